@@ -1,0 +1,137 @@
+"""The errors of batchlab, one tree.
+
+Every error that a user can cause is one of these, and its message names the argument, the value, the rule and
+the next step. Errors about input are also ``ValueError``, so code that does not know batchlab can catch them.
+
+::
+
+    BatchlabError
+    ├── WorkloadError            (ValueError)   a log, a table of jobs, or one job in it
+    ├── SystemDescriptionError   (ValueError)   a described machine, or the file that describes it
+    ├── PolicyError              (ValueError)   a policy's parameters, or its spec string
+    │   └── PolicyNotFound                      a name that no order, rule or allocator has
+    ├── SimulationError                         a run that cannot go on, or a call that makes no sense now
+    │   └── DecisionError        (ValueError)   a scheduler decided what the kernel must refuse
+    ├── ResultError              (ValueError)   a result that cannot be read, written or evaluated
+    └── MissingExtraError        (ImportError)  an optional dependency that is not installed
+"""
+
+import difflib
+import reprlib
+from collections.abc import Iterable
+
+__all__ = [
+    "BatchlabError",
+    "DecisionError",
+    "MissingExtraError",
+    "PolicyError",
+    "PolicyNotFound",
+    "ResultError",
+    "SimulationError",
+    "SystemDescriptionError",
+    "WorkloadError",
+    "shown",
+    "suggest",
+]
+
+
+class BatchlabError(Exception):
+    """The base of every error that batchlab raises."""
+
+
+class WorkloadError(BatchlabError, ValueError):
+    """A log, a table of jobs or a job in it breaks a rule; a file's message begins with ``file:line``."""
+
+
+class SystemDescriptionError(BatchlabError, ValueError):
+    """A system breaks a rule; a file's message begins with the file and the path into the document."""
+
+
+class PolicyError(BatchlabError, ValueError):
+    """A policy's parameter or spec string breaks a rule; a spec's message names the position in it."""
+
+
+class PolicyNotFound(PolicyError):  # noqa: N818  # the name that the documentation promises
+    """No order, backfilling rule or allocator has this name; the message suggests the nearest."""
+
+
+class SimulationError(BatchlabError):
+    """A run cannot go on, or a call makes no sense in the simulation's present state."""
+
+
+class DecisionError(SimulationError, ValueError):
+    """A scheduler's decision was refused; the message names the job, the rule and the numbers."""
+
+
+class ResultError(BatchlabError, ValueError):
+    """A result cannot be read, written or evaluated."""
+
+
+class MissingExtraError(BatchlabError, ImportError):
+    """An optional dependency is missing; the message is the command that installs it."""
+
+
+_LONGEST_NAME = 60
+_MOST_NAMES = 40
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Say which known name is nearest to an unknown one, to be put after an error's first sentence.
+
+    Parameters
+    ----------
+    name
+        The unknown name.
+    known
+        The names that would have been right.
+
+    Returns
+    -------
+    str
+        ``" Did you mean 'easy'? Known: conservative, easy, fcfs."``, without the question where nothing is
+        near; empty where nothing is known.
+    """
+    names = sorted(set(known))
+    if not names:
+        return ""
+    nearest = difflib.get_close_matches(name[:_LONGEST_NAME].lower(), names, n=1)
+    question = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    listed = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else ".")
+    return f"{question} Known: {listed}"
+
+
+def shown(value: object) -> str:
+    """Show a value in one short line of an error message, whatever it is.
+
+    Parameters
+    ----------
+    value
+        Anything, a whole document included.
+
+    Returns
+    -------
+    str
+        At most 60 characters, on one line; ``"a whole number of 20000 bits"`` for numbers of absurd length.
+    """
+    if isinstance(value, int) and value.bit_length() > 4 * _LONGEST_NAME:
+        # Python refuses to write out integers of more than 4300 digits.
+        return f"a whole number of {value.bit_length()} bits"
+    text = _representation.repr(value)
+    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+
+
+class _Representation(reprlib.Repr):
+    """Short, and safe on numbers too long to be written out, wherever they are in a value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 2
+        self.maxdict = self.maxlist = self.maxtuple = 3
+        self.maxstring = self.maxother = 48
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Shorten a whole number (the base class calls it for every ``int``)."""
+        return "…" if x.bit_length() > 4 * _LONGEST_NAME else super().repr_int(x, level)
+
+
+_representation = _Representation()

@@ -1,0 +1,39 @@
+"""Quantities written for people: inside, everything is SI units and float64 seconds."""
+
+import math
+
+__all__ = ["format_duration"]
+
+
+def format_duration(seconds: float) -> str:
+    """Write a duration in seconds the way clocks do.
+
+    Parameters
+    ----------
+    seconds
+        A duration in seconds; negative ones are written with a minus sign.
+
+    Returns
+    -------
+    str
+        ``"12.5 s"`` below a minute (at most two decimals), ``"02:03:04"`` below a day, then
+        ``"1 d 02:03:04"``, rounded to whole seconds; ``"–"`` for NaN and ``"∞"`` for infinity.
+
+    Examples
+    --------
+    >>> format_duration(93784)
+    '1 d 02:03:04'
+    """
+    if math.isnan(seconds):
+        return "–"
+    sign = "-" if seconds < 0 else ""
+    if math.isinf(seconds):
+        return f"{sign}∞"
+    length = abs(seconds)
+    if round(length, 2) < 60:  # noqa: PLR2004  # a minute
+        return f"{round(seconds, 2) + 0.0:.12g} s"  # + 0.0: no "-0 s"
+    minutes, second = divmod(round(length), 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    clock = f"{hour:02}:{minute:02}:{second:02}"
+    return f"{sign}{days} d {clock}" if days else f"{sign}{clock}"
