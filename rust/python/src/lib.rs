@@ -1,0 +1,13 @@
+//! The Python binding of batchlab's kernel, importable as `batchlab._kernel`.
+use pyo3::prelude::*;
+
+/// The module's contents; the public names live in the Python package.
+#[pymodule]
+mod _kernel {
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
