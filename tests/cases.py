@@ -1,0 +1,228 @@
+"""Small but nasty random cases for comparing kernels: coinciding instants, zero times, overruns, misfits."""
+
+import random
+from dataclasses import dataclass, replace
+
+from hypothesis import strategies
+
+from reference import Expression, Job, Machine, Outcome, simulate
+from reference.numbers import divide
+
+FORMULAS = {
+    "requested_time * processors - submit_time": Expression(
+        lambda job, _now, processors: job.requested_time * processors - job.submit_time, dynamic=False
+    ),
+    "-tasks": Expression(lambda job, _now, _processors: float(-job.tasks), dynamic=False),
+    "(submit_time - now) * tasks": Expression(
+        lambda job, now, _processors: (job.submit_time - now) * job.tasks, dynamic=True
+    ),
+    "wait_time / requested_time": Expression(
+        lambda job, now, _processors: divide(now - job.submit_time, job.requested_time), dynamic=True
+    ),
+}
+ORDERS = (
+    "fcfs",
+    "sjf",
+    "ljf",
+    "saf",
+    "laf",
+    "smallest",
+    "largest",
+    "wfp3",
+    "unicef",
+    "f1",
+    "f2",
+    "f3",
+    "f4",
+    "random",
+    "expression",
+)
+BACKFILLS = ("none", "first_fit", "easy", "conservative")
+ALLOCATORS = ("first_fit", "best_fit", "worst_fit", "random", "next_fit", "contiguous")
+RESOURCES = (("core",), ("mem",), ("core", "mem"), ("mem", "gpu"), ("core", "gpu", "mem"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A workload, a machine and every setting of a run.
+
+    `order_argument` is the seed of `random`, one of `FORMULAS` for `expression`, and None otherwise.
+    """
+
+    jobs: tuple[Job, ...]
+    machine: Machine
+    order: str = "fcfs"
+    order_argument: int | str | None = None
+    backfill: str = "none"
+    allocator: str = "first_fit"
+    reservations: int = 1
+    seed: int = 0
+    walltime: str = "run"
+    order_at_instant: str = "completions_first"
+
+    @property
+    def order_text(self) -> str:
+        """The order as a policy names it: `sjf`, `random(7)`, `expression("-tasks")`."""
+        match self.order_argument:
+            case None:
+                return self.order
+            case int(seed):
+                return f"{self.order}({seed})"
+            case formula:
+                return f'{self.order}("{formula}")'
+
+    def expected(self) -> list[Outcome]:
+        """Run the reference."""
+        match self.order_argument:
+            case None:
+                order: str | tuple[str, int] | Expression = self.order
+            case int(seed):
+                order = (self.order, seed)
+            case formula:
+                order = FORMULAS[formula]
+        return simulate(
+            self.jobs,
+            self.machine,
+            order,
+            self.backfill,
+            self.allocator,
+            reservations=self.reservations,
+            seed=self.seed,
+            walltime=self.walltime,
+            order_at_instant=self.order_at_instant,
+        )
+
+    def without(self, row: int) -> "Case":
+        """Leave one job out (rows are numbered anew): a step towards a smaller failing case."""
+        kept = [job for job in self.jobs if job.row != row]
+        return replace(self, jobs=tuple(replace(job, row=new) for new, job in enumerate(kept)))
+
+
+def random_case(rng: random.Random, *, plain: float = 0.3, large: float = 0.0) -> Case:
+    """Make a case.
+
+    Parameters
+    ----------
+    rng
+        The only source of randomness.
+    plain
+        The share of plain cases: one resource, one of it per task, nodes shared freely.
+    large
+        The share of long queues: 60 to 200 jobs (to 80 where conservative) on one to three nodes.
+
+    Returns
+    -------
+    Case
+        Otherwise with 1 to 25 jobs on 1 to 6 nodes.
+    """
+    is_plain = rng.random() < plain
+    is_large = rng.random() < large
+    backfill = "reject" if rng.random() < 0.01 else rng.choice(BACKFILLS)
+    machine = random_machine(rng, nodes=rng.randint(1, 3 if is_large else 6), plain=is_plain)
+    count = rng.randint(60, 80 if backfill == "conservative" else 200) if is_large else rng.randint(1, 25)
+    order = "fcfs" if rng.random() < 0.25 else rng.choice(ORDERS)
+    argument: dict[str, int | str] = {
+        "random": rng.choice((0, 7, 2**64 - 1)),
+        "expression": rng.choice(list(FORMULAS)),
+    }
+    return Case(
+        jobs=random_jobs(rng, machine, count, plain=is_plain),
+        machine=machine,
+        order=order,
+        order_argument=argument.get(order),
+        backfill=backfill,
+        allocator=rng.choice(ALLOCATORS),
+        reservations=rng.choice((1, 1, 1, 2, 3, 4)) if backfill == "easy" else 1,
+        seed=rng.choice((0, 1, 42, 2**64 - 1)),
+        walltime=rng.choice(("run", "kill")),
+        order_at_instant=rng.choice(("completions_first", "completions_first", "arrivals_first")),
+    )
+
+
+def random_machine(rng: random.Random, nodes: int, *, plain: bool) -> Machine:
+    """Make a machine, half of the time of equal nodes; a node may lack a resource."""
+    resources = rng.choice((("core",), ("mem",))) if plain else rng.choice(RESOURCES)
+    lowest = 1 if plain else 0
+    kinds = [
+        tuple(rng.randint(lowest, rng.choice((1, 4, 8))) for _ in resources)
+        for _ in range(rng.choice((1, 3)))
+    ]
+    return Machine(resources, [rng.choice(kinds) for _ in range(nodes)])
+
+
+def random_jobs(rng: random.Random, machine: Machine, count: int, *, plain: bool) -> tuple[Job, ...]:
+    """Make jobs on a coarse grid of times, in no order, with shares of odd ones that differ by case."""
+    unit = rng.choice((1.0, 1.0, 1.0, 0.1, 0.5, 100.0))
+    origin = rng.choice((0, 0, 0, 1_000_000))
+    span = rng.choice((0, 3, 10, 30, 100))
+    shares = Shares(
+        zero=rng.choice((0.0, 0.1, 0.4)),
+        exact=rng.choice((0.0, 0.2, 1.0)),
+        overrun=rng.choice((0.0, 0.1, 0.5)),
+        limited=0.0 if plain else rng.choice((0.0, 0.3)),
+        exclusive=0.0 if plain else rng.choice((0.0, 0.0, 0.15, 0.6)),
+    )
+    jobs = []
+    for row in range(count):
+        run_time, requested_time = random_times(rng, shares)
+        request = (1,) if plain else random_request(rng, machine)
+        job = Job(
+            row=row,
+            submit_time=(origin + rng.randint(0, span)) * unit,
+            run_time=run_time * unit,
+            requested_time=requested_time * unit,
+            tasks=random_tasks(rng, machine, request),
+            request=request,
+            tasks_per_node=rng.randint(1, 3) if rng.random() < shares.limited else 0,
+            exclusive=rng.random() < shares.exclusive,
+        )
+        jobs.append(job)
+    return tuple(jobs)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How often jobs are odd in one case."""
+
+    zero: float
+    exact: float
+    overrun: float
+    limited: float
+    exclusive: float
+
+
+def random_times(rng: random.Random, shares: Shares) -> tuple[int, int]:
+    """Give run_time and requested_time in units: equal, zero, too short, or too long."""
+    run_time = 0 if rng.random() < shares.zero else rng.randint(1, rng.choice((2, 10)))
+    if rng.random() < shares.overrun:
+        return run_time, rng.randint(0, run_time)
+    if rng.random() < shares.exact:
+        return run_time, run_time
+    return run_time, run_time + rng.randint(0, rng.choice((2, 10)))
+
+
+def random_request(rng: random.Random, machine: Machine) -> tuple[int, ...]:
+    """Give the amounts per task, at least one of them positive: mostly a part of what one node has."""
+    if rng.random() < 0.05:
+        amounts = [max(column) for column in zip(*machine.capacity, strict=True)]
+    else:
+        amounts = list(rng.choice(machine.capacity))
+    request = [rng.randint(0, -(-amount // rng.choice((1, 2, 4)))) for amount in amounts]
+    if not any(request):
+        request[amounts.index(max(amounts))] = 1
+    return tuple(request)
+
+
+def random_tasks(rng: random.Random, machine: Machine, request: tuple[int, ...]) -> int:
+    """Give a number of tasks, from one to slightly more than the empty machine admits."""
+    admitted = sum(
+        min(amount // asked for amount, asked in zip(capacity, request, strict=True) if asked > 0)
+        for capacity in machine.capacity
+    )
+    return rng.randint(1, max(1, rng.choice((1, 3, admitted // 2, admitted // 2, admitted, admitted + 1))))
+
+
+def cases(*, plain: float = 0.3, large: float = 0.0) -> strategies.SearchStrategy[Case]:
+    """Give a Hypothesis strategy over the same cases, which shrinks; the shares are as in `random_case`."""
+    randoms = strategies.randoms(use_true_random=False)
+    return randoms.map(lambda rng: random_case(rng, plain=plain, large=large))

@@ -1,0 +1,119 @@
+"""Backfilling rules: what one pass starts (S5, S6, S7)."""
+
+from collections.abc import Callable
+
+from reference.model import Job, Placement
+from reference.plan import Plan, Rectangle
+from reference.room import room_beside, slots
+from reference.state import State
+
+
+def none(state: State, _: int) -> None:
+    for job in state.ordered_queue():
+        placement = state.place_now(job)
+        if placement is None:
+            return
+        state.start(job, placement)
+
+
+def first_fit(state: State, _: int) -> None:
+    for job in state.ordered_queue():
+        placement = state.place_now(job)
+        if placement is not None:
+            state.start(job, placement)
+
+
+def easy(state: State, reservations: int) -> None:
+    rule = easy_by_shadow_time if reservations == 1 else easy_by_reservations
+    rule(state, reservations)
+
+
+def easy_by_shadow_time(state: State, _: int) -> None:
+    """Backfill what ends by the shadow time of the head, or leaves room for the head then."""
+    head: Job | None = None
+    for job in state.ordered_queue():
+        placement = state.place_now(job)
+        if head is None and placement is None:
+            head = job
+            ends = sorted({each.end for each in state.running_plan()})
+            shadow_time = next(end for end in ends if fits_at(state, head, end, []))
+        elif placement is not None and (
+            head is None
+            or state.now + job.requested_time <= shadow_time
+            or fits_at(state, head, shadow_time, [(job, placement)])
+        ):
+            state.start(job, placement)
+
+
+def fits_at(state: State, head: Job, instant: float, besides: list[tuple[Job, Placement]]) -> bool:
+    """Tell whether the head fits beside those given, when jobs estimated to end by then gave back theirs."""
+    remaining = [(each.job, each.placement) for each in state.running_plan() if each.end > instant]
+    return state.allocator.place(head, room_beside(state.machine, remaining + besides)) is not None
+
+
+def easy_by_reservations(state: State, reservations: int) -> None:
+    """Give the first jobs that do not fit a reservation; start what leaves each of these its instant."""
+    reserved: Plan = []
+    for job in state.ordered_queue():
+        placement = state.place_now(job)
+        if placement is not None:
+            supposed = Rectangle(state.now, state.now + job.requested_time, job, placement)
+            replaced = place_again(state, supposed, reserved)
+            if replaced is not None:
+                state.start(job, placement)
+                reserved = replaced
+        elif len(reserved) < reservations:
+            reserved.append(state.reserve_earliest(job, state.running_plan() + reserved))
+
+
+def place_again(state: State, supposed: Rectangle, reserved: Plan) -> Plan | None:
+    """Place each reservation again at its own instant, beside a supposed start; None where one fails."""
+    replaced: Plan = []
+    for old in reserved:
+        plan = [*state.running_plan(), supposed, *replaced]
+        reservation = state.reserve(old.job, plan, [old.start])
+        if reservation is None:
+            return None
+        replaced.append(reservation)
+    return replaced
+
+
+def conservative(state: State, _: int) -> None:
+    """Compress after completions, reserve for new jobs, start what is due (S7)."""
+    queue = state.ordered_queue()
+    if state.completed_since_pass:
+        for job in [job for job in queue if job.row in state.reservations]:
+            reservation = reserve_anew(state, job)
+            if reservation.start < state.reservations[job.row].start:
+                state.reservations[job.row] = reservation
+    for job in queue:
+        if job.row not in state.reservations:
+            state.reservations[job.row] = reserve_anew(state, job)
+    for job in queue:
+        if state.reservations[job.row].start <= state.now:
+            start_due(state, job)
+
+
+def reserve_anew(state: State, job: Job) -> Rectangle:
+    """Give the job's earliest reservation beside the running jobs and all other reservations."""
+    others = [reservation for row, reservation in state.reservations.items() if row != job.row]
+    return state.reserve_earliest(job, state.running_plan() + others)
+
+
+def start_due(state: State, job: Job) -> None:
+    """Start a due job on its named nodes, or on those of a new reservation for now; else it waits."""
+    room = state.room_now()
+    if any(slots(job, room[node]) < tasks for node, tasks in state.reservations[job.row].placement):
+        state.reservations[job.row] = reserve_anew(state, job)
+    new = state.reservations[job.row]
+    if new.start <= state.now and all(slots(job, room[node]) >= tasks for node, tasks in new.placement):
+        state.start(job, new.placement)
+
+
+RULES: dict[str, Callable[[State, int], None]] = {
+    "none": none,
+    "first_fit": first_fit,
+    "easy": easy,
+    "easy_by_reservations": easy_by_reservations,  # for the test that at k = 1 it equals the shadow time
+    "conservative": conservative,
+}

@@ -1,0 +1,106 @@
+"""The event loop (S2): what happens at one instant, and in which order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from reference.allocators import Allocator
+from reference.backfill import RULES
+from reference.model import Job, Machine, Order, Outcome
+from reference.room import room_beside
+from reference.state import Running, State
+
+
+@dataclass
+class Kernel:
+    """A simulation under way: its state, the jobs yet to come, and the outcomes so far by row."""
+
+    state: State
+    backfill: str
+    reservations: int
+    to_come: list[Job]
+    outcomes: dict[int, Outcome]
+
+    def next_instant(self) -> float:
+        submissions = [job.submit_time for job in self.to_come]
+        ends = [running.end for running in self.state.running]
+        due = [reservation.start for reservation in self.state.reservations.values()]
+        # A reservation that was due and still has to wait gets no second pass at the same instant.
+        return min([*submissions, *ends, *(time for time in due if time > self.state.now)], default=inf)
+
+    def completions_first(self) -> None:
+        for running in self.ending():
+            self.complete(running)
+        for job in self.submissions():
+            self.submit(job)
+        self.make_pass()
+        while ending := self.ending():
+            for running in ending:
+                self.complete(running)
+            self.make_pass()
+
+    def arrivals_first(self) -> None:
+        if not self.submissions() and not self.ending():
+            self.make_pass()  # for a reservation
+        for running in self.ending():
+            running.holds = running.end < running.start + running.job.requested_time
+        for job in self.submissions():
+            self.submit(job)
+            self.make_pass()
+        while ending := self.ending():
+            for running in ending:
+                self.complete(running)
+                self.make_pass()
+
+    def ending(self) -> list[Running]:
+        ending = [running for running in self.state.running if running.end == self.state.now]
+        return sorted(ending, key=lambda running: running.job.row)
+
+    def submissions(self) -> list[Job]:
+        return [job for job in self.to_come if job.submit_time == self.state.now]
+
+    def complete(self, running: Running) -> None:
+        self.state.running.remove(running)
+        self.state.completed_since_pass = True
+        placement = sorted(running.placement)
+        self.outcomes[running.job.row] = Outcome(running.state, running.start, running.end, placement)
+
+    def submit(self, job: Job) -> None:
+        """Queue a job, or reject it where it would not fit on the empty system."""
+        self.to_come.remove(job)
+        empty = room_beside(self.state.machine, [])
+        if self.backfill == "reject" or self.state.allocator.place(job, empty) is None:
+            self.outcomes[job.row] = Outcome("rejected", None, None, [])
+        else:
+            self.state.queue.append(job)
+
+    def make_pass(self) -> None:
+        if self.backfill != "reject":
+            RULES[self.backfill](self.state, self.reservations)
+        self.state.completed_since_pass = False
+
+
+def simulate(
+    jobs: Sequence[Job],
+    machine: Machine,
+    order: Order = "fcfs",
+    backfill: str = "none",
+    allocator: str = "first_fit",
+    *,
+    reservations: int = 1,
+    seed: int = 0,
+    walltime: str = "run",
+    order_at_instant: str = "completions_first",
+) -> list[Outcome]:
+    """Simulate to the end; the outcomes stand in the order of rows."""
+    to_come = sorted(jobs, key=lambda job: job.row)
+    state = State(machine, order, Allocator(allocator, seed), walltime, -inf)
+    kernel = Kernel(state, backfill, reservations, to_come, {})
+    while (instant := kernel.next_instant()) < inf:
+        state.now = instant
+        if order_at_instant == "arrivals_first":
+            kernel.arrivals_first()
+        else:
+            kernel.completions_first()
+    assert len(kernel.outcomes) == len(jobs), "no job is lost"
+    return [kernel.outcomes[row] for row in sorted(kernel.outcomes)]

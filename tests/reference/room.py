@@ -1,0 +1,59 @@
+"""What is free on the nodes, and how many tasks of a job it admits (S3)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from reference.model import Job, Machine, Placement
+
+
+@dataclass(frozen=True)
+class Node:
+    """What is free of a node's capacity; `jobs` are there; `closed`: one of them is exclusive."""
+
+    capacity: tuple[int, ...]
+    free: tuple[int, ...]
+    jobs: int
+    closed: bool
+
+
+Room = list[Node]
+
+
+def room_beside(machine: Machine, holdings: Iterable[tuple[Job, Placement]]) -> Room:
+    """Take what the given jobs hold from the empty machine; where a plan promises too much, 0 is free."""
+    room = [Node(capacity, capacity, 0, closed=False) for capacity in machine.capacity]
+    for job, placement in holdings:
+        for index, tasks in placement:
+            node = room[index]
+            taken = node.capacity if job.exclusive else [tasks * asked for asked in job.request]
+            free = tuple(max(0, before - less) for before, less in zip(node.free, taken, strict=True))
+            room[index] = Node(node.capacity, free, node.jobs + 1, node.closed or job.exclusive)
+    return room
+
+
+def least(rooms: list[Room]) -> Room:
+    """Give the minimum of what is free, node by node and resource by resource."""
+    minima = []
+    for nodes in zip(*rooms, strict=True):
+        free = tuple(min(amounts) for amounts in zip(*(node.free for node in nodes), strict=True))
+        jobs = max(node.jobs for node in nodes)
+        minima.append(Node(nodes[0].capacity, free, jobs, any(node.closed for node in nodes)))
+    return minima
+
+
+def slots(job: Job, node: Node) -> int:
+    """Give the number of tasks of the job that the node admits."""
+    if node.closed or (job.exclusive and node.jobs > 0):
+        return 0
+    counts = [free // asked for free, asked in zip(node.free, job.request, strict=True) if asked > 0]
+    if job.tasks_per_node > 0:
+        counts.append(job.tasks_per_node)
+    return min(counts, default=job.tasks)
+
+
+def load(node: Node) -> float:
+    total = 0.0
+    for capacity, free in zip(node.capacity, node.free, strict=True):
+        if capacity > 0:
+            total += (capacity - free) / capacity
+    return total

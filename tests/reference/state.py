@@ -1,0 +1,85 @@
+"""The state between events, and what backfilling rules may do with it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from reference.allocators import Allocator
+from reference.model import Job, Machine, Order, Placement
+from reference.orders import is_dynamic, order_key
+from reference.plan import Plan, Rectangle, room_over
+from reference.room import Room, room_beside
+
+
+@dataclass
+class Running:
+    """A started job; schedulers do not see `end` and `state`; `holds`: it did not give its nodes back yet."""
+
+    job: Job
+    start: float
+    end: float
+    state: str
+    placement: Placement
+    holds: bool = True
+
+
+@dataclass
+class State:
+    """Clock, queue, running jobs, and the conservative rule's reservations by row."""
+
+    machine: Machine
+    order: Order
+    allocator: Allocator
+    walltime: str
+    now: float
+    queue: list[Job] = field(default_factory=list)
+    keys: dict[int, float] = field(default_factory=dict)
+    running: list[Running] = field(default_factory=list)
+    reservations: dict[int, Rectangle] = field(default_factory=dict)
+    completed_since_pass: bool = False
+
+    def ordered_queue(self) -> list[Job]:
+        """Give the queue in order: static keys are kept from submission, dynamic ones computed now."""
+        for job in self.queue:
+            if is_dynamic(self.order) or job.row not in self.keys:
+                self.keys[job.row] = order_key(self.order, job, self.machine, self.now)
+        return sorted(self.queue, key=lambda job: (self.keys[job.row], job.submit_time, job.row))
+
+    def running_plan(self) -> Plan:
+        """Give the running jobs until their estimated ends: one past it holds nothing from now on."""
+        plan = []
+        for each in self.running:
+            if each.holds:
+                estimated_end = max(each.start + each.job.requested_time, self.now)
+                plan.append(Rectangle(each.start, estimated_end, each.job, each.placement))
+        return plan
+
+    def room_now(self) -> Room:
+        """Give what is really free now: past its estimate a job still holds its nodes."""
+        return room_beside(self.machine, [(each.job, each.placement) for each in self.running_plan()])
+
+    def place_now(self, job: Job) -> Placement | None:
+        return self.allocator.place(job, self.room_now())
+
+    def reserve(self, job: Job, plan: Plan, instants: Iterable[float]) -> Rectangle | None:
+        """Reserve at the first of the instants from which the job fits for its whole requested_time."""
+        for instant in instants:
+            room = room_over(self.machine, plan, instant, job.requested_time)
+            placement = self.allocator.place(job, room)
+            if placement is not None:
+                return Rectangle(instant, instant + job.requested_time, job, placement)
+        return None
+
+    def reserve_earliest(self, job: Job, plan: Plan) -> Rectangle:
+        """Reserve now, or at the earliest later instant at which something is given back."""
+        later = sorted({each.end for each in plan if each.end > self.now})
+        reservation = self.reserve(job, plan, [self.now, *later])
+        assert reservation is not None, "what fits on the empty system fits after the last end"
+        return reservation
+
+    def start(self, job: Job, placement: Placement) -> None:
+        killed = self.walltime == "kill" and job.run_time > job.requested_time
+        end = self.now + (job.requested_time if killed else job.run_time)
+        self.running.append(Running(job, self.now, end, "killed" if killed else "completed", placement))
+        self.queue.remove(job)
+        self.reservations.pop(job.row, None)
+        self.allocator.last_node = placement[-1][0]
