@@ -1,0 +1,78 @@
+"""Files that are there whole or not at all, whatever kills the process that writes them."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import IO, Literal, overload
+
+__all__ = ["atomic_write"]
+
+
+@overload
+def atomic_write(
+    path: str | os.PathLike[str], mode: Literal["w"] = "w"
+) -> AbstractContextManager[IO[str]]: ...
+@overload
+def atomic_write(path: str | os.PathLike[str], mode: Literal["wb"]) -> AbstractContextManager[IO[bytes]]: ...
+def atomic_write(
+    path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w"
+) -> AbstractContextManager[IO[str] | IO[bytes]]:
+    """Open a file for writing that takes its place only once it is complete and on disk.
+
+    What is written goes to a temporary file beside it, which is renamed at the end of the ``with`` block, and
+    removed instead if the block raises. Readers see the old file or the new one, never a part. A link stays a
+    link; what is not a regular file (a pipe, ``/dev/stdout``) is written directly.
+
+    Parameters
+    ----------
+    path
+        The file; its directory must exist.
+    mode
+        ``"w"`` for text (UTF-8, newlines as written), ``"wb"`` for bytes.
+
+    Returns
+    -------
+    context manager
+        Gives the open temporary file.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        return _open(target, mode)
+    return _replacing(target, mode)
+
+
+@contextmanager
+def _replacing(target: Path, mode: Literal["w", "wb"]) -> Iterator[IO[str] | IO[bytes]]:
+    temporary = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}.tmp")
+    try:
+        with _open(temporary, "x" if mode == "w" else "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_directory(target.parent)
+
+
+def _open(path: Path, mode: str) -> IO[str] | IO[bytes]:
+    return path.open(mode) if "b" in mode else path.open(mode, encoding="utf-8", newline="")
+
+
+def _sync_directory(directory: Path) -> None:
+    # Windows has no way to do this, and orders renames by itself.
+    if os.name != "posix":
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
