@@ -1,0 +1,121 @@
+"""What the forms of system files share: typed fields, and errors that give the path into the document."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError
+
+from batchlab.errors import SystemDescriptionError, shown, suggest
+from batchlab.system import rules
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+__all__ = ["Amount", "Count", "GroupName", "Model", "Resources", "Seconds", "Title", "checked", "refusal"]
+
+
+class Model(BaseModel):
+    """A mapping in a document: its keys are known, its values keep their types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def _not_empty(value: dict[str, int]) -> dict[str, int]:
+    if not value:
+        raise ValueError("must name at least one resource, e.g. core")
+    return value
+
+
+Amount = Annotated[int, PlainValidator(rules.amount)]
+Count = Annotated[int, PlainValidator(rules.count)]
+GroupName = Annotated[str, PlainValidator(rules.group_name)]
+Title = Annotated[str, PlainValidator(rules.title)]
+Seconds = Annotated[float, PlainValidator(rules.start_time)]
+Resources = Annotated[
+    dict[Annotated[str, PlainValidator(rules.resource_name)], Amount], AfterValidator(_not_empty)
+]
+
+_ModelType = TypeVar("_ModelType", bound=Model)
+_Path = tuple[int | str, ...]
+_MISSING = object()
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_SHAPES = {
+    "dict_type": "must be an object of keys and values",
+    "model_type": "must be an object of keys and values",
+    "model_attributes_type": "must be an object of keys and values",
+    "too_short": "must hold at least one group of nodes",
+    "list_type": "must be a list of groups; in TOML write [[groups]] before each",
+}
+
+
+def checked(
+    model: type[_ModelType], document: dict[str, object], keys: Mapping[int, Collection[str]]
+) -> _ModelType:
+    """Type a document.
+
+    Parameters
+    ----------
+    model
+        What the document should be.
+    document
+        What was parsed.
+    keys
+        The keys that are known at each depth of the path at which keys are fixed (for suggestions).
+
+    Raises
+    ------
+    SystemDescriptionError
+        Naming the first thing that is wrong, and how many others are.
+    """
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_context=False)
+        # A misspelt key is at once unknown and missing: the typing error is the one to tell.
+        first = min(problems, key=lambda problem: problem["type"] == "missing")
+        path, kind = first["loc"], first["type"]
+        if kind == "extra_forbidden":
+            rule = f"is not a key of a description.{suggest(str(path[-1]), keys.get(len(path), ()))}".rstrip(
+                "."
+            )
+        elif kind == "missing":
+            rule = f"is missing; {_needed(path)}"
+        else:
+            rule = _SHAPES.get(kind, first["msg"].removeprefix("Value error, "))
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise refusal(path, _MISSING if kind == "missing" else first["input"], f"{rule}{more}") from None
+
+
+def refusal(path: _Path, value: object, rule: str) -> SystemDescriptionError:
+    """Say what is wrong with one value of a document."""
+    if len(path) > 2 and path[-1] == "[key]":  # noqa: PLR2004  # else something is called "[key]"
+        return SystemDescriptionError(f"{_written(path[:-2])}: key {shown(value)}; {rule}.")
+    if value is _MISSING:
+        return SystemDescriptionError(f"{_written(path)} {rule}.")
+    return SystemDescriptionError(f"{_written(path)} = {shown(value)}; {rule}.")
+
+
+def _needed(path: _Path) -> str:
+    """Say what a missing key is for."""
+    purposes = {
+        "groups": "a description has at least one group of nodes",
+        "resources": "say what is there",
+        "count": "say how many nodes the group has",
+        "name": "give the group a name",
+        "processor": 'say what one processor is, e.g. {"core": 1}',
+    }
+    return purposes.get(str(path[-1]), "add it")
+
+
+def _written(path: _Path) -> str:
+    """Write a path the way it would be written in TOML: ``groups[0].resources.core``."""
+    written = ""
+    for part in path:
+        if isinstance(part, int):
+            written += f"[{part}]"
+        else:
+            key = part if _BARE.fullmatch(part) else shown(part)
+            written += f".{key}" if written else key
+    return written

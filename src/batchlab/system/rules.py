@@ -1,0 +1,112 @@
+"""What every described system must fulfil, said once.
+
+Each rule takes a value and returns it, or raises ``ValueError`` with the rule and the next step as its text.
+The constructors of `system` and the models of the file readers both use them, so a number is refused in the
+same words wherever it comes from.
+"""
+
+import math
+import operator
+import re
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+
+from batchlab.errors import suggest
+
+__all__ = [
+    "LARGEST_AMOUNT",
+    "MOST_NODES",
+    "amount",
+    "count",
+    "group_name",
+    "processor",
+    "resource_name",
+    "start_time",
+    "title",
+    "whole",
+]
+
+LARGEST_AMOUNT = 2**53
+MOST_NODES = 100_000_000
+
+_LONGEST_NAME = 200
+_RESOURCE = re.compile(r"[A-Za-z_][A-Za-z0-9_.:@/+-]*")
+# A resource becomes a column of the tables of jobs; these columns have another meaning there.
+_JOB_COLUMNS = frozenset(
+    {"job_id", "submit_time", "run_time", "requested_time", "tasks", "tasks_per_node", "exclusive"}
+    | {"state", "start_time", "end_time", "nodes"}
+)
+
+
+def whole(value: object) -> int:
+    """Take an integer, of Python's or NumPy's kind; truth values and fractions are none."""
+    if not isinstance(value, bool):
+        with suppress(TypeError):
+            return operator.index(value)  # type: ignore[arg-type]  # that is the question
+    raise ValueError("must be an integer; write it without a fraction or quotes")
+
+
+def amount(value: object) -> int:
+    """Take the amount of a resource that one node has."""
+    number = whole(value)
+    if not 0 <= number <= LARGEST_AMOUNT:
+        raise ValueError(
+            "must be an integer from 0 to 2^53; choose a larger unit, or 0 where a node has none"
+        )
+    return number
+
+
+def count(value: object) -> int:
+    """Take the number of nodes of a group."""
+    number = whole(value)
+    if not 1 <= number <= MOST_NODES:
+        raise ValueError(f"must be an integer from 1 to {MOST_NODES}; leave out groups that have no nodes")
+    return number
+
+
+def resource_name(value: object) -> str:
+    """Take the name of a resource."""
+    if not isinstance(value, str) or len(value) > _LONGEST_NAME or not _RESOURCE.fullmatch(value):
+        raise ValueError("must be a resource's name: a letter or _, then letters, digits and _ . : @ / + -")
+    if value in _JOB_COLUMNS:
+        raise ValueError("is a column of every table of jobs; give the resource another name")
+    return value
+
+
+def group_name(value: object) -> str:
+    """Take the name of a node group."""
+    if not isinstance(value, str) or not value or len(value) > _LONGEST_NAME or not value.isprintable():
+        raise ValueError(f"must be a name of 1 to {_LONGEST_NAME} printable characters")
+    return value
+
+
+def title(value: object) -> str:
+    """Take the name of a system, which may be empty."""
+    return "" if value == "" else group_name(value)
+
+
+def start_time(value: object) -> float:
+    """Take the time of a workload's origin, in seconds since 1970-01-01 UTC."""
+    rule = "must be a number of seconds between -2^53 and 2^53; 0 where it does not matter"
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        raise ValueError(rule)
+    try:
+        number = float(value)
+    except (OverflowError, TypeError, ValueError):
+        raise ValueError(rule) from None
+    if not math.isfinite(number) or abs(number) > LARGEST_AMOUNT:
+        raise ValueError(rule)
+    return number
+
+
+def processor(value: Mapping[str, int], resources: Collection[str]) -> Mapping[str, int]:
+    """Take what one processor is, of a machine that has these resources."""
+    for name in value:
+        if name not in resources:
+            question = suggest(name, resources).rstrip(".")
+            raise ValueError(
+                f"must say what one processor is in resources that nodes have, not {name!r}.{question}"
+            )
+    if not any(value.values()):
+        raise ValueError("must be at least 1 of some resource; say what one processor of a log is")
+    return value

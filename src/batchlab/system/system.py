@@ -1,0 +1,239 @@
+"""The described machine: groups of equal nodes, and what each of their nodes has.
+
+A description only: what is free at some time is the kernel's business. Needs nothing but NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from batchlab.errors import SystemDescriptionError, shown
+from batchlab.system import rules
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["NodeGroup", "System"]
+
+_T = TypeVar("_T")
+_V = TypeVar("_V")
+_PROCESSOR = "core"
+_LARGEST_TOTAL = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class NodeGroup:
+    """A number of equal nodes.
+
+    Parameters
+    ----------
+    name
+        The group's name, unique in its system.
+    count
+        The number of nodes, at least 1.
+    resources
+        What one node has: resource name to amount (integers from 0 to 2^53, in any unit the jobs use too).
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a name, the count or an amount breaks its rule.
+    """
+
+    name: str
+    count: int
+    resources: Mapping[str, int] = field(hash=False)
+
+    def __post_init__(self) -> None:
+        _set(self, "name", _held(rules.group_name, self.name, "NodeGroup: name"))
+        where = f"NodeGroup {self.name!r}"
+        _set(self, "count", _held(rules.count, self.count, f"{where}: count"))
+        resources = _amounts(self.resources, f"{where}: resources")
+        if not resources:
+            raise SystemDescriptionError(
+                f"{where}: resources = {{}}; must name at least one resource, e.g. 'core'"
+            )
+        _set(self, "resources", MappingProxyType(resources))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Read-only views of dictionaries cannot be pickled.
+        return NodeGroup, (self.name, self.count, dict(self.resources))
+
+
+@dataclass(frozen=True)
+class System:
+    """A machine: node groups in the order in which their nodes are numbered.
+
+    Parameters
+    ----------
+    groups
+        At least one group; names are unique.
+    equivalence
+        What one processor of a log is, in resources of one node; each requested processor becomes one task
+        asking for that. One ``core`` unless told otherwise.
+    name
+        What the machine is called, for people.
+    start_time
+        The workload's origin, in seconds since 1970-01-01 UTC; 0 where it does not matter.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If there is no group, a name is used twice, the equivalence names a resource that no group has, or the
+        nodes are more than 100 million.
+
+    Examples
+    --------
+    >>> seth = System.homogeneous(nodes=120, resources={"core": 4, "mem": 1_000_000})
+    >>> seth.nodes, seth.total["core"]
+    (120, 480)
+    """
+
+    groups: tuple[NodeGroup, ...]
+    equivalence: Mapping[str, int] = field(default_factory=lambda: {_PROCESSOR: 1}, hash=False)
+    name: str = ""
+    start_time: float = 0.0
+
+    def __post_init__(self) -> None:
+        _set(self, "name", _held(rules.title, self.name, "name"))
+        _set(self, "start_time", _held(rules.start_time, self.start_time, "start_time"))
+        _set(self, "groups", _groups(self.groups))
+        _set(self, "equivalence", MappingProxyType(_equivalence(self.equivalence, self.resources)))
+        for resource, total in self.total.items():
+            if total > _LARGEST_TOTAL:
+                raise SystemDescriptionError(
+                    f"groups: {resource} adds up to {total}; must be at most 2^63 - 1. Choose a larger unit."
+                )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return System, (self.groups, dict(self.equivalence), self.name, self.start_time)
+
+    def __str__(self) -> str:
+        described = "; ".join(
+            f"{group.count} × ({', '.join(f'{amount} {name}' for name, amount in group.resources.items())})"
+            for group in self.groups
+        )
+        return f"{self.name or 'system'}: {self.nodes} nodes, {described}"
+
+    @classmethod
+    def homogeneous(
+        cls,
+        *,
+        nodes: int,
+        resources: Mapping[str, int],
+        name: str = "",
+        equivalence: Mapping[str, int] | None = None,
+    ) -> System:
+        """Describe a machine of equal nodes.
+
+        Parameters
+        ----------
+        nodes
+            The number of nodes, at least 1.
+        resources
+            What one node has, e.g. ``{"core": 4, "mem": 1_000_000}``.
+        name
+            What the machine is called.
+        equivalence
+            What one processor of a log is; one ``core`` unless told otherwise.
+
+        Returns
+        -------
+        System
+            One group, called ``"nodes"``.
+
+        Raises
+        ------
+        SystemDescriptionError
+            As `System` and `NodeGroup` do.
+        """
+        group = NodeGroup("nodes", nodes, resources)
+        return cls((group,), {_PROCESSOR: 1} if equivalence is None else equivalence, name)
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes."""
+        return sum(group.count for group in self.groups)
+
+    @cached_property
+    def resources(self) -> tuple[str, ...]:
+        """The resources' names, in the order in which the groups first name them."""
+        return tuple(dict.fromkeys(resource for group in self.groups for resource in group.resources))
+
+    @cached_property
+    def capacity(self) -> npt.NDArray[np.int64]:
+        """What each node has: int64, shape (nodes, resources), C-contiguous, read-only."""
+        amounts = [[group.resources.get(resource, 0) for resource in self.resources] for group in self.groups]
+        counts = [group.count for group in self.groups]
+        capacity = np.repeat(np.array(amounts, dtype=np.int64), counts, axis=0)
+        capacity.flags.writeable = False
+        return capacity
+
+    @property
+    def total(self) -> dict[str, int]:
+        """The whole machine's amount of each resource."""
+        return {
+            resource: sum(group.count * group.resources.get(resource, 0) for group in self.groups)
+            for resource in self.resources
+        }
+
+
+def _groups(given: object) -> tuple[NodeGroup, ...]:
+    """Check that the groups are groups, that there are some, and that they can be told apart."""
+    if not isinstance(given, tuple | list):
+        raise SystemDescriptionError(f"groups = {shown(given)}; must be a tuple of NodeGroup.")
+    if not given:
+        raise SystemDescriptionError("groups is empty; must hold at least one group of nodes.")
+    seen: set[str] = set()
+    for index, group in enumerate(given):
+        if not isinstance(group, NodeGroup):
+            raise SystemDescriptionError(f"groups[{index}] = {shown(group)}; must be a NodeGroup.")
+        if group.name in seen:
+            raise SystemDescriptionError(
+                f"groups[{index}].name = {group.name!r}; must be unique; an earlier group has this name."
+            )
+        seen.add(group.name)
+    nodes = sum(group.count for group in given)
+    if nodes > rules.MOST_NODES:
+        raise SystemDescriptionError(
+            f"groups: {nodes} nodes in all; must be at most {rules.MOST_NODES}. Describe fewer, larger nodes."
+        )
+    return tuple(given)
+
+
+def _equivalence(given: Mapping[str, int], resources: tuple[str, ...]) -> dict[str, int]:
+    """Check what one processor is."""
+    amounts = _amounts(given, "equivalence")
+    _held(lambda value: rules.processor(value, resources), amounts, "equivalence")
+    return amounts
+
+
+def _amounts(given: object, where: str) -> dict[str, int]:
+    """Check a mapping of resource names to amounts."""
+    if not isinstance(given, Mapping):
+        raise SystemDescriptionError(
+            f"{where} = {shown(given)}; must be a mapping of resource names to integers."
+        )
+    return {
+        _held(rules.resource_name, name, f"{where}: name"): _held(rules.amount, number, f"{where}.{name}")
+        for name, number in given.items()
+    }
+
+
+def _held(rule: Callable[[_V], _T], value: _V, where: str) -> _T:
+    """Apply a rule; a broken one becomes an error that says where."""
+    try:
+        return rule(value)
+    except ValueError as broken:
+        raise SystemDescriptionError(f"{where} = {shown(value)}; {broken}.") from None
+
+
+def _set(instance: object, name: str, value: object) -> None:
+    """Give a frozen dataclass the normalised value."""
+    object.__setattr__(instance, name, value)

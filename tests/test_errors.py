@@ -1,0 +1,49 @@
+"""The tree of errors, and how errors show names and values."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from batchlab import errors
+
+
+@pytest.mark.parametrize("name", [name for name in errors.__all__ if name[0].isupper()])
+def test_every_error_is_a_batchlab_error(name: str) -> None:
+    """One ``except`` catches whatever batchlab raises."""
+    assert issubclass(getattr(errors, name), errors.BatchlabError)
+
+
+def test_suggests_the_nearest_name() -> None:
+    """A misspelt name is answered with the nearest and with all known ones."""
+    answer = errors.suggest("esay", ["easy", "fcfs", "conservative"])
+    assert answer == " Did you mean 'easy'? Known: conservative, easy, fcfs."
+
+
+def test_suggests_nothing_far_away() -> None:
+    """A name like none of the known ones is only answered with these."""
+    assert errors.suggest("quantum", ["easy", "fcfs"]) == " Known: easy, fcfs."
+    assert errors.suggest("quantum", []) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (-4, "-4"),
+        ("a\nb", r"'a\nb'"),
+        (1 << 100_000, "a whole number of 100001 bits"),
+        ([1 << 100_000, 2], "[…, 2]"),
+        ({"a": {"b": {"c": {}}}}, "{'a': {'b': {...}}}"),
+    ],
+    ids=["number", "text", "huge", "nested huge", "deep"],
+)
+def test_shows_values(value: object, text: str) -> None:
+    """Values are shown on one short line, even those that Python itself refuses to write out."""
+    assert errors.shown(value) == text
+
+
+@given(st.recursive(st.integers() | st.text() | st.floats() | st.binary(), st.lists, max_leaves=50))
+def test_shown_values_are_short(value: object) -> None:
+    """Whatever the value, a message keeps to one line."""
+    text = errors.shown(value)
+    assert len(text) <= 60
+    assert "\n" not in text
