@@ -1,6 +1,7 @@
 """Small but nasty random cases for comparing kernels: coinciding instants, zero times, overruns, misfits."""
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from hypothesis import strategies
@@ -137,6 +138,12 @@ def random_case(rng: random.Random, *, plain: float = 0.3, large: float = 0.0) -
         walltime=rng.choice(("run", "kill")),
         order_at_instant=rng.choice(("completions_first", "completions_first", "arrivals_first")),
     )
+
+
+def seeded_cases(seeds: range, *, plain: float = 0.3, large: float = 0.0) -> Iterator[Case]:
+    """Make one case per seed; the shares are as in `random_case`."""
+    for seed in seeds:
+        yield random_case(random.Random(seed), plain=plain, large=large)  # noqa: S311 - no secret
 
 
 def random_machine(rng: random.Random, nodes: int, *, plain: bool) -> Machine:
