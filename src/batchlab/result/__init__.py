@@ -1,0 +1,1 @@
+"""What came of a simulation: its tables, measures, summary and files."""

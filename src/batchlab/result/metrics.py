@@ -1,0 +1,405 @@
+"""The measures of a schedule, as pure functions of the table of jobs: `Result.jobs`, or one with its columns.
+
+Per-job measures return a Series with one value per row, null where it is not defined: the job has not
+started, not ended, or was rejected. Aggregates leave nulls out, so they are over the jobs that ran, whether
+completed or killed. Times are in seconds. A number that does not exist (the mean of nothing) is ``None``,
+never NaN.
+"""
+
+import polars as pl
+
+from batchlab.errors import ResultError
+from batchlab.result.outcome import STATES
+from batchlab.result.timeline import demands, steps
+from batchlab.system.system import System
+
+__all__ = [
+    "USUAL_THRESHOLD",
+    "bounded_slowdown",
+    "describe",
+    "loss_of_capacity",
+    "makespan",
+    "overview",
+    "per_processor_slowdown",
+    "queue_length",
+    "slowdown",
+    "states",
+    "throughput",
+    "turnaround",
+    "utilisation",
+    "wait",
+]
+
+USUAL_THRESHOLD = 10.0
+"""Run times below this many seconds count as this in bounded slowdowns."""
+
+
+def wait(jobs: pl.DataFrame) -> pl.Series:
+    """Give the time from submission to start.
+
+    Parameters
+    ----------
+    jobs
+        A table with columns ``submit_time`` and ``start_time``.
+
+    Returns
+    -------
+    polars.Series
+        Float64, seconds, one per row; null for jobs that have not started.
+    """
+    return jobs.select(_WAIT.cast(pl.Float64).alias("wait")).to_series()
+
+
+def turnaround(jobs: pl.DataFrame) -> pl.Series:
+    """Give the time from submission to end, also called response or residence time.
+
+    Parameters
+    ----------
+    jobs
+        A table with columns ``submit_time`` and ``end_time``.
+
+    Returns
+    -------
+    polars.Series
+        Float64, seconds, one per row; null for jobs that have not ended.
+    """
+    return jobs.select(_TURNAROUND.cast(pl.Float64).alias("turnaround")).to_series()
+
+
+def slowdown(jobs: pl.DataFrame) -> pl.Series:
+    """Give turnaround over run time.
+
+    A killed job counts with the time it was let run, ``end_time - start_time``. Very short jobs dominate any
+    average of this measure; `bounded_slowdown` is the usual one.
+
+    Parameters
+    ----------
+    jobs
+        A table with columns ``submit_time``, ``start_time``, ``end_time``, ``run_time`` and, where jobs may
+        have been killed, ``state``.
+
+    Returns
+    -------
+    polars.Series
+        Float64, at least 1, one per row; null for jobs that have not ended, and for those that ran no time at
+        all, for which the ratio is not defined.
+
+    References
+    ----------
+    D. G. Feitelson, L. Rudolph, U. Schwiegelshohn, K. C. Sevcik and P. Wong, "Theory and practice in parallel
+    job scheduling", JSSPP 1997.
+    """
+    ran = _run_time(jobs)
+    ratio = pl.when(ran > 0).then(_TURNAROUND / ran)
+    return jobs.select(ratio.cast(pl.Float64).alias("slowdown")).to_series()
+
+
+def bounded_slowdown(jobs: pl.DataFrame, threshold: float = USUAL_THRESHOLD) -> pl.Series:
+    """Give the slowdown with run times below a threshold counted as the threshold.
+
+    max(1, turnaround / max(run_time, threshold)); a killed job counts with the time it was let run.
+
+    Parameters
+    ----------
+    jobs
+        A table with the columns that `slowdown` needs.
+    threshold
+        Seconds, above 0.
+
+    Returns
+    -------
+    polars.Series
+        Float64, at least 1, one per row; null for jobs that have not ended.
+
+    Raises
+    ------
+    ResultError
+        The threshold is not above 0.
+
+    References
+    ----------
+    D. G. Feitelson, L. Rudolph, U. Schwiegelshohn, K. C. Sevcik and P. Wong, "Theory and practice in parallel
+    job scheduling", JSSPP 1997.
+    """
+    _check(threshold)
+    ratio = _TURNAROUND / _at_least(_run_time(jobs), threshold)
+    return jobs.select(_at_least(ratio, 1).cast(pl.Float64).alias("bounded_slowdown")).to_series()
+
+
+def per_processor_slowdown(jobs: pl.DataFrame, threshold: float = USUAL_THRESHOLD) -> pl.Series:
+    """Give the bounded slowdown per processor, which does not count a wait against a wide job as heavily.
+
+    max(1, turnaround / (processors × max(run_time, threshold))), where processors is what the job held of the
+    resource ``core`` (column ``allocated_core``), or its tasks where there is no such column.
+
+    Parameters
+    ----------
+    jobs
+        A table with the columns that `slowdown` needs, and ``allocated_core`` or ``tasks``.
+    threshold
+        Seconds, above 0.
+
+    Returns
+    -------
+    polars.Series
+        Float64, at least 1, one per row; null for jobs that have not ended.
+
+    References
+    ----------
+    D. Zotkin and P. J. Keleher, "Job-length estimation and performance in backfilling schedulers", HPDC 1999;
+    in this bounded form: D. G. Feitelson, "Metrics for parallel job scheduling and their convergence",
+    JSSPP 2001.
+    """
+    _check(threshold)
+    processors = pl.col("allocated_core" if "allocated_core" in jobs.columns else "tasks").clip(lower_bound=1)
+    ratio = _TURNAROUND / (processors * _at_least(_run_time(jobs), threshold))
+    return jobs.select(_at_least(ratio, 1).cast(pl.Float64).alias("per_processor_slowdown")).to_series()
+
+
+def describe(series: pl.Series) -> dict[str, float | None]:
+    """Sum up a measure.
+
+    Parameters
+    ----------
+    series
+        Numbers; nulls, NaN and infinities are left out.
+
+    Returns
+    -------
+    dict
+        ``mean``, ``median``, ``p95``, ``p99`` and ``max``, each None where there is no number. Quantiles are
+        interpolated linearly between order statistics (R's type 7, NumPy's default).
+    """
+    values = series.cast(pl.Float64).drop_nulls()
+    values = values.filter(values.is_finite())
+    if values.is_empty():
+        return dict.fromkeys(("mean", "median", "p95", "p99", "max"))
+    quantiles = {"median": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
+    described = {name: values.quantile(level, interpolation="linear") for name, level in quantiles.items()}
+    return {"mean": float(values.sum()) / len(values), **described}
+
+
+def states(jobs: pl.DataFrame) -> dict[str, int]:
+    """Count the jobs in each state.
+
+    Parameters
+    ----------
+    jobs
+        A table with the column ``state``.
+
+    Returns
+    -------
+    dict
+        The number of jobs for every name of a state, those without jobs included.
+    """
+    counted = dict(jobs["state"].value_counts().iter_rows())
+    return {state: counted.get(state, 0) for state in STATES}
+
+
+def makespan(jobs: pl.DataFrame) -> float | None:
+    """Give the time from the first submission to the last end, over the jobs that ran.
+
+    Parameters
+    ----------
+    jobs
+        A table with columns ``submit_time`` and ``end_time``.
+
+    Returns
+    -------
+    float or None
+        Seconds; None where no job ran.
+    """
+    first, last = _ran(jobs).select(pl.col("submit_time").min(), pl.col("end_time").max()).row(0)
+    return None if first is None else float(last - first)
+
+
+def throughput(jobs: pl.DataFrame) -> float | None:
+    """Give the number of jobs that ran over the makespan.
+
+    Parameters
+    ----------
+    jobs
+        A table with columns ``submit_time`` and ``end_time``.
+
+    Returns
+    -------
+    float or None
+        Jobs per second; None where the makespan is 0 or no job ran.
+    """
+    span = makespan(jobs)
+    return len(_ran(jobs)) / span if span else None
+
+
+def utilisation(jobs: pl.DataFrame, system: System) -> dict[str, float | None]:
+    """Give the share of each resource's capacity that jobs held, over the makespan.
+
+    The sum over jobs of amount × (end_time - start_time), over capacity × makespan. What a job holds without
+    using it, such as the rest of an exclusive node, counts as held. Jobs that have not ended do not count.
+
+    Parameters
+    ----------
+    jobs
+        A table with ``submit_time``, ``start_time``, ``end_time`` and ``allocated_<resource>`` columns.
+    system
+        The machine they ran on.
+
+    Returns
+    -------
+    dict
+        For each resource a share between 0 and 1; None where capacity or makespan is 0.
+    """
+    span = makespan(jobs)
+    held = pl.col("end_time") - pl.col("start_time")
+    sums = _ran(jobs).select((pl.col(f"allocated_{name}") * held).sum() for name in system.resources)
+    return _shares(sums, system, span)
+
+
+def queue_length(jobs: pl.DataFrame) -> dict[str, float | int | None]:
+    """Give the mean and the greatest number of waiting jobs.
+
+    The mean is over time, from the first to the last event. The length at an instant is the one after it, so
+    a job that starts when it is submitted was never in the queue.
+
+    Parameters
+    ----------
+    jobs
+        A table with columns ``submit_time``, ``start_time`` and ``end_time``; jobs rejected (column
+        ``state``) are not in the queue.
+
+    Returns
+    -------
+    dict
+        ``mean`` and ``max``, in jobs; None where nothing happened, or in no time.
+    """
+    return _queue_length(steps(jobs))
+
+
+def loss_of_capacity(jobs: pl.DataFrame, system: System) -> dict[str, float | None]:
+    """Give the share of each resource's capacity that lay idle although waiting jobs asked for it.
+
+    The integral over time of min(idle amount, amount that the queued jobs ask for together), over capacity ×
+    time from the first event to the last. It counts what fragmentation and the policy's order lose, but not
+    what lies idle for want of jobs.
+
+    Parameters
+    ----------
+    jobs
+        A table like `Result.jobs`.
+    system
+        The machine they ran on.
+
+    Returns
+    -------
+    dict
+        For each resource a share between 0 and 1; None where there is no capacity or no time.
+
+    References
+    ----------
+    V. J. Leung, G. Sabin and P. Sadayappan, "Parallel job scheduling policies to improve fairness: a case
+    study", ICPP Workshops 2010. The older measure κ counts every idle node while any job waits, hence is
+    never smaller: Y. Zhang, H. Franke, J. E. Moreira and A. Sivasubramaniam, "Improving parallel job
+    scheduling by combining gang scheduling and backfilling techniques", IPDPS 2000.
+    """
+    return _loss_of_capacity(steps(jobs, demands(jobs, system)), system)
+
+
+def overview(jobs: pl.DataFrame, system: System, *, threshold: float = USUAL_THRESHOLD) -> dict[str, object]:
+    """Give every aggregate at once.
+
+    Parameters
+    ----------
+    jobs
+        A table like `Result.jobs`.
+    system
+        The machine they ran on.
+    threshold
+        Of the bounded slowdowns; seconds.
+
+    Returns
+    -------
+    dict
+        ``jobs`` (how many there are, and in each state), then, under their own names, the measures of this
+        module; ready for `json.dumps`.
+    """
+    ran = _ran(jobs)
+    over_time = steps(jobs, demands(jobs, system))
+    return {
+        "jobs": {"submitted": len(jobs), **states(jobs)},
+        "wait": describe(wait(ran)),
+        "turnaround": describe(turnaround(ran)),
+        "slowdown": describe(slowdown(ran)),
+        "bounded_slowdown": describe(bounded_slowdown(ran, threshold)),
+        "per_processor_slowdown": describe(per_processor_slowdown(ran, threshold)),
+        "makespan": makespan(ran),
+        "throughput": throughput(ran),
+        "utilisation": utilisation(ran, system),
+        "queue_length": _queue_length(over_time),
+        "loss_of_capacity": _loss_of_capacity(over_time, system),
+    }
+
+
+_WAIT = pl.col("start_time") - pl.col("submit_time")
+_TURNAROUND = pl.col("end_time") - pl.col("submit_time")
+
+
+def _check(threshold: float) -> None:
+    if not threshold > 0:
+        raise ResultError(f"threshold = {threshold!r} s; must be > 0. The usual one is 10.")
+
+
+def _ran(jobs: pl.DataFrame) -> pl.DataFrame:
+    return jobs.filter(pl.col("start_time").is_not_null() & pl.col("end_time").is_not_null())
+
+
+def _run_time(jobs: pl.DataFrame) -> pl.Expr:
+    if "state" not in jobs.columns:
+        return pl.col("run_time")
+    return (
+        pl.when(pl.col("state") == "killed")
+        .then(pl.col("end_time") - pl.col("start_time"))
+        .otherwise(pl.col("run_time"))
+    )
+
+
+def _at_least(value: pl.Expr, bound: float) -> pl.Expr:
+    return value.clip(lower_bound=float(bound))
+
+
+def _ratio(amount: float, capacity: int, time: float | None) -> float | None:
+    return float(amount) / (capacity * time) if capacity and time else None
+
+
+def _shares(sums: pl.DataFrame, system: System, time: float | None) -> dict[str, float | None]:
+    capacities = system.total.items()
+    return {
+        name: _ratio(amount, total, time)
+        for (name, total), amount in zip(capacities, sums.row(0), strict=True)
+    }
+
+
+def _duration() -> pl.Expr:
+    # The last instant is followed by nothing.
+    return (pl.col("time").shift(-1) - pl.col("time")).fill_null(0.0)
+
+
+def _span(over_time: pl.DataFrame) -> float | None:
+    times = over_time["time"]
+    return float(times[-1] - times[0]) if len(times) else None
+
+
+def _queue_length(over_time: pl.DataFrame) -> dict[str, float | int | None]:
+    jobs_times_seconds, longest = over_time.select(
+        (pl.col("queued") * _duration()).sum().alias("sum"), pl.col("queued").max().alias("max")
+    ).row(0)
+    return {"mean": _ratio(jobs_times_seconds, 1, _span(over_time)), "max": longest}
+
+
+def _loss_of_capacity(over_time: pl.DataFrame, system: System) -> dict[str, float | None]:
+    total = system.total
+    lost = over_time.select(
+        (pl.min_horizontal(total[name] - pl.col(f"used_{name}"), f"waiting_{name}") * _duration())
+        .sum()
+        .alias(name)
+        for name in system.resources
+    )
+    return _shares(lost, system, _span(over_time))

@@ -1,0 +1,51 @@
+"""What the kernel hands back about every job: flat NumPy columns, one entry per row of the workload."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["STATES", "Outcome"]
+
+STATES = ("loaded", "queued", "running", "completed", "killed", "rejected")
+"""The names of a job's states; a state's number is its place here."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Outcome:
+    """The record of a run, in the workload's order of rows.
+
+    Parameters
+    ----------
+    state
+        uint8, shape (rows,): numbers into `STATES`.
+    start_time, end_time
+        float64, shape (rows,): seconds since the workload's origin; NaN where the job has not started, or
+        not ended.
+    requested_time
+        float64, shape (rows,): seconds, as the scheduler saw them.
+    allocated
+        int64, shape (rows, resources): what each job held in all, in the system's order of resources.
+    placement_offsets
+        int64, shape (rows + 1,): row i holds the entries ``placement_offsets[i]:placement_offsets[i + 1]`` of
+        the two columns that follow.
+    placement_nodes, placement_tasks
+        uint32: the nodes of all jobs one after the other, and the number of tasks on each.
+    now
+        The time of the last event, in seconds.
+    dispatch
+        Per scheduling pass, where it was asked for: columns ``time`` (s), ``queue_length``, ``cpu_time`` (s)
+        and ``started`` (jobs).
+    """
+
+    state: npt.NDArray[np.uint8]
+    start_time: npt.NDArray[np.float64]
+    end_time: npt.NDArray[np.float64]
+    requested_time: npt.NDArray[np.float64]
+    allocated: npt.NDArray[np.int64]
+    placement_offsets: npt.NDArray[np.int64]
+    placement_nodes: npt.NDArray[np.uint32]
+    placement_tasks: npt.NDArray[np.uint32]
+    now: float
+    dispatch: Mapping[str, npt.NDArray[np.generic]] | None = None

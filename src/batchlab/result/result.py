@@ -1,0 +1,156 @@
+"""What a simulation hands back: what was run, what became of every job, and ways to look at it."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from batchlab.errors import ResultError
+from batchlab.result import metrics
+from batchlab.result.summary import summarise
+from batchlab.result.table import jobs_table, node_lists, placements_table
+from batchlab.result.timeline import timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+    from pathlib import Path
+
+    from batchlab.policy.policy import Policy
+    from batchlab.result.outcome import Outcome
+    from batchlab.system.system import System
+    from batchlab.workload.workload import Workload
+
+__all__ = ["Result"]
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The result of one run. Tables are made when they are first asked for.
+
+    Parameters
+    ----------
+    workload, system, policy
+        What was simulated, on what, and how.
+    outcome
+        The kernel's record of every job.
+    options
+        The other parameters of the run that bear on the schedule, by name, such as ``seed``.
+    elapsed
+        How long the simulation itself took, in seconds, where it was measured.
+    """
+
+    workload: Workload
+    system: System
+    policy: Policy
+    outcome: Outcome
+    options: Mapping[str, object] = field(default_factory=dict)
+    elapsed: float | None = None
+
+    def __repr__(self) -> str:
+        return f"<Result of {self.policy}: {len(self.outcome.state):,} jobs on {self.system.nodes:,} nodes>"
+
+    @cached_property
+    def jobs(self) -> pl.DataFrame:
+        """One row per job, in the workload's order.
+
+        Columns ``job_id`` (Int64), ``state`` (Enum), ``submit_time``, ``start_time`` and ``end_time``
+        (Float64, s; null where there is none), ``run_time`` and ``requested_time`` (Float64, s), ``tasks``
+        (Int64), ``nodes`` (List(UInt32); empty where the job did not run), ``allocated_<resource>`` (Int64)
+        for each of the system's resources, then the workload's other columns. One of those that has the name
+        of a column before it is given the prefix ``logged_``.
+        """
+        table = self._jobs_without_nodes
+        return table.clone().insert_column(table.columns.index("tasks") + 1, node_lists(self.outcome))
+
+    @cached_property
+    def _jobs_without_nodes(self) -> pl.DataFrame:
+        # No measure needs the nodes, and their lists take longer than the rest of the table.
+        return jobs_table(self.workload, self.system, self.outcome)
+
+    @cached_property
+    def placements(self) -> pl.DataFrame:
+        """One row per job and node: ``job_id``, ``row``, ``node``, ``tasks``."""
+        return placements_table(self.workload, self.outcome)
+
+    @cached_property
+    def timeline(self) -> pl.DataFrame:
+        """One row per instant: ``time``, ``queued``, ``running``, ``used_<r>`` and ``utilisation_<r>``."""
+        return timeline(self._jobs_without_nodes, self.system)
+
+    @cached_property
+    def dispatch(self) -> pl.DataFrame:
+        """One row per scheduling pass: ``time``, ``queue_length``, ``cpu_time`` (s), ``started``.
+
+        Raises
+        ------
+        ResultError
+            The passes were not recorded.
+        """
+        if self.outcome.dispatch is None:
+            raise ResultError("the scheduling passes were not recorded; pass dispatch=True to simulate().")
+        return pl.DataFrame(dict(self.outcome.dispatch))
+
+    def metrics(self, *, threshold: float = metrics.USUAL_THRESHOLD) -> dict[str, object]:
+        """Give every aggregate measure; see `batchlab.result.metrics.overview`.
+
+        Parameters
+        ----------
+        threshold
+            Of the bounded slowdowns; seconds.
+
+        Returns
+        -------
+        dict
+            Ready for `json.dumps`; numbers that do not exist are None.
+        """
+        if threshold == metrics.USUAL_THRESHOLD:
+            return deepcopy(self._usual_metrics)
+        return metrics.overview(self._jobs_without_nodes, self.system, threshold=threshold)
+
+    @cached_property
+    def _usual_metrics(self) -> dict[str, object]:
+        return metrics.overview(self._jobs_without_nodes, self.system)
+
+    def summary(self) -> str:
+        """Tell people what was run and what came of it.
+
+        Returns
+        -------
+        str
+            A page of text.
+        """
+        return summarise(self)
+
+    def write(
+        self,
+        directory: str | PathLike[str],
+        *,
+        inputs: Mapping[str, str | PathLike[str]] | None = None,
+        command: str | None = None,
+    ) -> Path:
+        """Write ``jobs.csv``, ``metrics.json`` and ``manifest.json``; see `batchlab.result.output.write`.
+
+        Parameters
+        ----------
+        directory
+            Where to; made if it is not there. Files of these names are replaced, others left alone.
+        inputs
+            The files that the run was made from, by role (``"trace"``, ``"system"``); the manifest holds
+            their hashes.
+        command
+            The command line that made the run.
+
+        Returns
+        -------
+        Path
+            The directory.
+        """
+        # The writer needs the compiled module and hashing, which looking at a result does not.
+        from batchlab.result.output import write  # noqa: PLC0415
+
+        return write(self, directory, inputs=inputs, command=command)

@@ -1,0 +1,170 @@
+"""A result told to people, in a page of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from batchlab.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from batchlab.result.result import Result
+
+__all__ = ["compare", "summarise"]
+
+_STATISTICS = ("mean", "median", "p95", "p99", "max")
+_DURATIONS = {"wait": "wait", "turnaround": "turnaround"}
+_RATIOS = {
+    "slowdown": "slowdown",
+    "bounded_slowdown": "bounded slowdown",
+    "per_processor_slowdown": "per-processor slowdown",
+}
+_DAY = 86_400
+_NAMES_WIDTH = 14
+
+
+def summarise(result: Result) -> str:
+    """Write the summary of a result.
+
+    Parameters
+    ----------
+    result
+        The result of a run.
+
+    Returns
+    -------
+    str
+        Lines of text without a newline at the end.
+    """
+    metrics = result.metrics()
+    facts = [*_what_was_run(result), ("", ""), *_what_became(metrics)]
+    if result.elapsed is not None:
+        facts.append(("simulated in", format_duration(result.elapsed)))
+    blocks = [_aligned(facts)]
+    if any(_of(metrics, name)["mean"] is not None for name in _DURATIONS):
+        blocks.append(_statistics(metrics))
+    return "\n\n".join(blocks)
+
+
+def compare(results: Sequence[Result]) -> str:
+    """Write one line per result, to set policies side by side.
+
+    Parameters
+    ----------
+    results
+        Results of runs of the same workload.
+
+    Returns
+    -------
+    str
+        A table: policy, mean and median wait, mean bounded slowdown, makespan and utilisation.
+    """
+    rows: list[tuple[str, ...]] = [
+        ("policy", "mean wait", "median wait", "mean bounded slowdown", "makespan", "utilisation")
+    ]
+    for result in results:
+        metrics = result.metrics()
+        wait, slowdown = _of(metrics, "wait"), _of(metrics, "bounded_slowdown")
+        first = next(iter(_of(metrics, "utilisation").values()))
+        times = [_duration(wait["mean"]), _duration(wait["median"])]
+        rows.append(
+            (
+                str(result.policy),
+                *times,
+                _number(slowdown["mean"]),
+                _duration(metrics["makespan"]),
+                _percent(first),
+            )
+        )
+    return _table(rows)
+
+
+def _what_was_run(result: Result) -> Iterable[tuple[str, str]]:
+    system = result.system
+    total = ", ".join(f"{amount:,} {name}" for name, amount in system.total.items())
+    called = f"{system.name}, " if system.name else ""
+    yield "workload", _workload(result)
+    report = result.workload.report
+    if report.dropped.height or report.mended.height or report.unit == "line":
+        yield "", report.summary()
+    yield "system", f"{called}{_plural(system.nodes, 'node')} with {total} in all"
+    options = [
+        f"{name} = {value}" for name, value in result.options.items() if name != "seed" and value is not False
+    ]
+    yield "policy", ", ".join([str(result.policy), *options])
+
+
+def _workload(result: Result) -> str:
+    jobs = result.workload.jobs
+    if jobs.is_empty():
+        return "no jobs"
+    submitted = jobs["submit_time"].to_numpy()
+    period = format_duration(float(submitted.max() - submitted.min()))
+    return f"{_plural(len(jobs), 'job')} submitted over {period}"
+
+
+def _what_became(metrics: Mapping[str, object]) -> Iterable[tuple[str, str]]:
+    jobs, queue = _of(metrics, "jobs"), _of(metrics, "queue_length")
+    counted = [f"{count:,} {state}" for state, count in jobs.items() if count and state != "submitted"]
+    yield "jobs", ", ".join(counted) or "none"
+    if metrics["makespan"] is None:
+        return
+    yield "makespan", _duration(metrics["makespan"])
+    throughput = metrics["throughput"]
+    if isinstance(throughput, float):
+        yield "throughput", f"{_number(throughput * _DAY)} jobs a day"
+    yield "utilisation", _percents(_of(metrics, "utilisation"))
+    yield "lost", f"{_percents(_of(metrics, 'loss_of_capacity'))} idle while jobs that asked for it waited"
+    yield "queue", f"{_number(queue['mean'])} jobs on average, {queue['max']:,} at most"
+
+
+def _statistics(metrics: Mapping[str, object]) -> str:
+    rows: list[tuple[str, ...]] = [("", *_STATISTICS)]
+    for name, title in _DURATIONS.items():
+        rows.append((title, *(_duration(_of(metrics, name)[statistic]) for statistic in _STATISTICS)))
+    for name, title in _RATIOS.items():
+        rows.append((title, *(_number(_of(metrics, name)[statistic]) for statistic in _STATISTICS)))
+    return _table(rows)
+
+
+def _of(metrics: Mapping[str, object], name: str) -> Mapping[str, float | None]:
+    return cast("Mapping[str, float | None]", metrics[name])
+
+
+def _aligned(facts: Iterable[tuple[str, str]]) -> str:
+    return "\n".join(f"{name:{_NAMES_WIDTH}}{text}".rstrip() for name, text in facts)
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(
+            f"{cell:>{width}}" if index else f"{cell:{width}}"
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _duration(value: object) -> str:
+    return format_duration(value) if isinstance(value, float) else "–"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"  # noqa: PLR2004  # three digits are enough to read
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def _percents(shares: Mapping[str, float | None]) -> str:
+    return ", ".join(f"{name} {_percent(share)}" for name, share in shares.items())

@@ -1,0 +1,98 @@
+"""The tables of a result, put together from the workload and the kernel's flat columns."""
+
+from collections.abc import Collection
+
+import numpy as np
+import polars as pl
+
+from batchlab.result.outcome import STATES, Outcome
+from batchlab.system.system import System
+from batchlab.workload.workload import Workload
+
+__all__ = ["jobs_table", "node_lists", "placements_table"]
+
+_STATES = pl.Series("state", STATES, dtype=pl.Enum(STATES))
+
+
+def jobs_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
+    """Put together the table of jobs, all but their nodes.
+
+    Parameters
+    ----------
+    workload, system
+        What was simulated, and on what.
+    outcome
+        What became of each job.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per job, in the workload's order: ``job_id``, ``state`` (Enum), ``submit_time``,
+        ``start_time`` and ``end_time`` (s; null where there is none), ``run_time``, ``requested_time`` (s),
+        ``tasks``, ``allocated_<resource>`` (Int64) for each of the system's resources, then the workload's
+        other columns. One of those that has the name of a column of the result is given the prefix
+        ``logged_``.
+    """
+    jobs = workload.jobs
+    columns = [
+        jobs["job_id"],
+        _STATES.gather(pl.Series(outcome.state)),
+        jobs["submit_time"],
+        pl.Series("start_time", outcome.start_time, nan_to_null=True),
+        pl.Series("end_time", outcome.end_time, nan_to_null=True),
+        jobs["run_time"],
+        pl.Series("requested_time", outcome.requested_time),
+        jobs["tasks"],
+        *(
+            pl.Series(f"allocated_{resource}", np.ascontiguousarray(outcome.allocated[:, index]))
+            for index, resource in enumerate(system.resources)
+        ),
+    ]
+    taken = {"nodes", *(column.name for column in columns)}
+    known = ("job_id", "submit_time", "run_time", "requested_time", "tasks")
+    others = [jobs[name] for name in jobs.columns if name not in known]
+    for column in others:
+        columns.append(column.alias(_free_name(column.name, taken)))
+        taken.add(columns[-1].name)
+    return pl.DataFrame(columns)
+
+
+def node_lists(outcome: Outcome) -> pl.Series:
+    """Give every job its list of nodes.
+
+    Returns
+    -------
+    polars.Series
+        ``nodes``, List(UInt32): one list per row of the workload, empty where the job did not run.
+    """
+    if len(outcome.state) == 0:
+        return pl.Series("nodes", [], dtype=pl.List(pl.UInt32))
+    # Slicing one long list is the quickest way without pyarrow: 3 million entries in 200,000 rows take 40 ms.
+    every_node = pl.lit(pl.Series("nodes", outcome.placement_nodes).implode())
+    slices = pl.DataFrame(
+        {"start": outcome.placement_offsets[:-1], "length": np.diff(outcome.placement_offsets)}
+    )
+    return slices.select(every_node.list.slice(pl.col("start"), pl.col("length"))).to_series()
+
+
+def placements_table(workload: Workload, outcome: Outcome) -> pl.DataFrame:
+    """List what each job had on each of its nodes.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per job and node, by the workload's rows: ``job_id`` (Int64), ``row`` (UInt32), ``node``
+        (UInt32), ``tasks`` (UInt32).
+    """
+    row = pl.Series(
+        "row", np.repeat(np.arange(len(outcome.state), dtype=np.uint32), np.diff(outcome.placement_offsets))
+    )
+    job_id = workload.jobs["job_id"].gather(row)
+    node = pl.Series("node", outcome.placement_nodes)
+    return pl.DataFrame([job_id, row, node, pl.Series("tasks", outcome.placement_tasks)])
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name = f"logged_{name}"
+    return name

@@ -1,0 +1,104 @@
+"""The state of queue and machine over time, derived from the table of jobs alone."""
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from batchlab.system.system import System
+
+__all__ = ["demands", "steps", "timeline"]
+
+
+def timeline(jobs: pl.DataFrame, system: System) -> pl.DataFrame:
+    """Tell queue length, running jobs and use of every resource at each instant at which something happens.
+
+    Parameters
+    ----------
+    jobs
+        A table like `Result.jobs`.
+    system
+        The machine they ran on.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per instant with a submission, start or end, in order of time: ``time`` (s), ``queued`` and
+        ``running`` (jobs), then for each resource ``used_<resource>`` (amount) and ``utilisation_<resource>``
+        (its share of the capacity; null where there is no capacity). Values are those after the instant, and
+        hold until the next. Rejected jobs are not in it.
+    """
+    used = {name: pl.col(f"allocated_{name}") for name in system.resources}
+    table = steps(jobs, used)
+    names = [column for name in system.resources for column in (f"used_{name}", f"utilisation_{name}")]
+    return table.with_columns(
+        _share(f"used_{name}", system.total[name]).alias(f"utilisation_{name}") for name in system.resources
+    ).select("time", "queued", "running", *names)
+
+
+def steps(jobs: pl.DataFrame, amounts: dict[str, pl.Expr] | None = None) -> pl.DataFrame:
+    """Add up what submissions, starts and ends change, instant by instant.
+
+    Parameters
+    ----------
+    jobs
+        A table like `Result.jobs`.
+    amounts
+        By resource, what each job asks for while it waits, and has while it runs.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``time``, ``queued`` and ``running``, and for each resource ``waiting_<resource>`` and
+        ``used_<resource>`` (Int64): one row per instant, with the values after it.
+    """
+    amounts = amounts or {}
+    events = _events(jobs, amounts)
+    times = np.concatenate([event["time"].to_numpy() for event in events])
+    # NumPy's stable sort is quick on columns that are nearly sorted already, as these are.
+    order = np.argsort(times, kind="stable")
+    times = times[order]
+    after_the_instant = np.ones(len(times), dtype=np.bool_)
+    after_the_instant[:-1] = times[1:] != times[:-1]
+
+    def added_up(changes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        return np.cumsum(changes)[after_the_instant]
+
+    queued, running = (_changes(events, by_kind)[order] for by_kind in ((1, -1, 0), (0, 1, -1)))
+    columns = {"time": times[after_the_instant], "queued": added_up(queued), "running": added_up(running)}
+    for name in amounts:
+        amount = np.concatenate([event[f"amount_{name}"].to_numpy() for event in events])[order]
+        columns[f"waiting_{name}"] = added_up(queued * amount)
+        columns[f"used_{name}"] = added_up(running * amount)
+    return pl.DataFrame(columns)
+
+
+def demands(jobs: pl.DataFrame, system: System) -> dict[str, pl.Expr]:
+    """Tell what each job asks for in all, by resource: what it was given, or would be."""
+    return {name: _demand(jobs, name, system) for name in system.resources}
+
+
+def _events(jobs: pl.DataFrame, amounts: dict[str, pl.Expr]) -> list[pl.DataFrame]:
+    """List submissions, starts and ends, each with its time and the job's amounts."""
+    present = jobs
+    if "state" in jobs.columns:
+        present = jobs.filter((pl.col("state") != "loaded") & (pl.col("state") != "rejected"))
+    asked = [amount.alias(f"amount_{name}") for name, amount in amounts.items()]
+    return [
+        present.filter(pl.col(name).is_not_null()).select(pl.col(name).cast(pl.Float64).alias("time"), *asked)
+        for name in ("submit_time", "start_time", "end_time")
+    ]
+
+
+def _changes(events: list[pl.DataFrame], by_kind: tuple[int, int, int]) -> npt.NDArray[np.int64]:
+    return np.repeat(np.array(by_kind, dtype=np.int64), [len(event) for event in events])
+
+
+def _demand(jobs: pl.DataFrame, resource: str, system: System) -> pl.Expr:
+    # A job that has not started holds nothing yet: its demand is what its tasks ask for.
+    per_task = pl.col(resource) if resource in jobs.columns else pl.lit(system.equivalence.get(resource, 0))
+    asked = (pl.col("tasks") * per_task).cast(pl.Int64)
+    return pl.when(pl.col("start_time").is_not_null()).then(f"allocated_{resource}").otherwise(asked)
+
+
+def _share(amount: str, capacity: int) -> pl.Expr:
+    return pl.col(amount) / capacity if capacity else pl.lit(None, dtype=pl.Float64)
