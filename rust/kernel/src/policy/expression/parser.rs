@@ -153,14 +153,14 @@ impl<'a> Parser<'a> {
         loop {
             self.formula()?;
             count += 1;
-            match function {
-                Function::One(operation) if count == 1 => self.emit(Step::One(operation))?,
-                Function::Two(operation) | Function::Many(operation) if count > 1 => {
-                    self.emit(Step::Two(operation))?
-                }
+            let step = match function {
+                Function::One(operation) if count == 1 => Step::One(operation),
                 // A value too many is an error in the end; until then the program stays well-formed.
-                Function::One(_) => self.emit(Step::Two(Binary::Add))?,
-                Function::Two(_) | Function::Many(_) => {}
+                Function::One(_) => Step::Two(Binary::Add),
+                Function::Two(operation) | Function::Many(operation) => Step::Two(operation),
+            };
+            if count >= step.operands() {
+                self.emit(step)?;
             }
             if !self.takes(Token::Sign(",")) {
                 return Ok(count);
