@@ -1,0 +1,3 @@
+//! Jobs, and where they come from.
+pub mod jobs;
+pub mod swf;

@@ -1,0 +1,133 @@
+//! A log in a file, plain or gzip, as a stream of jobs.
+
+use super::error::SwfError;
+use super::options::SwfOptions;
+use super::parser::SwfParser;
+use super::record::SwfRecord;
+use flate2::read::MultiGzDecoder;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Cursor, ErrorKind, Read};
+use std::path::Path;
+
+const BLOCK: usize = 1 << 16;
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Reads bytes in blocks, unpacked where they begin as gzip does.
+pub struct Blocks {
+    source: Box<dyn Read + Send>,
+    packed: bool,
+    block: Box<[u8]>,
+}
+
+impl Blocks {
+    /// Opens a file.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Self::new(File::open(path)?)
+    }
+
+    /// Takes any source of bytes.
+    pub fn new(mut source: impl Read + Send + 'static) -> io::Result<Self> {
+        let mut head = Vec::with_capacity(GZIP_MAGIC.len());
+        source
+            .by_ref()
+            .take(GZIP_MAGIC.len() as u64)
+            .read_to_end(&mut head)?;
+        let packed = head == GZIP_MAGIC;
+        let whole = Cursor::new(head).chain(source);
+        let source: Box<dyn Read + Send> = if packed {
+            Box::new(MultiGzDecoder::new(whole))
+        } else {
+            Box::new(whole)
+        };
+        Ok(Self {
+            source,
+            packed,
+            block: vec![0; BLOCK].into_boxed_slice(),
+        })
+    }
+
+    /// The next block, empty at the end; the parser is asked how far it came, for the error.
+    pub fn next_block(&mut self, parser: &SwfParser) -> Result<&[u8], SwfError> {
+        loop {
+            match self.source.read(&mut self.block) {
+                Ok(length) => return Ok(&self.block[..length]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(source) if self.packed => {
+                    return Err(SwfError::Gzip {
+                        lines: parser.lines(),
+                        source,
+                    });
+                }
+                Err(error) => return Err(SwfError::Io(error)),
+            }
+        }
+    }
+}
+
+/// A log as an iterator of its jobs; memory does not grow with the log. Ends after the first error.
+pub struct SwfFile {
+    blocks: Blocks,
+    parser: SwfParser,
+    ready: VecDeque<Result<SwfRecord, SwfError>>,
+    ended: bool,
+}
+
+impl SwfFile {
+    /// Opens a log; gzip is known by its content.
+    pub fn open(path: &Path, options: SwfOptions) -> Result<Self, SwfError> {
+        Self::from_blocks(Blocks::open(path), options)
+    }
+
+    /// Reads a log from any source of bytes.
+    pub fn new(source: impl Read + Send + 'static, options: SwfOptions) -> Result<Self, SwfError> {
+        Self::from_blocks(Blocks::new(source), options)
+    }
+
+    /// The parser, for its comments, counts and notes; complete once the iterator has ended.
+    #[must_use]
+    pub const fn parser(&self) -> &SwfParser {
+        &self.parser
+    }
+
+    fn from_blocks(blocks: io::Result<Blocks>, options: SwfOptions) -> Result<Self, SwfError> {
+        let blocks = blocks.map_err(SwfError::Io)?;
+        Ok(Self {
+            blocks,
+            parser: SwfParser::streaming(options),
+            ready: VecDeque::new(),
+            ended: false,
+        })
+    }
+
+    fn read_block(&mut self) -> Result<(), SwfError> {
+        let Self {
+            blocks,
+            parser,
+            ready,
+            ended,
+        } = self;
+        let mut take = |record| ready.push_back(Ok(record));
+        let block = blocks.next_block(parser)?;
+        *ended = block.is_empty();
+        if *ended {
+            parser.finish(&mut take)
+        } else {
+            parser.feed(block, &mut take)
+        }
+    }
+}
+
+impl Iterator for SwfFile {
+    type Item = Result<SwfRecord, SwfError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.ready.is_empty() && !self.ended {
+            if let Err(error) = self.read_block() {
+                self.ended = true;
+                self.ready.push_back(Err(error));
+            }
+        }
+        self.ready.pop_front()
+    }
+}

@@ -1,0 +1,154 @@
+//! What was out of the ordinary in a log: nothing is dropped or mended without a note.
+
+/// What became of the job that a note is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was left out.
+    Dropped,
+    /// It was kept with a changed value.
+    Mended,
+    /// It was kept as it stands.
+    Noted,
+}
+
+macro_rules! reasons {
+    ($($(#[$meta:meta])* $name:ident = $outcome:ident, $text:literal;)*) => {
+        /// Why a line has a note.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Reason { $(#[doc = concat!("`", $text, "`")] $name),* }
+
+        impl Reason {
+            /// All reasons; the index of each is its number.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The reason in words.
+            #[must_use]
+            pub const fn text(self) -> &'static str {
+                match self { $(Self::$name => $text),* }
+            }
+
+            /// What becomes of such a job.
+            #[must_use]
+            pub const fn outcome(self) -> Outcome {
+                match self { $(Self::$name => Outcome::$outcome),* }
+            }
+        }
+    };
+}
+
+reasons! {
+    LineTooLong = Dropped, "line longer than 1 MiB";
+    TooFewFields = Dropped, "fewer than 4 fields";
+    JobNumber = Dropped, "job number is not a whole number";
+    SubmitTime = Dropped, "submit_time is not a number of seconds >= 0";
+    RunTime = Dropped, "run_time is unknown or not a number of seconds >= 0";
+    Processors = Dropped, "processors unknown or < 1";
+    RequestedTime = Dropped, "requested_time beyond 2^53 seconds";
+    MissingFields = Mended, "fewer than 18 fields: the missing ones taken as unknown (-1)";
+    ExtraFields = Mended, "more than 18 fields: the rest ignored";
+    Unreadable = Mended, "not a number: taken as unknown (-1)";
+    FractionalProcessors = Mended, "fractional processors: rounded up";
+    FractionalInteger = Mended, "fractional whole number: rounded down";
+    OtherProcessors = Mended, "processors unknown: the other processor field taken";
+    RequestedTimeUnknown = Mended, "requested_time unknown: run_time taken";
+    RequestedTimeRaised = Mended, "run_time > requested_time: requested_time raised to run_time";
+    RunTimeCut = Mended, "run_time > requested_time: run_time cut to requested_time";
+    UsedMemory = Mended, "requested memory unknown: used memory taken";
+    MemoryUnknown = Mended, "memory unknown: 0 taken";
+    OverrunKept = Noted, "run_time > requested_time: both kept";
+    OutOfOrder = Noted, "submitted before the job above it";
+    LongComment = Noted, "comment not kept: longer than 1 MiB, or beyond the 1 MiB that a streaming reader keeps";
+}
+
+/// A set of reasons about one job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ReasonSet(u32);
+
+impl ReasonSet {
+    pub(super) fn add(&mut self, reason: Reason) {
+        self.0 |= 1 << reason as u8;
+    }
+
+    pub(super) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    fn contains(self, reason: Reason) -> bool {
+        self.0 & (1 << reason as u8) != 0
+    }
+}
+
+/// One remark about one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Why.
+    pub reason: Reason,
+    /// The line, from 1.
+    pub line: u64,
+    /// The job's number, where it could be read.
+    pub job_id: Option<i64>,
+}
+
+/// All remarks about a log: exact counts, and the remarks themselves, up to a limit per reason.
+#[derive(Clone, Debug, Default)]
+pub struct Notes {
+    counts: [u64; Reason::ALL.len()],
+    kept: Vec<Note>,
+    limit: Option<u64>,
+}
+
+impl Notes {
+    pub(super) fn limited_to(limit: u64) -> Self {
+        Self {
+            limit: Some(limit),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn add(&mut self, note: Note) {
+        let count = &mut self.counts[note.reason as usize];
+        *count += 1;
+        if self.limit.is_none_or(|limit| *count <= limit) {
+            self.kept.push(note);
+        }
+    }
+
+    pub(super) fn add_all(&mut self, reasons: ReasonSet, line: u64, job_id: i64) {
+        if reasons.is_empty() {
+            return;
+        }
+        for &reason in Reason::ALL
+            .iter()
+            .filter(|&&reason| reasons.contains(reason))
+        {
+            self.add(Note {
+                reason,
+                line,
+                job_id: Some(job_id),
+            });
+        }
+    }
+
+    /// How many notes there were for a reason.
+    #[must_use]
+    pub const fn count(&self, reason: Reason) -> u64 {
+        self.counts[reason as usize]
+    }
+
+    /// How many notes there were with an outcome.
+    #[must_use]
+    pub fn total(&self, outcome: Outcome) -> u64 {
+        Reason::ALL
+            .iter()
+            .filter(|reason| reason.outcome() == outcome)
+            .map(|&reason| self.count(reason))
+            .sum()
+    }
+
+    /// The notes in the order of lines; of a streaming reader, the first few per reason.
+    #[must_use]
+    pub fn kept(&self) -> &[Note] {
+        &self.kept
+    }
+}

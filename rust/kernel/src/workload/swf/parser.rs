@@ -1,0 +1,234 @@
+//! The push parser: bytes in, in pieces of any size; jobs out.
+
+use super::error::SwfError;
+use super::notes::{Note, Notes, Reason};
+use super::number::is_blank;
+use super::options::{Invalid, SwfOptions};
+use super::record::{self, Refusal, SwfRecord};
+
+/// A longer line is no job and no comment; it is never held in memory.
+const LONGEST_LINE: usize = 1 << 20;
+/// What a streaming reader keeps of comments, in bytes, so that its memory does not grow with the log.
+const MOST_COMMENTS: usize = 1 << 20;
+/// What a streaming reader keeps of notes, per reason.
+const MOST_NOTES: u64 = 10;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Reads a log that comes in pieces.
+///
+/// Memory: the unfinished line (at most 1 MiB), the comments, the notes. After an error the parser is spent.
+#[derive(Clone, Debug)]
+pub struct SwfParser {
+    options: SwfOptions,
+    most_jobs: u64,
+    most_comments: usize,
+    unfinished: Vec<u8>,
+    /// Whether the unfinished line has outgrown the limit; what is held of it is its beginning.
+    overlong: bool,
+    lines: u64,
+    rows: u64,
+    kept: u64,
+    latest_submission: f64,
+    comments: Vec<String>,
+    comments_size: usize,
+    notes: Notes,
+}
+
+impl SwfParser {
+    /// A parser that keeps every comment and every note.
+    #[must_use]
+    pub fn new(options: SwfOptions) -> Self {
+        Self {
+            options,
+            most_jobs: u64::MAX,
+            most_comments: usize::MAX,
+            unfinished: Vec::new(),
+            overlong: false,
+            lines: 0,
+            rows: 0,
+            kept: 0,
+            latest_submission: 0.0,
+            comments: Vec::new(),
+            comments_size: 0,
+            notes: Notes::default(),
+        }
+    }
+
+    /// A parser of bounded memory: it keeps 1 MiB of comments, and per reason the count and the first 10 notes.
+    #[must_use]
+    pub fn streaming(options: SwfOptions) -> Self {
+        Self {
+            most_comments: MOST_COMMENTS,
+            notes: Notes::limited_to(MOST_NOTES),
+            ..Self::new(options)
+        }
+    }
+
+    /// Makes the parser stop after so many kept jobs: what follows is not looked at.
+    #[must_use]
+    pub fn stop_after(self, most_jobs: u64) -> Self {
+        Self { most_jobs, ..self }
+    }
+
+    /// Takes the next piece of the log and hands over the jobs that it completes.
+    pub fn feed(&mut self, piece: &[u8], take: &mut impl FnMut(SwfRecord)) -> Result<(), SwfError> {
+        let mut rest = piece;
+        while !self.is_done() {
+            let Some(end) = rest.iter().position(|&byte| byte == b'\n') else {
+                self.keep_unfinished(rest);
+                break;
+            };
+            let line = &rest[..end];
+            rest = &rest[end + 1..];
+            if self.unfinished.is_empty() {
+                self.line(line, take)?;
+            } else {
+                self.keep_unfinished(line);
+                self.unfinished_line(take)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what was fed last for the whole last line.
+    pub fn finish(&mut self, take: &mut impl FnMut(SwfRecord)) -> Result<(), SwfError> {
+        if self.unfinished.is_empty() || self.is_done() {
+            Ok(())
+        } else {
+            self.unfinished_line(take)
+        }
+    }
+
+    /// Whether as many jobs were kept as were asked for.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        self.kept >= self.most_jobs
+    }
+
+    /// Lines read, of any kind.
+    #[must_use]
+    pub const fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Lines read that are neither blank nor comments.
+    #[must_use]
+    pub const fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Jobs handed over.
+    #[must_use]
+    pub const fn kept(&self) -> u64 {
+        self.kept
+    }
+
+    /// The comment lines, wherever they stood, without line ends; bytes that are not UTF-8 are read as Latin-1.
+    #[must_use]
+    pub fn comments(&self) -> &[String] {
+        &self.comments
+    }
+
+    /// What was dropped, mended, or odd.
+    #[must_use]
+    pub const fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    fn keep_unfinished(&mut self, bytes: &[u8]) {
+        let room = LONGEST_LINE - self.unfinished.len();
+        self.overlong |= bytes.len() > room;
+        self.unfinished
+            .extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn unfinished_line(&mut self, take: &mut impl FnMut(SwfRecord)) -> Result<(), SwfError> {
+        let mut line = std::mem::take(&mut self.unfinished);
+        let result = self.line(&line, take);
+        self.overlong = false;
+        line.clear();
+        self.unfinished = line;
+        result
+    }
+
+    fn line(&mut self, line: &[u8], take: &mut impl FnMut(SwfRecord)) -> Result<(), SwfError> {
+        self.lines += 1;
+        let line = if self.lines == 1 {
+            line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line)
+        } else {
+            line
+        };
+        let too_long = self.overlong || line.len() > LONGEST_LINE;
+        match line.iter().find(|&&byte| !is_blank(byte)) {
+            None if !too_long => Ok(()),
+            Some(b';') => {
+                self.comment(line, too_long);
+                Ok(())
+            }
+            _ => {
+                self.rows += 1;
+                self.row(line, too_long, take)
+            }
+        }
+    }
+
+    fn comment(&mut self, line: &[u8], too_long: bool) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if too_long || self.comments_size.saturating_add(line.len()) > self.most_comments {
+            self.notes.add(Note {
+                reason: Reason::LongComment,
+                line: self.lines,
+                job_id: None,
+            });
+            return;
+        }
+        self.comments_size += line.len();
+        self.comments.push(match std::str::from_utf8(line) {
+            Ok(text) => text.to_owned(),
+            Err(_) => line.iter().map(|&byte| char::from(byte)).collect(),
+        });
+    }
+
+    fn row(
+        &mut self,
+        line: &[u8],
+        too_long: bool,
+        take: &mut impl FnMut(SwfRecord),
+    ) -> Result<(), SwfError> {
+        let parsed = if too_long {
+            Err(Refusal {
+                reason: Reason::LineTooLong,
+                field: 0,
+                value: f64::NAN,
+                job_id: None,
+            })
+        } else {
+            record::parse(line, self.lines, self.options)
+        };
+        match parsed {
+            Ok((record, mut reasons)) => {
+                if record.submit_time < self.latest_submission {
+                    reasons.add(Reason::OutOfOrder);
+                }
+                self.latest_submission = record.submit_time;
+                self.notes.add_all(reasons, self.lines, record.job_id);
+                self.kept += 1;
+                take(record);
+                Ok(())
+            }
+            Err(refusal) if self.options.invalid == Invalid::Drop => {
+                self.notes.add(Note {
+                    reason: refusal.reason,
+                    line: self.lines,
+                    job_id: refusal.job_id,
+                });
+                Ok(())
+            }
+            Err(refusal) => Err(SwfError::Invalid {
+                line: self.lines,
+                reason: refusal.reason,
+                message: refusal.message(line),
+            }),
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! One line of a log, and the rules that make a job of it (S3).
+
+use super::notes::{Reason, ReasonSet};
+use super::number;
+use super::options::{Overrun, ProcessorField, SwfOptions};
+
+/// How many fields a line has.
+pub const FIELDS: usize = 18;
+
+/// Times and whole numbers up to here are exact in float64 (S1).
+const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// The names of the 18 fields, as batchlab's tables have them.
+pub const FIELD_NAMES: [&str; FIELDS] = [
+    "job_id",
+    "submit_time",
+    "logged_wait_time",
+    "run_time",
+    "allocated_processors",
+    "average_cpu_time",
+    "used_memory",
+    "requested_processors",
+    "requested_time",
+    "requested_memory",
+    "status",
+    "user_id",
+    "group_id",
+    "application_id",
+    "queue_id",
+    "partition_id",
+    "preceding_job_id",
+    "think_time",
+];
+
+const JOB: usize = 0;
+const SUBMIT: usize = 1;
+const RUN: usize = 3;
+const ALLOCATED: usize = 4;
+const USED_MEMORY: usize = 6;
+const REQUESTED: usize = 7;
+const REQUESTED_TIME: usize = 8;
+const REQUESTED_MEMORY: usize = 9;
+
+/// Fields without which there is no job; what is wrong with them is not mended.
+const NEEDED: [usize; 3] = [JOB, SUBMIT, RUN];
+/// A line needs the fields up to the run time.
+const FEWEST_FIELDS: usize = RUN + 1;
+
+/// Whether a field (numbered from 0) holds whole numbers: processors and identifiers; the others are amounts.
+#[must_use]
+pub const fn is_whole(field: usize) -> bool {
+    matches!(field, JOB | ALLOCATED | REQUESTED | 10..=16)
+}
+
+/// One kept job, normalised.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SwfRecord {
+    /// The line in the log, from 1.
+    pub line: u64,
+    /// Field 1.
+    pub job_id: i64,
+    /// Field 2, seconds since the log's origin; at least 0.
+    pub submit_time: f64,
+    /// Field 4, seconds, at least 0; cut with [`Overrun::Cut`].
+    pub run_time: f64,
+    /// Field 9, else field 4, seconds; raised with [`Overrun::Extend`].
+    pub requested_time: f64,
+    /// The processors asked for, at least 1.
+    pub tasks: u32,
+    /// The memory asked for by each processor, kB, with `use_memory`; else 0.
+    pub memory: i64,
+    /// The 18 fields as the log has them; -1 where unknown. Those of whole numbers are whole.
+    pub fields: [f64; FIELDS],
+}
+
+/// Why a line is no job.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Refusal {
+    pub(super) reason: Reason,
+    /// The field that is to blame, from 0; with too few fields, how many there are.
+    pub(super) field: usize,
+    /// Its value.
+    pub(super) value: f64,
+    /// The job's number, where it could be read.
+    pub(super) job_id: Option<i64>,
+}
+
+/// Makes a job of a line; with the reasons for which it was mended.
+pub(super) fn parse(
+    line: &[u8],
+    number: u64,
+    options: SwfOptions,
+) -> Result<(SwfRecord, ReasonSet), Refusal> {
+    let mut mends = ReasonSet::default();
+    let mut fields = [-1.0; FIELDS];
+    let found = split(line, &mut fields);
+    let job_id = whole(fields[JOB]);
+    if found < FEWEST_FIELDS {
+        return Err(Refusal {
+            reason: Reason::TooFewFields,
+            field: found,
+            value: f64::NAN,
+            job_id,
+        });
+    }
+    if found != FIELDS {
+        mends.add(if found < FIELDS {
+            Reason::MissingFields
+        } else {
+            Reason::ExtraFields
+        });
+    }
+    mend_fields(&mut fields, &mut mends);
+    let refuse = |reason, field: usize| Refusal {
+        reason,
+        field,
+        value: fields[field],
+        job_id,
+    };
+    let job_id = job_id.ok_or(refuse(Reason::JobNumber, JOB))?;
+    let submit_time = time(fields[SUBMIT]).ok_or(refuse(Reason::SubmitTime, SUBMIT))?;
+    let run_time = time(fields[RUN]).ok_or(refuse(Reason::RunTime, RUN))?;
+    let (tasks, field) = processors(&fields, options.processors, &mut mends);
+    let tasks = count(tasks).ok_or(refuse(Reason::Processors, field))?;
+    let (run_time, requested_time) = times(
+        run_time,
+        fields[REQUESTED_TIME],
+        options.overrun,
+        &mut mends,
+    )
+    .ok_or(refuse(Reason::RequestedTime, REQUESTED_TIME))?;
+    let memory = if options.use_memory {
+        memory(&fields, &mut mends)
+    } else {
+        0
+    };
+    let record = SwfRecord {
+        line: number,
+        job_id,
+        submit_time,
+        run_time,
+        requested_time,
+        tasks,
+        memory,
+        fields,
+    };
+    Ok((record, mends))
+}
+
+/// Reads the fields of a line; returns how many there are, 19 standing for any greater number.
+fn split(line: &[u8], fields: &mut [f64; FIELDS]) -> usize {
+    let (mut found, mut position) = (0, 0);
+    loop {
+        while line
+            .get(position)
+            .is_some_and(|&byte| number::is_blank(byte))
+        {
+            position += 1;
+        }
+        if position == line.len() {
+            return found;
+        }
+        if found == FIELDS {
+            return FIELDS + 1;
+        }
+        (fields[found], position) = number::read(line, position);
+        found += 1;
+    }
+}
+
+/// Takes what cannot be read for unknown, and makes whole numbers whole.
+fn mend_fields(fields: &mut [f64; FIELDS], mends: &mut ReasonSet) {
+    for (field, value) in fields.iter_mut().enumerate() {
+        if value.abs() <= LARGEST_EXACT && (!is_whole(field) || !is_fractional(*value)) {
+            continue;
+        }
+        if NEEDED.contains(&field) || (field == REQUESTED_TIME && *value > 0.0) {
+            // Left for the rules of these fields to refuse.
+        } else if value.is_nan() || value.abs() > LARGEST_EXACT {
+            *value = -1.0;
+            mends.add(Reason::Unreadable);
+        } else if matches!(field, ALLOCATED | REQUESTED) {
+            *value = value.ceil() + 0.0;
+            mends.add(Reason::FractionalProcessors);
+        } else {
+            *value = value.floor();
+            mends.add(Reason::FractionalInteger);
+        }
+    }
+}
+
+/// For values of which float64 holds all whole ones around; several times as fast as `fract`.
+fn is_fractional(value: f64) -> bool {
+    value - (value as i64) as f64 != 0.0
+}
+
+fn whole(value: f64) -> Option<i64> {
+    (value.abs() <= LARGEST_EXACT && !is_fractional(value)).then_some(value as i64)
+}
+
+fn time(value: f64) -> Option<f64> {
+    (0.0..=LARGEST_EXACT).contains(&value).then_some(value)
+}
+
+fn count(value: f64) -> Option<u32> {
+    (1.0..=f64::from(u32::MAX))
+        .contains(&value)
+        .then_some(value as u32)
+}
+
+/// The processors asked for, and the field that says so.
+fn processors(
+    fields: &[f64; FIELDS],
+    preferred: ProcessorField,
+    mends: &mut ReasonSet,
+) -> (f64, usize) {
+    let (first, second) = match preferred {
+        ProcessorField::Requested => (REQUESTED, ALLOCATED),
+        ProcessorField::Allocated => (ALLOCATED, REQUESTED),
+    };
+    if fields[first] >= 0.0 || fields[second] < 0.0 {
+        return (fields[first], first);
+    }
+    mends.add(Reason::OtherProcessors);
+    (fields[second], second)
+}
+
+/// The run time and the requested time, brought into agreement; none where the requested time is beyond all bounds.
+fn times(
+    run_time: f64,
+    requested: f64,
+    overrun: Overrun,
+    mends: &mut ReasonSet,
+) -> Option<(f64, f64)> {
+    if requested < 0.0 {
+        mends.add(Reason::RequestedTimeUnknown);
+        return Some((run_time, run_time));
+    }
+    let requested = time(requested)?;
+    if run_time <= requested {
+        return Some((run_time, requested));
+    }
+    let (reason, times) = match overrun {
+        Overrun::Extend => (Reason::RequestedTimeRaised, (run_time, run_time)),
+        Overrun::Cut => (Reason::RunTimeCut, (requested, requested)),
+        Overrun::Keep => (Reason::OverrunKept, (run_time, requested)),
+    };
+    mends.add(reason);
+    Some(times)
+}
+
+/// Memory per processor in kB: field 10, else field 7, else none; a started kB counts whole.
+fn memory(fields: &[f64; FIELDS], mends: &mut ReasonSet) -> i64 {
+    if fields[REQUESTED_MEMORY] >= 0.0 {
+        return fields[REQUESTED_MEMORY].ceil() as i64;
+    }
+    if fields[USED_MEMORY] >= 0.0 {
+        mends.add(Reason::UsedMemory);
+        return fields[USED_MEMORY].ceil() as i64;
+    }
+    mends.add(Reason::MemoryUnknown);
+    0
+}
+
+impl Refusal {
+    /// The value, the rule it breaks, as in `requested_processors = 0; must be >= 1`.
+    pub(super) fn message(&self, line: &[u8]) -> String {
+        let rule = match self.reason {
+            Reason::LineTooLong => {
+                return "the line is longer than 1 MiB; a job's line has 18 numbers".to_owned();
+            }
+            Reason::TooFewFields => {
+                return format!("{} fields; a job's line has 18 numbers", self.field);
+            }
+            Reason::JobNumber => "must be a whole number up to 2^53",
+            Reason::Processors if self.value >= 1.0 => "must be below 2^32",
+            Reason::Processors => "must be >= 1",
+            _ => "must be a number of seconds from 0 to 2^53",
+        };
+        let name = FIELD_NAMES[self.field].replace("_processors", " processors");
+        format!("{name} = {}; {rule}", shown_field(line, self.field))
+    }
+}
+
+/// A field's text, shortened, for messages.
+fn shown_field(line: &[u8], field: usize) -> String {
+    const LONGEST: usize = 40;
+    let text = line
+        .split(|&byte| number::is_blank(byte))
+        .filter(|text| !text.is_empty())
+        .nth(field);
+    let Some(text) = text else {
+        return "missing".to_owned();
+    };
+    let text = String::from_utf8_lossy(text);
+    let mut shown: String = text
+        .chars()
+        .take(LONGEST)
+        .flat_map(char::escape_debug)
+        .collect();
+    if text.chars().nth(LONGEST).is_some() {
+        shown.push('…');
+    }
+    shown
+}

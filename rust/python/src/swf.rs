@@ -1,0 +1,286 @@
+//! The reader of the Standard Workload Format: whole logs as columns.
+//!
+//! Both doors give the same dictionary (`SwfColumns` in the stubs): the columns of the kept jobs as arrays, the
+//! comments, and the notes about what was dropped, mended or odd. Errors: `OSError` where a file cannot be read;
+//! `ValueError(line, message)` where a job breaks a rule (`line` is None for a damaged gzip stream).
+
+use batchlab_kernel::workload::swf::{
+    Blocks, FIELD_NAMES, FIELDS, Invalid, Outcome, Overrun, ProcessorField, Reason, SwfError,
+    SwfOptions, SwfParser as KernelParser, SwfRecord, is_whole,
+};
+use numpy::IntoPyArray;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+
+/// Fields that stand in the columns of their own, normalised: job, submission, run and requested time.
+const NORMALISED: [usize; 4] = [0, 1, 3, 8];
+/// Between two looks at Ctrl-C: 16 MiB.
+const BLOCKS_PER_TURN: usize = 256;
+
+enum Column {
+    Whole(Vec<i64>),
+    Real(Vec<f64>),
+}
+
+/// The kept jobs, column by column.
+#[derive(Default)]
+struct Columns {
+    line: Vec<i64>,
+    job_id: Vec<i64>,
+    submit_time: Vec<f64>,
+    run_time: Vec<f64>,
+    requested_time: Vec<f64>,
+    tasks: Vec<i64>,
+    memory: Option<Vec<i64>>,
+    /// The remaining fields, with their numbers.
+    others: Vec<(usize, Column)>,
+}
+
+impl Columns {
+    fn new(use_memory: bool) -> Self {
+        let empty = |field| {
+            if is_whole(field) {
+                Column::Whole(Vec::new())
+            } else {
+                Column::Real(Vec::new())
+            }
+        };
+        let others = (0..FIELDS)
+            .filter(|field| !NORMALISED.contains(field))
+            .map(|field| (field, empty(field)));
+        Self {
+            memory: use_memory.then(Vec::new),
+            others: others.collect(),
+            ..Self::default()
+        }
+    }
+
+    fn push(&mut self, record: &SwfRecord) {
+        self.line.push(record.line as i64);
+        self.job_id.push(record.job_id);
+        self.submit_time.push(record.submit_time);
+        self.run_time.push(record.run_time);
+        self.requested_time.push(record.requested_time);
+        self.tasks.push(i64::from(record.tasks));
+        if let Some(memory) = &mut self.memory {
+            memory.push(record.memory);
+        }
+        for (field, column) in &mut self.others {
+            match column {
+                Column::Whole(values) => values.push(record.fields[*field] as i64),
+                Column::Real(values) => values.push(record.fields[*field]),
+            }
+        }
+    }
+
+    fn into_dict(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+        let columns = PyDict::new(py);
+        columns.set_item("job_id", self.job_id.into_pyarray(py))?;
+        columns.set_item("submit_time", self.submit_time.into_pyarray(py))?;
+        columns.set_item("run_time", self.run_time.into_pyarray(py))?;
+        columns.set_item("requested_time", self.requested_time.into_pyarray(py))?;
+        columns.set_item("tasks", self.tasks.into_pyarray(py))?;
+        if let Some(memory) = self.memory {
+            columns.set_item("mem", memory.into_pyarray(py))?;
+        }
+        for (field, column) in self.others {
+            match column {
+                Column::Whole(values) => {
+                    columns.set_item(FIELD_NAMES[field], values.into_pyarray(py))?;
+                }
+                Column::Real(values) => {
+                    columns.set_item(FIELD_NAMES[field], values.into_pyarray(py))?;
+                }
+            }
+        }
+        Ok(columns)
+    }
+}
+
+/// A log on its way into columns.
+struct Reading {
+    parser: KernelParser,
+    columns: Columns,
+}
+
+impl Reading {
+    fn new(options: SwfOptions, max_jobs: Option<u64>) -> Self {
+        let parser = KernelParser::new(options).stop_after(max_jobs.unwrap_or(u64::MAX));
+        Self {
+            parser,
+            columns: Columns::new(options.use_memory),
+        }
+    }
+
+    fn feed(&mut self, piece: &[u8]) -> Result<(), SwfError> {
+        let Self { parser, columns } = self;
+        parser.feed(piece, &mut |record| columns.push(&record))
+    }
+
+    fn finish(&mut self) -> Result<(), SwfError> {
+        let Self { parser, columns } = self;
+        parser.finish(&mut |record| columns.push(&record))
+    }
+
+    /// Reads some blocks; says whether there may be more.
+    fn read(&mut self, blocks: &mut Blocks) -> Result<bool, SwfError> {
+        for _ in 0..BLOCKS_PER_TURN {
+            let block = blocks.next_block(&self.parser)?;
+            if block.is_empty() || self.parser.is_done() {
+                self.finish()?;
+                return Ok(false);
+            }
+            self.feed(block)?;
+        }
+        Ok(true)
+    }
+
+    fn into_dict(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+        let parser = self.parser;
+        let notes = parser.notes().kept();
+        let log = PyDict::new(py);
+        log.set_item("rows", parser.rows())?;
+        log.set_item("lines", parser.lines())?;
+        log.set_item("done", parser.is_done())?;
+        log.set_item("comments", parser.comments())?;
+        log.set_item(
+            "note_reason",
+            notes
+                .iter()
+                .map(|note| note.reason as u8)
+                .collect::<Vec<u8>>()
+                .into_pyarray(py),
+        )?;
+        log.set_item(
+            "note_line",
+            notes
+                .iter()
+                .map(|note| note.line as i64)
+                .collect::<Vec<i64>>()
+                .into_pyarray(py),
+        )?;
+        // Job numbers are at most 2^53 in size, so the smallest integer is free to say "none".
+        let job = notes.iter().map(|note| note.job_id.unwrap_or(i64::MIN));
+        log.set_item("note_job_id", job.collect::<Vec<i64>>().into_pyarray(py))?;
+        log.set_item(
+            "reasons",
+            Reason::ALL
+                .iter()
+                .map(|reason| (outcome(*reason), reason.text()))
+                .collect::<Vec<_>>(),
+        )?;
+        log.set_item("line", self.columns.line.clone().into_pyarray(py))?;
+        log.set_item("columns", self.columns.into_dict(py)?)?;
+        Ok(log)
+    }
+}
+
+/// Reads a log that comes in pieces of bytes.
+#[pyclass(module = "batchlab._kernel")]
+pub struct SwfParser {
+    reading: Option<Reading>,
+}
+
+#[pymethods]
+impl SwfParser {
+    #[new]
+    #[pyo3(signature = (*, overrun, invalid, processors, use_memory, max_jobs=None))]
+    fn new(
+        overrun: &str,
+        invalid: &str,
+        processors: &str,
+        use_memory: bool,
+        max_jobs: Option<u64>,
+    ) -> PyResult<Self> {
+        let options = options(overrun, invalid, processors, use_memory)?;
+        Ok(Self {
+            reading: Some(Reading::new(options, max_jobs)),
+        })
+    }
+
+    /// Takes the next piece; says whether more is wanted.
+    fn feed(&mut self, py: Python<'_>, piece: &[u8]) -> PyResult<bool> {
+        let reading = self.reading.as_mut().ok_or_else(spent)?;
+        py.detach(|| reading.feed(piece)).map_err(raised)?;
+        Ok(!reading.parser.is_done())
+    }
+
+    /// Takes the log for complete, and gives what was read.
+    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mut reading = self.reading.take().ok_or_else(spent)?;
+        py.detach(|| reading.finish()).map_err(raised)?;
+        reading.into_dict(py)
+    }
+}
+
+/// Reads a file, plain or gzip by its content.
+#[pyfunction]
+#[pyo3(signature = (path, *, overrun, invalid, processors, use_memory, max_jobs=None))]
+pub fn read_swf_file<'py>(
+    py: Python<'py>,
+    path: &Bound<'py, PyAny>,
+    overrun: &str,
+    invalid: &str,
+    processors: &str,
+    use_memory: bool,
+    max_jobs: Option<u64>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut reading = Reading::new(options(overrun, invalid, processors, use_memory)?, max_jobs);
+    let path: PathBuf = path.extract()?;
+    let mut blocks = py.detach(|| Blocks::open(&path))?;
+    while py.detach(|| reading.read(&mut blocks)).map_err(raised)? {
+        py.check_signals()?;
+    }
+    reading.into_dict(py)
+}
+
+fn options(
+    overrun: &str,
+    invalid: &str,
+    processors: &str,
+    use_memory: bool,
+) -> PyResult<SwfOptions> {
+    let unknown =
+        |name, value: &str| PyValueError::new_err(format!("{name}={value:?} is not known"));
+    Ok(SwfOptions {
+        overrun: match overrun {
+            "extend" => Overrun::Extend,
+            "cut" => Overrun::Cut,
+            "keep" => Overrun::Keep,
+            other => return Err(unknown("overrun", other)),
+        },
+        invalid: match invalid {
+            "drop" => Invalid::Drop,
+            "raise" => Invalid::Raise,
+            other => return Err(unknown("invalid", other)),
+        },
+        processors: match processors {
+            "requested" => ProcessorField::Requested,
+            "allocated" => ProcessorField::Allocated,
+            other => return Err(unknown("processors", other)),
+        },
+        use_memory,
+    })
+}
+
+const fn outcome(reason: Reason) -> &'static str {
+    match reason.outcome() {
+        Outcome::Dropped => "dropped",
+        Outcome::Mended => "mended",
+        Outcome::Noted => "noted",
+    }
+}
+
+fn raised(error: SwfError) -> PyErr {
+    match error {
+        SwfError::Io(error) => error.into(),
+        SwfError::Invalid { line, message, .. } => PyValueError::new_err((line, message)),
+        gzip @ SwfError::Gzip { .. } => PyValueError::new_err((None::<u64>, gzip.to_string())),
+    }
+}
+
+fn spent() -> PyErr {
+    PyValueError::new_err((None::<u64>, "this parser is finished"))
+}

@@ -1,0 +1,285 @@
+"""The gate through which every table of jobs passes: DESIGN S3, on whole columns."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import polars as pl
+
+from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.workload import reasons
+from batchlab.workload.report import NOTES_SCHEMA, Report, read_out
+
+__all__: list[str] = []
+
+Overrun = Literal["extend", "cut", "keep"]
+Invalid = Literal["drop", "raise"]
+
+NEXT_STEP = 'Pass invalid="drop" to skip such jobs (they are listed in the report).'
+DEFAULT_RESOURCES = ("core", "mem", "gpu")
+_LARGEST_EXACT = 2**53
+_MOST_TASKS = 2**32 - 1
+_FIRST_COLUMNS = ("job_id", "submit_time", "run_time", "requested_time", "tasks")
+_TIME_RULE = "must be a number of seconds from 0 to 2^53"
+
+
+class _Rule(NamedTuple):
+    """What a job must fulfil; ``holds`` is never null."""
+
+    column: str
+    holds: pl.Expr
+    text: str
+    reason: str
+
+
+class _Mend(NamedTuple):
+    outcome: Literal["mended", "noted"]
+    reason: str
+    where: pl.Expr
+
+
+def check_choice(name: str, value: object, known: Sequence[str]) -> None:
+    """Refuse a word that is none of the known ones."""
+    if value not in known:
+        raise WorkloadError(f"{name} = {shown(value)}; must be one of these.{suggest(str(value), known)}")
+
+
+def admit(
+    table: pl.DataFrame,
+    *,
+    resources: Sequence[str] | None,
+    overrun: Overrun,
+    invalid: Invalid,
+    source: str = "table",
+) -> tuple[pl.DataFrame, Report, tuple[str, ...]]:
+    """Check and normalise a table of jobs; with the report and the names of the resources."""
+    check_choice("overrun", overrun, ("extend", "cut", "keep"))
+    check_choice("invalid", invalid, ("drop", "raise"))
+    table = _with_defaults(table, source)
+    names = _resources(table, resources, source)
+    amounts = [*names, *(["tasks_per_node"] if "tasks_per_node" in table.columns else [])]
+    numbers = _as_numbers(table, amounts, source)
+    rules = _rules(amounts)
+    if invalid == "raise":
+        _raise_first(numbers, table, rules, source)
+    refused = pl.coalesce(pl.when(~rule.holds).then(pl.lit(rule.reason)) for rule in rules)
+    checked = numbers.with_columns(refused=refused)
+    dropped = checked.filter(pl.col("refused").is_not_null())
+    kept = checked.filter(pl.col("refused").is_null())
+    notes = _notes(kept, _mends(amounts, overrun))
+    jobs = table[kept["row"]].with_columns(*_values(kept, amounts, overrun))
+    others = [name for name in table.columns if name not in (*_FIRST_COLUMNS, *amounts)]
+    report = Report(
+        source=source,
+        read=table.height,
+        kept=jobs.height,
+        dropped=dropped.select(reason="refused", line="row", job_id="job_id"),
+        mended=read_out(notes, "mended"),
+        noted=read_out(notes, "noted"),
+        unit="row",
+    )
+    return jobs.select(*_FIRST_COLUMNS, *amounts, *others), report, names
+
+
+def as_polars(table: object) -> pl.DataFrame:
+    """Take any usual kind of table for a polars data frame."""
+    try:
+        if isinstance(table, pl.DataFrame):
+            return table
+        if isinstance(table, pl.LazyFrame):
+            return table.collect()
+        if isinstance(table, Mapping):
+            return pl.DataFrame(dict(table), strict=False)
+        if hasattr(table, "itertuples"):
+            return _from_pandas(table)
+        if hasattr(table, "__arrow_c_stream__"):
+            return pl.DataFrame(table)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
+        raise WorkloadError(
+            f"the table cannot be read: {error}. Give columns of equal length and one kind each."
+        ) from error
+    raise WorkloadError(
+        f"the table is {shown(table)}, a {type(table).__name__}; must be a polars or pandas data frame, an "
+        "Arrow table or a mapping of columns. For records, use read_records."
+    )
+
+
+def _from_pandas(table: Any) -> pl.DataFrame:  # noqa: ANN401  # pandas is no dependency
+    """Take a data frame column by column, which needs no pyarrow."""
+    columns = ((str(name), table[name]) for name in table.columns)
+    return pl.DataFrame(
+        {
+            name: column.to_numpy() if column.dtype.kind in "iufb" else column.astype(object).to_list()
+            for name, column in columns
+        },
+        strict=False,
+    )
+
+
+def _with_defaults(table: pl.DataFrame, source: str) -> pl.DataFrame:
+    missing = [name for name in ("submit_time", "run_time", "tasks") if name not in table.columns]
+    if missing:
+        near = suggest(missing[0], table.columns) if table.columns else ""
+        raise WorkloadError(
+            f"{source}: no column {missing[0]!r}; a job needs submit_time, run_time and tasks.{near}"
+        )
+    defaults = {
+        "job_id": pl.int_range(1, pl.len() + 1, dtype=pl.Int64),
+        "requested_time": pl.lit(None, pl.Float64),
+    }
+    return table.with_columns(
+        **{name: value for name, value in defaults.items() if name not in table.columns}
+    )
+
+
+def _resources(table: pl.DataFrame, resources: Sequence[str] | None, source: str) -> tuple[str, ...]:
+    if resources is None:
+        return tuple(name for name in DEFAULT_RESOURCES if name in table.columns)
+    names = (resources,) if isinstance(resources, str) else tuple(resources)
+    reserved = (*_FIRST_COLUMNS, "tasks_per_node", "exclusive")
+    for name in names:
+        if name not in table.columns or name in reserved:
+            known = [column for column in table.columns if column not in reserved]
+            raise WorkloadError(
+                f"{source}: resource {name!r} is no column of amounts.{suggest(str(name), known)}"
+            )
+    return tuple(dict.fromkeys(names))
+
+
+def _as_numbers(table: pl.DataFrame, amounts: Sequence[str], source: str) -> pl.DataFrame:
+    """Give the columns that have rules as numbers, null where they are none, and the row."""
+    for name in (*_FIRST_COLUMNS, *amounts):
+        dtype = table.schema[name]
+        if not (dtype.is_numeric() or dtype in (pl.String, pl.Null)):
+            raise WorkloadError(
+                f"{source}: column {name!r} is of the kind {dtype}; must be numbers, times in seconds."
+            )
+    job_id = pl.col("job_id")
+    if not table.schema["job_id"].is_integer():
+        number = job_id.cast(pl.Float64, strict=False)
+        exact = (number.abs() <= _LARGEST_EXACT) & (number.floor() == number)
+        job_id = pl.when(exact).then(number)
+    real = [pl.col(name).cast(pl.Float64, strict=False) + 0.0 for name in (*_FIRST_COLUMNS[1:], *amounts)]
+    return table.select(
+        pl.int_range(pl.len(), dtype=pl.Int64).alias("row"),
+        job_id.cast(pl.Int64, strict=False),
+        *real,
+        pl.col("requested_time").is_not_null().alias("requested_time_given"),
+        _exclusive(table, source),
+    )
+
+
+def _exclusive(table: pl.DataFrame, source: str) -> pl.Expr:
+    if "exclusive" not in table.columns:
+        return pl.lit(None, pl.Boolean).alias("exclusive")
+    dtype = table.schema["exclusive"]
+    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        raise WorkloadError(f"{source}: column 'exclusive' is of the kind {dtype}; must be true or false.")
+    return pl.col("exclusive").cast(pl.Boolean, strict=False).fill_null(value=False)
+
+
+def _is_between(column: str, low: float, high: float) -> pl.Expr:
+    # In polars NaN is larger than any number, so that it is between no two.
+    return pl.col(column).is_between(low, high).fill_null(value=False)
+
+
+def _rules(amounts: Sequence[str]) -> list[_Rule]:
+    tasks = pl.col("tasks").ceil().is_between(1, _MOST_TASKS).fill_null(value=False)
+    requested = (pl.col("requested_time") <= _LARGEST_EXACT) | pl.col("requested_time").is_nan()
+    return [
+        _Rule("job_id", pl.col("job_id").is_not_null(), "must be a whole number", reasons.JOB_NUMBER),
+        _Rule("submit_time", _is_between("submit_time", 0, _LARGEST_EXACT), _TIME_RULE, reasons.SUBMIT_TIME),
+        _Rule("run_time", _is_between("run_time", 0, _LARGEST_EXACT), _TIME_RULE, reasons.RUN_TIME),
+        _Rule("tasks", tasks, "must be >= 1 and < 2^32", reasons.PROCESSORS),
+        _Rule("requested_time", requested.fill_null(value=True), _TIME_RULE, reasons.REQUESTED_TIME),
+        *(
+            _Rule(
+                name,
+                _amount(name).is_between(0, _LARGEST_EXACT),
+                "must be >= 0",
+                reasons.negative_amount(name),
+            )
+            for name in amounts
+        ),
+    ]
+
+
+def _amount(name: str) -> pl.Expr:
+    return pl.col(name).fill_null(0)
+
+
+def _requested() -> pl.Expr:
+    """Give the requested time, or null where it is unknown."""
+    requested = pl.col("requested_time").fill_nan(None)
+    return pl.when(requested >= 0).then(requested)
+
+
+def _mends(amounts: Sequence[str], overrun: Overrun) -> list[_Mend]:
+    requested = pl.col("requested_time")
+    unreadable = (
+        (requested.is_null() & pl.col("requested_time_given"))
+        | (requested < -_LARGEST_EXACT)
+        | requested.is_nan()
+    )
+    outcome, reason = _OVERRUN[overrun]
+    return [
+        _Mend("mended", reasons.UNREADABLE, unreadable),
+        _Mend("mended", reasons.FRACTIONAL_PROCESSORS, pl.col("tasks").floor() != pl.col("tasks")),
+        _Mend("mended", reasons.REQUESTED_TIME_UNKNOWN, _requested().is_null()),
+        _Mend(outcome, reason, pl.col("run_time") > _requested()),
+        *(_Mend("mended", reasons.unknown_amount(name), pl.col(name).is_null()) for name in amounts),
+        *(
+            _Mend("mended", reasons.fractional_amount(name), pl.col(name).floor() != pl.col(name))
+            for name in amounts
+        ),
+        _Mend("noted", reasons.OUT_OF_ORDER, pl.col("submit_time") < pl.col("submit_time").shift(1)),
+        _Mend("noted", reasons.REPEATED_JOB, ~pl.col("job_id").is_first_distinct()),
+    ]
+
+
+_OVERRUN: dict[str, tuple[Literal["mended", "noted"], str]] = {
+    "extend": ("mended", reasons.REQUESTED_TIME_RAISED),
+    "cut": ("mended", reasons.RUN_TIME_CUT),
+    "keep": ("noted", reasons.OVERRUN_KEPT),
+}
+
+
+def _notes(kept: pl.DataFrame, mends: Sequence[_Mend]) -> pl.DataFrame:
+    hits = kept.select(
+        mend.where.fill_null(value=False).alias(str(index)) for index, mend in enumerate(mends)
+    )
+    parts = [
+        kept.filter(hits[str(index)]).select(
+            pl.lit(mend.reason).alias("reason"), line="row", job_id="job_id", outcome=pl.lit(mend.outcome)
+        )
+        for index, mend in enumerate(mends)
+    ]
+    schema = {**NOTES_SCHEMA, "outcome": pl.String()}
+    return pl.concat([pl.DataFrame(schema=schema), *parts]).sort("line", maintain_order=True)
+
+
+def _values(kept: pl.DataFrame, amounts: Sequence[str], overrun: Overrun) -> list[pl.Series]:
+    run_time = pl.col("run_time")
+    requested = pl.coalesce(_requested(), run_time)
+    columns = kept.select(
+        "job_id",
+        "submit_time",
+        (pl.min_horizontal(run_time, requested) if overrun == "cut" else run_time).alias("run_time"),
+        (pl.max_horizontal(run_time, requested) if overrun == "extend" else requested).alias(
+            "requested_time"
+        ),
+        pl.col("tasks").ceil().cast(pl.Int64),
+        *(_amount(name).ceil().cast(pl.Int64).alias(name) for name in amounts),
+        *([] if kept["exclusive"].null_count() else ["exclusive"]),
+    )
+    return columns.get_columns()
+
+
+def _raise_first(numbers: pl.DataFrame, table: pl.DataFrame, rules: Sequence[_Rule], source: str) -> None:
+    holds = numbers.select(rule.holds.alias(str(index)) for index, rule in enumerate(rules))
+    broken = holds.with_row_index("row").filter(~pl.all_horizontal(pl.exclude("row"))).head(1)
+    if broken.is_empty():
+        return
+    row = int(broken["row"][0])
+    rule = next(rule for index, rule in enumerate(rules) if not broken[str(index)][0])
+    value = table[rule.column][row]
+    raise WorkloadError(f"{source}: row {row}: {rule.column} = {shown(value)}; {rule.text}. {NEXT_STEP}")

@@ -1,0 +1,229 @@
+"""The comments of a log that describe it: who, where, when, and how large the machine was."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import NamedTuple, Self
+
+__all__ = ["Header", "HeaderEntry"]
+
+# A value begins after a blank, so that the second line of "Information", an address, is no field called
+# "http".
+_FIELD = re.compile(r";\s*([A-Za-z][\w /()-]{0,40}?)\s*:(?:\s+(.*))?", re.DOTALL)
+_ENTRY = re.compile(r"(-?\d{1,18})(?!\S)\s*(.*)", re.DOTALL)
+
+
+class HeaderEntry(NamedTuple):
+    """A queue or a partition: its number in the log's fields (None where the log has none) and what it is."""
+
+    number: int | None
+    description: str
+
+
+@dataclass(frozen=True)
+class Header:
+    """The comment lines of a log, and what they say in the fields that the format defines.
+
+    Everything is read from ``lines``; what is absent, or is no number where one belongs, is None or empty,
+    and never an error.
+
+    Parameters
+    ----------
+    lines
+        The comment lines as they stand, without line ends; each begins with ``;``.
+
+    Examples
+    --------
+    >>> header = Header(("; MaxProcs: 240", "; Queue: 1 batch", "; Queue: 2 night"))
+    >>> header.max_processors, header.queues[1].description
+    (240, 'night')
+    """
+
+    lines: tuple[str, ...] = ()
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, object]) -> Self:
+        """Make a header of labels and values; a list or tuple of values gives a line each.
+
+        Examples
+        --------
+        >>> Header.from_fields({"MaxProcs": 240, "Queue": ["1 batch", "2 night"]}).lines
+        ('; MaxProcs: 240', '; Queue: 1 batch', '; Queue: 2 night')
+        """
+        pairs = ((label, value) for label, values in fields.items() for value in _each(values))
+        return cls(tuple(f"; {label}: " + "\n; ".join(str(value).splitlines()) for label, value in pairs))
+
+    @cached_property
+    def fields(self) -> Mapping[str, tuple[str, ...]]:
+        """Every ``Label: value`` by label, as spelled; lines without a label continue the value above."""
+        found: dict[str, list[list[str]]] = {}
+        current: list[str] | None = None
+        for line in self.lines:
+            text = line.strip()
+            if (field := _FIELD.fullmatch(text)) is not None:
+                current = [(field[2] or "").strip()]
+                found.setdefault(field[1], []).append(current)
+            elif not text.strip("; \t"):
+                current = None
+            elif current is not None:
+                current.append(text.lstrip(";").strip())
+        return MappingProxyType({label: tuple(map("\n".join, values)) for label, values in found.items()})
+
+    @property
+    def version(self) -> str | None:
+        """``Version``: that of the format."""
+        return self._text("Version")
+
+    @property
+    def computer(self) -> str | None:
+        """``Computer``: the machine's kind."""
+        return self._text("Computer")
+
+    @property
+    def installation(self) -> str | None:
+        """``Installation``: where the machine stood."""
+        return self._text("Installation")
+
+    @property
+    def acknowledge(self) -> tuple[str, ...]:
+        """``Acknowledge``: whom to thank."""
+        return self._texts("Acknowledge")
+
+    @property
+    def information(self) -> tuple[str, ...]:
+        """``Information``: where to read more."""
+        return self._texts("Information")
+
+    @property
+    def conversion(self) -> str | None:
+        """``Conversion``: who made the log."""
+        return self._text("Conversion")
+
+    @property
+    def max_jobs(self) -> int | None:
+        """``MaxJobs``: jobs in the original log."""
+        return self._number("MaxJobs")
+
+    @property
+    def max_records(self) -> int | None:
+        """``MaxRecords``: lines of jobs in this log."""
+        return self._number("MaxRecords")
+
+    @property
+    def preemption(self) -> str | None:
+        """``Preemption``: ``"No"``, ``"Yes"``, …."""
+        return self._text("Preemption")
+
+    @property
+    def unix_start_time(self) -> int | None:
+        """``UnixStartTime``: the origin of the log's times, in seconds since 1970 UTC."""
+        return self._number("UnixStartTime")
+
+    @property
+    def time_zone(self) -> int | None:
+        """``TimeZone``: seconds to add for local time (deprecated by the format)."""
+        return self._number("TimeZone")
+
+    @property
+    def time_zone_string(self) -> str | None:
+        """``TimeZoneString``, as in ``"Europe/Stockholm"``."""
+        return self._text("TimeZoneString")
+
+    @property
+    def start_time(self) -> str | None:
+        """``StartTime``: when the log begins, as the log writes it."""
+        return self._text("StartTime")
+
+    @property
+    def end_time(self) -> str | None:
+        """``EndTime``: when the log ends, as the log writes it."""
+        return self._text("EndTime")
+
+    @property
+    def max_nodes(self) -> int | None:
+        """``MaxNodes``: nodes of the machine."""
+        return self._number("MaxNodes")
+
+    @property
+    def max_processors(self) -> int | None:
+        """``MaxProcs``: processors of the machine."""
+        return self._number("MaxProcs")
+
+    @property
+    def max_run_time(self) -> int | None:
+        """``MaxRuntime``: the longest run that was allowed, seconds."""
+        return self._number("MaxRuntime")
+
+    @property
+    def max_memory(self) -> int | None:
+        """``MaxMemory``: the most memory that was allowed, kB."""
+        return self._number("MaxMemory")
+
+    @property
+    def allow_overuse(self) -> str | None:
+        """``AllowOveruse``: whether jobs could use more than they asked for."""
+        return self._text("AllowOveruse")
+
+    @property
+    def max_queues(self) -> int | None:
+        """``MaxQueues``: number of queues."""
+        return self._number("MaxQueues")
+
+    @property
+    def queues(self) -> tuple[HeaderEntry, ...]:
+        """``Queue``: each queue's number and name."""
+        return self._entries("Queue")
+
+    @property
+    def max_partitions(self) -> int | None:
+        """``MaxPartitions``: number of partitions."""
+        return self._number("MaxPartitions")
+
+    @property
+    def partitions(self) -> tuple[HeaderEntry, ...]:
+        """``Partition``: each partition's number and name."""
+        return self._entries("Partition")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """``Note``: what else one should know; several lines each where the log has them."""
+        return self._texts("Note")
+
+    @cached_property
+    def _by_lowered_label(self) -> dict[str, tuple[str, ...]]:
+        lowered: dict[str, tuple[str, ...]] = {}
+        for label, values in self.fields.items():
+            lowered[label.lower()] = lowered.get(label.lower(), ()) + values
+        return lowered
+
+    def _texts(self, label: str) -> tuple[str, ...]:
+        return self._by_lowered_label.get(label.lower(), ())
+
+    def _text(self, label: str) -> str | None:
+        return next(iter(self._texts(label)), None)
+
+    def _number(self, label: str) -> int | None:
+        words = (self._text(label) or "").split()
+        try:
+            number = float(words[0]) if words else math.nan
+        except ValueError:
+            return None
+        return int(number) if math.isfinite(number) else None
+
+    def _entries(self, label: str) -> tuple[HeaderEntry, ...]:
+        matches = ((text, _ENTRY.fullmatch(text)) for text in self._texts(label))
+        return tuple(
+            HeaderEntry(int(match[1]), match[2].strip()) if match else HeaderEntry(None, text)
+            for text, match in matches
+        )
+
+    def __reduce__(self) -> tuple[type[Self], tuple[tuple[str, ...]]]:
+        # The cached fields are a read-only view, which pickle refuses.
+        return type(self), (self.lines,)
+
+
+def _each(values: object) -> Iterable[object]:
+    return values if isinstance(values, list | tuple) else (values,)

@@ -1,0 +1,41 @@
+"""The reasons that a report gives, in the words of the kernel's reader (a test holds them equal)."""
+
+__all__: list[str] = []
+
+# Dropped.
+LINE_TOO_LONG = "line longer than 1 MiB"
+TOO_FEW_FIELDS = "fewer than 4 fields"
+JOB_NUMBER = "job number is not a whole number"
+SUBMIT_TIME = "submit_time is not a number of seconds >= 0"
+RUN_TIME = "run_time is unknown or not a number of seconds >= 0"
+PROCESSORS = "processors unknown or < 1"
+REQUESTED_TIME = "requested_time beyond 2^53 seconds"
+
+# Mended.
+UNREADABLE = "not a number: taken as unknown (-1)"
+FRACTIONAL_PROCESSORS = "fractional processors: rounded up"
+REQUESTED_TIME_UNKNOWN = "requested_time unknown: run_time taken"
+REQUESTED_TIME_RAISED = "run_time > requested_time: requested_time raised to run_time"
+RUN_TIME_CUT = "run_time > requested_time: run_time cut to requested_time"
+
+# Noted.
+OVERRUN_KEPT = "run_time > requested_time: both kept"
+OUT_OF_ORDER = "submitted before the job above it"
+
+# Only tables, or only whole workloads, can have these.
+REPEATED_JOB = "job number repeated"
+
+
+def negative_amount(column: str) -> str:
+    """Say why a job was dropped for what its tasks ask."""
+    return f"{column} is not a number >= 0"
+
+
+def unknown_amount(column: str) -> str:
+    """Say how an amount was mended."""
+    return f"{column} unknown: 0 taken"
+
+
+def fractional_amount(column: str) -> str:
+    """Say how an amount was mended."""
+    return f"fractional {column}: rounded up"

@@ -1,0 +1,134 @@
+"""Workloads from any source that can give its jobs one after the other."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+
+import polars as pl
+
+from batchlab.errors import WorkloadError, shown
+from batchlab.workload.gate import Invalid, Overrun, admit
+from batchlab.workload.header import Header
+from batchlab.workload.workload import Workload
+
+__all__ = ["Reader", "read_records"]
+
+_RECORDS_AT_ONCE = 50_000
+
+
+class Reader(ABC):
+    """The base of readers of other formats: say how to get the records, and the rest is there.
+
+    Examples
+    --------
+    >>> class Burst(Reader):
+    ...     name = "burst"
+    ...
+    ...     def records(self):
+    ...         for number in range(3):
+    ...             yield {"submit_time": 0, "run_time": 60, "tasks": 1 + number}
+    >>> Burst().read().jobs["tasks"].to_list()
+    [1, 2, 3]
+    """
+
+    name: str = "records"
+    """What reports and errors call the source."""
+
+    resources: tuple[str, ...] | None = None
+    """The fields that say how much of a resource each task asks for; None: those of core, mem, gpu."""
+
+    @abstractmethod
+    def records(self) -> Iterator[Mapping[str, object]]:
+        """Give one mapping per job, with the columns of :meth:`Workload.from_table` as keys."""
+
+    def header(self) -> Header:
+        """Say what is known of the source; asked after the records."""
+        return Header()
+
+    def read(
+        self, *, overrun: Overrun = "extend", invalid: Invalid = "drop", max_jobs: int | None = None
+    ) -> Workload:
+        """Read the workload; the arguments are those of :func:`read_records`."""
+        return read_records(self, overrun=overrun, invalid=invalid, max_jobs=max_jobs)
+
+
+def read_records(
+    source: Reader | Iterable[Mapping[str, object]],
+    *,
+    resources: tuple[str, ...] | list[str] | None = None,
+    overrun: Overrun = "extend",
+    invalid: Invalid = "drop",
+    max_jobs: int | None = None,
+) -> Workload:
+    """Read a workload from records, one mapping per job.
+
+    Parameters
+    ----------
+    source
+        A :class:`Reader`, or an iterable of mappings with the columns of :meth:`Workload.from_table` as keys.
+        A key that only some records have is null in the others.
+    resources, overrun, invalid
+        As for :meth:`Workload.from_table`.
+    max_jobs
+        Take no more than so many records.
+
+    Returns
+    -------
+    Workload
+        With a report whose ``line`` is the record's number, from 0.
+
+    Raises
+    ------
+    WorkloadError
+        If a record is no mapping, or as for :meth:`Workload.from_table`.
+    """
+    reader = source if isinstance(source, Reader) else None
+    name = reader.name if reader else "records"
+    records = reader.records() if reader else iter(_iterable(source))
+    if max_jobs is not None:
+        records = islice(records, max_jobs)
+    table = _table(records, name)
+    if reader and resources is None:
+        resources = reader.resources
+    jobs, report, names = admit(table, resources=resources, overrun=overrun, invalid=invalid, source=name)
+    return Workload(jobs, reader.header() if reader else Header(), report, names)
+
+
+def _iterable(source: object) -> Iterable[Mapping[str, object]]:
+    if isinstance(source, Iterable) and not isinstance(source, Mapping | str | bytes):
+        return source
+    raise WorkloadError(
+        f"source = {shown(source)}; must be a Reader or an iterable of mappings, one per job."
+    )
+
+
+def _table(records: Iterator[Mapping[str, object]], name: str) -> pl.DataFrame:
+    """Gather records in blocks, so that only one block's mappings are alive at a time."""
+    blocks: list[pl.DataFrame] = []
+    first = 0
+    while block := list(islice(records, _RECORDS_AT_ONCE)):
+        blocks.append(_block(block, first, name))
+        first += len(block)
+    if not blocks:
+        return pl.DataFrame(schema={"submit_time": pl.Float64, "run_time": pl.Float64, "tasks": pl.Int64})
+    try:
+        return pl.concat(blocks, how="diagonal_relaxed")
+    except pl.exceptions.PolarsError as error:
+        raise WorkloadError(
+            f"{name}: a field is of several kinds: {error}. Give each field one kind."
+        ) from error
+
+
+def _block(block: list[Mapping[str, object]], first: int, name: str) -> pl.DataFrame:
+    for index, record in enumerate(block):
+        if not isinstance(record, Mapping):
+            raise WorkloadError(
+                f"{name}: record {first + index} is {shown(record)}; must be a mapping of fields to values."
+            )
+    keys = dict.fromkeys(str(key) for record in block for key in record)
+    try:
+        return pl.DataFrame({key: [record.get(key) for record in block] for key in keys}, strict=False)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
+        raise WorkloadError(
+            f"{name}: a field is of several kinds: {error}. Give each field one kind."
+        ) from error

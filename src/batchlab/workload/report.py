@@ -1,0 +1,108 @@
+"""What a reader did: every job that was dropped, mended or odd, by reason and line."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+__all__ = ["Report"]
+
+NOTES_SCHEMA = pl.Schema({"reason": pl.String(), "line": pl.Int64(), "job_id": pl.Int64()})
+_SHOWN_LINES = 3
+
+
+def _no_notes() -> pl.DataFrame:
+    return pl.DataFrame(schema=NOTES_SCHEMA)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report:
+    """What was read, and what became of it; ``str(report)`` is for people.
+
+    A workload keeps the report of its reading through all transforms: the numbers and lines are those of the
+    source.
+
+    Parameters
+    ----------
+    source
+        The file's path, or a word for what is no file.
+    read
+        Jobs read: lines of a log that are neither blank nor comments, or rows of a table.
+    kept
+        Jobs kept. ``read == kept + dropped.height``.
+    dropped, mended, noted
+        Tables with the columns ``reason``, ``line`` and ``job_id`` (null where it could not be read), in the
+        order of lines: jobs left out; values changed (a job may have several rows); jobs kept as they are
+        although odd, such as those with a repeated number.
+    unit
+        What ``line`` counts: ``"line"`` of a file, from 1, or ``"row"`` of a table, from 0.
+    announced
+        The number of records that the log's header announces.
+    stopped_at
+        The last line read, where ``max_jobs`` ended the reading.
+    """
+
+    source: str = "table"
+    read: int = 0
+    kept: int = 0
+    dropped: pl.DataFrame = field(default_factory=_no_notes)
+    mended: pl.DataFrame = field(default_factory=_no_notes)
+    noted: pl.DataFrame = field(default_factory=_no_notes)
+    unit: Literal["line", "row"] = "line"
+    announced: int | None = None
+    stopped_at: int | None = None
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Count the notes: ``{"dropped": {reason: count}, "mended": …, "noted": …}``, frequent ones first."""
+        return {
+            name: dict(
+                notes.group_by("reason", maintain_order=True)
+                .len()
+                .sort("len", descending=True, maintain_order=True)
+                .rows()
+            )
+            for name, notes in self._tables()
+        }
+
+    def summary(self) -> str:
+        """Say in one line how many jobs were read, dropped and mended."""
+        mended = self.mended["line"].n_unique()
+        odd = [
+            f"{count:,} {word}"
+            for count, word in ((self.dropped.height, "dropped"), (mended, "mended"))
+            if count
+        ]
+        plain = "kept as it is" if self.read == 1 else "all kept as they are"
+        jobs = "job" if self.read == 1 else "jobs"
+        return f"{Path(self.source).name}: {self.read:,} {jobs} read, {', '.join(odd) or plain}"
+
+    def __str__(self) -> str:
+        lines = [self.summary()]
+        if self.stopped_at is not None:
+            lines.append(f"  stopped by max_jobs after {self.unit} {self.stopped_at:,}")
+        elif self.announced is not None and self.announced != self.read:
+            lines.append(f"  the header announces {self.announced:,} records")
+        for name, notes in self._tables():
+            lines.extend(
+                self._reason(name, notes, reason, count) for reason, count in self.counts()[name].items()
+            )
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _tables(self) -> tuple[tuple[str, pl.DataFrame], ...]:
+        return ("dropped", self.dropped), ("mended", self.mended), ("noted", self.noted)
+
+    def _reason(self, name: str, notes: pl.DataFrame, reason: str, count: int) -> str:
+        first = (
+            notes.lazy().filter(reason=reason).select("line").head(_SHOWN_LINES).collect()["line"].to_list()
+        )
+        places = ", ".join(map(str, first)) + (", …" if count > _SHOWN_LINES else "")
+        unit = self.unit if count == 1 else f"{self.unit}s"
+        return f"  {name:<7} {count:>9,}  {reason} ({unit} {places})"
+
+
+def read_out(notes: pl.DataFrame, outcome: str) -> pl.DataFrame:
+    """Take the notes with an outcome out of a table that also has the column ``outcome``."""
+    return notes.filter(outcome=outcome).select(NOTES_SCHEMA.names())

@@ -1,0 +1,261 @@
+"""The reader of the Standard Workload Format 2.2, the format of the Parallel Workloads Archive.
+
+Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999. The
+kernel reads; this module finds the bytes and says what was read.
+"""
+
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import chain, islice
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from batchlab import _kernel
+from batchlab.errors import WorkloadError, shown
+from batchlab.workload import reasons
+from batchlab.workload.gate import NEXT_STEP, Invalid, Overrun, check_choice
+from batchlab.workload.header import Header
+from batchlab.workload.report import Report, read_out
+from batchlab.workload.workload import Workload
+
+if TYPE_CHECKING:
+    from batchlab._kernel import SwfColumns
+
+__all__ = ["read_swf"]
+
+_BLOCK = 1 << 20
+_LINES_AT_ONCE = 4096
+_MOST_JOBS = 2**63 - 1
+_NO_JOB = -(2**63)
+_GZIP_MAGIC = b"\x1f\x8b"
+_GZIP_WINDOW = 31
+_NOT_A_LOG = (reasons.LINE_TOO_LONG, reasons.TOO_FEW_FIELDS, reasons.JOB_NUMBER)
+
+
+def read_swf(
+    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
+    *,
+    overrun: Overrun = "extend",
+    invalid: Invalid = "drop",
+    processors: Literal["requested", "allocated"] = "requested",
+    use_memory: bool = False,
+    max_jobs: int | None = None,
+) -> Workload:
+    """Read a log in the Standard Workload Format.
+
+    Parameters
+    ----------
+    source
+        A path, an open file (text or binary; gzip is known by its content), or an iterable of lines.
+    overrun
+        Where a job ran longer than it asked for: ``"extend"`` raises the requested time, ``"cut"`` cuts the
+        run time, ``"keep"`` keeps both.
+    invalid
+        ``"drop"`` leaves out jobs that break a rule and lists them in the report; ``"raise"`` raises.
+    processors
+        Whether ``tasks`` are the processors that were ``"requested"`` (field 8) or ``"allocated"`` (field 5);
+        where one is unknown (negative) the other is taken.
+    use_memory
+        Whether tasks ask for memory: column ``mem``, kB per processor, from field 10, else 7, else 0.
+    max_jobs
+        Stop after so many kept jobs.
+
+    Returns
+    -------
+    Workload
+        With the columns ``job_id``, ``submit_time``, ``run_time``, ``requested_time``, ``tasks``, ``mem`` if
+        asked for, and the remaining fields as the log has them (-1 where unknown): ``logged_wait_time``,
+        ``allocated_processors``, ``average_cpu_time``, ``used_memory``, ``requested_processors``,
+        ``requested_memory``, ``status``, ``user_id``, ``group_id``, ``application_id``, ``queue_id``,
+        ``partition_id``, ``preceding_job_id``, ``think_time``. Times in seconds, memory in kB.
+
+    Raises
+    ------
+    WorkloadError
+        If the source cannot be read or holds no line of a log; with ``invalid="raise"``, at the first job
+        that breaks a rule.
+
+    Examples
+    --------
+    >>> read_swf(["; MaxProcs: 8", "1 0 -1 60 4 -1 -1 4 100 -1 1 1 1 -1 1 -1 -1 -1"])
+    Workload of 1 job submitted over 0 s, of 4 tasks
+      8 processors
+      lines: 1 job read, kept as it is
+    """
+    check_choice("overrun", overrun, ("extend", "cut", "keep"))
+    check_choice("invalid", invalid, ("drop", "raise"))
+    check_choice("processors", processors, ("requested", "allocated"))
+    options = {
+        "overrun": overrun,
+        "invalid": invalid,
+        "processors": processors,
+        "use_memory": bool(use_memory),
+        "max_jobs": _limit(max_jobs),
+    }
+    name = _name(source)
+    if isinstance(source, str | os.PathLike):
+        log = _read_file(name, options)
+    else:
+        log = _read_pieces(_unpacked(_pieces(source, name), name), name, options)
+    return _workload(log, name, ("mem",) if use_memory else ())
+
+
+def _limit(max_jobs: int | None) -> int | None:
+    if max_jobs is None:
+        return None
+    if isinstance(max_jobs, bool) or not isinstance(max_jobs, int) or max_jobs < 0:
+        raise WorkloadError(f"max_jobs = {shown(max_jobs)}; must be a whole number >= 0, or None for all.")
+    return min(max_jobs, _MOST_JOBS)
+
+
+def _name(source: object) -> str:
+    """Name the source in messages: by its path, where it has one."""
+    if isinstance(source, str | os.PathLike):
+        return os.fsdecode(source)
+    name = getattr(source, "name", None)
+    if isinstance(name, str):
+        return name
+    return "file" if hasattr(source, "read") else "lines"
+
+
+def _read_file(name: str, options: dict[str, Any]) -> "SwfColumns":
+    try:
+        return _kernel.read_swf_file(name, **options)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise WorkloadError(
+            f"{name}: cannot be read: {reason}. Give the path of a log, plain or gzip."
+        ) from error
+    except ValueError as error:
+        raise _explained(error, name) from error
+
+
+def _read_pieces(pieces: Iterator[bytes], name: str, options: dict[str, Any]) -> "SwfColumns":
+    parser = _kernel.SwfParser(**options)
+    for piece in pieces:
+        try:
+            wanted = parser.feed(piece)
+        except ValueError as error:
+            raise _explained(error, name) from error
+        if not wanted:
+            break
+    try:
+        return parser.finish()
+    except ValueError as error:
+        raise _explained(error, name) from error
+
+
+def _explained(error: ValueError, name: str) -> WorkloadError:
+    """Make an error of the kernel's ``ValueError(line, message)``."""
+    line, message = error.args if len(error.args) == 2 else (None, str(error))  # noqa: PLR2004
+    if line is None:
+        return WorkloadError(f"{name}: {message}. Get the file anew, or unpack what is left of it.")
+    return WorkloadError(f"{name}:{line}: {message}. {NEXT_STEP}")
+
+
+def _pieces(source: object, name: str) -> Iterator[bytes]:
+    """Give the bytes of an open file or of lines, in pieces of convenient size."""
+    read = getattr(source, "read", None)
+    if callable(read):
+        pieces: Iterator[object] = iter(partial(read, _BLOCK), None)
+        try:
+            for piece in pieces:
+                if not piece:
+                    return
+                yield _as_bytes(piece, name)
+        except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+            raise WorkloadError(
+                f"{name}: cannot be read: {error}. Give the path, or a file opened in mode 'rb'."
+            ) from error
+        return
+    if not isinstance(source, Iterable) or isinstance(source, bytes | bytearray):
+        raise WorkloadError(
+            f"source = {shown(source)}, a {type(source).__name__}; must be a path, an open file or "
+            "an iterable of lines."
+        )
+    lines = (_as_bytes(line, name).removesuffix(b"\n") + b"\n" for line in source)
+    while piece := b"".join(islice(lines, _LINES_AT_ONCE)):
+        yield piece
+
+
+def _as_bytes(text: object, name: str) -> bytes:
+    if isinstance(text, str):
+        return text.encode("utf-8", "backslashreplace")
+    if isinstance(text, bytes | bytearray | memoryview):
+        return bytes(text)
+    raise WorkloadError(
+        f"{name}: {shown(text)} is of type {type(text).__name__}; a log's lines must be str or bytes."
+    )
+
+
+def _unpacked(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Unpack gzip, of any number of members; give anything else as it is."""
+    first = next(pieces, b"")
+    whole = chain([first], pieces)
+    if not first.startswith(_GZIP_MAGIC):
+        yield from whole
+        return
+    member = zlib.decompressobj(_GZIP_WINDOW)
+    try:
+        for piece in whole:
+            rest = piece
+            while rest:
+                if member.eof:
+                    member = zlib.decompressobj(_GZIP_WINDOW)
+                yield member.decompress(rest)
+                rest = member.unused_data
+    except zlib.error as error:
+        raise WorkloadError(f"{name}: the gzip stream is damaged: {error}. Get the file anew.") from error
+    if not member.eof:
+        raise WorkloadError(
+            f"{name}: the gzip stream is cut short. Get the file anew, or unpack what is left of it."
+        )
+
+
+def _workload(log: "SwfColumns", name: str, resources: tuple[str, ...]) -> Workload:
+    jobs = pl.DataFrame(log["columns"])
+    header = Header(tuple(log["comments"]))
+    notes = _notes(log, jobs)
+    report = Report(
+        source=name,
+        read=log["rows"],
+        kept=jobs.height,
+        dropped=read_out(notes, "dropped"),
+        mended=read_out(notes, "mended"),
+        noted=read_out(notes, "noted"),
+        announced=header.max_records,
+        stopped_at=log["lines"] if log["done"] else None,
+    )
+    if report.read and not report.kept and report.dropped["reason"].is_in(_NOT_A_LOG).all():
+        line, reason = report.dropped["line"][0], report.dropped["reason"][0]
+        raise WorkloadError(
+            f"{name}:{line}: {reason}, and none of {report.read:,} lines is a job. Give a log in the "
+            "Standard Workload Format: 18 numbers a line, comments after ';'."
+        )
+    return Workload(jobs, header, report, resources)
+
+
+def _notes(log: "SwfColumns", jobs: pl.DataFrame) -> pl.DataFrame:
+    """Put the kernel's notes in words, and add those on the whole workload."""
+    outcomes, texts = zip(*log["reasons"], strict=True)
+    number = pl.Series(log["note_reason"])
+    job_id = pl.Series("job_id", log["note_job_id"])
+    notes = pl.DataFrame(
+        {
+            "reason": pl.Series(texts).gather(number),
+            "line": log["note_line"],
+            "job_id": job_id.set(job_id == _NO_JOB, None),
+            "outcome": pl.Series(outcomes).gather(number),
+        }
+    )
+    repeated = ~jobs["job_id"].is_first_distinct()
+    if not repeated.any():
+        return notes
+    more = pl.DataFrame({"line": log["line"], "job_id": jobs["job_id"]}).filter(repeated)
+    more = more.select(
+        pl.lit(reasons.REPEATED_JOB).alias("reason"), "line", "job_id", pl.lit("noted").alias("outcome")
+    )
+    return pl.concat([notes, more]).sort("line", maintain_order=True)

@@ -1,0 +1,150 @@
+"""The writer of the Standard Workload Format 2.2."""
+
+import gzip
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO
+
+import polars as pl
+
+from batchlab.atomic import atomic_write
+from batchlab.errors import WorkloadError
+from batchlab.workload.workload import Workload
+
+__all__ = ["write_swf"]
+
+_FIELDS = (
+    "job_id",
+    "submit_time",
+    "logged_wait_time",
+    "run_time",
+    "allocated_processors",
+    "average_cpu_time",
+    "used_memory",
+    "requested_processors",
+    "requested_time",
+    "requested_memory",
+    "status",
+    "user_id",
+    "group_id",
+    "application_id",
+    "queue_id",
+    "partition_id",
+    "preceding_job_id",
+    "think_time",
+)
+_UNKNOWN = "-1"
+_LARGEST_EXACT = 2**53
+_ROWS_AT_ONCE = 100_000
+
+
+def write_swf(workload: Workload, path: str | os.PathLike[str]) -> None:
+    """Write a workload as a log in the Standard Workload Format; the file is there whole or not at all.
+
+    The header's lines come first, as they are (of a workload without any, the format's version). What
+    read_swf reads back, with the same arguments, is an equal table. Fields that the workload has no numbers
+    for are written as -1 (unknown); columns that the format has no field for are named in a comment.
+
+    Parameters
+    ----------
+    workload
+        The workload. The processors of a job are its ``tasks`` (times ``core``, where that is a resource);
+        the columns ``requested_processors`` and ``allocated_processors`` are written as they are where they
+        agree with ``tasks``. Memory is that of ``requested_memory``, else of the resource ``mem``, in kB per
+        task.
+    path
+        The file; with the suffix ``.gz`` it is packed.
+
+    Raises
+    ------
+    WorkloadError
+        If a number is beyond 2^53, where float64 is not exact.
+    OSError
+        If the file cannot be written.
+    """
+    fields, lost = _fields(workload)
+    head = [_comment(line) for text in workload.header.lines for line in text.split("\n")] or [
+        "; Version: 2.2"
+    ]
+    if lost:
+        head.append(f"; Note: columns without a field in this format: {', '.join(lost)}".replace("\n", " "))
+    _check_exact(workload.jobs, fields)
+    with atomic_write(path, "wb") as file:
+        if not os.fspath(path).endswith(".gz"):
+            _write(file, head, workload.jobs, fields)
+            return
+        # No name and no time inside: equal workloads give equal bytes.
+        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+            _write(packed, head, workload.jobs, fields)
+
+
+def _write(
+    file: IO[bytes] | gzip.GzipFile, head: Sequence[str], jobs: pl.DataFrame, fields: Mapping[str, pl.Expr]
+) -> None:
+    file.writelines(f"{line}\n".encode("utf-8", "backslashreplace") for line in head)
+    file.writelines(_blocks(jobs, fields))
+
+
+def _comment(line: str) -> str:
+    return line if line.lstrip(" \t\r\v\f").startswith(";") else f"; {line}"
+
+
+def _fields(workload: Workload) -> tuple[dict[str, pl.Expr], list[str]]:
+    """Give the columns to write by field, and the names of those for which there is no field."""
+    jobs = workload.jobs
+    fields = {
+        name: pl.col(name) for name in _FIELDS if name in jobs.columns and jobs.schema[name].is_numeric()
+    }
+    written = {*fields, "tasks"}
+    if "requested_memory" not in fields and "mem" in workload.resources:
+        fields["requested_memory"] = pl.col("mem")
+        written.add("mem")
+    fields["requested_processors"] = _processors(workload, fields)
+    return fields, [name for name in jobs.columns if name not in written]
+
+
+def _processors(workload: Workload, fields: dict[str, pl.Expr]) -> pl.Expr:
+    tasks = pl.col("tasks")
+    processors = tasks * pl.col("core") if "core" in workload.resources else tasks
+    if "requested_processors" not in fields:
+        return processors
+    agrees = fields["requested_processors"] == tasks
+    if "allocated_processors" in fields:
+        agrees |= fields["allocated_processors"] == tasks
+    if "exclusive" in workload.jobs.columns:
+        # The tasks of such a job are nodes; what it asked for is in its own column.
+        agrees |= pl.col("exclusive")
+    return pl.when(agrees).then(fields["requested_processors"]).otherwise(processors)
+
+
+def _check_exact(jobs: pl.DataFrame, fields: Mapping[str, pl.Expr]) -> None:
+    largest = jobs.select(
+        expression.cast(pl.Float64).abs().max().alias(name) for name, expression in fields.items()
+    )
+    for name in largest.columns:
+        value = largest[name][0]
+        if value is not None and value > _LARGEST_EXACT:
+            raise WorkloadError(
+                f"{name} = {value:g}; the format's numbers must be within 2^53. Filter or scale it first."
+            )
+
+
+def _blocks(jobs: pl.DataFrame, fields: Mapping[str, pl.Expr]) -> Iterator[bytes]:
+    texts = [_text(fields[name], jobs) if name in fields else pl.lit(_UNKNOWN) for name in _FIELDS]
+    for block in jobs.iter_slices(_ROWS_AT_ONCE):
+        lines: Sequence[str] = block.select(pl.concat_str(texts, separator=" ").alias("line"))[
+            "line"
+        ].to_list()
+        yield "\n".join([*lines, ""]).encode()
+
+
+def _text(expression: pl.Expr, jobs: pl.DataFrame) -> pl.Expr:
+    """Write numbers so that reading gives them back: whole ones without a point, unknown ones as -1."""
+    if jobs.head(0).select(expression).dtypes[0].is_integer():
+        return expression.cast(pl.String).fill_null(_UNKNOWN)
+    real = expression.cast(pl.Float64)
+    whole = real.floor() == real
+    text = (
+        pl.when(whole).then(real.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(real.cast(pl.String))
+    )
+    return pl.when(real.is_finite()).then(text).otherwise(pl.lit(_UNKNOWN)).fill_null(_UNKNOWN)

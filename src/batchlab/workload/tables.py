@@ -1,0 +1,105 @@
+"""Workloads in CSV and Parquet files."""
+
+import os
+from pathlib import Path
+
+import polars as pl
+
+from batchlab.atomic import atomic_write
+from batchlab.errors import WorkloadError
+from batchlab.workload.gate import Invalid, Overrun, admit
+from batchlab.workload.header import Header
+from batchlab.workload.workload import Workload
+
+__all__ = ["read_table", "write_table"]
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    resources: tuple[str, ...] | list[str] | None = None,
+    overrun: Overrun = "extend",
+    invalid: Invalid = "drop",
+) -> Workload:
+    """Read a workload from a CSV (``.csv``, ``.csv.gz``) or Parquet (``.parquet``) file.
+
+    Parameters
+    ----------
+    path
+        The file; its columns are those of :meth:`Workload.from_table`.
+    resources, overrun, invalid
+        As for :meth:`Workload.from_table`.
+
+    Returns
+    -------
+    Workload
+        With a report whose ``line`` is the row in the table, from 0.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read or is not of these kinds, or as for :meth:`Workload.from_table`.
+    """
+    name = os.fspath(path)
+    kind = _kind(name)
+    try:
+        if kind == "parquet":
+            table = pl.read_parquet(Path(path), glob=False)
+        else:
+            table = pl.read_csv(Path(path).read_bytes(), infer_schema_length=None)
+    except OSError as error:
+        raise WorkloadError(
+            f"{name}: cannot be read: {error.strerror or error}. Give the path of a table."
+        ) from error
+    except pl.exceptions.PolarsError as error:
+        raise WorkloadError(
+            f"{name}: is no readable {kind} table: {error}. Write it anew, with one row per job."
+        ) from error
+    jobs, report, names = admit(table, resources=resources, overrun=overrun, invalid=invalid, source=name)
+    return Workload(jobs, Header(), report, names)
+
+
+def write_table(workload: Workload, path: str | os.PathLike[str]) -> None:
+    """Write a workload's jobs as CSV or Parquet, by the suffix; the file is there whole or not at all.
+
+    Header and report are not written.
+
+    Parameters
+    ----------
+    workload
+        The workload.
+    path
+        A file ending in ``.csv`` or ``.parquet``.
+
+    Raises
+    ------
+    WorkloadError
+        If the suffix is another, or a column cannot be written as CSV.
+    OSError
+        If the file cannot be written.
+    """
+    name = os.fspath(path)
+    kind = _kind(name)
+    if name.endswith(".gz"):
+        raise WorkloadError(f"{name}: tables are not written packed. Use the suffix .csv or .parquet.")
+    try:
+        with atomic_write(path, "wb") as file:
+            if kind == "parquet":
+                workload.jobs.write_parquet(file)
+            else:
+                workload.jobs.write_csv(file)
+    except pl.exceptions.PolarsError as error:
+        raise WorkloadError(
+            f"{name}: cannot be written as {kind}: {error}. Drop the column, or use .parquet."
+        ) from error
+
+
+def _kind(name: str) -> str:
+    lowered = name.lower()
+    if lowered.endswith((".csv", ".csv.gz")):
+        return "csv"
+    if lowered.endswith(".parquet"):
+        return "parquet"
+    raise WorkloadError(
+        f"{name}: must end in .csv, .csv.gz or .parquet, to say what it is. For logs, use read_swf."
+    )
