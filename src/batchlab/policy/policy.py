@@ -76,13 +76,10 @@ class Policy:
         reservations = _whole("reservations", self.reservations, 1, _MOST_RESERVATIONS)
         object.__setattr__(self, "reservations", reservations)
         if reservations > 1 and self.backfill != "easy":
-            raise PolicyError(
-                f"reservations = {reservations} goes with backfill easy, not with {self.backfill}; leave it out."
-            )
+            rule = f"goes with backfill easy, not with {self.backfill}; leave it out."
+            raise PolicyError(f"reservations = {reservations} {rule}")
         if self.order == "reject" and (self.backfill, self.allocator) != ("none", "first_fit"):
-            raise PolicyError(
-                "reject starts no job; it goes with no backfilling rule and no allocator. Write 'reject'."
-            )
+            raise PolicyError("reject starts no job; it goes with no backfilling rule and no allocator.")
 
     @classmethod
     def parse(cls, text: str) -> Policy:
