@@ -1,10 +1,19 @@
 //! The Python binding of batchlab's kernel, importable as `batchlab._kernel`.
+mod policy;
+mod simulation;
+mod swf;
+
 use pyo3::prelude::*;
 
 /// The module's contents; the public names live in the Python package.
 #[pymodule]
 mod _kernel {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_export]
+    use crate::simulation::Simulation;
+    #[pymodule_export]
+    use crate::swf::{SwfParser, read_swf_file};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

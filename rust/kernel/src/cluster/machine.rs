@@ -1,0 +1,235 @@
+//! The machine at this moment: capacities, free amounts, and who is on each node.
+//!
+//! Taking or giving back k nodes costs O(k log n), finding the next node with room O(log n).
+use crate::ordered_index::{Greatest, OrderedIndex};
+use crate::time::Time;
+use crate::workload::jobs::Share;
+
+use super::capacity_index::CapacityIndex;
+use super::request::Request;
+use super::room::{Room, load};
+
+/// Nodes by load, then index.
+type LoadIndex = OrderedIndex<(Time, u32), Greatest>;
+
+/// The nodes of a system and what is free on them.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    resources: usize,
+    capacity: Vec<i64>,
+    free: Vec<i64>,
+    jobs_on: Vec<u32>,
+    total_free: Vec<i64>,
+    by_index: CapacityIndex,
+    by_load: Option<LoadIndex>,
+    /// One node's values in the indices: its free amounts, and 1 where it is idle.
+    values: Vec<i64>,
+}
+
+impl Machine {
+    /// An empty machine of these capacities (node-major); `loads` asks for the index that orders nodes by load.
+    ///
+    /// There must be at least one resource and one node.
+    #[must_use]
+    pub fn new(resources: usize, capacity: Vec<i64>, loads: bool) -> Self {
+        let nodes = capacity.len() / resources;
+        let mut total_free = vec![0; resources];
+        let mut indexed = Vec::with_capacity(nodes * (resources + 1));
+        for node in capacity.chunks_exact(resources) {
+            for (total, amount) in total_free.iter_mut().zip(node) {
+                *total += amount;
+            }
+            indexed.extend_from_slice(node);
+            indexed.push(1);
+        }
+        let by_load = loads.then(|| {
+            let mut index = LoadIndex::new(resources + 1);
+            for (node, values) in indexed.chunks_exact(resources + 1).enumerate() {
+                index.insert((Time(0.0), node as u32), values);
+            }
+            index
+        });
+        Self {
+            resources,
+            free: capacity.clone(),
+            jobs_on: vec![0; nodes],
+            total_free,
+            by_index: CapacityIndex::new(resources + 1, &indexed),
+            by_load,
+            capacity,
+            values: Vec::new(),
+        }
+    }
+
+    /// Number of resources.
+    #[must_use]
+    pub fn resources(&self) -> usize {
+        self.resources
+    }
+
+    /// All capacities, node-major.
+    #[must_use]
+    pub fn capacity(&self) -> &[i64] {
+        &self.capacity
+    }
+
+    /// Capacity of a node.
+    #[must_use]
+    pub fn capacity_of(&self, node: u32) -> &[i64] {
+        let from = node as usize * self.resources;
+        &self.capacity[from..from + self.resources]
+    }
+
+    /// What is free on a node.
+    #[must_use]
+    pub fn free_of(&self, node: u32) -> &[i64] {
+        let from = node as usize * self.resources;
+        &self.free[from..from + self.resources]
+    }
+
+    /// Number of jobs on a node.
+    #[must_use]
+    pub fn jobs_on(&self, node: u32) -> u32 {
+        self.jobs_on[node as usize]
+    }
+
+    /// What is free in all, per resource.
+    #[must_use]
+    pub fn total_free(&self) -> &[i64] {
+        &self.total_free
+    }
+
+    /// Whether these very shares have room now.
+    #[must_use]
+    pub fn has_room(&self, request: &Request, shares: &[Share]) -> bool {
+        shares.iter().all(|share| self.slots(share.node, request) >= share.tasks)
+    }
+
+    /// What a job with this request holds of `resource` on the node of a share.
+    #[must_use]
+    pub fn held(&self, request: &Request, share: Share, resource: usize) -> i64 {
+        if request.exclusive {
+            self.capacity[share.node as usize * self.resources + resource]
+        } else {
+            request.amounts[resource] * i64::from(share.tasks)
+        }
+    }
+
+    /// A job takes its shares.
+    pub fn take(&mut self, request: &Request, shares: &[Share]) {
+        self.change(request, shares, -1);
+    }
+
+    /// A job gives its shares back.
+    pub fn give_back(&mut self, request: &Request, shares: &[Share]) {
+        self.change(request, shares, 1);
+    }
+
+    fn change(&mut self, request: &Request, shares: &[Share], sign: i64) {
+        for &share in shares {
+            let node = share.node as usize;
+            let before = self.by_load.is_some().then(|| load(self.capacity_of(share.node), self.free_of(share.node)));
+            for resource in 0..self.resources {
+                let amount = sign * self.held(request, share, resource);
+                self.free[node * self.resources + resource] += amount;
+                self.total_free[resource] += amount;
+            }
+            self.jobs_on[node] = self.jobs_on[node].wrapping_add_signed(-sign as i32);
+            self.reindex(share.node, before);
+        }
+    }
+
+    fn reindex(&mut self, node: u32, load_before: Option<f64>) {
+        let mut values = std::mem::take(&mut self.values);
+        values.clear();
+        values.extend_from_slice(self.free_of(node));
+        values.push(i64::from(self.jobs_on(node) == 0));
+        self.by_index.update(node as usize, &values);
+        let load_now = load(self.capacity_of(node), self.free_of(node));
+        if let (Some(index), Some(before)) = (&mut self.by_load, load_before) {
+            index.remove(&(Time(before), node));
+            index.insert((Time(load_now), node), &values);
+        }
+        self.values = values;
+    }
+}
+
+/// Whether indexed values (free amounts, idleness) admit a task: necessary for a range, exact for a node.
+fn admits(request: &Request, values: &[i64]) -> bool {
+    let (idle, free) = (values[values.len() - 1], &values[..values.len() - 1]);
+    idle >= i64::from(request.exclusive) && request.amounts.iter().zip(free).all(|(asked, free)| free >= asked)
+}
+
+impl Room for Machine {
+    fn nodes(&self) -> u32 {
+        self.jobs_on.len() as u32
+    }
+
+    fn slots(&self, node: u32, request: &Request) -> u32 {
+        request.slots(self.free_of(node), self.jobs_on(node) == 0)
+    }
+
+    fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
+        self.by_index.next(from as usize, |values| admits(request, values)).map(|node| node as u32)
+    }
+
+    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
+        let Some(index) = &self.by_load else { return };
+        let matches = |values: &[i64]| admits(request, values);
+        if !busiest_first {
+            let mut at = index.first_matching(None, &matches);
+            while let Some(key) = at {
+                if !visit(key.1) {
+                    return;
+                }
+                at = index.first_matching(Some(&key), &matches);
+            }
+            return;
+        }
+        // Busiest first, yet by rising index within one load: go load by load from the end.
+        let mut bound = None;
+        while let Some((level, _)) = index.last_matching(bound.as_ref(), &matches) {
+            let mut at = index.first_matching(below(level).as_ref(), &matches);
+            while let Some(key) = at.filter(|key| key.0 == level) {
+                if !visit(key.1) {
+                    return;
+                }
+                at = index.first_matching(Some(&key), &matches);
+            }
+            bound = Some((level, 0));
+        }
+    }
+}
+
+/// A key just below all nodes of this load; `None` where nothing can be below.
+fn below(level: Time) -> Option<(Time, u32)> {
+    (level.0 > 0.0).then(|| (Time(level.0.next_down()), u32::MAX))
+}
+
+/// The machine with nobody on it.
+pub struct EmptyMachine<'a>(pub &'a Machine);
+
+impl Room for EmptyMachine<'_> {
+    fn nodes(&self) -> u32 {
+        self.0.nodes()
+    }
+
+    fn slots(&self, node: u32, request: &Request) -> u32 {
+        request.slots(self.0.capacity_of(node), true)
+    }
+
+    fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
+        (from..self.nodes()).find(|&node| self.slots(node, request) > 0)
+    }
+
+    fn visit_by_load(&self, request: &Request, _: bool, visit: &mut dyn FnMut(u32) -> bool) {
+        // An empty machine has one load.
+        let mut from = 0;
+        while let Some(node) = self.next_with_slots(from, request) {
+            if !visit(node) {
+                return;
+            }
+            from = node + 1;
+        }
+    }
+}

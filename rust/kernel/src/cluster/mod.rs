@@ -1,0 +1,9 @@
+//! The machine: nodes, what is free on them, and the indices that find room.
+pub mod capacity_index;
+pub mod machine;
+pub mod request;
+pub mod room;
+
+pub use machine::{EmptyMachine, Machine};
+pub use request::{Request, Requests};
+pub use room::Room;

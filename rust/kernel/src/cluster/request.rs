@@ -1,0 +1,135 @@
+//! What one task asks, interned: the jobs of a log share a handful of requests.
+use std::collections::HashMap;
+
+/// What one task asks of ONE node, and how the job's tasks may share it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Request {
+    /// Amount of each resource, in the system's order.
+    pub amounts: Vec<i64>,
+    /// At most so many tasks on one node; 0 for no limit.
+    pub tasks_per_node: u32,
+    /// Whether the job takes whole idle nodes.
+    pub exclusive: bool,
+}
+
+impl Request {
+    /// Tasks that `free` amounts admit, on a node that is `idle` or not.
+    #[must_use]
+    pub fn slots(&self, free: &[i64], idle: bool) -> u32 {
+        self.slots_of(free.iter().copied(), idle)
+    }
+
+    /// The same, of amounts as they come.
+    pub fn slots_of(&self, free: impl Iterator<Item = i64>, idle: bool) -> u32 {
+        if self.exclusive && !idle {
+            return 0;
+        }
+        let mut slots = if self.tasks_per_node == 0 { u32::MAX } else { self.tasks_per_node };
+        for (&asked, free) in self.amounts.iter().zip(free) {
+            // Most requests ask for one unit: spare them the division.
+            let admitted = match asked {
+                0 => continue,
+                1 => free,
+                _ => free / asked,
+            };
+            slots = slots.min(admitted.clamp(0, i64::from(u32::MAX)) as u32);
+        }
+        slots
+    }
+}
+
+/// All requests seen, each once, and the granularity of each resource: the greatest common divisor of every
+/// capacity and every amount asked.
+#[derive(Clone, Debug, Default)]
+pub struct Requests {
+    all: Vec<Request>,
+    known: HashMap<Request, u32>,
+    granularity: Vec<i64>,
+}
+
+impl Requests {
+    /// No requests yet, for nodes of these capacities (node-major).
+    #[must_use]
+    pub fn new(resources: usize, capacity: &[i64]) -> Self {
+        let mut granularity = vec![0; resources];
+        for node in capacity.chunks_exact(resources.max(1)) {
+            for (g, &amount) in granularity.iter_mut().zip(node) {
+                *g = greatest_common_divisor(*g, amount);
+            }
+        }
+        Self { all: Vec::new(), known: HashMap::new(), granularity }
+    }
+
+    /// The index of a request, which is new or known.
+    pub fn intern(&mut self, request: Request) -> u32 {
+        if let Some(&index) = self.known.get(&request) {
+            return index;
+        }
+        for (g, &amount) in self.granularity.iter_mut().zip(&request.amounts) {
+            *g = greatest_common_divisor(*g, amount);
+        }
+        let index = self.all.len() as u32;
+        self.all.push(request.clone());
+        self.known.insert(request, index);
+        index
+    }
+
+    /// The request at an index.
+    #[must_use]
+    pub fn get(&self, index: u32) -> &Request {
+        &self.all[index as usize]
+    }
+
+    /// The one resource by whose total alone it is decided whether the request fits, if there is one.
+    ///
+    /// Free amounts are multiples of the granularity. Where a task asks for just that much of one resource and
+    /// nothing else, the slots of all nodes add up to the free total divided by it, however it is spread.
+    #[must_use]
+    pub fn counted(&self, index: u32) -> Option<usize> {
+        let request = self.get(index);
+        if request.exclusive || request.tasks_per_node != 0 {
+            return None;
+        }
+        let mut asked = (0..request.amounts.len()).filter(|&resource| request.amounts[resource] > 0);
+        let resource = asked.next()?;
+        (asked.next().is_none() && request.amounts[resource] == self.granularity[resource]).then_some(resource)
+    }
+}
+
+fn greatest_common_divisor(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a, b);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(amounts: &[i64]) -> Request {
+        Request { amounts: amounts.to_vec(), tasks_per_node: 0, exclusive: false }
+    }
+
+    #[test]
+    fn slots_are_the_scarcest_resource() {
+        let request = plain(&[2, 100]);
+        assert_eq!(request.slots(&[4, 1000], true), 2);
+        assert_eq!(request.slots(&[4, 150], false), 1);
+        assert_eq!(Request { tasks_per_node: 1, ..request.clone() }.slots(&[4, 1000], true), 1);
+        assert_eq!(Request { exclusive: true, ..request }.slots(&[4, 1000], false), 0);
+    }
+
+    #[test]
+    fn a_request_is_counted_only_at_the_granularity() {
+        let mut requests = Requests::new(2, &[4, 6, 8, 6]);
+        let pair = requests.intern(plain(&[4, 0]));
+        assert_eq!(requests.counted(pair), Some(0));
+        let both = requests.intern(plain(&[4, 1]));
+        assert_eq!(requests.counted(both), None);
+        let single = requests.intern(plain(&[1, 0]));
+        assert_eq!((requests.counted(pair), requests.counted(single)), (None, Some(0)));
+        assert_eq!(requests.intern(plain(&[4, 0])), pair);
+    }
+}

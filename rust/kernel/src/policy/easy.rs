@@ -1,0 +1,278 @@
+//! EASY backfilling (S6), after Lifka, "The ANL/IBM SP scheduling system" (JSSPP 1995).
+//!
+//! The reservation of the head is kept from pass to pass. As long as nothing was given back and the head is the same,
+//! only arrivals are examined; where room is counted node by node, only if the last pass started nothing, since a
+//! start can send a job that would have done harm to other nodes. Otherwise: O(log n) for the reservation where totals decide (all tasks alike), else
+//! O(running jobs' shares); then O(log q) for each later job that the totals admit.
+use crate::cluster::{Machine, Request, Room};
+use crate::time::{Time, from_ordered_bits};
+use crate::workload::jobs::Share;
+
+use super::backfill::Backfill;
+use super::site::{Rank, Site};
+
+/// EASY: whoever fits may overtake, unless it would delay the first job that does not.
+#[derive(Clone, Debug, Default)]
+pub struct Easy {
+    shadow: Option<Shadow>,
+    examined: u64,
+    /// Whether the last pass started anybody.
+    started: bool,
+    shares: Vec<Share>,
+}
+
+/// The reservation of the head.
+#[derive(Clone, Debug)]
+struct Shadow {
+    head: u32,
+    time: f64,
+    /// What the totals leave at the shadow time, per resource, once the head has started.
+    extra: Vec<i64>,
+    /// Room node by node, where the totals do not decide.
+    on_nodes: Option<FutureRoom>,
+}
+
+impl Backfill for Easy {
+    fn pass(&mut self, site: &mut Site) {
+        if !site.may_start_some() {
+            return;
+        }
+        if self.still_holds(site) {
+            self.examine_arrivals(site);
+        } else {
+            self.examine_all(site);
+        }
+        self.started = !site.started.is_empty();
+    }
+}
+
+impl Easy {
+    fn still_holds(&self, site: &Site) -> bool {
+        let head = site.queue.first().map(|rank| rank.job);
+        let same_head = |shadow: &Shadow| Some(shadow.head) == head && site.now <= shadow.time;
+        let same_places = |shadow: &Shadow| shadow.on_nodes.is_none() || !self.started;
+        !site.order.is_dynamic()
+            && self.examined == site.releases
+            && self.shadow.as_ref().is_some_and(|shadow| same_head(shadow) && same_places(shadow))
+    }
+
+    fn examine_arrivals(&mut self, site: &mut Site) {
+        let on_nodes = self.shadow.as_ref().is_some_and(|shadow| shadow.on_nodes.is_some());
+        for job in site.arrivals_in_order() {
+            let rank = site.rank_of(job);
+            self.consider(site, job);
+            if on_nodes && !site.started.is_empty() {
+                return self.backfill(site, rank);
+            }
+        }
+    }
+
+    fn examine_all(&mut self, site: &mut Site) {
+        site.reorder();
+        self.shadow = None;
+        self.examined = site.releases;
+        while let Some(head) = site.queue.first() {
+            if !site.try_start(head.job) {
+                self.shadow = Some(Shadow::of(site, head.job));
+                return self.backfill(site, head);
+            }
+        }
+    }
+
+    /// Examines the jobs behind `rank`, in order.
+    fn backfill(&mut self, site: &mut Site, rank: Rank) {
+        let mut at = Some(rank);
+        while let Some(shadow) = &self.shadow {
+            let may_start = |values: &[i64]| site.may_fit(values) && shadow.may_admit(site.now, values);
+            let Some(rank) = site.queue.first_matching(at.as_ref(), &may_start) else { return };
+            self.consider(site, rank.job);
+            at = Some(rank);
+        }
+    }
+
+    /// Starts a job behind the head if it fits and does no harm.
+    fn consider(&mut self, site: &mut Site, job: u32) {
+        let mut shares = std::mem::take(&mut self.shares);
+        if let Some(shadow) = &mut self.shadow
+            && site.place_now(job, &mut shares)
+            && shadow.admit(site, job, &shares)
+        {
+            site.start(job, &shares);
+        }
+        self.shares = shares;
+    }
+}
+
+impl Shadow {
+    fn of(site: &Site, head: u32) -> Self {
+        let resources = site.machine.resources();
+        let needs: Vec<i64> = (0..resources).map(|resource| site.need(head, resource)).collect();
+        let mut carried = site.machine.total_free().to_vec();
+        let enough = |totals: &[i64]| totals.iter().zip(&needs).all(|(has, need)| has >= need);
+        let end = site.running.first_prefix(&mut carried, &enough).map_or(site.now, |end| end.time.0);
+        let (time, on_nodes) = if site.counted(head).is_some() {
+            (end, None)
+        } else {
+            let (time, room) = FutureRoom::until_it_fits(site, head, end);
+            (time, Some(room))
+        };
+        let time = time.max(site.now);
+        let mut extra = site.machine.total_free().to_vec();
+        site.running.join_prefix(&mut extra, &|end| end.time <= Time(time));
+        for (extra, need) in extra.iter_mut().zip(&needs) {
+            *extra -= need;
+        }
+        Self { head, time, extra, on_nodes }
+    }
+
+    /// Whether a job with these queue values may be admitted: false only if none of them is.
+    fn may_admit(&self, now: f64, values: &[i64]) -> bool {
+        now + from_ordered_bits(values[0]) <= self.time
+            || values[1..].iter().zip(&self.extra).all(|(need, extra)| need <= extra)
+    }
+
+    /// Whether a job may start on these shares; if so, its effect on the room is noted.
+    fn admit(&mut self, site: &Site, job: u32, shares: &[Share]) -> bool {
+        let request = site.request(job);
+        if site.now + site.jobs.job(job).requested_time <= self.time {
+            if let Some(room) = &mut self.on_nodes {
+                room.gain(&site.machine, request, shares);
+            }
+            return true;
+        }
+        let held = |resource| shares.iter().map(|&share| site.machine.held(request, share, resource)).sum::<i64>();
+        if self.extra.iter().enumerate().any(|(resource, &extra)| held(resource) > extra) {
+            return false;
+        }
+        if let Some(room) = &mut self.on_nodes
+            && !room.spare(site, self.head, request, shares)
+        {
+            return false;
+        }
+        for (resource, extra) in self.extra.iter_mut().enumerate() {
+            *extra -= held(resource);
+        }
+        true
+    }
+}
+
+/// What will be free at the shadow time, node by node: what is free now, plus what is given back by then.
+#[derive(Clone, Debug)]
+struct FutureRoom {
+    gained: Vec<i64>,
+    leaving: Vec<u32>,
+    /// The head's slots then, on all nodes.
+    slots: u64,
+}
+
+impl FutureRoom {
+    /// Lets running jobs end, those of one instant together, until the head fits: that instant, and the room then.
+    ///
+    /// By the totals it cannot be before `earliest`.
+    fn until_it_fits(site: &Site, head: u32, earliest: f64) -> (f64, Self) {
+        let machine = &site.machine;
+        let mut room = Self {
+            gained: vec![0; machine.capacity().len()],
+            leaving: vec![0; machine.nodes() as usize],
+            slots: 0,
+        };
+        let request = site.request(head);
+        let mut ends = Vec::with_capacity(site.running.len());
+        site.running.visit(&mut |end| {
+            ends.push(end);
+            true
+        });
+        let mut time = site.now;
+        for group in ends.chunk_by(|a, b| a.time.max(Time(site.now)) == b.time.max(Time(site.now))) {
+            for end in group {
+                let placed = site.jobs.placement(end.job);
+                room.gain(machine, site.request(end.job), placed);
+            }
+            time = group[0].time.0.max(site.now);
+            if time >= earliest && room.fits(site, head) {
+                break;
+            }
+        }
+        room.slots = room.count(machine, request);
+        (time, room)
+    }
+
+    fn fits(&self, site: &Site, head: u32) -> bool {
+        let then = Then { machine: &site.machine, room: self };
+        site.placer.fits(&then, site.request(head), site.jobs.job(head).tasks)
+    }
+
+    fn count(&self, machine: &Machine, request: &Request) -> u64 {
+        let then = Then { machine, room: self };
+        (0..machine.nodes()).map(|node| u64::from(then.slots(node, request))).sum()
+    }
+
+    /// These shares will have been given back.
+    fn gain(&mut self, machine: &Machine, request: &Request, shares: &[Share]) {
+        self.change(machine, request, shares, 1);
+    }
+
+    fn change(&mut self, machine: &Machine, request: &Request, shares: &[Share], sign: i64) {
+        let resources = machine.resources();
+        for &share in shares {
+            let node = share.node as usize;
+            for resource in 0..resources {
+                self.gained[node * resources + resource] += sign * machine.held(request, share, resource);
+            }
+            self.leaving[node] = self.leaving[node].wrapping_add_signed(sign as i32);
+        }
+    }
+
+    /// Whether the head still fits if these shares stay taken beyond the shadow time; if so, they are.
+    fn spare(&mut self, site: &Site, head: u32, request: &Request, shares: &[Share]) -> bool {
+        let machine = &site.machine;
+        let (asked, tasks) = (site.request(head), site.jobs.job(head).tasks);
+        let slots_on_shares = |room: &Self| -> u64 {
+            let then = Then { machine, room };
+            shares.iter().map(|share| u64::from(then.slots(share.node, asked))).sum()
+        };
+        let before = slots_on_shares(self);
+        self.change(machine, request, shares, -1);
+        let left = self.slots - before + slots_on_shares(self);
+        let spread = site.placer.allocator().is_free_to_spread();
+        let fits = if spread { left >= u64::from(tasks) } else { self.fits(site, head) };
+        // The machine itself will lack these shares once the job has started.
+        self.change(machine, request, shares, 1);
+        if fits {
+            self.slots = left;
+        }
+        fits
+    }
+}
+
+/// The machine at the shadow time.
+struct Then<'a> {
+    machine: &'a Machine,
+    room: &'a FutureRoom,
+}
+
+impl Room for Then<'_> {
+    fn nodes(&self) -> u32 {
+        self.machine.nodes()
+    }
+
+    fn slots(&self, node: u32, request: &Request) -> u32 {
+        let resources = self.machine.resources();
+        let gained = &self.room.gained[node as usize * resources..][..resources];
+        let stay = self.machine.jobs_on(node).wrapping_sub(self.room.leaving[node as usize]);
+        request.slots_of(self.machine.free_of(node).iter().zip(gained).map(|(free, gain)| free + gain), stay == 0)
+    }
+
+    fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
+        (from..self.nodes()).find(|&node| self.slots(node, request) > 0)
+    }
+
+    fn visit_by_load(&self, _: &Request, _: bool, visit: &mut dyn FnMut(u32) -> bool) {
+        // Whether a job fits does not depend on the order.
+        for node in 0..self.nodes() {
+            if !visit(node) {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! Availability over time: what running and reserved jobs leave free, node by node and in all.
+//!
+//! Each node has a short step function; the totals have one too, whose steps are the instants at which anything
+//! begins or ends. With k steps on a node, holding or releasing it costs O(k), the totals O(B) for B instants. The
+//! earliest fit walks the totals once and looks at the nodes only where these admit the job.
+use std::cell::RefCell;
+
+use crate::cluster::{Request, Room, room::load};
+use crate::workload::jobs::Share;
+
+use super::allocate::Placer;
+use super::site::Wish;
+
+/// Free amounts of every node over time.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    resources: usize,
+    capacity: Vec<i64>,
+    now: f64,
+    nodes: Vec<Steps>,
+    totals: Steps,
+    /// Until then some node may be promised twice, by a job that started late where it had been reserved. A negative
+    /// amount there is as good as none, so the totals say too little.
+    overcommitted_until: f64,
+    /// The greatest total of each resource from now until each step, as far as it is known.
+    peaks: Vec<i64>,
+}
+
+/// A step function: at `times[i]` begin `width` values, which hold until the next time.
+#[derive(Clone, Debug)]
+struct Steps {
+    width: usize,
+    times: Vec<f64>,
+    values: Vec<i64>,
+}
+
+impl Steps {
+    fn new(values: Vec<i64>) -> Self {
+        Self { width: values.len(), times: vec![f64::NEG_INFINITY], values }
+    }
+
+    fn at(&self, step: usize) -> &[i64] {
+        &self.values[step * self.width..(step + 1) * self.width]
+    }
+
+    /// The step in force at `time`.
+    fn find(&self, time: f64) -> usize {
+        self.times.partition_point(|&begin| begin <= time) - 1
+    }
+
+    /// Forgets the steps that ended by `now`.
+    fn trim(&mut self, now: f64) {
+        let past = self.find(now);
+        if past > 0 {
+            self.times.drain(..past);
+            self.values.drain(..past * self.width);
+            self.times[0] = f64::NEG_INFINITY;
+        }
+    }
+
+    /// The step that begins at `time`, or the first one where that is not later than `now`: the past does not matter.
+    fn begin(&mut self, time: f64, now: f64) -> usize {
+        if time <= now { 0 } else { self.split(time) }
+    }
+
+    /// The step that begins at `time`, which is made if there is none.
+    fn split(&mut self, time: f64) -> usize {
+        let step = self.find(time);
+        if self.times[step] == time {
+            return step;
+        }
+        self.times.insert(step + 1, time);
+        let (from, end) = (step * self.width, self.values.len());
+        self.values.extend_from_within(end - self.width..);
+        self.values.copy_within(from..end - self.width, from + self.width);
+        step + 1
+    }
+
+    /// Adds to the values of all steps of a range.
+    fn add(&mut self, steps: std::ops::Range<usize>, amounts: &[i64], sign: i64) {
+        for values in self.values[steps.start * self.width..steps.end * self.width].chunks_exact_mut(self.width) {
+            for (value, amount) in values.iter_mut().zip(amounts) {
+                *value += sign * amount;
+            }
+        }
+    }
+
+    /// Whether any of the first `count` values is negative in a range of steps.
+    fn is_negative(&self, steps: std::ops::Range<usize>, count: usize) -> bool {
+        steps.into_iter().any(|step| self.at(step)[..count].iter().any(|&value| value < 0))
+    }
+
+    /// Joins a step to the one before where they are alike.
+    fn join(&mut self, step: usize) {
+        if step > 0 && step < self.times.len() && self.at(step) == self.at(step - 1) {
+            self.remove(step);
+        }
+    }
+
+    fn remove(&mut self, step: usize) {
+        self.times.remove(step);
+        self.values.drain(step * self.width..(step + 1) * self.width);
+    }
+}
+
+impl Profile {
+    /// A profile of an empty machine: `capacity` is node-major.
+    #[must_use]
+    pub fn new(resources: usize, capacity: &[i64]) -> Self {
+        let mut totals = vec![0; resources];
+        let mut nodes = Vec::with_capacity(capacity.len() / resources);
+        for node in capacity.chunks_exact(resources) {
+            for (total, amount) in totals.iter_mut().zip(node) {
+                *total += amount;
+            }
+            // The last value counts the jobs there, negated, so that minima serve for it too.
+            nodes.push(Steps::new(node.iter().copied().chain([0]).collect()));
+        }
+        // The last value counts what begins or ends there: a step of the totals stays while anything does.
+        totals.push(0);
+        Self {
+            resources,
+            capacity: capacity.to_vec(),
+            now: f64::NEG_INFINITY,
+            nodes,
+            overcommitted_until: f64::NEG_INFINITY,
+            totals: Steps::new(totals),
+            peaks: Vec::new(),
+        }
+    }
+
+    /// The present time.
+    #[must_use]
+    pub fn now(&self) -> f64 {
+        self.now
+    }
+
+    /// Moves on; what is past is forgotten.
+    pub fn advance(&mut self, now: f64) {
+        self.now = now;
+        if self.totals.find(now) > 0 {
+            self.totals.trim(now);
+            self.peaks.clear();
+        }
+    }
+
+    /// A job holds its shares over [from, until).
+    pub fn hold(&mut self, request: &Request, shares: &[Share], from: f64, until: f64) {
+        self.change(request, shares, from, until, -1);
+    }
+
+    /// A job gives up its shares over [from, until), which it held.
+    pub fn release(&mut self, request: &Request, shares: &[Share], from: f64, until: f64) {
+        self.change(request, shares, from, until, 1);
+    }
+
+    fn change(&mut self, request: &Request, shares: &[Share], from: f64, until: f64, sign: i64) {
+        if until <= from.max(self.now) {
+            return;
+        }
+        let resources = self.resources;
+        let mut totals = vec![0; resources + 1];
+        let mut amounts = vec![0; resources + 1];
+        for &share in shares {
+            let capacity = &self.capacity[share.node as usize * resources..][..resources];
+            for resource in 0..resources {
+                let asked = request.amounts[resource] * i64::from(share.tasks);
+                amounts[resource] = if request.exclusive { capacity[resource] } else { asked };
+                totals[resource] += amounts[resource];
+            }
+            amounts[resources] = 1;
+            let node = &mut self.nodes[share.node as usize];
+            node.trim(self.now);
+            let first = node.begin(from, self.now);
+            let last = node.split(until);
+            node.add(first..last, &amounts, sign);
+            if sign < 0 && node.is_negative(first..last, resources) {
+                self.overcommitted_until = self.overcommitted_until.max(until);
+            }
+            node.join(last);
+            node.join(first);
+        }
+        self.change_totals(&totals, from, until, sign);
+    }
+
+    fn change_totals(&mut self, totals: &[i64], from: f64, until: f64, sign: i64) {
+        let first = if from <= self.now { 0 } else { self.marked_step(from) };
+        let last = self.marked_step(until);
+        self.totals.add(first..last, totals, sign);
+        for step in [last, first] {
+            // The first step is what is in force now: it stays.
+            if step > 0 {
+                let mark = &mut self.totals.values[step * (self.resources + 1) + self.resources];
+                *mark -= sign;
+                if *mark == 0 {
+                    self.totals.remove(step);
+                }
+            }
+        }
+        self.peaks.truncate(first * self.resources);
+    }
+
+    /// The step of the totals that begins at `time`; a new one has no marks yet.
+    fn marked_step(&mut self, time: f64) -> usize {
+        let known = self.totals.times.len();
+        let step = self.totals.split(time);
+        if self.totals.times.len() > known {
+            self.totals.values[step * (self.resources + 1) + self.resources] = 0;
+        }
+        step
+    }
+
+    /// Whether at some instant in [now, before) the totals reach the needs: a necessary condition for a start there.
+    #[must_use]
+    pub fn may_start_before(&mut self, wish: &Wish<'_>, before: f64) -> bool {
+        if self.now < self.overcommitted_until {
+            return true;
+        }
+        let last = self.totals.times.partition_point(|&begin| begin < before);
+        if last == 0 {
+            return false;
+        }
+        let peaks = &mut self.peaks;
+        let resources = self.resources;
+        for step in peaks.len() / resources..last {
+            for resource in 0..resources {
+                let total = self.totals.at(step)[resource];
+                let before = if step == 0 { total } else { peaks[(step - 1) * resources + resource] };
+                peaks.push(total.max(before));
+            }
+        }
+        (0..resources).all(|resource| peaks[(last - 1) * resources + resource] >= wish.need(resource))
+    }
+
+    /// The earliest instant in [now, before) at which the job fits for its whole duration, and its shares then.
+    pub fn earliest(&self, wish: &Wish<'_>, before: f64, placer: &Placer, shares: &mut Vec<Share>) -> Option<f64> {
+        let needs: Vec<i64> = (0..self.resources).map(|resource| wish.need(resource)).collect();
+        let count = self.totals.times.len();
+        // Steps `step..admitted` are known to admit the job by the totals.
+        let (mut step, mut admitted) = (0, 0);
+        while step < count {
+            let start = self.totals.times[step].max(self.now);
+            if start >= before {
+                return None;
+            }
+            let end = start + wish.duration;
+            admitted = admitted.max(step);
+            let obstacle = loop {
+                if admitted >= count || (admitted > step && self.totals.times[admitted] >= end) {
+                    break None;
+                }
+                let reliable = self.totals.times[admitted].max(self.now) >= self.overcommitted_until;
+                if reliable && self.totals.at(admitted).iter().zip(&needs).any(|(total, need)| total < need) {
+                    break Some(admitted);
+                }
+                admitted += 1;
+            };
+            if let Some(obstacle) = obstacle {
+                step = obstacle + 1;
+            } else if self.fits_at(wish, start, placer, shares) {
+                return Some(start);
+            } else {
+                step += 1;
+            }
+        }
+        None
+    }
+
+    /// Whether the job fits for its whole duration from `start`; if so, its shares.
+    pub fn fits_at(&self, wish: &Wish<'_>, start: f64, placer: &Placer, shares: &mut Vec<Share>) -> bool {
+        let room = Window::new(self, start, start + wish.duration);
+        placer.place(&room, wish.request, wish.tasks, wish.row, shares)
+    }
+}
+
+/// The minima of every node's free amounts over a time.
+struct Window<'a> {
+    profile: &'a Profile,
+    from: f64,
+    until: f64,
+    /// The minima of the node looked at last: allocators ask twice.
+    latest: RefCell<(u32, Vec<i64>)>,
+}
+
+impl<'a> Window<'a> {
+    fn new(profile: &'a Profile, from: f64, until: f64) -> Self {
+        Self { profile, from, until, latest: RefCell::new((u32::MAX, vec![0; profile.resources + 1])) }
+    }
+
+    fn with_minima<T>(&self, node: u32, read: impl FnOnce(&[i64], bool) -> T) -> T {
+        let mut latest = self.latest.borrow_mut();
+        let (known, minima) = &mut *latest;
+        if *known != node {
+            *known = node;
+            let steps = &self.profile.nodes[node as usize];
+            let first = steps.find(self.from);
+            minima.copy_from_slice(steps.at(first));
+            for step in first + 1..steps.times.len() {
+                if steps.times[step] >= self.until {
+                    break;
+                }
+                for (least, value) in minima.iter_mut().zip(steps.at(step)) {
+                    *least = (*least).min(*value);
+                }
+            }
+            for least in &mut minima[..self.profile.resources] {
+                *least = (*least).max(0);
+            }
+        }
+        let (jobs, free) = minima.split_last().expect("a node has values");
+        read(free, *jobs == 0)
+    }
+}
+
+impl Room for Window<'_> {
+    fn nodes(&self) -> u32 {
+        self.profile.nodes.len() as u32
+    }
+
+    fn slots(&self, node: u32, request: &Request) -> u32 {
+        self.with_minima(node, |free, idle| request.slots(free, idle))
+    }
+
+    fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
+        (from..self.nodes()).find(|&node| self.slots(node, request) > 0)
+    }
+
+    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
+        let sign = if busiest_first { -1.0 } else { 1.0 };
+        let mut nodes: Vec<(f64, u32)> = (0..self.nodes())
+            .filter(|&node| self.slots(node, request) > 0)
+            .map(|node| {
+                let capacity = &self.profile.capacity[node as usize * self.profile.resources..][..self.profile.resources];
+                (sign * self.with_minima(node, |free, _| load(capacity, free)), node)
+            })
+            .collect();
+        nodes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        for (_, node) in nodes {
+            if !visit(node) {
+                return;
+            }
+        }
+    }
+}

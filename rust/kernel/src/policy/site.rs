@@ -1,0 +1,319 @@
+//! The site as schedulers see and change it: the queue in order, the machine, the running jobs by estimated end.
+use crate::cluster::{EmptyMachine, Machine, Request, Requests, Room};
+use crate::ordered_index::{Least, OrderedIndex, Sum};
+use crate::time::{Time, ordered_bits};
+use crate::workload::jobs::{Job, JobTable, Share, State};
+
+use super::allocate::Placer;
+use super::order::{Candidate, Order};
+
+/// The place of a job in the queue: key, submit time, row (S8); and its slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank {
+    key: Time,
+    submit_time: Time,
+    row: u64,
+    /// The job.
+    pub job: u32,
+}
+
+/// A running job by its estimated end (not yet raised to now).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EstimatedEnd {
+    /// start + requested_time.
+    pub time: Time,
+    row: u64,
+    /// The job.
+    pub job: u32,
+}
+
+/// Queued jobs in order; values: the requested time as ordered bits, then the least amount of each resource they need.
+pub type Queue = OrderedIndex<Rank, Least>;
+/// Running jobs by estimated end; values: the amount of each resource they hold.
+pub type Running = OrderedIndex<EstimatedEnd, Sum>;
+
+/// A job as a plan needs to know it.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    /// What each task asks.
+    pub request: &'a Request,
+    /// How many tasks.
+    pub tasks: u32,
+    /// The job's row, for allocators that ask.
+    pub row: u64,
+    /// For how long, seconds.
+    pub duration: f64,
+}
+
+impl Wish<'_> {
+    /// The amount of a resource that it needs at least.
+    #[must_use]
+    pub fn need(&self, resource: usize) -> i64 {
+        self.request.amounts[resource].saturating_mul(i64::from(self.tasks))
+    }
+}
+
+/// Everything a scheduler works on. Schedulers start jobs here; the simulation then sees to their ends.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// The present time, seconds.
+    pub now: f64,
+    /// All jobs.
+    pub jobs: JobTable,
+    /// What tasks ask.
+    pub requests: Requests,
+    /// The nodes.
+    pub machine: Machine,
+    /// Where jobs go.
+    pub placer: Placer,
+    /// Who is next.
+    pub order: Order,
+    /// Who waits.
+    pub queue: Queue,
+    /// Who runs.
+    pub running: Running,
+    /// Jobs submitted since the last pass, by row.
+    pub arrived: Vec<u32>,
+    /// How often nodes were given back so far: where it stands still, nothing that did not fit fits now.
+    pub releases: u64,
+    /// Jobs that ended since the last pass.
+    pub ended: Vec<u32>,
+    /// Jobs started in this pass.
+    pub started: Vec<u32>,
+    core: Option<usize>,
+    /// For each request, how many tasks the empty machine holds.
+    most_tasks: Vec<Option<u64>>,
+    ranks: Vec<Rank>,
+    values: Vec<i64>,
+    shares: Vec<Share>,
+}
+
+impl Site {
+    /// A site with nobody there. `core` is the resource that counts as processors.
+    #[must_use]
+    pub fn new(
+        jobs: JobTable,
+        requests: Requests,
+        machine: Machine,
+        placer: Placer,
+        order: Order,
+        core: Option<usize>,
+    ) -> Self {
+        let resources = machine.resources();
+        Self {
+            now: 0.0,
+            jobs,
+            requests,
+            machine,
+            placer,
+            order,
+            queue: Queue::new(resources + 1),
+            running: Running::new(resources),
+            arrived: Vec::new(),
+            releases: 0,
+            ended: Vec::new(),
+            started: Vec::new(),
+            core,
+            most_tasks: Vec::new(),
+            ranks: Vec::new(),
+            values: Vec::new(),
+            shares: Vec::new(),
+        }
+    }
+
+    /// What each task of a job asks.
+    #[must_use]
+    pub fn request(&self, job: u32) -> &Request {
+        self.requests.get(self.jobs.job(job).request)
+    }
+
+    /// Whether a job fits on the empty machine. O(n) for a request seen for the first time, O(1) after that, unless
+    /// only consecutive nodes will do.
+    pub fn can_ever_fit(&mut self, job: u32) -> bool {
+        let Job { tasks, request, .. } = *self.jobs.job(job);
+        let index = request as usize;
+        let wanted = self.requests.get(request);
+        if !self.placer.allocator().is_free_to_spread() {
+            let empty = EmptyMachine(&self.machine);
+            return self.placer.fits(&empty, wanted, tasks);
+        }
+        if self.most_tasks.len() <= index {
+            self.most_tasks.resize(index + 1, None);
+        }
+        let machine = &self.machine;
+        let most = self.most_tasks[index].get_or_insert_with(|| {
+            let empty = EmptyMachine(machine);
+            (0..machine.nodes()).map(|node| u64::from(empty.slots(node, wanted))).sum()
+        });
+        u64::from(tasks) <= *most
+    }
+
+    /// The amount of a resource that a job needs at least.
+    #[must_use]
+    pub fn need(&self, job: u32, resource: usize) -> i64 {
+        self.request(job).amounts[resource].saturating_mul(i64::from(self.jobs.job(job).tasks))
+    }
+
+    /// The one resource whose free total decides whether the job fits, if there is one.
+    #[must_use]
+    pub fn counted(&self, job: u32) -> Option<usize> {
+        let spread = self.placer.allocator().is_free_to_spread();
+        if spread { self.requests.counted(self.jobs.job(job).request) } else { None }
+    }
+
+    /// A job as a plan needs to know it.
+    #[must_use]
+    pub fn wish(&self, job: u32) -> Wish<'_> {
+        let Job { row, tasks, requested_time, .. } = *self.jobs.job(job);
+        Wish { request: self.request(job), tasks, row, duration: requested_time }
+    }
+
+    /// Puts a job into the queue.
+    pub fn enqueue(&mut self, job: u32) {
+        let rank = self.rank(job);
+        if self.ranks.len() <= job as usize {
+            self.ranks.resize(job as usize + 1, rank);
+        }
+        self.ranks[job as usize] = rank;
+        self.insert(rank);
+        self.jobs.set_state(job, State::Queued);
+        self.arrived.push(job);
+    }
+
+    /// The place of a queued job.
+    #[must_use]
+    pub fn rank_of(&self, job: u32) -> Rank {
+        self.ranks[job as usize]
+    }
+
+    /// Whether some queued job might fit now: false only if none does. O(1).
+    #[must_use]
+    pub fn may_start_some(&self) -> bool {
+        self.queue.summary().is_some_and(|least| self.may_fit(least))
+    }
+
+    /// Whether needs (as in the queue's values) are within the free totals.
+    #[must_use]
+    pub fn may_fit(&self, values: &[i64]) -> bool {
+        values[1..].iter().zip(self.machine.total_free()).all(|(need, free)| need <= free)
+    }
+
+    /// Whether a job's needs are within the free totals.
+    #[must_use]
+    pub fn may_fit_job(&self, job: u32) -> bool {
+        self.machine.total_free().iter().enumerate().all(|(resource, &free)| self.need(job, resource) <= free)
+    }
+
+    /// Sorts the queue anew, if its order changes with time. O(q log q).
+    pub fn reorder(&mut self) {
+        if !self.order.is_dynamic() {
+            return;
+        }
+        let mut queued = Vec::with_capacity(self.queue.len());
+        self.queue.visit(&mut |rank: Rank| {
+            queued.push(rank.job);
+            true
+        });
+        self.queue.clear();
+        for job in queued {
+            let rank = self.rank(job);
+            self.ranks[job as usize] = rank;
+            self.insert(rank);
+        }
+    }
+
+    /// Sorts jobs into the order of the queue.
+    pub fn sort_by_rank(&self, jobs: &mut [u32]) {
+        jobs.sort_unstable_by_key(|&job| self.rank_of(job));
+    }
+
+    /// The jobs submitted since the last pass, in the order of the queue.
+    #[must_use]
+    pub fn arrivals_in_order(&self) -> Vec<u32> {
+        let mut arrived = self.arrived.clone();
+        self.sort_by_rank(&mut arrived);
+        arrived
+    }
+
+    /// Starts a job now if it fits: the shares it got, in the order they were filled.
+    pub fn try_start(&mut self, job: u32) -> bool {
+        let mut shares = std::mem::take(&mut self.shares);
+        let fits = self.place_now(job, &mut shares);
+        if fits {
+            self.start(job, &shares);
+        }
+        self.shares = shares;
+        fits
+    }
+
+    /// Puts into `shares` where a job would go now; whether it fits.
+    pub fn place_now(&self, job: u32, shares: &mut Vec<Share>) -> bool {
+        let row = self.jobs.job(job).row;
+        let tasks = self.jobs.job(job).tasks;
+        self.may_fit_job(job) && self.placer.place(&self.machine, self.request(job), tasks, row, shares)
+    }
+
+    /// Starts a job on shares that have room.
+    pub fn start(&mut self, job: u32, shares: &[Share]) {
+        let at = self.jobs.job(job).request;
+        self.machine.take(self.requests.get(at), shares);
+        self.placer.started(shares);
+        self.jobs.start(job, self.now, shares);
+        self.queue.remove(&self.ranks[job as usize]);
+        let end = self.estimated_end(job);
+        let mut values = std::mem::take(&mut self.values);
+        self.held(job, &mut values);
+        self.running.insert(end, &values);
+        self.values = values;
+        self.started.push(job);
+    }
+
+    /// Gives back the nodes of a running job.
+    pub fn give_back(&mut self, job: u32) {
+        let request = self.requests.get(self.jobs.job(job).request);
+        self.machine.give_back(request, self.jobs.placement(job));
+        self.releases += 1;
+        let end = self.estimated_end(job);
+        self.running.remove(&end);
+    }
+
+    /// Puts into `amounts` what a placed job holds of each resource.
+    pub fn held(&self, job: u32, amounts: &mut Vec<i64>) {
+        let request = self.request(job);
+        amounts.clear();
+        amounts.resize(self.machine.resources(), 0);
+        for &share in self.jobs.placement(job) {
+            for (resource, amount) in amounts.iter_mut().enumerate() {
+                *amount += self.machine.held(request, share, resource);
+            }
+        }
+    }
+
+    /// When a running job is thought to end, not raised to now.
+    #[must_use]
+    pub fn estimated_end(&self, job: u32) -> EstimatedEnd {
+        let start = self.jobs.start_time(job);
+        let job_row = self.jobs.job(job);
+        EstimatedEnd { time: Time(start + job_row.requested_time), row: job_row.row, job }
+    }
+
+    fn rank(&self, job: u32) -> Rank {
+        let row = self.jobs.job(job);
+        let processors = match self.core {
+            Some(core) => self.need(job, core) as f64,
+            None => f64::from(row.tasks),
+        };
+        let candidate = Candidate { job: row, processors, now: self.now };
+        let key = self.order.key(&candidate, |column| self.jobs.column(column, job));
+        Rank { key: Time(key), submit_time: Time(row.submit_time), row: row.row, job }
+    }
+
+    fn insert(&mut self, rank: Rank) {
+        let mut values = std::mem::take(&mut self.values);
+        values.clear();
+        values.push(ordered_bits(self.jobs.job(rank.job).requested_time));
+        values.extend((0..self.machine.resources()).map(|resource| self.need(rank.job, resource)));
+        self.queue.insert(rank, &values);
+        self.values = values;
+    }
+}
