@@ -108,7 +108,9 @@ def _from_pandas(table: Any) -> pl.DataFrame:  # noqa: ANN401  # pandas is no de
     columns = ((str(name), table[name]) for name in table.columns)
     return pl.DataFrame(
         {
-            name: column.to_numpy() if column.dtype.kind in "iufb" else column.astype(object).to_list()
+            name: column.to_numpy()
+            if column.dtype.kind in "iufb"
+            else column.astype(object).where(column.notna(), None).to_list()
             for name, column in columns
         },
         strict=False,
@@ -158,7 +160,7 @@ def _as_numbers(table: pl.DataFrame, amounts: Sequence[str], source: str) -> pl.
         number = job_id.cast(pl.Float64, strict=False)
         exact = (number.abs() <= _LARGEST_EXACT) & (number.floor() == number)
         job_id = pl.when(exact).then(number)
-    real = [pl.col(name).cast(pl.Float64, strict=False) + 0.0 for name in (*_FIRST_COLUMNS[1:], *amounts)]
+    real = [_real(name) for name in (*_FIRST_COLUMNS[1:], *amounts)]
     return table.select(
         pl.int_range(pl.len(), dtype=pl.Int64).alias("row"),
         job_id.cast(pl.Int64, strict=False),
@@ -166,6 +168,12 @@ def _as_numbers(table: pl.DataFrame, amounts: Sequence[str], source: str) -> pl.
         pl.col("requested_time").is_not_null().alias("requested_time_given"),
         _exclusive(table, source),
     )
+
+
+def _real(name: str) -> pl.Expr:
+    # A negative zero would be a second zero. Adding 0 does not help: polars leaves it out.
+    number = pl.col(name).cast(pl.Float64, strict=False)
+    return pl.when(number == 0).then(0.0).otherwise(number).alias(name)
 
 
 def _exclusive(table: pl.DataFrame, source: str) -> pl.Expr:

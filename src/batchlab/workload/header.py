@@ -53,8 +53,8 @@ class Header:
         >>> Header.from_fields({"MaxProcs": 240, "Queue": ["1 batch", "2 night"]}).lines
         ('; MaxProcs: 240', '; Queue: 1 batch', '; Queue: 2 night')
         """
-        pairs = ((label, value) for label, values in fields.items() for value in _each(values))
-        return cls(tuple(f"; {label}: " + "\n; ".join(str(value).splitlines()) for label, value in pairs))
+        texts = (f"{label}: {value}" for label, values in fields.items() for value in _each(values))
+        return cls(tuple(f"; {line}" for text in texts for line in text.split("\n")))
 
     @cached_property
     def fields(self) -> Mapping[str, tuple[str, ...]]:
