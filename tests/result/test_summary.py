@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SUMMARY = """\
 workload      4 jobs submitted over 30 s
-system        4 nodes with 8 core in all
+system        4 nodes, 8 core in all
 policy        fcfs
 
 jobs          3 completed, 1 rejected
@@ -59,7 +59,7 @@ def test_little_to_tell_is_told(jobs: list[Job], line: str) -> None:
 def test_options_and_names_are_shown(three: Result) -> None:
     """What differs from an ordinary run stands with the policy."""
     told = replace(three, options={"seed": 3, "walltime": "kill", "dispatch": False}).summary()
-    assert "policy        fcfs, walltime = kill\n" in told
+    assert "policy        fcfs, seed = 3, walltime = kill\n" in told
 
 
 def test_results_are_compared_line_by_line(three: Result) -> None:

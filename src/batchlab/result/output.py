@@ -139,6 +139,9 @@ def _manifest(
 
 
 def _file(path: Path) -> dict[str, object]:
+    if not path.is_file():
+        # A pipe can be read but once.
+        return {"path": str(path), "bytes": None, "sha256": None}
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}

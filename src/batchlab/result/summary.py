@@ -22,6 +22,7 @@ _RATIOS = {
 }
 _DAY = 86_400
 _NAMES_WIDTH = 14
+_USUAL_OPTIONS = {"seed": 0, "walltime": "run", "order_at_instant": "completions_first", "dispatch": False}
 
 
 def summarise(result: Result) -> str:
@@ -88,10 +89,9 @@ def _what_was_run(result: Result) -> Iterable[tuple[str, str]]:
     report = result.workload.report
     if report.dropped.height or report.mended.height or report.unit == "line":
         yield "", report.summary()
-    yield "system", f"{called}{_plural(system.nodes, 'node')} with {total} in all"
-    options = [
-        f"{name} = {value}" for name, value in result.options.items() if name != "seed" and value is not False
-    ]
+    yield "system", f"{called}{_plural(system.nodes, 'node')}, {total} in all"
+    usual = _USUAL_OPTIONS.items()
+    options = [f"{name} = {value}" for name, value in result.options.items() if (name, value) not in usual]
     yield "policy", ", ".join([str(result.policy), *options])
 
 

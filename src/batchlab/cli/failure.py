@@ -1,0 +1,114 @@
+"""How a command fails: one line on standard error, and an exit code."""
+
+import os
+import sys
+import traceback
+from pathlib import Path
+
+import typer
+
+from batchlab.errors import BatchlabError, ResultError, SimulationError
+
+__all__ = ["INTERRUPTED", "at_least_one", "check_directory", "explain", "is_seed", "wrong_usage"]
+
+_LARGEST_SEED = 2**64 - 1
+
+INTERRUPTED = 130
+_FAILED, _WRONG_USAGE = 1, 2
+_SHOW_TRACEBACK = "BATCHLAB_TRACEBACK"
+# What typer raises for wrong usage derives from this; its package differs between versions of typer.
+_COMMAND_LINE_ERROR = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+def explain(error: BaseException) -> int:
+    """Tell the user in one line what ended a command.
+
+    Parameters
+    ----------
+    error
+        What was raised.
+
+    Returns
+    -------
+    int
+        The exit code that goes with it.
+    """
+    if os.environ.get(_SHOW_TRACEBACK):
+        traceback.print_exception(error)
+    message, code = _told(error)
+    # A message of several lines is still one line here: what is not on it is easily overlooked.
+    sys.stderr.write(f"batchlab: {' '.join(message.split())}\n")
+    return code
+
+
+def wrong_usage(message: str, option: str) -> Exception:
+    """Make the error for options that are right by themselves but not here.
+
+    Parameters
+    ----------
+    message
+        What is wrong, and the next step.
+    option
+        The option it is about.
+
+    Returns
+    -------
+    Exception
+        To be raised.
+    """
+    return typer.BadParameter(message, param_hint=option)
+
+
+def at_least_one(value: int | None) -> int | None:
+    """Refuse numbers below 1; for options."""
+    if value is not None and value < 1:
+        raise typer.BadParameter(f"{value}; must be >= 1")
+    return value
+
+
+def is_seed(value: int) -> int:
+    """Refuse what the kernel's generators cannot start from; for options."""
+    if not 0 <= value <= _LARGEST_SEED:
+        raise typer.BadParameter(f"{value}; must be an integer from 0 to 2^64 - 1")
+    return value
+
+
+def check_directory(path: Path | None) -> None:
+    """Refuse a directory for results that cannot be written, before hours of simulation.
+
+    Parameters
+    ----------
+    path
+        The value of ``--out``, if any.
+    """
+    if path is None:
+        return
+    nearest = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    if not nearest.is_dir():
+        raise wrong_usage(f"{nearest} is not a directory; choose another.", "--out")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise wrong_usage(f"{nearest} may not be written to; choose another directory.", "--out")
+
+
+def _told(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return "interrupted.", INTERRUPTED
+    if isinstance(error, _COMMAND_LINE_ERROR):
+        return _usage(error), _WRONG_USAGE
+    if isinstance(error, BatchlabError):
+        failed = isinstance(error, SimulationError | ResultError)
+        return str(error), _FAILED if failed else _WRONG_USAGE
+    if isinstance(error, MemoryError):
+        return "out of memory; try --stream, or a part of the log.", _FAILED
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}.", _FAILED
+    kind = type(error).__name__
+    return f"internal error, please report it ({_SHOW_TRACEBACK}=1 shows where): {kind}: {error}", _FAILED
+
+
+def _usage(error: BaseException) -> str:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "batchlab"
+    message = getattr(error, "format_message", error.__str__)()
+    return f"{message.rstrip('. ')}. See {command} --help."

@@ -1,0 +1,95 @@
+"""Which machine ``batchlab run`` means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from batchlab.cli.failure import wrong_usage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from batchlab.system.system import System
+    from batchlab.workload.header import Header
+
+__all__ = ["described_machine", "machine_of_log", "size_by_header"]
+
+
+def described_machine(system: Path | None, nodes: int | None, cores: int | None) -> System | None:
+    """Read or make the machine that the options describe.
+
+    Parameters
+    ----------
+    system
+        The file of ``--system``.
+    nodes, cores
+        ``--nodes`` and ``--cores`` (per node; 1 unless given).
+
+    Returns
+    -------
+    System or None
+        None where no option tells the number of nodes.
+    """
+    from batchlab.system import System, read_system  # noqa: PLC0415  # --help does without NumPy
+
+    if system is not None:
+        if nodes is not None or cores is not None:
+            raise wrong_usage("describes the whole machine; leave out --nodes and --cores.", "--system")
+        return read_system(system)
+    if nodes is None:
+        return None
+    return System.homogeneous(nodes=nodes, resources={"core": cores or 1})
+
+
+def machine_of_log(header: Header, cores: int | None) -> System:
+    """Make the machine that a log's header describes.
+
+    Parameters
+    ----------
+    header
+        The log's header.
+    cores
+        ``--cores``, where given.
+
+    Returns
+    -------
+    System
+        Its name says where it comes from.
+    """
+    from batchlab.system import System  # noqa: PLC0415  # --help does without NumPy
+
+    nodes, each = size_by_header(header.max_nodes, header.max_processors, cores)
+    said = {"MaxNodes": header.max_nodes, "MaxProcs": header.max_processors}
+    fields = ", ".join(f"{label} {value}" for label, value in said.items() if value is not None)
+    return System.homogeneous(
+        nodes=nodes, resources={"core": each}, name=f"as the log's header says ({fields})"
+    )
+
+
+def size_by_header(max_nodes: int | None, max_processors: int | None, cores: int | None) -> tuple[int, int]:
+    """Conclude the size of a machine from the header of its log.
+
+    Parameters
+    ----------
+    max_nodes, max_processors
+        ``MaxNodes`` and ``MaxProcs``, where the header has them.
+    cores
+        ``--cores``, where given.
+
+    Returns
+    -------
+    tuple
+        The number of nodes, and the cores of each.
+    """
+    nodes, processors = max(max_nodes or 0, 0), max(max_processors or 0, 0)
+    if not processors:
+        if nodes and cores:
+            return nodes, cores
+        raise wrong_usage(
+            "is missing, and the log's header has no MaxProcs. Pass --nodes and --cores, or --system.",
+            "--nodes",
+        )
+    if cores is None:
+        # Jobs ask for processors: where they do not divide among the nodes, each is a node by itself.
+        cores = processors // nodes if nodes and processors % nodes == 0 else 1
+    return -(-processors // cores), cores

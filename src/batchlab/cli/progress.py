@@ -1,0 +1,57 @@
+"""A progress bar for those who wait: on a terminal only, and only after a second."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+__all__ = ["progress_bar"]
+
+_PATIENCE = 1.0
+
+
+@contextmanager
+def progress_bar(title: str, total: int) -> Iterator[Callable[[int, float], None] | None]:
+    """Show how far a simulation is, on standard error.
+
+    Parameters
+    ----------
+    title
+        What is going on.
+    total
+        The number of jobs.
+
+    Yields
+    ------
+    callable or None
+        To be called with the number of jobs done and the simulated time (s) now and then; None where nobody
+        would see it.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with ExitStack() as stack:
+        began = time.monotonic()
+        shown: list[Progress] = []
+
+        def advance(done: int, _now: float) -> None:
+            if time.monotonic() - began < _PATIENCE:
+                return
+            if not shown:
+                shown.append(stack.enter_context(_bar()))
+                shown[0].add_task(title, total=total)
+            shown[0].update(shown[0].task_ids[0], completed=done)
+
+        yield advance
+
+
+def _bar() -> "Progress":
+    from rich.console import Console  # noqa: PLC0415  # most runs are over before it is needed
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)

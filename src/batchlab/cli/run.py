@@ -1,0 +1,250 @@
+"""``batchlab run``: replay a log on a machine under a policy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path  # noqa: TC003  # typer reads the annotations
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from batchlab.cli.failure import at_least_one, check_directory, is_seed, wrong_usage
+from batchlab.cli.machine import described_machine, machine_of_log
+from batchlab.cli.progress import progress_bar
+from batchlab.cli.request import Format, Invalid, OrderAtInstant, Overrun, Processors, RunRequest, WallTime
+
+if TYPE_CHECKING:
+    from batchlab.policy.policy import Policy
+    from batchlab.result.result import Result
+    from batchlab.system.system import System
+    from batchlab.workload.workload import Workload
+
+__all__ = ["run", "simulate_with_progress", "tell"]
+
+_TABLES = (".csv", ".parquet")
+_MACHINE, _READING, _RULES, _OUTPUT = "The machine", "Reading the log", "The rules", "The answer"
+
+
+def run(
+    context: typer.Context,
+    trace: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TRACE", exists=True, dir_okay=False, help="The log: SWF (.gz too), CSV or Parquet."
+        ),
+    ],
+    *,
+    system: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            rich_help_panel=_MACHINE,
+            help="Its description (TOML, JSON).",
+        ),
+    ] = None,
+    nodes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            callback=at_least_one,
+            rich_help_panel=_MACHINE,
+            help="Equal nodes; as the log's header says unless given.",
+        ),
+    ] = None,
+    cores: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            callback=at_least_one,
+            rich_help_panel=_MACHINE,
+            help="Cores of each node; 1 with --nodes unless given.",
+        ),
+    ] = None,
+    policy: Annotated[
+        str,
+        typer.Option(
+            metavar="SPEC", rich_help_panel=_RULES, help="Who runs next, and where; see batchlab policies."
+        ),
+    ] = "fcfs",
+    seed: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            callback=is_seed,
+            rich_help_panel=_RULES,
+            help="For policies that use chance.",
+        ),
+    ] = 0,
+    walltime: Annotated[
+        WallTime,
+        typer.Option(rich_help_panel=_RULES, help="Past its requested time a job runs on, or is killed."),
+    ] = WallTime.RUN,
+    order_at_instant: Annotated[
+        OrderAtInstant,
+        typer.Option(rich_help_panel=_RULES, help="What comes first of what happens at one time."),
+    ] = OrderAtInstant.COMPLETIONS_FIRST,
+    overrun: Annotated[
+        Overrun,
+        typer.Option(
+            rich_help_panel=_READING,
+            help="Run time above requested time: extend the request, cut the run, keep both.",
+        ),
+    ] = Overrun.EXTEND,
+    invalid: Annotated[
+        Invalid, typer.Option(rich_help_panel=_READING, help="Jobs that break a rule: drop them, or stop.")
+    ] = Invalid.DROP,
+    processors: Annotated[
+        Processors,
+        typer.Option(rich_help_panel=_READING, help="The field of an SWF log that is taken first."),
+    ] = Processors.REQUESTED,
+    use_memory: Annotated[
+        bool,
+        typer.Option(
+            "--use-memory",
+            rich_help_panel=_READING,
+            help="Jobs of an SWF log ask for memory too: mem, in kB.",
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            file_okay=False,
+            rich_help_panel=_OUTPUT,
+            help="Gets jobs.csv, metrics.json, manifest.json.",
+        ),
+    ] = None,
+    form: Annotated[
+        Format, typer.Option("--format", rich_help_panel=_OUTPUT, help="How to print the answer.")
+    ] = Format.TEXT,
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream", rich_help_panel=_OUTPUT, help="Read and simulate in one pass, in little memory."
+        ),
+    ] = False,
+) -> None:
+    """Replay a log on a machine under a policy, and tell what would have happened to every job."""
+    check_directory(out)
+    request = RunRequest(
+        trace=trace,
+        system=system,
+        nodes=nodes,
+        cores=cores,
+        policy=policy,
+        out=out,
+        seed=seed,
+        overrun=overrun.value,
+        invalid=invalid.value,
+        processors=processors.value,
+        use_memory=use_memory,
+        walltime=walltime.value,
+        order_at_instant=order_at_instant.value,
+        format=form.value,
+        command=cast("str", context.obj),
+    )
+    if stream:
+        from batchlab.cli.stream import stream as run_stream  # noqa: PLC0415  # each way has its own dependencies
+
+        run_stream(request)
+    else:
+        _replay(request)
+
+
+def simulate_with_progress(
+    workload: Workload,
+    system: System,
+    policy: Policy,
+    *,
+    seed: int,
+    walltime: str = "run",
+    order_at_instant: str = "completions_first",
+) -> Result:
+    """Simulate, with a progress bar for those who have to wait.
+
+    Parameters
+    ----------
+    workload, system, policy, seed, walltime, order_at_instant
+        As for `batchlab.simulate`.
+
+    Returns
+    -------
+    Result
+        That of `batchlab.simulate`.
+    """
+    import batchlab  # noqa: PLC0415  # the library is imported when it is needed
+
+    with progress_bar(str(policy), len(workload)) as progress:
+        return batchlab.simulate(
+            workload,
+            system,
+            policy,
+            seed=seed,
+            walltime=walltime,
+            order_at_instant=order_at_instant,
+            progress=progress,
+        )
+
+
+def tell(result: Result, form: str, directory: Path | None) -> None:
+    """Print what came of a run, and where it was written.
+
+    Parameters
+    ----------
+    result
+        The result.
+    form
+        ``"text"`` or ``"json"``.
+    directory
+        Where it was written, if anywhere.
+    """
+    if form == Format.JSON:
+        typer.echo(json.dumps(result.metrics(), indent=2, ensure_ascii=False))
+        return
+    typer.echo(result.summary())
+    if directory is not None:
+        typer.echo(f"\nwritten to    {directory}: jobs.csv, metrics.json, manifest.json")
+
+
+def _replay(request: RunRequest) -> None:
+    from batchlab.policy import Policy  # noqa: PLC0415  # the library is imported when it is needed
+
+    # What is wrong with a policy or a system shall not wait until a long log is read.
+    policy = Policy.parse(request.policy)
+    system = described_machine(request.system, request.nodes, request.cores)
+    workload = _read(request)
+    if system is None:
+        system = machine_of_log(workload.header, request.cores)
+    result = simulate_with_progress(
+        workload,
+        system,
+        policy,
+        seed=request.seed,
+        walltime=request.walltime,
+        order_at_instant=request.order_at_instant,
+    )
+    if request.out is not None:
+        inputs = {"trace": request.trace} | ({"system": request.system} if request.system else {})
+        result.write(request.out, inputs=inputs, command=request.command)
+    tell(result, request.format, request.out)
+
+
+def _read(request: RunRequest) -> Workload:
+    import batchlab  # noqa: PLC0415  # the library is imported when it is needed
+
+    if request.trace.suffix.lower() not in _TABLES:
+        return batchlab.read_swf(
+            request.trace,
+            overrun=request.overrun,
+            invalid=request.invalid,
+            processors=request.processors,
+            use_memory=request.use_memory,
+        )
+    if request.processors != Processors.REQUESTED or request.use_memory:
+        option = "--use-memory" if request.use_memory else "--processors"
+        raise wrong_usage(
+            f"is about the fields of an SWF log; {request.trace} is a table. Leave it out.", option
+        )
+    return batchlab.read_table(request.trace, overrun=request.overrun, invalid=request.invalid)

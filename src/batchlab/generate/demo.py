@@ -1,0 +1,109 @@
+"""The workload of ``batchlab demo``: small, and of the shape that real logs have.
+
+Not a published model and not for publications: each ingredient follows what the literature reports, with
+round numbers in place of fitted ones.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from batchlab.errors import WorkloadError
+from batchlab.system.system import System
+from batchlab.workload.workload import Workload
+
+__all__ = ["demo_system", "demo_workload"]
+
+_NODES, _CORES = 32, 8
+_LOAD = 0.9
+_DAY = 86_400
+_LONGEST = 2 * _DAY
+_MINUTES = (5, 10, 15, 30, 60, 120, 180, 240, 360, 480, 720, 1080, 1440, 2160, 2880)
+_ROUND_TIMES = 60 * np.array(_MINUTES, dtype=np.int64)
+
+Integers = npt.NDArray[np.int64]
+
+
+def demo_system() -> System:
+    """Describe the machine of the demonstration: 32 nodes of 8 cores."""
+    return System.homogeneous(nodes=_NODES, resources={"core": _CORES}, name="demo")
+
+
+def demo_workload(jobs: int = 2000, *, seed: int = 0) -> Workload:
+    """Make up a workload that offers `demo_system` 90 % of what it can do.
+
+    - Jobs arrive by a Poisson process whose rate follows the hour: four times as many at 2 p.m. as at 2 a.m.
+    - Sizes are powers of two, three times in four; a quarter of the jobs need one core.
+    - Run times are lognormal, longer for wider jobs.
+    - Users ask for a round time that covers the run, often a far longer one.
+
+    Parameters
+    ----------
+    jobs
+        The number of jobs, at least 1.
+    seed
+        The same seed gives the same jobs.
+
+    Returns
+    -------
+    Workload
+        With a column ``user_id`` besides the usual ones. Times are whole seconds.
+
+    Raises
+    ------
+    WorkloadError
+        ``jobs`` is below 1.
+
+    References
+    ----------
+    Daily cycle, sizes and the correlation of size and run time: U. Lublin and D. G. Feitelson, "The workload
+    on parallel supercomputers: modeling the characteristics of rigid jobs", JPDC 63(11), 2003. Round
+    estimates: D. Tsafrir, Y. Etsion and D. G. Feitelson, "Modeling user runtime estimates", JSSPP 2005.
+    """
+    if jobs < 1:
+        raise WorkloadError(f"jobs = {jobs}; must be >= 1.")
+    random = np.random.default_rng(seed)
+    tasks = _sizes(random, jobs)
+    run_time = _run_times(random, tasks)
+    work = float((tasks * run_time).sum())
+    submit_time = _arrivals(random, jobs, work / (_LOAD * _NODES * _CORES))
+    table = {
+        "job_id": np.arange(1, jobs + 1),
+        "submit_time": submit_time,
+        "run_time": run_time,
+        "requested_time": _requested_times(random, run_time),
+        "tasks": tasks,
+        # A few users send most of the jobs.
+        "user_id": np.minimum(random.zipf(1.6, jobs), 40),
+    }
+    return Workload.from_table(pl.DataFrame(table), invalid="raise")
+
+
+def _sizes(random: np.random.Generator, jobs: int) -> Integers:
+    exponent = random.uniform(0, np.log2(_NODES * _CORES / 2), jobs)
+    rounded = np.where(random.random(jobs) < 0.75, 2 ** np.round(exponent), np.round(2**exponent))  # noqa: PLR2004
+    serial = random.random(jobs) < 0.25  # noqa: PLR2004
+    return np.asarray(np.where(serial, 1, rounded), dtype=np.int64)
+
+
+def _run_times(random: np.random.Generator, tasks: Integers) -> Integers:
+    typical = 600 * tasks**0.3
+    run_time = np.round(typical * np.exp(random.normal(0, 1.6, len(tasks))))
+    return np.asarray(np.clip(run_time, 1, _LONGEST), dtype=np.int64)
+
+
+def _arrivals(random: np.random.Generator, jobs: int, period: float) -> Integers:
+    """Spread the jobs over the period, as densely at each hour as the day's cycle wants."""
+    grid = np.linspace(0, period, 4096)
+    hour = (grid / 3600 + 8) % 24
+    expected = np.cumsum(1 + 0.6 * np.cos((hour - 14) / 24 * 2 * np.pi))
+    uniform = np.sort(random.uniform(expected[0], expected[-1], jobs))
+    submit_time = np.floor(np.interp(uniform, expected, grid))
+    return np.asarray(submit_time - submit_time[0], dtype=np.int64)
+
+
+def _requested_times(random: np.random.Generator, run_time: Integers) -> Integers:
+    """Choose the next round time, or one up to four rounds longer."""
+    least = np.searchsorted(_ROUND_TIMES, run_time)
+    longer = random.choice(5, size=len(run_time), p=[0.3, 0.25, 0.2, 0.15, 0.1])
+    return np.asarray(_ROUND_TIMES[np.minimum(least + longer, len(_ROUND_TIMES) - 1)])

@@ -1,0 +1,153 @@
+"""The command line as a whole: help, exit codes, and one line for whatever goes wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import batchlab
+from batchlab import _kernel
+from batchlab.cli import main
+from batchlab.errors import SimulationError, WorkloadError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Not pydantic: typer itself parses options with it since version 0.29.
+HEAVY = ("numpy", "polars", "matplotlib")
+
+TELL_MODULES = """
+import sys
+from batchlab.cli import main
+code = main(sys.argv[1:])
+print("loaded:", *(name for name in {heavy!r} if name in sys.modules))
+sys.exit(code)
+"""
+
+
+def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # our own code
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["run", "--help"], ["demo", "-h"], ["policies"], []], ids=" ".join
+)
+def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
+    """Help answers at once, without the libraries that take long to load."""
+    done = run_python("-c", TELL_MODULES.format(heavy=HEAVY), *arguments)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "loaded:"
+    assert done.stderr == ""
+
+
+def test_streaming_loads_nothing_heavy(log: Path) -> None:
+    """Neither does a streamed run: it is for small memory."""
+    pytest.importorskip("batchlab.cli.stream", reason="streaming is not built yet")
+    done = run_python("-c", TELL_MODULES.format(heavy=HEAVY), "run", str(log), "--nodes", "8", "--stream")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "loaded:"
+
+
+def test_the_package_is_a_command_too() -> None:
+    """`python -m batchlab` calls itself batchlab."""
+    done = run_python("-m", "batchlab", "run", "--help")
+    assert done.returncode == 0
+    assert "Usage: batchlab run" in done.stdout
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """In one line."""
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"batchlab {_kernel.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        pytest.param(["nothing"], "No such command 'nothing'", id="unknown command"),
+        pytest.param(["run"], "Missing argument 'TRACE'", id="no log"),
+        pytest.param(["run", "missing.swf"], "'missing.swf' does not exist", id="no such log"),
+        pytest.param(["run", "LOG", "--what"], "No such option: --what", id="unknown option"),
+        pytest.param(["run", "LOG", "--nodes", "0"], "'--nodes': 0; must be >= 1", id="no nodes"),
+        pytest.param(["run", "LOG", "--seed", "-1"], "'--seed': -1; must be an integer from 0", id="seed"),
+        pytest.param(["run", "LOG", "--policy", "esay"], "Did you mean 'easy'?", id="unknown policy"),
+        pytest.param(["run", "LOG", "--overrun", "stop"], "'--overrun'", id="unknown choice"),
+        pytest.param(
+            ["run", "LOG", "--system", "LOG", "--cores", "2"], "leave out --nodes", id="two machines"
+        ),
+        pytest.param(["run", "LOG", "--system", "LOG"], "small.swf", id="no system file"),
+        pytest.param(["run", "LOG", "--out", "LOG"], "'--out'", id="out is a file"),
+        pytest.param(["run", "LOG", "--out", "LOG/deeper"], "is not a directory", id="out is in a file"),
+        pytest.param(["demo", "--jobs", "0"], "'--jobs': 0; must be >= 1", id="no jobs"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(
+    arguments: list[str], said: str, log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line says what is wrong; standard output stays empty."""
+    assert main([argument.replace("LOG", str(log)) for argument in arguments]) == 2
+    written = capsys.readouterr()
+    assert written.out == ""
+    assert written.err.startswith("batchlab: ")
+    assert written.err.count("\n") == 1
+    assert said in written.err
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        pytest.param((KeyboardInterrupt(), 130, "interrupted"), id="Ctrl-C"),
+        pytest.param((SimulationError("stuck at t = 3"), 1, "stuck at t = 3"), id="simulation"),
+        pytest.param((WorkloadError("a.swf:3: bad"), 2, "a.swf:3: bad"), id="input"),
+        pytest.param((MemoryError(), 1, "out of memory"), id="memory"),
+        pytest.param(
+            (OSError(28, "No space left on device", "x"), 1, "x: No space left on device"), id="disk"
+        ),
+        pytest.param((ZeroDivisionError("of\nours"), 1, "internal error, please report"), id="our mistake"),
+    ],
+)
+def test_whatever_goes_wrong_is_one_line(
+    failure: tuple[BaseException, int, str],
+    log: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """No traceback reaches the user, and nothing is written."""
+    error, code, said = failure
+
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(batchlab, "simulate", fail)
+    out = log.parent / "out"
+    assert main(["run", str(log), "--out", str(out)]) == code
+    written = capsys.readouterr()
+    assert written.out == ""
+    assert written.err.count("\n") == 1
+    assert said in written.err
+    assert not out.exists()
+
+
+def test_a_reader_that_goes_away_is_no_error(log: Path) -> None:
+    """`batchlab … | head -1` ends quietly."""
+    script = f"{sys.executable} -m batchlab run {log} | head -c 1"
+    done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=False)  # noqa: S603  # ours
+    assert done.stderr == ""
+
+
+def test_terminals_without_unicode_are_served(log: Path) -> None:
+    """Signs that an output cannot show are replaced."""
+    code = f"import sys; from batchlab.cli import main; sys.exit(main(['run', {str(log)!r}]))"
+    command = [sys.executable, "-X", "utf8=0", "-c", code]
+    done = subprocess.run(  # noqa: S603  # our own code
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": ":".join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,160 @@
+"""`batchlab run`."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from batchlab.cli import main, progress
+from batchlab.workload import read_swf, write_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def metrics_of(*arguments: object, capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, float]]:
+    assert main(["run", *map(str, arguments), "--format", "json"]) == 0
+    written = capsys.readouterr()
+    assert written.err == ""
+    measured: dict[str, dict[str, float]] = json.loads(written.out)
+    return measured
+
+
+def test_the_answer_is_the_summary(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As text, what `Result.summary` says."""
+    assert main(["run", str(log), "--nodes", "4", "--cores", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "workload      3 jobs submitted over 20 s"
+    assert "jobs          3 completed" in lines
+    assert "system        4 nodes, 8 core in all" in lines
+
+
+def test_policies_are_obeyed(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """First come: waits of 0, 90 and 130 s; shortest first, the small job goes before the large one."""
+    assert metrics_of(log, "--nodes", 8, capsys=capsys)["wait"]["max"] == 130
+    assert metrics_of(log, "--nodes", 8, "--policy", "sjf", capsys=capsys)["wait"]["max"] == 100
+
+
+def test_the_log_tells_the_machine(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without options the header does, and the answer says so."""
+    assert main(["run", str(log)]) == 0
+    said = "system        as the log's header says (MaxNodes 4, MaxProcs 8), 4 nodes, 8 core in all"
+    assert said in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "size"),
+    [
+        pytest.param("; MaxProcs: 8", [], (8, 8), id="processors only"),
+        pytest.param("; MaxProcs: 8\n; MaxNodes: 3", [], (8, 8), id="they do not divide"),
+        pytest.param("; MaxProcs: 9", ["--cores", "4"], (3, 12), id="cores given"),
+        pytest.param("; MaxNodes: 5", ["--cores", "2"], (5, 10), id="nodes and cores given"),
+        pytest.param("", ["--nodes", "9"], (9, 9), id="nodes given"),
+    ],
+)
+def test_sizes_are_concluded(
+    header: str, options: list[str], size: tuple[int, int], log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From what the header and the options say together."""
+    log.write_text(header + "\n1 0 -1 9 1 -1 -1 1 9 -1 1 1 1 -1 -1 -1 -1 -1\n")
+    assert main(["run", str(log), *options]) == 0
+    nodes, cores = size
+    assert f"{nodes} nodes, {cores} core in all\n" in capsys.readouterr().out
+
+
+def test_a_machine_that_nobody_tells_is_asked_for(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the options that would tell it."""
+    log.write_text("1 0 -1 9 1 -1 -1 1 9 -1 1 1 1 -1 -1 -1 -1 -1\n")
+    assert main(["run", str(log)]) == 2
+    assert "Pass --nodes and --cores, or --system" in capsys.readouterr().err
+
+
+def test_a_system_file_describes_the_machine(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On 3 nodes of 2 cores the jobs for 8 never fit."""
+    system = log.parent / "system.json"
+    system.write_text(json.dumps({"groups": [{"name": "a", "count": 3, "resources": {"core": 2}}]}))
+    assert metrics_of(log, "--system", system, capsys=capsys)["jobs"]["rejected"] == 2
+
+
+def test_results_are_written(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the hashes of all inputs and the command; the answer says where."""
+    out, system = log.parent / "out", log.parent / "system.json"
+    system.write_text(json.dumps({"groups": [{"name": "a", "count": 4, "resources": {"core": 2}}]}))
+    arguments = ["run", str(log), "--system", str(system), "--out", str(out), "--seed", "5"]
+    assert main(arguments) == 0
+    assert str(out) in capsys.readouterr().out
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["command"] == f"batchlab {' '.join(arguments)}"
+    assert set(manifest["inputs"]) == {"trace", "system"}
+    assert manifest["seed"] == 5
+    assert pl.read_csv(out / "jobs.csv")["nodes"].to_list() == ["0-3", "0-3", "0"]
+    assert json.loads((out / "metrics.json").read_text())["jobs"]["completed"] == 3
+
+
+def test_tables_and_compressed_logs_are_read_too(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """CSV, Parquet and gzip give the same answer as the log itself."""
+    expected = metrics_of(log, "--nodes", 8, capsys=capsys)
+    zipped = log.with_suffix(".swf.gz")
+    zipped.write_bytes(gzip.compress(log.read_bytes()))
+    workload = read_swf(log)
+    for name in ("jobs.csv", "jobs.parquet"):
+        write_table(workload, log.parent / name)
+        assert metrics_of(log.parent / name, "--nodes", 8, capsys=capsys) == expected
+    assert metrics_of(zipped, "--nodes", 8, capsys=capsys) == expected
+
+
+def test_options_of_logs_are_refused_for_tables(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table has no fields 5 and 8 to choose from."""
+    table = log.parent / "jobs.csv"
+    write_table(read_swf(log), table)
+    assert main(["run", str(table), "--nodes", "8", "--processors", "allocated"]) == 2
+    assert "is about the fields of an SWF log" in capsys.readouterr().err
+
+
+def test_options_reach_the_simulation(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A job over its request is killed there, if that is kept and asked for."""
+    log.write_text("1 0 -1 100 1 -1 -1 1 60 -1 1 1 1 -1 -1 -1 -1 -1\n")
+    measured = metrics_of(log, "--nodes", 1, "--overrun", "keep", "--walltime", "kill", capsys=capsys)
+    assert measured["jobs"]["killed"] == 1
+    assert measured["turnaround"]["max"] == 60
+
+
+def test_bad_lines_stop_a_strict_reading(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With file, line, value and rule."""
+    log.write_text("1 0 -1 -5 1 -1 -1 1 60 -1 1 1 1 -1 -1 -1 -1 -1\n")
+    assert main(["run", str(log), "--nodes", "1", "--invalid", "raise"]) == 2
+    assert "small.swf:1: " in capsys.readouterr().err
+
+
+class Terminal:
+    """Standard error that says it is a terminal."""
+
+    def __init__(self) -> None:
+        self.written = ""
+
+    def write(self, text: str) -> int:
+        self.written += text
+        return len(text)
+
+    def flush(self) -> None:
+        """Do nothing: all is kept."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("patience", "shown"), [(0.0, True), (60.0, False)])
+def test_long_runs_show_their_progress(
+    patience: float, log: Path, monkeypatch: pytest.MonkeyPatch, *, shown: bool
+) -> None:
+    """On a terminal, and only after a while."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(progress, "_PATIENCE", patience)
+    assert main(["run", str(log), "--policy", "easy"]) == 0
+    assert ("easy" in terminal.written) == shown
