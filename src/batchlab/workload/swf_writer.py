@@ -131,11 +131,9 @@ def _check_exact(jobs: pl.DataFrame, fields: Mapping[str, pl.Expr]) -> None:
 
 def _blocks(jobs: pl.DataFrame, fields: Mapping[str, pl.Expr]) -> Iterator[bytes]:
     texts = [_text(fields[name], jobs) if name in fields else pl.lit(_UNKNOWN) for name in _FIELDS]
+    lines = pl.concat_str(texts, separator=" ").str.join("\n")
     for block in jobs.iter_slices(_ROWS_AT_ONCE):
-        lines: Sequence[str] = block.select(pl.concat_str(texts, separator=" ").alias("line"))[
-            "line"
-        ].to_list()
-        yield "\n".join([*lines, ""]).encode()
+        yield f"{block.select(lines).item()}\n".encode()
 
 
 def _text(expression: pl.Expr, jobs: pl.DataFrame) -> pl.Expr:
