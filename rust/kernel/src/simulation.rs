@@ -192,7 +192,8 @@ impl<F: Feed> Simulation<F> {
 
     fn submit(&mut self) -> Result<(), F::Error> {
         let job = self.feed.submit(&mut self.site)?;
-        if matches!(self.scheduler, Scheduler::Reject) || !self.site.can_ever_fit(job) {
+        let refused = self.site.jobs.state(job) == State::Rejected;
+        if refused || matches!(self.scheduler, Scheduler::Reject) || !self.site.can_ever_fit(job) {
             self.site.jobs.set_state(job, State::Rejected);
             self.finished += 1;
             return self.feed.finished(&mut self.site, job);

@@ -1,5 +1,6 @@
 //! The Python binding of batchlab's kernel, importable as `batchlab._kernel`.
 mod policy;
+mod ranges;
 mod simulation;
 mod swf;
 
@@ -10,6 +11,8 @@ use pyo3::prelude::*;
 mod _kernel {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
+    #[pymodule_export]
+    use crate::ranges::node_ranges;
     #[pymodule_export]
     use crate::simulation::Simulation;
     #[pymodule_export]

@@ -7,7 +7,7 @@ use batchlab_kernel::record::DispatchLog;
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::simulation::{OrderAtInstant, Simulation as Kernel, WallTime};
 use batchlab_kernel::time::Time;
-use batchlab_kernel::workload::jobs::{Job, JobTable};
+use batchlab_kernel::workload::jobs::{Job, JobTable, State};
 use batchlab_kernel::cluster::{Request, Requests};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -47,6 +47,8 @@ struct Columns<'py> {
     tasks_per_node: Option<PyReadonlyArray1<'py, i64>>,
     exclusive: Option<PyReadonlyArray1<'py, bool>>,
     formula: Vec<(String, PyReadonlyArray1<'py, f64>)>,
+    /// Jobs that ask for something the system does not have.
+    misfits: Option<PyReadonlyArray1<'py, bool>>,
 }
 
 impl Columns<'_> {
@@ -81,6 +83,10 @@ impl Columns<'_> {
         }
     }
 
+    fn is_misfit(&self, job: usize) -> bool {
+        self.misfits.as_ref().is_some_and(|column| column.as_array()[job])
+    }
+
     /// Whether all jobs ask the same of every node.
     fn is_uniform(&self) -> bool {
         self.amounts.iter().all(|amount| matches!(amount, Amount::Same(_)))
@@ -104,7 +110,11 @@ impl Columns<'_> {
                 request: uniform.unwrap_or_else(|| requests.intern(self.request(row))),
             })
             .collect();
-        Ok(JobTable::new(jobs, self.formula.iter().map(|(_, column)| column.as_array().to_vec()).collect()))
+        let mut table = JobTable::new(jobs, self.formula.iter().map(|(_, column)| column.as_array().to_vec()).collect());
+        for job in (0..count).filter(|&job| self.is_misfit(job)) {
+            table.set_state(job as u32, State::Rejected);
+        }
+        Ok(table)
     }
 }
 

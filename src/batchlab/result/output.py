@@ -24,6 +24,9 @@ from batchlab.errors import ResultError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy.typing as npt
+
+    from batchlab.result.outcome import Outcome
     from batchlab.result.result import Result
     from batchlab.system.system import System
     from batchlab.workload.workload import Workload
@@ -96,7 +99,7 @@ def _replace(directory: Path, contents: Mapping[str, bytes | memoryview]) -> Non
 
 def _csv(result: Result) -> memoryview:
     outcome = result.outcome
-    ranges = _kernel.node_ranges(outcome.placement_offsets, outcome.placement_nodes)
+    ranges = _kernel.node_ranges(outcome.placement_offsets, _rising(outcome))
     flat = result.jobs.with_columns(pl.Series("nodes", ranges, dtype=pl.String))
     unwritable = [
         name for name, kind in flat.schema.items() if kind.is_nested() or kind in (pl.Object, pl.Binary)
@@ -105,6 +108,14 @@ def _csv(result: Result) -> memoryview:
     buffer = io.BytesIO()
     flat.write_csv(buffer)
     return buffer.getbuffer()
+
+
+def _rising(outcome: Outcome) -> npt.NDArray[np.uint32]:
+    """Give the nodes of every row in their order; allocators take them in others."""
+    nodes = outcome.placement_nodes
+    rows = np.repeat(np.arange(len(outcome.state)), np.diff(outcome.placement_offsets))
+    falls = (nodes[1:] < nodes[:-1]) & (rows[1:] == rows[:-1])
+    return nodes[np.lexsort((nodes, rows))] if falls.any() else nodes
 
 
 def _text(value: object) -> str | None:

@@ -95,7 +95,8 @@ def _changes(events: list[pl.DataFrame], by_kind: tuple[int, int, int]) -> npt.N
 
 def _demand(jobs: pl.DataFrame, resource: str, system: System) -> pl.Expr:
     # A job that has not started holds nothing yet: its demand is what its tasks ask for.
-    per_task = pl.col(resource) if resource in jobs.columns else pl.lit(system.equivalence.get(resource, 0))
+    processor = {} if "core" in jobs.columns else system.equivalence
+    per_task = pl.col(resource) if resource in jobs.columns else pl.lit(processor.get(resource, 0))
     asked = (pl.col("tasks") * per_task).cast(pl.Int64)
     return pl.when(pl.col("start_time").is_not_null()).then(f"allocated_{resource}").otherwise(asked)
 

@@ -1,0 +1,112 @@
+"""What the kernel is given: columns of a workload, capacities of a system, the names of a policy."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from batchlab.errors import SimulationError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from batchlab._kernel import JobColumns, PolicyNames
+    from batchlab.policy import Policy
+    from batchlab.system import System
+    from batchlab.workload import Workload
+
+__all__ = ["core_index", "job_columns", "policy_names"]
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+# What formulas call these is computed by the kernel itself; `run_time` is its secret.
+_OWN_NAMES = frozenset({"now", "wait_time", "submit_time", "requested_time", "tasks", "processors", "run_time"})
+
+
+def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumns:
+    """Give the kernel's view of a workload on a system.
+
+    Parameters
+    ----------
+    workload, system
+        The jobs, and the machine whose resources and equivalence translate their requests.
+    policy
+        Whose formula may name further columns.
+
+    Returns
+    -------
+    dict
+        NumPy columns, one entry per job: times in seconds, ``amounts`` per task and resource.
+    """
+    jobs = workload.jobs
+    return {
+        "submit_time": jobs["submit_time"].to_numpy(),
+        "run_time": jobs["run_time"].to_numpy(),
+        "requested_time": jobs["requested_time"].to_numpy(),
+        "tasks": jobs["tasks"].to_numpy(),
+        "amounts": [*_amounts(workload, system)],
+        "tasks_per_node": _optional(jobs, "tasks_per_node"),
+        "exclusive": _optional(jobs, "exclusive"),
+        "formula": _formula_columns(jobs, policy),
+        "misfits": _misfits(workload, system),
+    }
+
+
+def core_index(system: System) -> int | None:
+    """Find the resource that counts as processors in the orders of the queue."""
+    return system.resources.index("core") if "core" in system.resources else None
+
+
+def policy_names(policy: Policy, seed: int) -> PolicyNames:
+    """Give the names of a policy's parts, and the seed of the run."""
+    return {
+        "order": policy.order_name,
+        "argument": policy.order_argument or None,
+        "backfill": policy.backfill,
+        "allocator": policy.allocator,
+        "reservations": policy.reservations,
+        "seed": seed,
+    }
+
+
+def _amounts(workload: Workload, system: System) -> list[int | npt.NDArray[np.int64]]:
+    """Give what each task asks of each resource: one number for all jobs, or one per job.
+
+    A workload that says nothing of cores asks for processors, which the system's equivalence translates.
+    """
+    processor = {} if "core" in workload.resources else dict(system.equivalence)
+    return [
+        workload.jobs[name].to_numpy() if name in workload.resources else processor.get(name, 0)
+        for name in system.resources
+    ]
+
+
+def _misfits(workload: Workload, system: System) -> npt.NDArray[np.bool_] | None:
+    """Mark the jobs that ask for a resource which the system does not have: they can never fit."""
+    unknown = [name for name in workload.resources if name not in system.resources]
+    if not unknown:
+        return None
+    asks = [pl.col(name) > 0 for name in unknown]
+    return workload.jobs.select(pl.any_horizontal(asks)).to_series().to_numpy()
+
+
+def _optional(jobs: pl.DataFrame, name: str) -> npt.NDArray[np.generic] | None:
+    return jobs[name].to_numpy() if name in jobs.columns else None
+
+
+def _formula_columns(jobs: pl.DataFrame, policy: Policy) -> list[tuple[str, npt.NDArray[np.float64]]]:
+    if policy.order_name != "expression":
+        return []
+    named = dict.fromkeys(_NAME.findall(policy.order_argument))
+    columns = []
+    for name in named:
+        if name in _OWN_NAMES or name not in jobs.columns:
+            continue
+        if not (jobs[name].dtype.is_numeric() or jobs[name].dtype == pl.Boolean):
+            raise SimulationError(
+                f"{policy}: column {name!r} is {jobs[name].dtype}; a formula can only use columns of numbers."
+            )
+        columns.append((name, jobs[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()))
+    return columns

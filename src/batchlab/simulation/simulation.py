@@ -1,0 +1,166 @@
+"""The stepper: one simulation, instant by instant."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING
+
+from batchlab import _kernel
+from batchlab.errors import SimulationError, shown
+from batchlab.policy import Policy
+from batchlab.result.outcome import Outcome
+from batchlab.result.result import Result
+from batchlab.simulation.columns import core_index, job_columns, policy_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from batchlab.system import System
+    from batchlab.workload import Workload
+
+__all__ = ["Simulation"]
+
+_CHOICES = {"walltime": ("run", "kill"), "order_at_instant": ("completions_first", "arrivals_first")}
+_LARGEST_SEED = 2**64 - 1
+
+
+class Simulation:
+    """A simulation that can be driven step by step, and forked.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+    system
+        The machine.
+    policy
+        Who runs next, and where: a `Policy` or its spec string.
+    seed
+        Of everything random; an integer in [0, 2^64).
+    walltime
+        ``"run"``: every job runs its run_time. ``"kill"``: it is killed at its requested_time (S4).
+    order_at_instant
+        ``"completions_first"``: at one instant completions, submissions, one scheduling pass (S2).
+        ``"arrivals_first"``: submissions, completions, a pass after each, as PYSS does.
+    dispatch
+        Whether to record the cost of every scheduling pass.
+
+    Raises
+    ------
+    SimulationError
+        If an option is not one of its values, or the policy's formula is wrong.
+    PolicyError
+        If the policy's spec is wrong.
+
+    Examples
+    --------
+    >>> simulation = Simulation(workload, system, "easy")  # doctest: +SKIP
+    >>> simulation.run_until(3600.0)  # doctest: +SKIP
+    >>> simulation.fork().result().summary()  # doctest: +SKIP
+    """
+
+    def __init__(  # noqa: D417  # all parameters are described above
+        self,
+        workload: Workload,
+        system: System,
+        policy: Policy | str,
+        *,
+        seed: int = 0,
+        walltime: str = "run",
+        order_at_instant: str = "completions_first",
+        dispatch: bool = False,
+    ) -> None:
+        policy = Policy.parse(policy) if isinstance(policy, str) else policy
+        self._options = {"seed": seed, "walltime": walltime, "order_at_instant": order_at_instant}
+        _check(self._options)
+        self._run_of = (workload, system, policy)
+        self._elapsed = 0.0
+        try:
+            self._kernel = _kernel.Simulation(
+                job_columns(workload, system, policy),
+                system.capacity,
+                core_index(system),
+                policy_names(policy, seed),
+                walltime=walltime,
+                order_at_instant=order_at_instant,
+                dispatch=dispatch,
+            )
+        except ValueError as error:
+            raise SimulationError(f"{policy}: {error}") from error
+
+    @property
+    def now(self) -> float:
+        """The present time, seconds since the workload's origin."""
+        return self._kernel.now
+
+    @property
+    def next_time(self) -> float | None:
+        """The next instant at which something happens, seconds; None when all is done."""
+        return self._kernel.next_time
+
+    @property
+    def finished(self) -> int:
+        """The number of jobs that completed, were killed or were rejected so far."""
+        return self._kernel.finished
+
+    def step(self) -> bool:
+        """Do everything that happens at the next instant.
+
+        Returns
+        -------
+        bool
+            False if nothing was left to happen.
+        """
+        return self._kernel.step()
+
+    def run_until(
+        self, until: float = math.inf, *, progress: Callable[[int, int], object] | None = None
+    ) -> None:
+        """Do everything that happens until a time, inclusive.
+
+        Parameters
+        ----------
+        until
+            Seconds since the workload's origin; the end of the workload unless given.
+        progress
+            Called now and then with the number of jobs finished and the number of all jobs.
+        """
+        total = len(self._run_of[0])
+        begin = time.perf_counter()
+        report = None if progress is None else lambda finished, _now: progress(finished, total)
+        self._kernel.run_until(float(until), report)
+        self._elapsed += time.perf_counter() - begin
+
+    def fork(self) -> Simulation:
+        """Give an independent copy in the present state."""
+        twin = object.__new__(Simulation)
+        twin.__dict__.update(self.__dict__)
+        twin._kernel = self._kernel.fork()  # noqa: SLF001  # our own twin
+        return twin
+
+    def result(self) -> Result:
+        """Give what has become of every job so far."""
+        workload, system, policy = self._run_of
+        outcome = Outcome(
+            **self._kernel.outcome(),
+            requested_time=workload.jobs["requested_time"].to_numpy(),
+            now=self.now,
+            dispatch=self._kernel.dispatch(),
+        )
+        return Result(workload, system, policy, outcome, options=self._options, elapsed=self._elapsed)
+
+    def __repr__(self) -> str:
+        _, system, policy = self._run_of
+        total = len(self._run_of[0])
+        return f"<Simulation of {policy} on {system.nodes:,} nodes at {self.now:g} s: {self.finished:,} of {total:,} jobs done>"
+
+
+def _check(options: dict[str, object]) -> None:
+    for name, choices in _CHOICES.items():
+        if options[name] not in choices:
+            known = " or ".join(map(repr, choices))
+            raise SimulationError(f"{name} = {shown(options[name])}; must be {known}.")
+    seed = options["seed"]
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _LARGEST_SEED:
+        raise SimulationError(f"seed = {shown(seed)}; must be an integer in [0, 2^64).")
