@@ -11,6 +11,7 @@ import pytest
 import batchlab
 from batchlab import _kernel
 from batchlab.cli import main
+from batchlab.cli.failure import explain
 from batchlab.errors import SimulationError, WorkloadError
 
 if TYPE_CHECKING:
@@ -137,6 +138,12 @@ def test_a_reader_that_goes_away_is_no_error(log: Path) -> None:
     script = f"{sys.executable} -m batchlab run {log} | head -c 1"
     done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=False)  # noqa: S603  # ours
     assert done.stderr == ""
+
+
+def test_an_exit_is_an_exit(capsys: pytest.CaptureFixture[str]) -> None:
+    """What ends the interpreter on purpose needs no words."""
+    assert explain(SystemExit(1)) == 1
+    assert capsys.readouterr().err == ""
 
 
 def test_terminals_without_unicode_are_served(log: Path) -> None:

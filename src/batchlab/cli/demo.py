@@ -8,7 +8,7 @@ from typing import Annotated, cast
 import typer
 
 from batchlab.cli.failure import at_least_one, check_directory, is_seed
-from batchlab.cli.request import Format
+from batchlab.cli.request import Format  # noqa: TC001  # here too
 from batchlab.cli.run import simulate_with_progress, tell
 
 __all__ = ["demo"]
@@ -32,11 +32,11 @@ def demo(
         Path | None,
         typer.Option(metavar="DIR", file_okay=False, help="Gets jobs.csv, metrics.json, manifest.json."),
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = Format.TEXT,
+    form: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = "text",
 ) -> None:
     """Make up a small workload, run it, and compare a few policies on it."""
     check_directory(out)
-    from batchlab.generate.demo import demo_system, demo_workload  # noqa: PLC0415  # --help does without polars
+    from batchlab.generate import demo_system, demo_workload  # noqa: PLC0415  # --help does without polars
     from batchlab.policy import Policy  # noqa: PLC0415
     from batchlab.result.summary import compare  # noqa: PLC0415
 
@@ -46,7 +46,7 @@ def demo(
     if out is not None:
         result.write(out, command=cast("str", context.obj))
     tell(result, form, out)
-    if form is not Format.TEXT:
+    if form != "text":
         return
     others = [Policy.parse(name) for name in _COMPARED]
     results = [

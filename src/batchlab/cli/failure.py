@@ -33,6 +33,9 @@ def explain(error: BaseException) -> int:
     int
         The exit code that goes with it.
     """
+    if isinstance(error, SystemExit):
+        # typer has said what there was to say, or the reader of our output has gone.
+        return error.code if isinstance(error.code, int) else _FAILED
     if os.environ.get(_SHOW_TRACEBACK):
         traceback.print_exception(error)
     message, code = _told(error)

@@ -15,21 +15,19 @@ _PATIENCE = 1.0
 
 
 @contextmanager
-def progress_bar(title: str, total: int) -> Iterator[Callable[[int, float], None] | None]:
+def progress_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
     """Show how far a simulation is, on standard error.
 
     Parameters
     ----------
     title
         What is going on.
-    total
-        The number of jobs.
 
     Yields
     ------
     callable or None
-        To be called with the number of jobs done and the simulated time (s) now and then; None where nobody
-        would see it.
+        To be called with the number of jobs done and that of all jobs now and then; None where nobody would
+        see it.
     """
     if not sys.stderr.isatty():
         yield None
@@ -38,13 +36,13 @@ def progress_bar(title: str, total: int) -> Iterator[Callable[[int, float], None
         began = time.monotonic()
         shown: list[Progress] = []
 
-        def advance(done: int, _now: float) -> None:
+        def advance(done: int, total: int) -> None:
             if time.monotonic() - began < _PATIENCE:
                 return
             if not shown:
                 shown.append(stack.enter_context(_bar()))
-                shown[0].add_task(title, total=total)
-            shown[0].update(shown[0].task_ids[0], completed=done)
+                shown[0].add_task(title)
+            shown[0].update(shown[0].task_ids[0], completed=done, total=total)
 
         yield advance
 

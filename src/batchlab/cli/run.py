@@ -80,25 +80,25 @@ def run(
     walltime: Annotated[
         WallTime,
         typer.Option(rich_help_panel=_RULES, help="Past its requested time a job runs on, or is killed."),
-    ] = WallTime.RUN,
+    ] = "run",
     order_at_instant: Annotated[
         OrderAtInstant,
         typer.Option(rich_help_panel=_RULES, help="What comes first of what happens at one time."),
-    ] = OrderAtInstant.COMPLETIONS_FIRST,
+    ] = "completions_first",
     overrun: Annotated[
         Overrun,
         typer.Option(
             rich_help_panel=_READING,
             help="Run time above requested time: extend the request, cut the run, keep both.",
         ),
-    ] = Overrun.EXTEND,
+    ] = "extend",
     invalid: Annotated[
         Invalid, typer.Option(rich_help_panel=_READING, help="Jobs that break a rule: drop them, or stop.")
-    ] = Invalid.DROP,
+    ] = "drop",
     processors: Annotated[
         Processors,
         typer.Option(rich_help_panel=_READING, help="The field of an SWF log that is taken first."),
-    ] = Processors.REQUESTED,
+    ] = "requested",
     use_memory: Annotated[
         bool,
         typer.Option(
@@ -118,7 +118,7 @@ def run(
     ] = None,
     form: Annotated[
         Format, typer.Option("--format", rich_help_panel=_OUTPUT, help="How to print the answer.")
-    ] = Format.TEXT,
+    ] = "text",
     stream: Annotated[
         bool,
         typer.Option(
@@ -136,13 +136,13 @@ def run(
         policy=policy,
         out=out,
         seed=seed,
-        overrun=overrun.value,
-        invalid=invalid.value,
-        processors=processors.value,
+        overrun=overrun,
+        invalid=invalid,
+        processors=processors,
         use_memory=use_memory,
-        walltime=walltime.value,
-        order_at_instant=order_at_instant.value,
-        format=form.value,
+        walltime=walltime,
+        order_at_instant=order_at_instant,
+        form=form,
         command=cast("str", context.obj),
     )
     if stream:
@@ -159,8 +159,8 @@ def simulate_with_progress(
     policy: Policy,
     *,
     seed: int,
-    walltime: str = "run",
-    order_at_instant: str = "completions_first",
+    walltime: WallTime = "run",
+    order_at_instant: OrderAtInstant = "completions_first",
 ) -> Result:
     """Simulate, with a progress bar for those who have to wait.
 
@@ -176,7 +176,7 @@ def simulate_with_progress(
     """
     import batchlab  # noqa: PLC0415  # the library is imported when it is needed
 
-    with progress_bar(str(policy), len(workload)) as progress:
+    with progress_bar(str(policy)) as progress:
         return batchlab.simulate(
             workload,
             system,
@@ -188,7 +188,7 @@ def simulate_with_progress(
         )
 
 
-def tell(result: Result, form: str, directory: Path | None) -> None:
+def tell(result: Result, form: Format, directory: Path | None) -> None:
     """Print what came of a run, and where it was written.
 
     Parameters
@@ -200,7 +200,7 @@ def tell(result: Result, form: str, directory: Path | None) -> None:
     directory
         Where it was written, if anywhere.
     """
-    if form == Format.JSON:
+    if form == "json":
         typer.echo(json.dumps(result.metrics(), indent=2, ensure_ascii=False))
         return
     typer.echo(result.summary())
@@ -217,6 +217,8 @@ def _replay(request: RunRequest) -> None:
     workload = _read(request)
     if system is None:
         system = machine_of_log(workload.header, request.cores)
+    if request.use_memory and "mem" not in system.resources:
+        raise wrong_usage("has the jobs ask for mem, which the machine lacks; pass --system.", "--use-memory")
     result = simulate_with_progress(
         workload,
         system,
@@ -228,7 +230,7 @@ def _replay(request: RunRequest) -> None:
     if request.out is not None:
         inputs = {"trace": request.trace} | ({"system": request.system} if request.system else {})
         result.write(request.out, inputs=inputs, command=request.command)
-    tell(result, request.format, request.out)
+    tell(result, request.form, request.out)
 
 
 def _read(request: RunRequest) -> Workload:
@@ -242,7 +244,7 @@ def _read(request: RunRequest) -> Workload:
             processors=request.processors,
             use_memory=request.use_memory,
         )
-    if request.processors != Processors.REQUESTED or request.use_memory:
+    if request.processors != "requested" or request.use_memory:
         option = "--use-memory" if request.use_memory else "--processors"
         raise wrong_usage(
             f"is about the fields of an SWF log; {request.trace} is a table. Leave it out.", option
