@@ -5,55 +5,12 @@ wrong ends in one line on standard error and an exit code: 0 done, 1 the simulat
 bad input, 130 interrupted.
 """
 
-import os
-import shlex
 import sys
 from collections.abc import Sequence
-from typing import Annotated
-
-import typer
-
-from batchlab.cli.demo import demo
-from batchlab.cli.failure import INTERRUPTED, explain
-from batchlab.cli.policies import policies
-from batchlab.cli.run import run
 
 __all__ = ["main"]
 
-application = typer.Typer(
-    name="batchlab",
-    help="The laboratory for HPC batch scheduling: replay a workload on a machine under a policy.",
-    epilog="Begin with: batchlab demo",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        from batchlab import _kernel  # noqa: PLC0415  # --help does without the compiled module
-
-        typer.echo(f"batchlab {_kernel.__version__}")
-        raise typer.Exit
-
-
-@application.callback(invoke_without_command=True)
-def _batchlab(
-    context: typer.Context,
-    *,
-    _version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
-    ] = False,
-) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help(), nl=False)
-
-
-application.command()(run)
-application.command()(demo)
-application.command()(policies)
+_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,23 +26,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that knows no "×" shows "?" rather than an error.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
     try:
-        command = typer.main.get_command(application)
-        # The command line is handed on for the manifest.
-        code = command.main(words, "batchlab", standalone_mode=False, obj=shlex.join(["batchlab", *words]))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output has gone; the interpreter must not find out when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except BaseException as error:  # noqa: BLE001  # no traceback ever reaches the user
-        return explain(error)
-    if code == INTERRUPTED:
-        # typer has caught it.
-        return explain(KeyboardInterrupt())
-    return code if isinstance(code, int) else 0
+        # Users are quick to press Ctrl-C: no import may be outside.
+        from batchlab.cli.application import answer  # noqa: PLC0415
+
+        return answer(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:
+        sys.stderr.write("batchlab: interrupted.\n")
+        return _INTERRUPTED

@@ -10,6 +10,7 @@ import typer
 
 from batchlab.cli.failure import at_least_one, check_directory, is_seed, wrong_usage
 from batchlab.cli.machine import described_machine, machine_of_log
+from batchlab.cli.memory import peak_memory
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.request import Format, Invalid, OrderAtInstant, Overrun, Processors, RunRequest, WallTime
 
@@ -204,8 +205,11 @@ def tell(result: Result, form: Format, directory: Path | None) -> None:
         typer.echo(json.dumps(result.metrics(), indent=2, ensure_ascii=False))
         return
     typer.echo(result.summary())
+    typer.echo()
+    if (memory := peak_memory()) is not None:
+        typer.echo(f"memory        {memory / 1e6:,.0f} MB at most")
     if directory is not None:
-        typer.echo(f"\nwritten to    {directory}: jobs.csv, metrics.json, manifest.json")
+        typer.echo(f"written to    {directory}: jobs.csv, metrics.json, manifest.json")
 
 
 def _replay(request: RunRequest) -> None:
