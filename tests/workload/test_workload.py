@@ -42,6 +42,7 @@ def test_columns_are_ordered_and_others_ride_along() -> None:
     assert workload.jobs["exclusive"].to_list() == [True, False]
     assert workload.jobs["tasks_per_node"].to_list() == [0, 2]
     assert Workload.from_table(TABLE | {"licence": [1, 0]}, resources=["licence"]).resources == ("licence",)
+    assert Workload.from_table(TABLE | {"row": [1, 0]}, resources=["row"]).resources == ("row",)
     assert Workload.from_table(TABLE | {"mem": [1, 0]}, resources=()).resources == ()
 
 

@@ -19,6 +19,8 @@ DEFAULT_RESOURCES = ("core", "mem", "gpu")
 _LARGEST_EXACT = 2**53
 _MOST_TASKS = 2**32 - 1
 _FIRST_COLUMNS = ("job_id", "submit_time", "run_time", "requested_time", "tasks")
+# Columns of the gate's own, named as no resource is.
+_ROW, _REFUSED, _GIVEN = "row of the table", "reason to refuse", "requested time given"
 _TIME_RULE = "must be a number of seconds from 0 to 2^53"
 
 
@@ -62,22 +64,25 @@ def admit(
     if invalid == "raise":
         _raise_first(numbers, table, rules, source)
     refused = pl.coalesce(pl.when(~rule.holds).then(pl.lit(rule.reason)) for rule in rules)
-    checked = numbers.with_columns(refused=refused)
-    dropped = checked.filter(pl.col("refused").is_not_null())
-    kept = checked.filter(pl.col("refused").is_null())
-    notes = _notes(kept, _mends(amounts, overrun))
-    jobs = table[kept["row"]].with_columns(*_values(kept, amounts, overrun))
+    checked = numbers.with_columns(refused.alias(_REFUSED))
+    kept = checked.filter(pl.col(_REFUSED).is_null())
+    jobs = table[kept[_ROW]].with_columns(*_values(kept, amounts, overrun))
     others = [name for name in table.columns if name not in (*_FIRST_COLUMNS, *amounts)]
-    report = Report(
+    report = _report(checked, _notes(kept, _mends(amounts, overrun)), source)
+    return jobs.select(*_FIRST_COLUMNS, *amounts, *others), report, names
+
+
+def _report(checked: pl.DataFrame, notes: pl.DataFrame, source: str) -> Report:
+    dropped = checked.filter(pl.col(_REFUSED).is_not_null())
+    return Report(
         source=source,
-        read=table.height,
-        kept=jobs.height,
-        dropped=dropped.select(reason="refused", line="row", job_id="job_id"),
+        read=checked.height,
+        kept=checked.height - dropped.height,
+        dropped=dropped.select(reason=_REFUSED, line=_ROW, job_id="job_id"),
         mended=read_out(notes, "mended"),
         noted=read_out(notes, "noted"),
         unit="row",
     )
-    return jobs.select(*_FIRST_COLUMNS, *amounts, *others), report, names
 
 
 def as_polars(table: object) -> pl.DataFrame:
@@ -162,10 +167,10 @@ def _as_numbers(table: pl.DataFrame, amounts: Sequence[str], source: str) -> pl.
         job_id = pl.when(exact).then(number)
     real = [_real(name) for name in (*_FIRST_COLUMNS[1:], *amounts)]
     return table.select(
-        pl.int_range(pl.len(), dtype=pl.Int64).alias("row"),
+        pl.int_range(pl.len(), dtype=pl.Int64).alias(_ROW),
         job_id.cast(pl.Int64, strict=False),
         *real,
-        pl.col("requested_time").is_not_null().alias("requested_time_given"),
+        pl.col("requested_time").is_not_null().alias(_GIVEN),
         _exclusive(table, source),
     )
 
@@ -223,11 +228,7 @@ def _requested() -> pl.Expr:
 
 def _mends(amounts: Sequence[str], overrun: Overrun) -> list[_Mend]:
     requested = pl.col("requested_time")
-    unreadable = (
-        (requested.is_null() & pl.col("requested_time_given"))
-        | (requested < -_LARGEST_EXACT)
-        | requested.is_nan()
-    )
+    unreadable = (requested.is_null() & pl.col(_GIVEN)) | (requested < -_LARGEST_EXACT) | requested.is_nan()
     outcome, reason = _OVERRUN[overrun]
     return [
         _Mend("mended", reasons.UNREADABLE, unreadable),
@@ -257,7 +258,7 @@ def _notes(kept: pl.DataFrame, mends: Sequence[_Mend]) -> pl.DataFrame:
     )
     parts = [
         kept.filter(hits[str(index)]).select(
-            pl.lit(mend.reason).alias("reason"), line="row", job_id="job_id", outcome=pl.lit(mend.outcome)
+            pl.lit(mend.reason).alias("reason"), line=_ROW, job_id="job_id", outcome=pl.lit(mend.outcome)
         )
         for index, mend in enumerate(mends)
     ]
@@ -284,10 +285,10 @@ def _values(kept: pl.DataFrame, amounts: Sequence[str], overrun: Overrun) -> lis
 
 def _raise_first(numbers: pl.DataFrame, table: pl.DataFrame, rules: Sequence[_Rule], source: str) -> None:
     holds = numbers.select(rule.holds.alias(str(index)) for index, rule in enumerate(rules))
-    broken = holds.with_row_index("row").filter(~pl.all_horizontal(pl.exclude("row"))).head(1)
+    broken = holds.with_row_index(_ROW).filter(~pl.all_horizontal(pl.exclude(_ROW))).head(1)
     if broken.is_empty():
         return
-    row = int(broken["row"][0])
+    row = int(broken[_ROW][0])
     rule = next(rule for index, rule in enumerate(rules) if not broken[str(index)][0])
     value = table[rule.column][row]
     raise WorkloadError(f"{source}: row {row}: {rule.column} = {shown(value)}; {rule.text}. {NEXT_STEP}")
