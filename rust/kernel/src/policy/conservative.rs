@@ -7,7 +7,7 @@ use crate::workload::jobs::Share;
 
 use super::backfill::Backfill;
 use super::profile::Profile;
-use super::site::Site;
+use super::site::{Site, Wish};
 
 /// Where and when a queued job is to run.
 #[derive(Clone, Debug, Default)]
@@ -16,12 +16,55 @@ struct Reservation {
     shares: Vec<Share>,
 }
 
+/// What was given up in the plan, as one span of time per node: wide enough, not exact.
+#[derive(Clone, Debug)]
+struct Freed {
+    spans: Vec<(f64, f64)>,
+    nodes: Vec<u32>,
+}
+
+impl Freed {
+    const NOTHING: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
+
+    fn new(nodes: usize) -> Self {
+        Self { spans: vec![Self::NOTHING; nodes], nodes: Vec::new() }
+    }
+
+    fn add(&mut self, shares: &[Share], begin: f64, end: f64) {
+        for share in shares {
+            let span = &mut self.spans[share.node as usize];
+            if *span == Self::NOTHING {
+                self.nodes.push(share.node);
+            }
+            *span = (span.0.min(begin), span.1.max(end));
+        }
+    }
+
+    fn clear(&mut self) {
+        for node in self.nodes.drain(..) {
+            self.spans[node as usize] = Self::NOTHING;
+        }
+    }
+
+    /// The instants in [now, before) from which some freed node has a slot for the job that it may not have had.
+    fn starts(&self, profile: &Profile, wish: &Wish<'_>, before: f64) -> (f64, f64) {
+        self.nodes
+            .iter()
+            .filter_map(|&node| profile.starts_on(node, wish, self.spans[node as usize], before))
+            .fold(Self::NOTHING, |(first, last), (earliest, latest)| (first.min(earliest), last.max(latest)))
+    }
+}
+
 /// Conservative backfilling: nobody is delayed by a later job.
 #[derive(Clone, Debug)]
 pub struct Conservative {
     profile: Profile,
     reservations: Vec<Reservation>,
     by_start: BTreeSet<(Time, u32)>,
+    /// Freed since the latest compression began, and between that and the one before. A job that was looked at in
+    /// the latest compression can start earlier only where one of these nodes makes room.
+    freed: Freed,
+    freed_before: Freed,
     shares: Vec<Share>,
 }
 
@@ -29,10 +72,13 @@ impl Conservative {
     /// No reservations yet on a machine of these capacities.
     #[must_use]
     pub fn new(resources: usize, capacity: &[i64]) -> Self {
+        let nodes = capacity.len() / resources;
         Self {
             profile: Profile::new(resources, capacity),
             reservations: Vec::new(),
             by_start: BTreeSet::new(),
+            freed: Freed::new(nodes),
+            freed_before: Freed::new(nodes),
             shares: Vec::new(),
         }
     }
@@ -41,12 +87,13 @@ impl Conservative {
 impl Backfill for Conservative {
     fn pass(&mut self, site: &mut Site) {
         self.profile.advance(site.now);
+        let due = self.by_start.first().is_some_and(|&(start, _)| start.0 <= site.now);
+        if due || !site.ended.is_empty() || !site.arrived.is_empty() {
+            site.reorder();
+        }
         if !site.ended.is_empty() {
             self.release_ended(site);
-            site.reorder();
             self.compress(site);
-        } else if !site.arrived.is_empty() {
-            site.reorder();
         }
         for job in site.arrivals_in_order() {
             self.reserve(site, job);
@@ -66,12 +113,18 @@ impl Conservative {
     fn release_ended(&mut self, site: &Site) {
         for &job in &site.ended {
             let until = site.estimated_end(job).time.0;
-            self.profile.release(site.request(job), site.jobs.placement(job), site.now, until);
+            let shares = site.jobs.placement(job);
+            self.profile.release(site.request(job), shares, site.now, until);
+            if until > site.now {
+                self.freed.add(shares, site.now, until);
+            }
         }
     }
 
     /// In order, each job gives up its reservation and takes the earliest one, never a later.
     fn compress(&mut self, site: &Site) {
+        std::mem::swap(&mut self.freed, &mut self.freed_before);
+        self.freed.clear();
         let mut queued = Vec::with_capacity(site.queue.len());
         site.queue.visit(&mut |rank| {
             queued.push(rank.job);
@@ -95,7 +148,13 @@ impl Conservative {
         let wish = site.wish(job);
         let reservation = &mut self.reservations[job as usize];
         self.profile.release(wish.request, &reservation.shares, old, old + wish.duration);
-        if let Some(start) = self.profile.earliest(&wish, old, &site.placer, &mut self.shares) {
+        let (first, last) = self.freed_before.starts(&self.profile, &wish, old);
+        let (earliest, latest) = self.freed.starts(&self.profile, &wish, old);
+        let (first, before) = (first.min(earliest), last.max(latest).next_up().min(old));
+        if first < before
+            && let Some(start) = self.profile.earliest_within(&wish, first, before, &site.placer, &mut self.shares)
+        {
+            self.freed.add(&reservation.shares, old, old + wish.duration);
             std::mem::swap(&mut reservation.shares, &mut self.shares);
             reservation.start = start;
             self.by_start.remove(&(Time(old), job));
@@ -122,6 +181,7 @@ impl Conservative {
     fn cancel(&mut self, site: &Site, job: u32) {
         let wish = site.wish(job);
         let Reservation { start, shares } = &self.reservations[job as usize];
+        self.freed.add(shares, *start, start + wish.duration);
         self.profile.release(wish.request, shares, *start, start + wish.duration);
         self.by_start.remove(&(Time(*start), job));
     }

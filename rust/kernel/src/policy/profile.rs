@@ -234,10 +234,23 @@ impl Profile {
 
     /// The earliest instant in [now, before) at which the job fits for its whole duration, and its shares then.
     pub fn earliest(&self, wish: &Wish<'_>, before: f64, placer: &Placer, shares: &mut Vec<Share>) -> Option<f64> {
+        self.earliest_within(wish, self.now, before, placer, shares)
+    }
+
+    /// The earliest instant in [from, before), where it is known that there is none in [now, from).
+    pub fn earliest_within(
+        &self,
+        wish: &Wish<'_>,
+        from: f64,
+        before: f64,
+        placer: &Placer,
+        shares: &mut Vec<Share>,
+    ) -> Option<f64> {
         let needs: Vec<i64> = (0..self.resources).map(|resource| wish.need(resource)).collect();
         let count = self.totals.times.len();
         // Steps `step..admitted` are known to admit the job by the totals.
-        let (mut step, mut admitted) = (0, 0);
+        let mut step = self.totals.find(from);
+        let mut admitted = step;
         while step < count {
             let start = self.totals.times[step].max(self.now);
             if start >= before {
@@ -264,6 +277,40 @@ impl Profile {
             }
         }
         None
+    }
+
+    /// The instants in [now, before) from which the node has a slot for the job's whole duration, some of it within
+    /// [begin, end): the earliest such instant, and one by which there are none later.
+    #[must_use]
+    pub fn starts_on(&self, node: u32, wish: &Wish<'_>, within: (f64, f64), before: f64) -> Option<(f64, f64)> {
+        let (begin, end) = within;
+        let steps = &self.nodes[node as usize];
+        let last_start = before.min(end);
+        let mut span: Option<(f64, f64)> = None;
+        let mut run_begin = f64::NAN;
+        for step in steps.find(self.now)..=steps.times.len() {
+            let time = steps.times.get(step).map_or(f64::INFINITY, |time| time.max(self.now));
+            let has_slot = step < steps.times.len() && {
+                let (jobs, free) = steps.at(step).split_last().expect("a step has values");
+                wish.request.slots(free, *jobs == 0) > 0
+            };
+            if has_slot && run_begin.is_nan() {
+                if time >= last_start {
+                    break;
+                }
+                run_begin = time;
+            } else if !has_slot && !run_begin.is_nan() {
+                // Windows within the run [run_begin, time) that reach into [begin, end).
+                let earliest = run_begin.max(begin - wish.duration);
+                // Rounding may let a window end at `time` that begins a little after `time - duration`.
+                let latest = (time.next_up() - wish.duration).next_up().min(last_start);
+                if earliest <= latest {
+                    span = Some((span.map_or(earliest, |(first, _)| first), latest));
+                }
+                run_begin = f64::NAN;
+            }
+        }
+        span
     }
 
     /// Whether the job fits for its whole duration from `start`; if so, its shares.
