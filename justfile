@@ -1,0 +1,61 @@
+# The verbs of the project. `just check` is exactly what CI does.
+
+export PATH := justfile_directory() / ".venv/bin:" + env("PATH")
+export VIRTUAL_ENV := justfile_directory() / ".venv"
+export PYO3_PYTHON := justfile_directory() / ".venv/bin/python"
+
+[private]
+default:
+    @just --list --unsorted
+
+# make .venv, install everything, build the kernel
+setup:
+    python3 scripts/environment.py
+
+# build the kernel again, in release mode
+build:
+    maturin develop --release
+
+# format Python and Rust
+fmt:
+    ruff check --select I --fix
+    ruff format
+    cargo fmt --all
+
+# ruff, clippy, and both formats
+lint:
+    ruff check .
+    ruff format --check .
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# mypy --strict
+types:
+    mypy
+
+# the stubs against the compiled module
+stubs:
+    python -m mypy.stubtest batchlab._kernel --mypy-config-file pyproject.toml --allowlist .ci/stubs
+
+# the tests of both languages
+test *arguments:
+    python3 scripts/test.py {{ arguments }}
+    cargo test --workspace
+
+# the long runs: fuzzing, whole logs, thousands of random cases
+campaign *arguments:
+    pytest -m campaign --timeout=0 {{ arguments }}
+    cargo test --workspace --release -- --ignored
+
+# the benchmarks (benchmarks/README.md says how to read them)
+bench *arguments:
+    python benchmarks/run.py {{ arguments }}
+
+# every snippet and example, and the kernel's documentation
+docs:
+    pytest tests/docs
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+# exactly what CI does
+check:
+    bash .ci/run
