@@ -14,7 +14,7 @@ setup:
 
 # build the kernel again, in release mode
 build:
-    maturin develop --release
+    maturin develop --release --skip-install
 
 # format Python and Rust
 fmt:

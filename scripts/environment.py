@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,6 +19,7 @@ PROGRAMS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 _OLDEST_PYTHON = (3, 11)
 _OLDEST_RUST = (1, 88)
 _INSTALLED = ENVIRONMENT / "installed.json"
+_BUILT = ENVIRONMENT / "built"
 
 
 def prepare(*, development: bool) -> None:
@@ -34,14 +36,19 @@ def prepare(*, development: bool) -> None:
         shutil.rmtree(ENVIRONMENT, ignore_errors=True)
         advice = "On Debian and Ubuntu: apt install python3-venv."
         _run([sys.executable, "-m", "venv", ENVIRONMENT], advice)
+    quiet = ["--quiet", "--disable-pip-version-check"]
+    pip = [str(PROGRAMS / "python"), "-m", "pip", "install", *quiet]
     wanted = _requirements(development=development)
     if not set(wanted) <= set(_installed()):
         _say("installing from PyPI")
-        quiet = ["--quiet", "--disable-pip-version-check"]
-        _run([PROGRAMS / "python", "-m", "pip", "install", *quiet, *wanted], "Is there a network?")
+        _run([*pip, *wanted], "Is there a network?")
         _INSTALLED.write_text(json.dumps(sorted({*wanted, *_installed()}), indent=2))
-    _say("building the kernel (a minute or two the first time)")
-    _run([PROGRAMS / "maturin", "develop", "--release", "--quiet"], "")
+    if _is_stale():
+        _say("building the kernel; the first time takes a minute or two")
+        # Editable: Python files are used where they are, and the kernel is put beside them.
+        options = ["--no-build-isolation", "--no-deps", "--editable"]
+        _run([*pip, *options, "."], "")
+        _BUILT.touch()
 
 
 def variables() -> dict[str, str]:
@@ -96,7 +103,15 @@ def _installed() -> list[str]:
         return []
 
 
-def _run(command: list[str | Path], advice: str) -> None:
+def _is_stale() -> bool:
+    """Tell whether the kernel was never built here, or anything that it is made of has changed since."""
+    if not _BUILT.exists() or not [*(ROOT / "src/batchlab").glob("_kernel.*[do]")]:
+        return True
+    sources = [ROOT / "Cargo.toml", ROOT / "Cargo.lock", ROOT / "pyproject.toml", *(ROOT / "rust").rglob("*")]
+    return max(path.stat().st_mtime for path in sources) >= _BUILT.stat().st_mtime
+
+
+def _run(command: Sequence[str | Path], advice: str) -> None:
     code = subprocess.run(command, cwd=ROOT, env=variables(), check=False).returncode
     if code:
         words = " ".join(map(str, command))
