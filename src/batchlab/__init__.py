@@ -7,42 +7,73 @@
 60.0
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from batchlab._kernel import __version__
+from batchlab.lazy import lazily
 
 if TYPE_CHECKING:
     from batchlab.errors import (
         BatchlabError as BatchlabError,
+    )
+    from batchlab.errors import (
         PolicyError as PolicyError,
+    )
+    from batchlab.errors import (
         PolicyNotFound as PolicyNotFound,
+    )
+    from batchlab.errors import (
         ResultError as ResultError,
+    )
+    from batchlab.errors import (
         SimulationError as SimulationError,
+    )
+    from batchlab.errors import (
         SystemDescriptionError as SystemDescriptionError,
+    )
+    from batchlab.errors import (
         WorkloadError as WorkloadError,
     )
     from batchlab.policy import Policy as Policy
     from batchlab.result import metrics as metrics
     from batchlab.result.result import Result as Result
-    from batchlab.simulation import Simulation as Simulation, simulate as simulate
+    from batchlab.simulation import Simulation as Simulation
+    from batchlab.simulation.simulate import simulate as simulate
     from batchlab.system import (
         NodeGroup as NodeGroup,
+    )
+    from batchlab.system import (
         System as System,
+    )
+    from batchlab.system import (
         read_system as read_system,
+    )
+    from batchlab.system import (
         write_system as write_system,
     )
     from batchlab.workload import (
         Reader as Reader,
+    )
+    from batchlab.workload import (
         Workload as Workload,
+    )
+    from batchlab.workload import (
         read_records as read_records,
+    )
+    from batchlab.workload import (
         read_swf as read_swf,
+    )
+    from batchlab.workload import (
         read_table as read_table,
+    )
+    from batchlab.workload import (
         write_swf as write_swf,
+    )
+    from batchlab.workload import (
         write_table as write_table,
     )
 
-# Where each public name lives. They are imported when first asked for: `batchlab --help` needs none of them.
+# Where each public name lives.
 _HOMES = {
     "BatchlabError": "errors",
     "NodeGroup": "system",
@@ -71,18 +102,4 @@ _HOMES = {
 
 __all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604  # the names are strings
 
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        from batchlab.errors import suggest  # noqa: PLC0415  # only needed here
-
-        raise AttributeError(f"module 'batchlab' has no attribute {name!r}.{suggest(name, __all__)}")
-    module = import_module(f"batchlab.{home}")
-    value = module if home.endswith(f".{name}") else getattr(module, name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _HOMES)

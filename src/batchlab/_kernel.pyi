@@ -47,6 +47,46 @@ class OutcomeColumns(TypedDict):
     placement_tasks: NDArray[np.uint32]
     allocated: NDArray[np.int64]
 
+class StreamedMachine(TypedDict):
+    resources: list[str]
+    groups: list[tuple[int, list[int]]]
+    processor: list[int]
+
+class StreamNotes(TypedDict):
+    read: int
+    kept: int
+    dropped: dict[str, int]
+    mended: dict[str, int]
+    noted: dict[str, int]
+
+class StreamedRun(TypedDict):
+    notes: StreamNotes
+    metrics: dict[str, object]
+
+@final
+class SwfStream:
+    def __new__(
+        cls,
+        path: str | PathLike[str],
+        *,
+        overrun: str,
+        invalid: str,
+        processors: str,
+        use_memory: bool,
+    ) -> SwfStream: ...
+    @property
+    def comments(self) -> list[str]: ...
+    def run(
+        self,
+        machine: StreamedMachine,
+        policy: PolicyNames,
+        *,
+        walltime: str,
+        order_at_instant: str,
+        answer: str | PathLike[str] | None = None,
+        progress: Callable[[int, float], object] | None = None,
+    ) -> StreamedRun: ...
+
 @final
 class SwfParser:
     def __new__(

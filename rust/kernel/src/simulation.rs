@@ -34,6 +34,15 @@ pub trait Feed {
     /// Hands over the next job, which is due: its slot in the site's table.
     fn submit(&mut self, site: &mut Site) -> Result<u32, Self::Error>;
 
+    /// Takes note of a job that entered the queue.
+    fn enqueued(&mut self, _site: &Site, _job: u32) {}
+
+    /// Takes note of a job that started.
+    fn started(&mut self, _site: &Site, _job: u32) {}
+
+    /// Takes note that nothing happens from now until `next`.
+    fn instant_over(&mut self, _site: &Site, _next: Time) {}
+
     /// Takes note of a job that ended or was rejected.
     fn finished(&mut self, site: &mut Site, job: u32) -> Result<(), Self::Error>;
 }
@@ -113,6 +122,7 @@ impl<F: Feed> Simulation<F> {
             OrderAtInstant::CompletionsFirst => self.completions_first(now)?,
             OrderAtInstant::ArrivalsFirst => self.arrivals_first(now)?,
         }
+        self.feed.instant_over(&self.site, self.next_time());
         Ok(true)
     }
 
@@ -199,6 +209,7 @@ impl<F: Feed> Simulation<F> {
             return self.feed.finished(&mut self.site, job);
         }
         self.site.enqueue(job);
+        self.feed.enqueued(&self.site, job);
         Ok(())
     }
 
@@ -218,6 +229,7 @@ impl<F: Feed> Simulation<F> {
         }
         for index in 0..self.site.started.len() {
             let job = self.site.started[index];
+            self.feed.started(&self.site, job);
             let row = self.site.jobs.job(job);
             let duration = match self.wall_time {
                 WallTime::Run => row.run_time,

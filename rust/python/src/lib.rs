@@ -2,6 +2,7 @@
 mod policy;
 mod ranges;
 mod simulation;
+mod stream;
 mod swf;
 
 use pyo3::prelude::*;
@@ -15,6 +16,8 @@ mod _kernel {
     use crate::ranges::node_ranges;
     #[pymodule_export]
     use crate::simulation::Simulation;
+    #[pymodule_export]
+    use crate::stream::SwfStream;
     #[pymodule_export]
     use crate::swf::{SwfParser, read_swf_file};
 

@@ -1,6 +1,5 @@
 //! Nodes as people write them: `0-3,7`.
-use std::fmt::Write;
-
+use batchlab_kernel::stream::node_ranges as ranges;
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -14,22 +13,7 @@ pub fn node_ranges(offsets: PyReadonlyArray1<'_, i64>, nodes: PyReadonlyArray1<'
         .map(|bounds| {
             let (from, to) = (usize::try_from(bounds[0]), usize::try_from(bounds[1]));
             let row = from.ok().zip(to.ok()).and_then(|(from, to)| nodes.get(from..to));
-            row.map(ranges).ok_or_else(|| PyValueError::new_err("the offsets do not rise within the nodes"))
+            row.map(|row| ranges(row.iter().copied())).ok_or_else(|| PyValueError::new_err("the offsets do not rise within the nodes"))
         })
         .collect()
-}
-
-fn ranges(nodes: &[u32]) -> String {
-    let mut text = String::new();
-    for run in nodes.chunk_by(|a, b| a.checked_add(1) == Some(*b)) {
-        if !text.is_empty() {
-            text.push(',');
-        }
-        // Writing to a String does not fail.
-        let _ = match run {
-            [one] => write!(text, "{one}"),
-            _ => write!(text, "{}-{}", run[0], run[run.len() - 1]),
-        };
-    }
-    text
 }

@@ -236,7 +236,7 @@ pub fn read_swf_file<'py>(
     reading.into_dict(py)
 }
 
-fn options(
+pub(crate) fn options(
     overrun: &str,
     invalid: &str,
     processors: &str,
@@ -265,7 +265,7 @@ fn options(
     })
 }
 
-const fn outcome(reason: Reason) -> &'static str {
+pub(crate) const fn outcome(reason: Reason) -> &'static str {
     match reason.outcome() {
         Outcome::Dropped => "dropped",
         Outcome::Mended => "mended",
@@ -273,7 +273,7 @@ const fn outcome(reason: Reason) -> &'static str {
     }
 }
 
-fn raised(error: SwfError) -> PyErr {
+pub(crate) fn raised(error: SwfError) -> PyErr {
     match error {
         SwfError::Io(error) => error.into(),
         SwfError::Invalid { line, message, .. } => PyValueError::new_err((line, message)),

@@ -7,9 +7,10 @@ from typing import Annotated, cast
 
 import typer
 
+from batchlab.cli.answer import tell
 from batchlab.cli.failure import at_least_one, check_directory, is_seed
 from batchlab.cli.request import Format  # noqa: TC001  # here too
-from batchlab.cli.run import simulate_with_progress, tell
+from batchlab.cli.run import simulate_with_progress
 
 __all__ = ["demo"]
 
@@ -45,7 +46,7 @@ def demo(
     result = simulate_with_progress(workload, system, chosen, seed=seed)
     if out is not None:
         result.write(out, command=cast("str", context.obj))
-    tell(result, form, out)
+    tell(result.summary, result.metrics, form, out)
     if form != "text":
         return
     others = [Policy.parse(name) for name in _COMPARED]

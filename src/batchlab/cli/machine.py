@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from batchlab.system.system import System
     from batchlab.workload.header import Header
 
-__all__ = ["described_machine", "machine_of_log", "size_by_header"]
+__all__ = ["check_memory", "described_machine", "machine_of_log", "size_by_header"]
 
 
 def described_machine(system: Path | None, nodes: int | None, cores: int | None) -> System | None:
@@ -64,6 +64,12 @@ def machine_of_log(header: Header, cores: int | None) -> System:
     return System.homogeneous(
         nodes=nodes, resources={"core": each}, name=f"as the log's header says ({fields})"
     )
+
+
+def check_memory(system: System, use_memory: bool) -> None:
+    """Refuse ``--use-memory`` on a machine without memory."""
+    if use_memory and "mem" not in system.resources:
+        raise wrong_usage("has the jobs ask for mem, which the machine lacks; pass --system.", "--use-memory")
 
 
 def size_by_header(max_nodes: int | None, max_processors: int | None, cores: int | None) -> tuple[int, int]:

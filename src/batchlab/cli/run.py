@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path  # noqa: TC003  # typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from batchlab.cli.answer import tell
 from batchlab.cli.failure import at_least_one, check_directory, is_seed, wrong_usage
-from batchlab.cli.machine import described_machine, machine_of_log
-from batchlab.cli.memory import peak_memory
+from batchlab.cli.machine import check_memory, described_machine, machine_of_log
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.request import Format, Invalid, OrderAtInstant, Overrun, Processors, RunRequest, WallTime
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from batchlab.system.system import System
     from batchlab.workload.workload import Workload
 
-__all__ = ["run", "simulate_with_progress", "tell"]
+__all__ = ["run", "simulate_with_progress"]
 
 _TABLES = (".csv", ".parquet")
 _MACHINE, _READING, _RULES, _OUTPUT = "The machine", "Reading the log", "The rules", "The answer"
@@ -189,29 +188,6 @@ def simulate_with_progress(
         )
 
 
-def tell(result: Result, form: Format, directory: Path | None) -> None:
-    """Print what came of a run, and where it was written.
-
-    Parameters
-    ----------
-    result
-        The result.
-    form
-        ``"text"`` or ``"json"``.
-    directory
-        Where it was written, if anywhere.
-    """
-    if form == "json":
-        typer.echo(json.dumps(result.metrics(), indent=2, ensure_ascii=False))
-        return
-    typer.echo(result.summary())
-    typer.echo()
-    if (memory := peak_memory()) is not None:
-        typer.echo(f"memory        {memory / 1e6:,.0f} MB at most")
-    if directory is not None:
-        typer.echo(f"written to    {directory}: jobs.csv, metrics.json, manifest.json")
-
-
 def _replay(request: RunRequest) -> None:
     from batchlab.policy import Policy  # noqa: PLC0415  # the library is imported when it is needed
 
@@ -221,8 +197,7 @@ def _replay(request: RunRequest) -> None:
     workload = _read(request)
     if system is None:
         system = machine_of_log(workload.header, request.cores)
-    if request.use_memory and "mem" not in system.resources:
-        raise wrong_usage("has the jobs ask for mem, which the machine lacks; pass --system.", "--use-memory")
+    check_memory(system, request.use_memory)
     result = simulate_with_progress(
         workload,
         system,
@@ -234,7 +209,7 @@ def _replay(request: RunRequest) -> None:
     if request.out is not None:
         inputs = {"trace": request.trace} | ({"system": request.system} if request.system else {})
         result.write(request.out, inputs=inputs, command=request.command)
-    tell(result, request.form, request.out)
+    tell(result.summary, result.metrics, request.form, request.out)
 
 
 def _read(request: RunRequest) -> Workload:

@@ -9,9 +9,11 @@ from batchlab.units import format_duration
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from batchlab.policy.policy import Policy
     from batchlab.result.result import Result
+    from batchlab.system.system import System
 
-__all__ = ["compare", "summarise"]
+__all__ = ["compare", "how_it_was_run", "page", "summarise"]
 
 _STATISTICS = ("mean", "median", "p95", "p99", "max")
 _DURATIONS = {"wait": "wait", "turnaround": "turnaround"}
@@ -22,7 +24,7 @@ _RATIOS = {
 }
 _DAY = 86_400
 _NAMES_WIDTH = 14
-_USUAL_OPTIONS = {"seed": 0, "walltime": "run", "order_at_instant": "completions_first", "dispatch": False}
+_USUAL = {("seed", 0), ("walltime", "run"), ("order_at_instant", "completions_first")}
 
 
 def summarise(result: Result) -> str:
@@ -38,10 +40,31 @@ def summarise(result: Result) -> str:
     str
         Lines of text without a newline at the end.
     """
-    metrics = result.metrics()
-    facts = [*_what_was_run(result), ("", ""), *_what_became(metrics)]
-    if result.elapsed is not None:
-        facts.append(("simulated in", format_duration(result.elapsed)))
+    return page(_what_was_run(result), result.metrics(), result.elapsed)
+
+
+def page(
+    what_was_run: Iterable[tuple[str, str]], metrics: Mapping[str, object], elapsed: float | None = None
+) -> str:
+    """Write a page about a run.
+
+    Parameters
+    ----------
+    what_was_run
+        Names and texts, a line each.
+    metrics
+        Every aggregate, as `batchlab.metrics.overview` gives them.
+    elapsed
+        How long the simulation took, seconds.
+
+    Returns
+    -------
+    str
+        Lines of text without a newline at the end.
+    """
+    facts = [*what_was_run, ("", ""), *_what_became(metrics)]
+    if elapsed is not None:
+        facts.append(("simulated in", format_duration(elapsed)))
     blocks = [_aligned(facts)]
     if any(_of(metrics, name)["mean"] is not None for name in _DURATIONS):
         blocks.append(_statistics(metrics))
@@ -82,17 +105,28 @@ def compare(results: Sequence[Result]) -> str:
 
 
 def _what_was_run(result: Result) -> Iterable[tuple[str, str]]:
-    system = result.system
-    total = ", ".join(f"{amount:,} {name}" for name, amount in system.total.items())
-    called = f"{system.name}, " if system.name else ""
     yield "workload", _workload(result)
     report = result.workload.report
     if report.dropped.height or report.mended.height or report.unit == "line":
         yield "", report.summary()
+    yield from how_it_was_run(result.system, result.policy, result.options)
+
+
+def how_it_was_run(
+    system: System, policy: Policy, options: Mapping[str, object]
+) -> Iterable[tuple[str, str]]:
+    """Tell the system, the policy, and the options that are not the usual ones.
+
+    Yields
+    ------
+    tuple
+        A name and a text.
+    """
+    total = ", ".join(f"{amount:,} {name}" for name, amount in system.total.items())
+    called = f"{system.name}, " if system.name else ""
     yield "system", f"{called}{_plural(system.nodes, 'node')}, {total} in all"
-    usual = _USUAL_OPTIONS.items()
-    options = [f"{name} = {value}" for name, value in result.options.items() if (name, value) not in usual]
-    yield "policy", ", ".join([str(result.policy), *options])
+    unusual = [f"{name} = {value}" for name, value in options.items() if (name, value) not in _USUAL]
+    yield "policy", ", ".join([str(policy), *unusual])
 
 
 def _workload(result: Result) -> str:

@@ -1,28 +1,30 @@
-"""What the kernel is given: columns of a workload, capacities of a system, the names of a policy."""
+"""What the kernel is given: the columns of a workload on a system."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from batchlab.errors import SimulationError
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
-    from batchlab._kernel import JobColumns, PolicyNames
+    from batchlab._kernel import JobColumns
     from batchlab.policy import Policy
     from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["core_index", "job_columns", "policy_names"]
+__all__ = ["core_index", "job_columns"]
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 # What formulas call these is computed by the kernel itself; `run_time` is its secret.
-_OWN_NAMES = frozenset({"now", "wait_time", "submit_time", "requested_time", "tasks", "processors", "run_time"})
+_OWN_NAMES = frozenset(
+    {"now", "wait_time", "submit_time", "requested_time", "tasks", "processors", "run_time"}
+)
 
 
 def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumns:
@@ -47,8 +49,8 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
         "requested_time": jobs["requested_time"].to_numpy(),
         "tasks": jobs["tasks"].to_numpy(),
         "amounts": [*_amounts(workload, system)],
-        "tasks_per_node": _optional(jobs, "tasks_per_node"),
-        "exclusive": _optional(jobs, "exclusive"),
+        "tasks_per_node": jobs["tasks_per_node"].to_numpy() if "tasks_per_node" in jobs.columns else None,
+        "exclusive": jobs["exclusive"].to_numpy() if "exclusive" in jobs.columns else None,
         "formula": _formula_columns(jobs, policy),
         "misfits": _misfits(workload, system),
     }
@@ -57,18 +59,6 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
 def core_index(system: System) -> int | None:
     """Find the resource that counts as processors in the orders of the queue."""
     return system.resources.index("core") if "core" in system.resources else None
-
-
-def policy_names(policy: Policy, seed: int) -> PolicyNames:
-    """Give the names of a policy's parts, and the seed of the run."""
-    return {
-        "order": policy.order_name,
-        "argument": policy.order_argument or None,
-        "backfill": policy.backfill,
-        "allocator": policy.allocator,
-        "reservations": policy.reservations,
-        "seed": seed,
-    }
 
 
 def _amounts(workload: Workload, system: System) -> list[int | npt.NDArray[np.int64]]:
@@ -90,10 +80,6 @@ def _misfits(workload: Workload, system: System) -> npt.NDArray[np.bool_] | None
         return None
     asks = [pl.col(name) > 0 for name in unknown]
     return workload.jobs.select(pl.any_horizontal(asks)).to_series().to_numpy()
-
-
-def _optional(jobs: pl.DataFrame, name: str) -> npt.NDArray[np.generic] | None:
-    return jobs[name].to_numpy() if name in jobs.columns else None
 
 
 def _formula_columns(jobs: pl.DataFrame, policy: Policy) -> list[tuple[str, npt.NDArray[np.float64]]]:

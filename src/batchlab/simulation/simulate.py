@@ -57,9 +57,9 @@ def simulate(
     Raises
     ------
     SimulationError
-        If an option is not one of its values, or the policy's formula is wrong.
+        If an option is not one of its values.
     PolicyError
-        If the policy's spec is wrong.
+        If the policy's spec or its formula is wrong.
 
     Examples
     --------

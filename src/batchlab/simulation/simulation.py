@@ -7,11 +7,12 @@ import time
 from typing import TYPE_CHECKING
 
 from batchlab import _kernel
-from batchlab.errors import SimulationError, shown
+from batchlab.errors import PolicyError, SimulationError, shown
 from batchlab.policy import Policy
+from batchlab.policy.kernel import policy_names
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
-from batchlab.simulation.columns import core_index, job_columns, policy_names
+from batchlab.simulation.columns import core_index, job_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,9 +50,9 @@ class Simulation:
     Raises
     ------
     SimulationError
-        If an option is not one of its values, or the policy's formula is wrong.
+        If an option is not one of its values.
     PolicyError
-        If the policy's spec is wrong.
+        If the policy's spec or its formula is wrong.
 
     Examples
     --------
@@ -60,7 +61,7 @@ class Simulation:
     >>> simulation.fork().result().summary()  # doctest: +SKIP
     """
 
-    def __init__(  # noqa: D417  # all parameters are described above
+    def __init__(  # all parameters are described above
         self,
         workload: Workload,
         system: System,
@@ -87,7 +88,8 @@ class Simulation:
                 dispatch=dispatch,
             )
         except ValueError as error:
-            raise SimulationError(f"{policy}: {error}") from error
+            # Everything else has been checked: it is the formula.
+            raise PolicyError(f"{policy}: {error}") from error
 
     @property
     def now(self) -> float:
@@ -136,7 +138,7 @@ class Simulation:
         """Give an independent copy in the present state."""
         twin = object.__new__(Simulation)
         twin.__dict__.update(self.__dict__)
-        twin._kernel = self._kernel.fork()  # noqa: SLF001  # our own twin
+        twin._kernel = self._kernel.fork()  # our own twin
         return twin
 
     def result(self) -> Result:
@@ -151,9 +153,9 @@ class Simulation:
         return Result(workload, system, policy, outcome, options=self._options, elapsed=self._elapsed)
 
     def __repr__(self) -> str:
-        _, system, policy = self._run_of
-        total = len(self._run_of[0])
-        return f"<Simulation of {policy} on {system.nodes:,} nodes at {self.now:g} s: {self.finished:,} of {total:,} jobs done>"
+        workload, system, policy = self._run_of
+        done = f"{self.finished:,} of {len(workload):,} jobs done"
+        return f"<Simulation of {policy} on {system.nodes:,} nodes at {self.now:g} s: {done}>"
 
 
 def _check(options: dict[str, object]) -> None:

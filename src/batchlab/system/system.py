@@ -11,12 +11,11 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-
 from batchlab.errors import SystemDescriptionError, shown
 from batchlab.system import rules
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
 __all__ = ["NodeGroup", "System"]
@@ -169,6 +168,9 @@ class System:
     @cached_property
     def capacity(self) -> npt.NDArray[np.int64]:
         """What each node has: int64, shape (nodes, resources), C-contiguous, read-only."""
+        # A streamed run, which counts its megabytes, does without NumPy.
+        import numpy as np  # noqa: PLC0415
+
         amounts = [[group.resources.get(resource, 0) for resource in self.resources] for group in self.groups]
         counts = [group.count for group in self.groups]
         capacity = np.repeat(np.array(amounts, dtype=np.int64), counts, axis=0)

@@ -1,12 +1,33 @@
 """Workloads: jobs to be scheduled, from logs, tables, records and generators."""
 
-from batchlab.workload.header import Header, HeaderEntry
-from batchlab.workload.records import Reader, read_records
-from batchlab.workload.report import Report
-from batchlab.workload.swf import read_swf
-from batchlab.workload.swf_writer import write_swf
-from batchlab.workload.tables import read_table, write_table
-from batchlab.workload.workload import Workload
+from typing import TYPE_CHECKING
+
+from batchlab.lazy import lazily
+
+if TYPE_CHECKING:
+    from batchlab.workload.header import Header as Header
+    from batchlab.workload.header import HeaderEntry as HeaderEntry
+    from batchlab.workload.records import Reader as Reader
+    from batchlab.workload.records import read_records as read_records
+    from batchlab.workload.report import Report as Report
+    from batchlab.workload.swf import read_swf as read_swf
+    from batchlab.workload.swf_writer import write_swf as write_swf
+    from batchlab.workload.tables import read_table as read_table
+    from batchlab.workload.tables import write_table as write_table
+    from batchlab.workload.workload import Workload as Workload
+
+_HOMES = {
+    "Header": "header",
+    "HeaderEntry": "header",
+    "Reader": "records",
+    "Report": "report",
+    "Workload": "workload",
+    "read_records": "records",
+    "read_swf": "swf",
+    "read_table": "tables",
+    "write_swf": "swf_writer",
+    "write_table": "tables",
+}
 
 __all__ = [
     "Header",
@@ -20,3 +41,5 @@ __all__ = [
     "write_swf",
     "write_table",
 ]
+
+__getattr__, __dir__ = lazily(__name__, _HOMES)

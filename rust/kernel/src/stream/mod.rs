@@ -1,0 +1,242 @@
+//! A log simulated while it is read: memory for the jobs alive, whatever the log's length.
+//!
+//! Lines of the answer come back into the log's order through files beside it, and quantiles are taken from a file
+//! of every job's measures, so that nothing grows with the log but those temporary files.
+mod lines;
+mod measures;
+mod quantile;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use crate::cluster::Request;
+use crate::policy::Site;
+use crate::simulation::Feed;
+use crate::time::Time;
+use crate::workload::jobs::{Job, State};
+use crate::workload::swf::{FIELD_NAMES, SwfError, SwfFile, SwfParser, SwfRecord};
+
+use lines::OrderedLines;
+pub use lines::node_ranges;
+pub use measures::{Described, Summary};
+use measures::{Measured, Measures, OverTime};
+
+/// What ends a streamed run early.
+#[derive(Debug)]
+pub enum StreamError {
+    /// The log cannot be read.
+    Log(SwfError),
+    /// The log is not in the order of submission.
+    Unsorted {
+        /// The line of the job that comes too late.
+        line: u64,
+        /// Its submit time.
+        submit_time: f64,
+        /// The submit time before it.
+        before: f64,
+    },
+    /// A temporary file or the answer cannot be written.
+    Output(io::Error),
+}
+
+impl fmt::Display for StreamError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Log(error) => error.fmt(formatter),
+            Self::Unsorted { submit_time, before, .. } => write!(
+                formatter,
+                "submit time = {submit_time}; must be >= that of the job before, {before}, in a log that is streamed"
+            ),
+            Self::Output(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl From<io::Error> for StreamError {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// How the jobs of a log are seen by the machine and in the answer.
+#[derive(Clone, Debug)]
+pub struct StreamOptions {
+    /// What one processor is: the amount of each resource.
+    pub processor: Vec<i64>,
+    /// The resource that a processor's memory is taken from, where the log is read with it.
+    pub memory: Option<usize>,
+    /// The names of the resources.
+    pub resources: Vec<String>,
+    /// The resource that counts as processors in the slowdown per processor.
+    pub core: Option<usize>,
+    /// Whether formulas need the log's fields.
+    pub keep_fields: bool,
+}
+
+/// The feed: jobs from a log, done jobs into the measures and the answer.
+pub struct Stream {
+    log: SwfFile,
+    options: StreamOptions,
+    next: Option<SwfRecord>,
+    row: u64,
+    alive: Vec<(u64, SwfRecord)>,
+    waiting: Vec<i64>,
+    measures: Measures,
+    over_time: OverTime,
+    lines: Option<OrderedLines>,
+    held: Vec<i64>,
+}
+
+impl Stream {
+    /// Takes over a log from which the first job has been read. `answer` is the file that gets `jobs.csv`; temporary
+    /// files lie beside it.
+    pub fn open(
+        log: SwfFile,
+        first: Option<SwfRecord>,
+        options: StreamOptions,
+        answer: Option<&Path>,
+    ) -> Result<Self, StreamError> {
+        let resources = options.resources.len();
+        let lines = answer.map(OrderedLines::create).transpose()?;
+        let measures = Measures::create(answer.and_then(Path::parent), resources)?;
+        let mut stream = Self {
+            log,
+            next: first,
+            row: 0,
+            alive: Vec::new(),
+            waiting: vec![0; resources],
+            measures,
+            over_time: OverTime::new(resources),
+            lines,
+            held: Vec::new(),
+            options,
+        };
+        stream.write_header()?;
+        Ok(stream)
+    }
+
+    /// The parser of the log, for its comments, counts and notes.
+    #[must_use]
+    pub fn parser(&self) -> &SwfParser {
+        self.log.parser()
+    }
+
+    /// Ends a run: the measures, with the answer complete in its file.
+    pub fn finish(self, capacity: &[i64]) -> Result<Summary, StreamError> {
+        if let Some(lines) = self.lines {
+            lines.finish()?;
+        }
+        Ok(self.measures.finish(&self.over_time, capacity)?)
+    }
+
+    fn read_next(&mut self, now: f64) -> Result<(), StreamError> {
+        self.next = self.log.next().transpose().map_err(StreamError::Log)?;
+        match &self.next {
+            Some(record) if record.submit_time < now => Err(StreamError::Unsorted {
+                line: record.line,
+                submit_time: record.submit_time,
+                before: now,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn request(&self, record: &SwfRecord) -> Request {
+        let mut amounts = self.options.processor.clone();
+        if let Some(memory) = self.options.memory {
+            amounts[memory] = record.memory;
+        }
+        Request { amounts, tasks_per_node: 0, exclusive: false }
+    }
+
+    fn write_header(&mut self) -> Result<(), StreamError> {
+        let Some(lines) = &mut self.lines else { return Ok(()) };
+        let mut names = vec!["job_id", "state", "submit_time", "start_time", "end_time", "run_time", "requested_time"];
+        names.extend(["tasks", "nodes"]);
+        let mut header = names.join(",");
+        for resource in &self.options.resources {
+            header.push_str(",allocated_");
+            header.push_str(resource);
+        }
+        if self.options.memory.is_some() {
+            header.push_str(",mem");
+        }
+        for field in lines::riding_fields() {
+            header.push(',');
+            header.push_str(FIELD_NAMES[field]);
+        }
+        lines.write_header(&header)?;
+        Ok(())
+    }
+
+    fn write_line(&mut self, site: &Site, job: u32) -> Result<(), StreamError> {
+        let Some(lines) = &mut self.lines else { return Ok(()) };
+        let (row, record) = &self.alive[job as usize];
+        let memory = self.options.memory.map(|_| record.memory);
+        lines.write(*row, |line| lines::format_job(line, site, job, record, &self.held, memory))?;
+        Ok(())
+    }
+}
+
+impl Feed for Stream {
+    type Error = StreamError;
+
+    fn next_time(&self) -> Time {
+        self.next.as_ref().map_or(Time::NEVER, |record| Time(record.submit_time))
+    }
+
+    fn submit(&mut self, site: &mut Site) -> Result<u32, StreamError> {
+        let record = self.next.take().expect("submit is called only when a job is due");
+        let request = site.requests.intern(self.request(&record));
+        let job = Job {
+            row: self.row,
+            submit_time: record.submit_time,
+            run_time: record.run_time,
+            requested_time: record.requested_time,
+            tasks: record.tasks,
+            request,
+        };
+        let slot = site.jobs.add(job, if self.options.keep_fields { &record.fields } else { &[] });
+        let entry = (self.row, record);
+        if slot as usize == self.alive.len() {
+            self.alive.push(entry);
+        } else {
+            self.alive[slot as usize] = entry;
+        }
+        self.row += 1;
+        self.read_next(record.submit_time)?;
+        Ok(slot)
+    }
+
+    fn enqueued(&mut self, site: &Site, job: u32) {
+        self.over_time.begin(site.now);
+        for (resource, waiting) in self.waiting.iter_mut().enumerate() {
+            *waiting = waiting.saturating_add(site.need(job, resource));
+        }
+    }
+
+    fn started(&mut self, site: &Site, job: u32) {
+        for (resource, waiting) in self.waiting.iter_mut().enumerate() {
+            *waiting -= site.need(job, resource);
+        }
+    }
+
+    fn finished(&mut self, site: &mut Site, job: u32) -> Result<(), StreamError> {
+        site.held(job, &mut self.held);
+        let state = site.jobs.state(job);
+        if state == State::Rejected {
+            self.measures.reject();
+        } else {
+            let processors = self.options.core.map_or(i64::from(site.jobs.job(job).tasks), |core| self.held[core]);
+            self.measures.add(&Measured::of(site, job, processors), &self.held)?;
+        }
+        self.write_line(site, job)?;
+        site.jobs.forget(job);
+        Ok(())
+    }
+
+    fn instant_over(&mut self, site: &Site, next: Time) {
+        self.over_time.pass(site, &self.waiting, next);
+    }
+}

@@ -1,0 +1,196 @@
+//! `SwfStream`: a log simulated while it is read.
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use batchlab_kernel::cluster::Requests;
+use batchlab_kernel::policy::choice::{Capacities, PolicyChoice};
+use batchlab_kernel::policy::order::FORMULA_NAMES;
+use batchlab_kernel::simulation::Simulation;
+use batchlab_kernel::stream::{Described, Stream, StreamError, StreamOptions, Summary};
+use batchlab_kernel::workload::jobs::JobTable;
+use batchlab_kernel::workload::swf::{FIELD_NAMES, Reason, SwfFile, SwfParser, SwfRecord};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::policy::PolicyNames;
+use crate::simulation::{parse_order_at_instant, parse_wall_time};
+use crate::swf::{options, outcome, raised};
+
+/// Instants between two looks at signals and progress.
+const STRIDE: u64 = 20_000;
+const MEASURES: [&str; 5] = ["wait", "turnaround", "slowdown", "bounded_slowdown", "per_processor_slowdown"];
+const QUANTILES: [&str; 4] = ["median", "p95", "p99", "max"];
+
+/// The machine of a streamed run.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Machine {
+    /// Names of the resources.
+    resources: Vec<String>,
+    /// Number of nodes, and what each has, group by group.
+    groups: Vec<(usize, Vec<i64>)>,
+    /// What one processor is, per resource.
+    processor: Vec<i64>,
+}
+
+impl Machine {
+    fn index(&self, name: &str) -> Option<usize> {
+        self.resources.iter().position(|resource| resource == name)
+    }
+
+    fn amounts(&self) -> Vec<i64> {
+        self.groups.iter().flat_map(|(count, amounts)| amounts.repeat(*count)).collect()
+    }
+
+    fn totals(&self) -> Vec<i64> {
+        let total = |resource| self.groups.iter().map(|(count, amounts)| *count as i64 * amounts[resource]).sum();
+        (0..self.resources.len()).map(total).collect()
+    }
+}
+
+/// A log that is opened, its comments read up to the first job.
+#[pyclass(module = "batchlab._kernel")]
+pub struct SwfStream {
+    log: Mutex<Option<(SwfFile, Option<SwfRecord>)>>,
+    comments: Vec<String>,
+    use_memory: bool,
+}
+
+#[pymethods]
+impl SwfStream {
+    #[new]
+    #[pyo3(signature = (path, *, overrun, invalid, processors, use_memory))]
+    fn new(path: PathBuf, overrun: &str, invalid: &str, processors: &str, use_memory: bool) -> PyResult<Self> {
+        let mut log = SwfFile::open(&path, options(overrun, invalid, processors, use_memory)?).map_err(raised)?;
+        let first = log.next().transpose().map_err(raised)?;
+        let comments = log.parser().comments().to_vec();
+        Ok(Self { log: Mutex::new(Some((log, first))), comments, use_memory })
+    }
+
+    /// The comments before the first job, and some after it.
+    #[getter]
+    fn comments(&self) -> Vec<String> {
+        self.comments.clone()
+    }
+
+    /// Simulates the log; `progress(finished, now)` is called now and then, and `answer` gets the table of jobs.
+    #[pyo3(signature = (machine, policy, *, walltime, order_at_instant, answer=None, progress=None))]
+    #[allow(clippy::too_many_arguments)] // They are the keywords of a Python function.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        machine: Machine,
+        policy: PolicyNames,
+        walltime: &str,
+        order_at_instant: &str,
+        answer: Option<PathBuf>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let taken = self.log.lock().ok().and_then(|mut log| log.take());
+        let (log, first) = taken.ok_or_else(|| PyRuntimeError::new_err("this stream has been run"))?;
+        let amounts = machine.amounts();
+        let requests = Requests::new(machine.resources.len(), &amounts);
+        let capacities = Capacities { resources: machine.resources.len(), amounts, core: machine.index("core") };
+        let policy = PolicyChoice::from(policy);
+        let names: Vec<&str> = FORMULA_NAMES.into_iter().chain(FIELD_NAMES).collect();
+        let options = StreamOptions {
+            processor: machine.processor.clone(),
+            memory: if self.use_memory { machine.index("mem") } else { None },
+            resources: machine.resources.clone(),
+            core: machine.index("core"),
+            keep_fields: policy.order == "expression",
+        };
+        let (site, scheduler) = policy
+            .open(JobTable::default(), requests, capacities, &names)
+            .map_err(PyValueError::new_err)?;
+        let feed = Stream::open(log, first, options, answer.as_deref()).map_err(ended)?;
+        let (wall_time, order) = (parse_wall_time(walltime)?, parse_order_at_instant(order_at_instant)?);
+        let mut simulation = Simulation::new(site, scheduler, feed, wall_time, order, None);
+        while py.detach(|| simulation.advance(STRIDE)).map_err(ended)? {
+            py.check_signals()?;
+            if let Some(progress) = &progress {
+                progress.call1(py, (simulation.finished(), simulation.site().now))?;
+            }
+        }
+        let feed = simulation.into_feed();
+        let notes = notes(py, feed.parser())?;
+        let totals = machine.totals();
+        let summary = py.detach(|| feed.finish(&totals)).map_err(ended)?;
+        let result = PyDict::new(py);
+        result.set_item("notes", notes)?;
+        result.set_item("metrics", metrics(py, &summary, &machine.resources)?)?;
+        Ok(result)
+    }
+}
+
+/// How many lines were read, and what was said of them: counts by outcome and reason.
+fn notes<'py>(py: Python<'py>, parser: &SwfParser) -> PyResult<Bound<'py, PyDict>> {
+    let notes = PyDict::new(py);
+    notes.set_item("read", parser.rows())?;
+    notes.set_item("kept", parser.kept())?;
+    for kind in ["dropped", "mended", "noted"] {
+        let counts = PyDict::new(py);
+        for &reason in Reason::ALL {
+            let count = parser.notes().count(reason);
+            if outcome(reason) == kind && count > 0 {
+                counts.set_item(reason.text(), count)?;
+            }
+        }
+        notes.set_item(kind, counts)?;
+    }
+    Ok(notes)
+}
+
+/// The aggregates under the names, and in the order, of `batchlab.metrics.overview`.
+fn metrics<'py>(py: Python<'py>, summary: &Summary, resources: &[String]) -> PyResult<Bound<'py, PyDict>> {
+    let metrics = PyDict::new(py);
+    let [completed, killed, rejected] = summary.states;
+    let jobs = PyDict::new(py);
+    jobs.set_item("submitted", completed + killed + rejected)?;
+    for state in ["loaded", "queued", "running"] {
+        jobs.set_item(state, 0)?;
+    }
+    for (state, count) in [("completed", completed), ("killed", killed), ("rejected", rejected)] {
+        jobs.set_item(state, count)?;
+    }
+    metrics.set_item("jobs", jobs)?;
+    for (name, described) in MEASURES.iter().zip(&summary.described) {
+        metrics.set_item(name, described_as_dict(py, described)?)?;
+    }
+    metrics.set_item("makespan", summary.makespan)?;
+    let ran = (completed + killed) as f64;
+    metrics.set_item("throughput", summary.makespan.filter(|span| *span > 0.0).map(|span| ran / span))?;
+    metrics.set_item("utilisation", by_resource(py, resources, &summary.utilisation)?)?;
+    let queue = PyDict::new(py);
+    queue.set_item("mean", summary.mean_queue)?;
+    queue.set_item("max", summary.longest_queue)?;
+    metrics.set_item("queue_length", queue)?;
+    metrics.set_item("loss_of_capacity", by_resource(py, resources, &summary.lost)?)?;
+    Ok(metrics)
+}
+
+fn described_as_dict<'py>(py: Python<'py>, described: &Described) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("mean", described.mean)?;
+    for (index, name) in QUANTILES.iter().enumerate() {
+        result.set_item(name, described.quantiles.map(|quantiles| quantiles[index]))?;
+    }
+    Ok(result)
+}
+
+fn by_resource<'py>(py: Python<'py>, names: &[String], shares: &[Option<f64>]) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    for (name, share) in names.iter().zip(shares) {
+        result.set_item(name, share)?;
+    }
+    Ok(result)
+}
+
+fn ended(error: StreamError) -> PyErr {
+    match error {
+        StreamError::Log(error) => raised(error),
+        StreamError::Unsorted { line, .. } => PyValueError::new_err((line, error.to_string())),
+        StreamError::Output(error) => PyOSError::new_err(error),
+    }
+}

@@ -1,0 +1,40 @@
+"""The answer of a command, on standard output."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import typer
+
+from batchlab.cli.memory import peak_memory
+from batchlab.cli.request import Format
+
+__all__ = ["tell"]
+
+
+def tell(
+    summary: Callable[[], str],
+    metrics: Callable[[], Mapping[str, object]],
+    form: Format,
+    directory: Path | None,
+) -> None:
+    """Print what came of a run, and where it was written.
+
+    Parameters
+    ----------
+    summary, metrics
+        The page for people, and the numbers for programs; the one that is wanted is called.
+    form
+        ``"text"`` or ``"json"``.
+    directory
+        Where the run was written, if anywhere.
+    """
+    if form == "json":
+        typer.echo(json.dumps(metrics(), indent=2, ensure_ascii=False))
+        return
+    typer.echo(summary())
+    typer.echo()
+    if (memory := peak_memory()) is not None:
+        typer.echo(f"memory        {memory / 1e6:,.0f} MB at most")
+    if directory is not None:
+        typer.echo(f"written to    {directory}: jobs.csv, metrics.json, manifest.json")

@@ -1,0 +1,153 @@
+"""The files of a run as a set: written together, described and tied by their hashes in ``manifest.json``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from batchlab import _kernel
+from batchlab.atomic import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from batchlab.policy import Policy
+    from batchlab.system import System
+
+__all__ = ["OutputFiles", "manifest", "output_files"]
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class OutputFiles:
+    """The open files of a run, under temporary names."""
+
+    jobs: IO[bytes]
+    metrics: IO[bytes]
+    manifest: IO[bytes]
+
+    def complete(self, metrics: Mapping[str, object], manifest: Mapping[str, object]) -> None:
+        """Write what goes with the table of jobs, which is there already.
+
+        Parameters
+        ----------
+        metrics
+            The aggregate measures.
+        manifest
+            What the run was made from; the hashes of the other two files are added.
+        """
+        self.metrics.write(_json(metrics))
+        outputs = {"jobs.csv": _written(self.jobs), "metrics.json": _written(self.metrics)}
+        self.manifest.write(_json({**manifest, "outputs": outputs}))
+        # All three are on disk before the first takes its place.
+        for file in (self.jobs, self.metrics, self.manifest):
+            file.flush()
+            os.fsync(file.fileno())
+
+
+@contextmanager
+def output_files(directory: Path) -> Iterator[OutputFiles]:
+    """Open the files of a run; they take their places at the end of the block, the manifest last.
+
+    Parameters
+    ----------
+    directory
+        Made if it is not there.
+
+    Yields
+    ------
+    OutputFiles
+        Of which nothing is left if the block raises.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as renames:
+        # The stack unwinds from its end, so what is opened first is renamed last.
+        manifest, metrics, jobs = (
+            renames.enter_context(atomic_write(directory / name, "wb"))
+            for name in ("manifest.json", "metrics.json", "jobs.csv")
+        )
+        yield OutputFiles(jobs, metrics, manifest)
+
+
+def manifest(
+    policy: Policy,
+    system: System,
+    *,
+    options: Mapping[str, object],
+    workload: Mapping[str, object],
+    inputs: Mapping[str, str | os.PathLike[str]],
+    command: str | None,
+) -> dict[str, object]:
+    """Say what a run was made from.
+
+    Parameters
+    ----------
+    policy, system
+        How it was run, and on what.
+    options
+        The other parameters that bear on the schedule, ``seed`` among them.
+    workload
+        What identifies the jobs.
+    inputs
+        The files read, by role; their hashes are taken.
+    command
+        The command line, where there was one.
+
+    Returns
+    -------
+    dict
+        Ready for JSON.
+    """
+    return {
+        "format": _FORMAT,
+        "command": command,
+        "policy": str(policy),
+        "seed": options.get("seed"),
+        "options": {name: value for name, value in options.items() if name != "seed"},
+        "inputs": {role: _file(Path(path)) for role, path in inputs.items()},
+        "workload": dict(workload),
+        "system": _system(system),
+        "versions": {
+            "batchlab": _kernel.__version__,
+            "python": platform.python_version(),
+            "numpy": version("numpy"),
+            "polars": version("polars"),
+        },
+    }
+
+
+def _json(content: Mapping[str, object]) -> bytes:
+    return (json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n").encode()
+
+
+def _written(file: IO[bytes]) -> dict[str, object]:
+    file.flush()
+    return _digest(Path(file.name))
+
+
+def _file(path: Path) -> dict[str, object]:
+    if not path.is_file():
+        # A pipe can be read but once.
+        return {"path": str(path), "bytes": None, "sha256": None}
+    return {"path": str(path), **_digest(path)}
+
+
+def _digest(path: Path) -> dict[str, object]:
+    with path.open("rb") as file:
+        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def _system(system: System) -> dict[str, object]:
+    groups = [
+        {"name": group.name, "count": group.count, "resources": dict(group.resources)}
+        for group in system.groups
+    ]
+    return {"name": system.name, "groups": groups, "equivalence": dict(system.equivalence)}

@@ -1,0 +1,109 @@
+"""``batchlab run --stream``: the same answer in little memory."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from batchlab.cli import main
+from batchlab.generate import demo_workload
+from batchlab.workload import write_swf
+
+LIGHT = """
+import sys
+from batchlab.cli import main
+assert main(sys.argv[1:]) == 0
+heavy = {"polars", "numpy", "matplotlib"} & set(sys.modules)
+assert not heavy, heavy
+"""
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "log.swf"
+    write_swf(demo_workload(1500, seed=3), path)
+    return path
+
+
+def answers(log: Path, tmp_path: Path, *words: str) -> tuple[Path, Path]:
+    whole, streamed = tmp_path / "whole", tmp_path / "streamed"
+    arguments = ["run", str(log), "--nodes", "16", "--cores", "8", *words]
+    assert main([*arguments, "--out", str(whole)]) == 0
+    assert main([*arguments, "--out", str(streamed), "--stream"]) == 0
+    return whole, streamed
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--policy", "fcfs"),
+        ("--policy", "easy(order=sjf, allocator=best_fit)", "--walltime", "kill", "--overrun", "keep"),
+        ("--policy", "conservative(allocator=random)", "--seed", "5"),
+        ("--policy", "easy(reservations=3)", "--order-at-instant", "arrivals_first"),
+        ("--policy", 'expression("requested_time * user_id", backfill=first_fit)'),
+        ("--policy", "reject"),
+    ],
+)
+def test_a_streamed_run_gives_the_same_answer(log: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Every byte of the table is the same, and every aggregate up to the rounding of sums."""
+    whole, streamed = answers(log, tmp_path, *words)
+    assert (whole / "jobs.csv").read_bytes() == (streamed / "jobs.csv").read_bytes()
+    one, other = (json.loads((path / "metrics.json").read_text()) for path in (whole, streamed))
+    assert list(one) == list(other)
+    for name, value in one.items():
+        assert other[name] == (pytest.approx(value, rel=1e-12) if value is not None else None), name
+
+
+def test_memory_is_asked_for_in_a_stream_too(tmp_path: Path) -> None:
+    """With --use-memory the column mem stands in the table, and bounds what fits."""
+    log, system = tmp_path / "log.swf", tmp_path / "system.toml"
+    lines = [
+        f"{job} 0 -1 100 2 -1 -1 2 100 {memory} 1 1 1 1 1 1 -1 -1" for job, memory in ((1, 600), (2, 300))
+    ]
+    log.write_text("\n".join(lines) + "\n")
+    system.write_text('[[groups]]\nname = "a"\ncount = 1\nresources = { core = 8, mem = 1500 }\n')
+    out = [tmp_path / "whole", tmp_path / "streamed"]
+    for directory, words in zip(out, ([], ["--stream"]), strict=True):
+        arguments = ["run", str(log), "--system", str(system), "--use-memory", "--out", str(directory)]
+        assert main([*arguments, *words]) == 0
+    whole, streamed = ((directory / "jobs.csv").read_text() for directory in out)
+    assert whole == streamed
+    starts = [line.split(",")[3] for line in streamed.splitlines()[1:]]
+    assert starts == ["0.0", "100.0"]
+
+
+def test_an_unsorted_log_is_refused_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a stream cannot do is said with line, value and next step."""
+    log = tmp_path / "log.swf"
+    log.write_text(
+        "1 50 -1 10 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1\n2 40 -1 10 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1\n"
+    )
+    assert main(["run", str(log), "--nodes", "1", "--stream", "--out", str(tmp_path / "out")]) == 2
+    message = capsys.readouterr().err
+    assert f"{log}:2: submit time = 40" in message
+    assert "Run without --stream" in message
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_a_wrong_formula_is_refused_with_its_position(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A formula is checked before the log is simulated."""
+    assert main(["run", str(log), "--nodes", "4", "--policy", 'expression("now +")', "--stream"]) == 2
+    assert "expression" in capsys.readouterr().err
+
+
+def test_an_empty_log_has_an_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No jobs is no error."""
+    log = tmp_path / "log.swf"
+    log.write_text("; MaxProcs: 4\n")
+    assert main(["run", str(log), "--stream", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["jobs"]["submitted"] == 0
+
+
+def test_a_streamed_run_imports_nothing_heavy(log: Path) -> None:
+    """Polars, NumPy and Matplotlib stay out, whatever the answer."""
+    words = ["run", str(log), "--nodes", "16", "--cores", "8", "--stream", "--out", str(log.parent / "out")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", LIGHT, *words], check=True, env=environment, capture_output=True)  # noqa: S603
