@@ -1,8 +1,8 @@
 """Whatever README.md and docs/*.md show is run, in order, and must come out as shown.
 
-In a document, ``python`` and ``pycon`` blocks share their names, and commands run in a folder of its own. A
-comment before a block may say ``<!-- file: NAME -->`` (the block is that file's content),
-``<!-- exit code: N -->`` or ``<!-- not run: REASON -->``. In shown output a line ``[…]`` stands for any lines.
+In a document, ``python`` and ``pycon`` blocks share their names, and commands run in a folder of its own.
+Before a block, a comment may say ``<!-- file: NAME -->`` (the block is that file), ``<!-- exit code: N -->``
+or ``<!-- not run: REASON -->``. In shown output a line ``[…]`` stands for any lines.
 """
 
 import doctest
