@@ -1,0 +1,12 @@
+"""Campaigns run only when they are asked for."""
+
+import pytest
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave campaigns out unless `-m campaign` asks for them."""
+    if "campaign" in config.option.markexpr:
+        return
+    campaigns = [item for item in items if item.get_closest_marker("campaign")]
+    items[:] = [item for item in items if item not in campaigns]
+    config.hook.pytest_deselected(items=campaigns)

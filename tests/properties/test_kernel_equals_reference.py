@@ -1,0 +1,94 @@
+"""The compiled kernel, through the public API, gives the schedules of the plain-Python reference."""
+
+import os
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+from random import Random
+
+import pytest
+
+from cases import ALLOCATORS, BACKFILLS, FORMULAS, ORDERS, Case, random_case
+from public import differences, readable, shrunk
+
+COMBINATIONS = tuple(product(ORDERS, BACKFILLS, ALLOCATORS))
+CASES = 7 * len(COMBINATIONS)
+CHUNKS = 36
+LARGE = 60
+LARGE_CHUNKS = 12
+# `BATCHLAB_CASES=100000 pytest -m campaign tests/properties`
+CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "20000"))
+CAMPAIGN_CHUNK = 250
+
+
+def numbered_case(number: int) -> Case:
+    """Give a case; every 360 in a row go through all combinations of order, backfilling and allocator."""
+    random = Random(number)  # noqa: S311 - no secret
+    case = random_case(random)
+    if case.backfill == "reject":
+        return case
+    order, backfill, allocator = COMBINATIONS[number % len(COMBINATIONS)]
+    argument: dict[str, int | str] = {
+        "random": random.choice((0, 7, 2**64 - 1)),
+        "expression": random.choice(list(FORMULAS)),
+    }
+    return replace(
+        case,
+        order=order,
+        order_argument=argument.get(order),
+        backfill=backfill,
+        allocator=allocator,
+        reservations=random.choice((1, 1, 1, 2, 3, 4)) if backfill == "easy" else 1,
+    )
+
+
+def large_case(seed: int) -> Case:
+    """Give a case with a long queue."""
+    return random_case(Random(seed), large=1.0)  # noqa: S311 - no secret
+
+
+def check(case: Case, name: str) -> None:
+    """Fail with the smallest case found that still differs."""
+    if differences(case):
+        smallest = shrunk(case, lambda smaller: bool(differences(smaller)))
+        pytest.fail("\n".join([name, readable(smallest), *differences(smallest)]), pytrace=False)
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_every_job_and_node(chunk: int) -> None:
+    """State, start, end and the tasks on each node are equal for every job of every case."""
+    for number in range(chunk, CASES, CHUNKS):
+        check(numbered_case(number), f"numbered_case({number})")
+
+
+@pytest.mark.parametrize("chunk", range(LARGE_CHUNKS))
+def test_long_queues(chunk: int) -> None:
+    """The same where 60 to 200 jobs queue for one to three nodes."""
+    for seed in range(chunk, LARGE, LARGE_CHUNKS):
+        check(large_case(seed), f"large_case({seed})")
+
+
+def test_coverage() -> None:
+    """The cases reach every order with every backfilling rule and allocator, and every option."""
+    tested = [numbered_case(number) for number in range(CASES)]
+    together = Counter((case.order, case.backfill, case.allocator) for case in tested)
+    assert CASES >= 2500
+    assert set(COMBINATIONS) <= set(together)
+    assert any(case.backfill == "reject" for case in tested)
+    options = Counter((case.backfill, case.walltime, case.order_at_instant) for case in tested)
+    assert min(options[key] for key in product(BACKFILLS, ("run", "kill"), ("completions_first",))) > 100
+    assert min(options[key] for key in product(BACKFILLS, ("run", "kill"), ("arrivals_first",))) > 50
+    assert {case.reservations for case in tested if case.backfill == "easy"} == {1, 2, 3, 4}
+    assert {case.order_argument for case in tested if case.order == "expression"} == set(FORMULAS)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("begin", range(0, CAMPAIGN, CAMPAIGN_CHUNK))
+def test_campaign(begin: int) -> None:
+    """Cases that no other run has seen, one in twenty of them large."""
+    for number in range(begin, min(begin + CAMPAIGN_CHUNK, CAMPAIGN)):
+        seed = 1_000_000 + number
+        if number % 20:
+            check(numbered_case(seed), f"numbered_case({seed})")
+        else:
+            check(large_case(seed), f"large_case({seed})")
