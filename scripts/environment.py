@@ -3,14 +3,19 @@
 Needs Python >= 3.11 and Rust >= 1.88, and nothing else. Run alone, it prepares all for developers.
 """
 
+from __future__ import annotations  # an older Python shall get as far as the message about its age
+
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = ROOT / ".venv"
@@ -89,7 +94,7 @@ def _works(python: Path) -> bool:
 
 
 def _requirements(*, development: bool) -> list[str]:
-    import tomllib  # noqa: PLC0415  # an older Python shall get as far as the message about its age
+    import tomllib  # noqa: PLC0415  # likewise, it has none
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     tools = project["dependency-groups"]["dev"] if development else project["build-system"]["requires"]
