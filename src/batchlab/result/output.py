@@ -88,7 +88,9 @@ def write(
 def _csv(result: Result) -> memoryview:
     outcome = result.outcome
     ranges = _kernel.node_ranges(outcome.placement_offsets, outcome.placement_nodes)
-    flat = result.jobs.with_columns(pl.Series("nodes", ranges, dtype=pl.String))
+    # A job that did not run has no nodes: nothing between the commas, rather than an empty text in quotes.
+    nodes = pl.Series("nodes", [text or None for text in ranges], dtype=pl.String)
+    flat = result.jobs.with_columns(nodes)
     unwritable = [
         name for name, kind in flat.schema.items() if kind.is_nested() or kind in (pl.Object, pl.Binary)
     ]

@@ -145,10 +145,12 @@ impl Machine {
         values.extend_from_slice(self.free_of(node));
         values.push(i64::from(self.jobs_on(node) == 0));
         self.by_index.update(node as usize, &values);
-        let load_now = load(self.capacity_of(node), self.free_of(node));
-        if let (Some(index), Some(before)) = (&mut self.by_load, load_before) {
-            index.remove(&(Time(before), node));
-            index.insert((Time(load_now), node), &values);
+        if let Some(before) = load_before {
+            let now = load(self.capacity_of(node), self.free_of(node));
+            if let Some(index) = &mut self.by_load {
+                index.remove(&(Time(before), node));
+                index.insert((Time(now), node), &values);
+            }
         }
         self.values = values;
     }

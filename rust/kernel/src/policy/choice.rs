@@ -56,7 +56,8 @@ impl PolicyChoice {
         let scheduler = self.scheduler(resources, &amounts)?;
         let machine = Machine::new(resources, amounts, allocator.needs_loads());
         let placer = Placer::new(allocator, self.seed);
-        Ok((Site::new(jobs, requests, machine, placer, self.order(names)?, core), scheduler))
+        let keeps_running = matches!(scheduler, Scheduler::Easy(_) | Scheduler::EasyReservations(_));
+        Ok((Site::new(jobs, requests, machine, placer, self.order(names)?, core, keeps_running), scheduler))
     }
 
     fn scheduler(&self, resources: usize, capacity: &[i64]) -> Result<Scheduler, String> {

@@ -2,8 +2,9 @@
 //!
 //! The reservation of the head is kept from pass to pass. As long as nothing was given back and the head is the same,
 //! only arrivals are examined; where room is counted node by node, only if the last pass started nothing, since a
-//! start can send a job that would have done harm to other nodes. Otherwise: O(log n) for the reservation where totals decide (all tasks alike), else
-//! O(running jobs' shares); then O(log q) for each later job that the totals admit.
+//! start can send a job that would have done harm to other nodes. Otherwise: O(log n) for the reservation where totals
+//! decide (all tasks alike), else O(shares of the jobs that end before it, and the head's tasks), and O(n) more for each
+//! trial where only consecutive nodes will do; then O(log q) for each later job that the totals admit.
 use crate::cluster::{Machine, Request, Room};
 use crate::time::{Time, from_ordered_bits};
 use crate::workload::jobs::Share;
@@ -15,6 +16,7 @@ use super::site::{Rank, Site};
 #[derive(Clone, Debug, Default)]
 pub struct Easy {
     shadow: Option<Shadow>,
+    room: FutureRoom,
     examined: u64,
     /// Whether the last pass started anybody.
     started: bool,
@@ -28,8 +30,8 @@ struct Shadow {
     time: f64,
     /// What the totals leave at the shadow time, per resource, once the head has started.
     extra: Vec<i64>,
-    /// Room node by node, where the totals do not decide.
-    on_nodes: Option<FutureRoom>,
+    /// Whether the totals do not decide, so that room is counted node by node.
+    on_nodes: bool,
 }
 
 impl Backfill for Easy {
@@ -50,14 +52,14 @@ impl Easy {
     fn still_holds(&self, site: &Site) -> bool {
         let head = site.queue.first().map(|rank| rank.job);
         let same_head = |shadow: &Shadow| Some(shadow.head) == head && site.now <= shadow.time;
-        let same_places = |shadow: &Shadow| shadow.on_nodes.is_none() || !self.started;
+        let same_places = |shadow: &Shadow| !shadow.on_nodes || !self.started;
         !site.order.is_dynamic()
             && self.examined == site.releases
             && self.shadow.as_ref().is_some_and(|shadow| same_head(shadow) && same_places(shadow))
     }
 
     fn examine_arrivals(&mut self, site: &mut Site) {
-        let on_nodes = self.shadow.as_ref().is_some_and(|shadow| shadow.on_nodes.is_some());
+        let on_nodes = self.shadow.as_ref().is_some_and(|shadow| shadow.on_nodes);
         for job in site.arrivals_in_order() {
             let rank = site.rank_of(job);
             self.consider(site, job);
@@ -73,7 +75,7 @@ impl Easy {
         self.examined = site.releases;
         while let Some(head) = site.queue.first() {
             if !site.try_start(head.job) {
-                self.shadow = Some(Shadow::of(site, head.job));
+                self.shadow = Some(Shadow::of(site, head.job, &mut self.room));
                 return self.backfill(site, head);
             }
         }
@@ -95,7 +97,7 @@ impl Easy {
         let mut shares = std::mem::take(&mut self.shares);
         if let Some(shadow) = &mut self.shadow
             && site.place_now(job, &mut shares)
-            && shadow.admit(site, job, &shares)
+            && shadow.admit(site, job, &shares, &mut self.room)
         {
             site.start(job, &shares);
         }
@@ -104,19 +106,14 @@ impl Easy {
 }
 
 impl Shadow {
-    fn of(site: &Site, head: u32) -> Self {
+    fn of(site: &Site, head: u32, room: &mut FutureRoom) -> Self {
         let resources = site.machine.resources();
         let needs: Vec<i64> = (0..resources).map(|resource| site.need(head, resource)).collect();
         let mut carried = site.machine.total_free().to_vec();
         let enough = |totals: &[i64]| totals.iter().zip(&needs).all(|(has, need)| has >= need);
         let end = site.running.first_prefix(&mut carried, &enough).map_or(site.now, |end| end.time.0);
-        let (time, on_nodes) = if site.counted(head).is_some() {
-            (end, None)
-        } else {
-            let (time, room) = FutureRoom::until_it_fits(site, head, end);
-            (time, Some(room))
-        };
-        let time = time.max(site.now);
+        let on_nodes = site.counted(head).is_none();
+        let time = if on_nodes { room.open(site, head, end) } else { end }.max(site.now);
         let mut extra = site.machine.total_free().to_vec();
         site.running.join_prefix(&mut extra, &|end| end.time <= Time(time));
         for (extra, need) in extra.iter_mut().zip(&needs) {
@@ -132,11 +129,12 @@ impl Shadow {
     }
 
     /// Whether a job may start on these shares; if so, its effect on the room is noted.
-    fn admit(&mut self, site: &Site, job: u32, shares: &[Share]) -> bool {
+    fn admit(&mut self, site: &Site, job: u32, shares: &[Share], room: &mut FutureRoom) -> bool {
         let request = site.request(job);
         if site.now + site.jobs.job(job).requested_time <= self.time {
-            if let Some(room) = &mut self.on_nodes {
-                room.gain(&site.machine, request, shares);
+            if self.on_nodes {
+                // It will have come and gone: what the machine is about to lack is back by then.
+                room.change(&site.machine, request, shares, 1);
             }
             return true;
         }
@@ -144,9 +142,7 @@ impl Shadow {
         if self.extra.iter().enumerate().any(|(resource, &extra)| held(resource) > extra) {
             return false;
         }
-        if let Some(room) = &mut self.on_nodes
-            && !room.spare(site, self.head, request, shares)
-        {
+        if self.on_nodes && !room.spare(site, self.head, request, shares) {
             return false;
         }
         for (resource, extra) in self.extra.iter_mut().enumerate() {
@@ -157,65 +153,72 @@ impl Shadow {
 }
 
 /// What will be free at the shadow time, node by node: what is free now, plus what is given back by then.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct FutureRoom {
     gained: Vec<i64>,
     leaving: Vec<u32>,
+    /// Nodes that may have gained something; one may stand here more than once.
+    touched: Vec<u32>,
     /// The head's slots then, on all nodes.
     slots: u64,
 }
 
 impl FutureRoom {
-    /// Lets running jobs end, those of one instant together, until the head fits: that instant, and the room then.
+    /// Lets running jobs end, those of one instant together, until the head fits: that instant.
     ///
     /// By the totals it cannot be before `earliest`.
-    fn until_it_fits(site: &Site, head: u32, earliest: f64) -> (f64, Self) {
-        let machine = &site.machine;
-        let mut room = Self {
-            gained: vec![0; machine.capacity().len()],
-            leaving: vec![0; machine.nodes() as usize],
-            slots: 0,
-        };
-        let request = site.request(head);
-        let mut ends = Vec::with_capacity(site.running.len());
+    fn open(&mut self, site: &Site, head: u32, earliest: f64) -> f64 {
+        self.clear(&site.machine);
+        self.slots = slots_now(&site.machine, site.request(head));
+        let mut time = site.now;
         site.running.visit(&mut |end| {
-            ends.push(end);
+            let next = end.time.0.max(site.now);
+            if next > time && time >= earliest && self.fits(site, head) {
+                return false;
+            }
+            self.gain(site, head, end.job);
+            time = next;
             true
         });
-        let mut time = site.now;
-        for group in ends.chunk_by(|a, b| a.time.max(Time(site.now)) == b.time.max(Time(site.now))) {
-            for end in group {
-                let placed = site.jobs.placement(end.job);
-                room.gain(machine, site.request(end.job), placed);
-            }
-            time = group[0].time.0.max(site.now);
-            if time >= earliest && room.fits(site, head) {
-                break;
-            }
+        time
+    }
+
+    fn clear(&mut self, machine: &Machine) {
+        let resources = machine.resources();
+        self.gained.resize(machine.capacity().len(), 0);
+        self.leaving.resize(machine.nodes() as usize, 0);
+        for node in self.touched.drain(..) {
+            self.gained[node as usize * resources..][..resources].fill(0);
+            self.leaving[node as usize] = 0;
         }
-        room.slots = room.count(machine, request);
-        (time, room)
+    }
+
+    /// A running job's shares will have been given back.
+    fn gain(&mut self, site: &Site, head: u32, job: u32) {
+        let (machine, shares) = (&site.machine, site.jobs.placement(job));
+        let before = self.slots_on(machine, site.request(head), shares);
+        self.change(machine, site.request(job), shares, 1);
+        self.slots = self.slots - before + self.slots_on(machine, site.request(head), shares);
     }
 
     fn fits(&self, site: &Site, head: u32) -> bool {
-        let then = Then { machine: &site.machine, room: self };
-        site.placer.fits(&then, site.request(head), site.jobs.job(head).tasks)
+        let tasks = site.jobs.job(head).tasks;
+        if site.placer.allocator().is_free_to_spread() {
+            return self.slots >= u64::from(tasks);
+        }
+        site.placer.fits(&Then { machine: &site.machine, room: self }, site.request(head), tasks)
     }
 
-    fn count(&self, machine: &Machine, request: &Request) -> u64 {
+    fn slots_on(&self, machine: &Machine, request: &Request, shares: &[Share]) -> u64 {
         let then = Then { machine, room: self };
-        (0..machine.nodes()).map(|node| u64::from(then.slots(node, request))).sum()
-    }
-
-    /// These shares will have been given back.
-    fn gain(&mut self, machine: &Machine, request: &Request, shares: &[Share]) {
-        self.change(machine, request, shares, 1);
+        shares.iter().map(|share| u64::from(then.slots(share.node, request))).sum()
     }
 
     fn change(&mut self, machine: &Machine, request: &Request, shares: &[Share], sign: i64) {
         let resources = machine.resources();
         for &share in shares {
             let node = share.node as usize;
+            self.touched.push(share.node);
             for resource in 0..resources {
                 self.gained[node * resources + resource] += sign * machine.held(request, share, resource);
             }
@@ -225,24 +228,29 @@ impl FutureRoom {
 
     /// Whether the head still fits if these shares stay taken beyond the shadow time; if so, they are.
     fn spare(&mut self, site: &Site, head: u32, request: &Request, shares: &[Share]) -> bool {
-        let machine = &site.machine;
-        let (asked, tasks) = (site.request(head), site.jobs.job(head).tasks);
-        let slots_on_shares = |room: &Self| -> u64 {
-            let then = Then { machine, room };
-            shares.iter().map(|share| u64::from(then.slots(share.node, asked))).sum()
-        };
-        let before = slots_on_shares(self);
+        let (machine, asked) = (&site.machine, site.request(head));
+        let slots = self.slots;
+        let before = self.slots_on(machine, asked, shares);
         self.change(machine, request, shares, -1);
-        let left = self.slots - before + slots_on_shares(self);
-        let spread = site.placer.allocator().is_free_to_spread();
-        let fits = if spread { left >= u64::from(tasks) } else { self.fits(site, head) };
+        self.slots = slots - before + self.slots_on(machine, asked, shares);
+        let fits = self.fits(site, head);
         // The machine itself will lack these shares once the job has started.
         self.change(machine, request, shares, 1);
-        if fits {
-            self.slots = left;
+        if !fits {
+            self.slots = slots;
         }
         fits
     }
+}
+
+/// The slots of all nodes now: O(nodes with a slot), fewer than the head's tasks unless it waits for consecutive ones.
+fn slots_now(machine: &Machine, request: &Request) -> u64 {
+    let (mut slots, mut from) = (0, 0);
+    while let Some(node) = machine.next_with_slots(from, request) {
+        slots += u64::from(machine.slots(node, request));
+        from = node + 1;
+    }
+    slots
 }
 
 /// The machine at the shadow time.

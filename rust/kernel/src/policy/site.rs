@@ -70,7 +70,7 @@ pub struct Site {
     pub order: Order,
     /// Who waits.
     pub queue: Queue,
-    /// Who runs.
+    /// Who runs; kept only for schedulers that ask when running jobs will end.
     pub running: Running,
     /// Jobs submitted since the last pass, by row.
     pub arrived: Vec<u32>,
@@ -81,6 +81,7 @@ pub struct Site {
     /// Jobs started in this pass.
     pub started: Vec<u32>,
     core: Option<usize>,
+    keeps_running: bool,
     /// For each request, how many tasks the empty machine holds.
     most_tasks: Vec<Option<u64>>,
     ranks: Vec<Rank>,
@@ -89,7 +90,8 @@ pub struct Site {
 }
 
 impl Site {
-    /// A site with nobody there. `core` is the resource that counts as processors.
+    /// A site with nobody there. `core` is the resource that counts as processors; `keeps_running` asks for the index
+    /// of running jobs.
     #[must_use]
     pub fn new(
         jobs: JobTable,
@@ -98,6 +100,7 @@ impl Site {
         placer: Placer,
         order: Order,
         core: Option<usize>,
+        keeps_running: bool,
     ) -> Self {
         let resources = machine.resources();
         Self {
@@ -114,6 +117,7 @@ impl Site {
             ended: Vec::new(),
             started: Vec::new(),
             core,
+            keeps_running,
             most_tasks: Vec::new(),
             ranks: Vec::new(),
             values: Vec::new(),
@@ -260,12 +264,13 @@ impl Site {
         self.placer.started(shares);
         self.jobs.start(job, self.now, shares);
         self.queue.remove(&self.ranks[job as usize]);
-        let end = self.estimated_end(job);
-        let mut values = std::mem::take(&mut self.values);
-        self.held(job, &mut values);
-        self.running.insert(end, &values);
-        self.values = values;
         self.started.push(job);
+        if self.keeps_running {
+            let mut values = std::mem::take(&mut self.values);
+            self.held(job, &mut values);
+            self.running.insert(self.estimated_end(job), &values);
+            self.values = values;
+        }
     }
 
     /// Gives back the nodes of a running job.
@@ -273,8 +278,10 @@ impl Site {
         let request = self.requests.get(self.jobs.job(job).request);
         self.machine.give_back(request, self.jobs.placement(job));
         self.releases += 1;
-        let end = self.estimated_end(job);
-        self.running.remove(&end);
+        if self.keeps_running {
+            let end = self.estimated_end(job);
+            self.running.remove(&end);
+        }
     }
 
     /// Puts into `amounts` what a placed job holds of each resource.
