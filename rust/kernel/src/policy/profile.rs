@@ -3,7 +3,7 @@
 //! Each node has a short step function; the totals have one too, whose steps are the instants at which anything
 //! begins or ends. With k steps on a node, holding or releasing it costs O(k), the totals O(B) for B instants. The
 //! earliest fit walks the totals once and looks at the nodes only where these admit the job.
-use std::cell::RefCell;
+use std::cell::Cell;
 
 use crate::cluster::{Request, Room, room::load};
 use crate::workload::jobs::Share;
@@ -24,6 +24,9 @@ pub struct Profile {
     overcommitted_until: f64,
     /// The greatest total of each resource from now until each step, as far as it is known.
     peaks: Vec<i64>,
+    /// What a change holds on one node and in all, with room for the count that stands last.
+    held_here: Vec<i64>,
+    held_in_all: Vec<i64>,
 }
 
 /// A step function: at `times[i]` begin `width` values, which hold until the next time.
@@ -126,6 +129,8 @@ impl Profile {
             overcommitted_until: f64::NEG_INFINITY,
             totals: Steps::new(totals),
             peaks: Vec::new(),
+            held_here: vec![0; resources + 1],
+            held_in_all: vec![0; resources + 1],
         }
     }
 
@@ -159,8 +164,9 @@ impl Profile {
             return;
         }
         let resources = self.resources;
-        let mut totals = vec![0; resources + 1];
-        let mut amounts = vec![0; resources + 1];
+        let mut totals = std::mem::take(&mut self.held_in_all);
+        let mut amounts = std::mem::take(&mut self.held_here);
+        totals.fill(0);
         for &share in shares {
             let capacity = &self.capacity[share.node as usize * resources..][..resources];
             for resource in 0..resources {
@@ -181,6 +187,7 @@ impl Profile {
             node.join(first);
         }
         self.change_totals(&totals, from, until, sign);
+        (self.held_in_all, self.held_here) = (totals, amounts);
     }
 
     fn change_totals(&mut self, totals: &[i64], from: f64, until: f64, sign: i64) {
@@ -290,10 +297,7 @@ impl Profile {
         let mut run_begin = f64::NAN;
         for step in steps.find(self.now)..=steps.times.len() {
             let time = steps.times.get(step).map_or(f64::INFINITY, |time| time.max(self.now));
-            let has_slot = step < steps.times.len() && {
-                let (jobs, free) = steps.at(step).split_last().expect("a step has values");
-                wish.request.slots(free, *jobs == 0) > 0
-            };
+            let has_slot = step < steps.times.len() && slots_of_step(wish.request, steps.at(step)) > 0;
             if has_slot && run_begin.is_nan() {
                 if time >= last_start {
                     break;
@@ -320,43 +324,58 @@ impl Profile {
     }
 }
 
-/// The minima of every node's free amounts over a time.
+/// The minima of every node's free amounts over a time, as one request sees them.
 struct Window<'a> {
     profile: &'a Profile,
     from: f64,
     until: f64,
-    /// The minima of the node looked at last: allocators ask twice.
-    latest: RefCell<(u32, Vec<i64>)>,
+    /// The slots of the node looked at last: allocators ask twice.
+    latest: Cell<(u32, u32)>,
 }
 
 impl<'a> Window<'a> {
     fn new(profile: &'a Profile, from: f64, until: f64) -> Self {
-        Self { profile, from, until, latest: RefCell::new((u32::MAX, vec![0; profile.resources + 1])) }
+        Self { profile, from, until, latest: Cell::new((u32::MAX, 0)) }
     }
 
-    fn with_minima<T>(&self, node: u32, read: impl FnOnce(&[i64], bool) -> T) -> T {
-        let mut latest = self.latest.borrow_mut();
-        let (known, minima) = &mut *latest;
-        if *known != node {
-            *known = node;
-            let steps = &self.profile.nodes[node as usize];
-            let first = steps.find(self.from);
-            minima.copy_from_slice(steps.at(first));
-            for step in first + 1..steps.times.len() {
-                if steps.times[step] >= self.until {
-                    break;
-                }
-                for (least, value) in minima.iter_mut().zip(steps.at(step)) {
-                    *least = (*least).min(*value);
-                }
-            }
-            for least in &mut minima[..self.profile.resources] {
-                *least = (*least).max(0);
+    /// The steps of a node that lie in the window, at least one: free amounts, and minus the number of jobs.
+    fn steps(&self, node: u32) -> impl Iterator<Item = &'a [i64]> {
+        let steps = &self.profile.nodes[node as usize];
+        let first = steps.find(self.from);
+        let later = steps.times[first + 1..].iter().take_while(|&&begin| begin < self.until);
+        let mut values = steps.values[first * steps.width..].chunks_exact(steps.width);
+        values.next().into_iter().chain(values.zip(later).map(|(values, _)| values))
+    }
+
+    fn count_slots(&self, node: u32, request: &Request) -> u32 {
+        let mut slots = u32::MAX;
+        for values in self.steps(node) {
+            // The slots of minima are the minimum of slots.
+            slots = slots.min(slots_of_step(request, values));
+            if slots == 0 {
+                break;
             }
         }
-        let (jobs, free) = minima.split_last().expect("a node has values");
-        read(free, *jobs == 0)
+        slots
     }
+
+    fn load(&self, node: u32) -> f64 {
+        let resources = self.profile.resources;
+        let capacity = &self.profile.capacity[node as usize * resources..][..resources];
+        let mut minima = capacity.to_vec();
+        for values in self.steps(node) {
+            for (least, value) in minima.iter_mut().zip(values) {
+                *least = (*least).min(*value).max(0);
+            }
+        }
+        load(capacity, &minima)
+    }
+}
+
+/// What a node admits in one step of its time.
+fn slots_of_step(request: &Request, values: &[i64]) -> u32 {
+    let (jobs, free) = (values[values.len() - 1], &values[..values.len() - 1]);
+    request.slots(free, jobs == 0)
 }
 
 impl Room for Window<'_> {
@@ -365,7 +384,13 @@ impl Room for Window<'_> {
     }
 
     fn slots(&self, node: u32, request: &Request) -> u32 {
-        self.with_minima(node, |free, idle| request.slots(free, idle))
+        let (known, slots) = self.latest.get();
+        if known == node {
+            return slots;
+        }
+        let slots = self.count_slots(node, request);
+        self.latest.set((node, slots));
+        slots
     }
 
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
@@ -376,10 +401,7 @@ impl Room for Window<'_> {
         let sign = if busiest_first { -1.0 } else { 1.0 };
         let mut nodes: Vec<(f64, u32)> = (0..self.nodes())
             .filter(|&node| self.slots(node, request) > 0)
-            .map(|node| {
-                let capacity = &self.profile.capacity[node as usize * self.profile.resources..][..self.profile.resources];
-                (sign * self.with_minima(node, |free, _| load(capacity, free)), node)
-            })
+            .map(|node| (sign * self.load(node), node))
             .collect();
         nodes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         for (_, node) in nodes {
