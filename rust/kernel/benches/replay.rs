@@ -32,11 +32,15 @@ fn main() {
         eprintln!("usage: replay LOG NODES CORES [order+backfill+allocator …]");
         return;
     };
-    let (nodes, cores) = (nodes.parse().expect("a number of nodes"), cores.parse().expect("a number of cores"));
+    let (nodes, cores) =
+        (nodes.parse().expect("a number of nodes"), cores.parse().expect("a number of cores"));
     let jobs = read(log);
     let usual: Vec<String> = USUAL.iter().map(ToString::to_string).collect();
     let policies = if policies.is_empty() { &usual } else { policies };
-    println!("{} jobs on {nodes} nodes of {cores} cores; seconds, and ratios to the heap, medians of {ROUNDS}", jobs.len());
+    println!(
+        "{} jobs on {nodes} nodes of {cores} cores; seconds, and ratios to the heap, medians of {ROUNDS}",
+        jobs.len()
+    );
     let rounds = std::env::var("ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
     let mut limits = Vec::new();
     let mut times = vec![Vec::new(); policies.len()];

@@ -35,7 +35,8 @@ impl Feed for Replay {
     fn submit(&mut self, site: &mut Site) -> Result<u32, Infallible> {
         let job = self.order[self.next];
         self.next += 1;
-        self.next_time = self.order.get(self.next).map_or(Time::NEVER, |&job| Time(site.jobs.job(job).submit_time));
+        self.next_time =
+            self.order.get(self.next).map_or(Time::NEVER, |&job| Time(site.jobs.job(job).submit_time));
         Ok(job)
     }
 

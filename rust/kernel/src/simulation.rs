@@ -197,7 +197,9 @@ impl<F: Feed> Simulation<F> {
 
     /// Takes the completions that are due at `now`, by row.
     fn due(&mut self, now: Time) -> Vec<Due> {
-        std::iter::from_fn(|| self.events.pop_at(now)).map(|event| Due { job: event.job, gave_back: false }).collect()
+        std::iter::from_fn(|| self.events.pop_at(now))
+            .map(|event| Due { job: event.job, gave_back: false })
+            .collect()
     }
 
     fn submit(&mut self) -> Result<(), F::Error> {

@@ -1,4 +1,7 @@
 //! The Python binding of batchlab's kernel, importable as `batchlab._kernel`.
+// PyO3 hands the arguments of Python functions over by value.
+#![allow(clippy::needless_pass_by_value)]
+
 mod policy;
 mod ranges;
 mod simulation;

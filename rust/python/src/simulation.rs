@@ -1,6 +1,5 @@
 //! `Simulation`: columns in, columns out; the loop itself runs with the GIL released.
-use std::convert::Infallible;
-
+use batchlab_kernel::cluster::{Request, Requests};
 use batchlab_kernel::policy::choice::{Capacities, PolicyChoice};
 use batchlab_kernel::policy::order::FORMULA_NAMES;
 use batchlab_kernel::record::DispatchLog;
@@ -8,7 +7,6 @@ use batchlab_kernel::replay::Replay;
 use batchlab_kernel::simulation::{OrderAtInstant, Simulation as Kernel, WallTime};
 use batchlab_kernel::time::Time;
 use batchlab_kernel::workload::jobs::{Job, JobTable, State};
-use batchlab_kernel::cluster::{Request, Requests};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -59,16 +57,25 @@ impl Columns<'_> {
         if lengths.iter().any(|&length| length != count) {
             return Err(PyValueError::new_err("the columns of the jobs differ in length"));
         }
-        for (name, column) in
-            [("submit_time", &self.submit_time), ("run_time", &self.run_time), ("requested_time", &self.requested_time)]
-        {
-            if let Some(row) = column.as_array().iter().position(|value| !(value.is_finite() && *value >= 0.0)) {
+        for (name, column) in [
+            ("submit_time", &self.submit_time),
+            ("run_time", &self.run_time),
+            ("requested_time", &self.requested_time),
+        ] {
+            if let Some(row) =
+                column.as_array().iter().position(|value| !(value.is_finite() && *value >= 0.0))
+            {
                 let value = column.as_array()[row];
-                return Err(PyValueError::new_err(format!("row {row}: {name} = {value}; must be a finite number >= 0")));
+                return Err(PyValueError::new_err(format!(
+                    "row {row}: {name} = {value}; must be a finite number >= 0"
+                )));
             }
         }
         if let Some(row) = self.tasks.as_array().iter().position(|&tasks| tasks < 1) {
-            return Err(PyValueError::new_err(format!("row {row}: tasks = {}; must be >= 1", self.tasks.as_array()[row])));
+            return Err(PyValueError::new_err(format!(
+                "row {row}: tasks = {}; must be >= 1",
+                self.tasks.as_array()[row]
+            )));
         }
         Ok(count)
     }
@@ -76,9 +83,10 @@ impl Columns<'_> {
     fn request(&self, job: usize) -> Request {
         Request {
             amounts: self.amounts.iter().map(|amount| amount.of(job).max(0)).collect(),
-            tasks_per_node: self.tasks_per_node.as_ref().map_or(0, |column| {
-                u32::try_from(column.as_array()[job].max(0)).unwrap_or(u32::MAX)
-            }),
+            tasks_per_node: self
+                .tasks_per_node
+                .as_ref()
+                .map_or(0, |column| u32::try_from(column.as_array()[job].max(0)).unwrap_or(u32::MAX)),
             exclusive: self.exclusive.as_ref().is_some_and(|column| column.as_array()[job]),
         }
     }
@@ -96,7 +104,8 @@ impl Columns<'_> {
 
     fn table(&self, requests: &mut Requests) -> PyResult<JobTable> {
         let count = self.check()?;
-        let uniform = if count > 0 && self.is_uniform() { Some(requests.intern(self.request(0))) } else { None };
+        let uniform =
+            if count > 0 && self.is_uniform() { Some(requests.intern(self.request(0))) } else { None };
         let (submit, run) = (self.submit_time.as_array(), self.run_time.as_array());
         let (requested, tasks) = (self.requested_time.as_array(), self.tasks.as_array());
         let jobs = (0..count)
@@ -110,7 +119,8 @@ impl Columns<'_> {
                 request: uniform.unwrap_or_else(|| requests.intern(self.request(row))),
             })
             .collect();
-        let mut table = JobTable::new(jobs, self.formula.iter().map(|(_, column)| column.as_array().to_vec()).collect());
+        let mut table =
+            JobTable::new(jobs, self.formula.iter().map(|(_, column)| column.as_array().to_vec()).collect());
         for job in (0..count).filter(|&job| self.is_misfit(job)) {
             table.set_state(job as u32, State::Rejected);
         }
@@ -148,9 +158,9 @@ impl Simulation {
         let (site, scheduler) = PolicyChoice::from(policy)
             .open(jobs, requests, capacities, &names)
             .map_err(PyValueError::new_err)?;
-        let (wall_time, order) = (parse_wall_time(walltime)?, parse_order_at_instant(order_at_instant)?);
+        let rules = (parse_wall_time(walltime)?, parse_order_at_instant(order_at_instant)?);
         let dispatch = dispatch.then(DispatchLog::default);
-        Ok(Self { kernel: Kernel::new(site, scheduler, replay, wall_time, order, dispatch) })
+        Ok(Self { kernel: Kernel::new(site, scheduler, replay, rules.0, rules.1, dispatch) })
     }
 
     /// The present time, seconds.
@@ -174,7 +184,7 @@ impl Simulation {
 
     /// Does everything that happens at the next instant; false if nothing was left.
     fn step(&mut self, py: Python<'_>) -> bool {
-        let Ok(more) = py.detach(|| never_fails(self.kernel.step()));
+        let Ok(more) = py.detach(|| self.kernel.step());
         more
     }
 
@@ -188,7 +198,7 @@ impl Simulation {
                     if next == Time::NEVER || next > Time(time) {
                         return true;
                     }
-                    let Ok(_) = never_fails(self.kernel.step());
+                    let Ok(_) = self.kernel.step();
                 }
                 false
             });
@@ -253,10 +263,6 @@ impl Simulation {
         let waiting = self.kernel.site().queue.len();
         format!("<Simulation at {} s: {} jobs done, {waiting} waiting>", self.now(), self.finished())
     }
-}
-
-fn never_fails<T>(result: Result<T, Infallible>) -> Result<T, Infallible> {
-    result
 }
 
 /// `"run"` or `"kill"`.

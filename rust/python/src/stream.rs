@@ -44,7 +44,8 @@ impl Machine {
     }
 
     fn totals(&self) -> Vec<i64> {
-        let total = |resource| self.groups.iter().map(|(count, amounts)| *count as i64 * amounts[resource]).sum();
+        let total =
+            |resource| self.groups.iter().map(|(count, amounts)| *count as i64 * amounts[resource]).sum();
         (0..self.resources.len()).map(total).collect()
     }
 }
@@ -61,8 +62,15 @@ pub struct SwfStream {
 impl SwfStream {
     #[new]
     #[pyo3(signature = (path, *, overrun, invalid, processors, use_memory))]
-    fn new(path: PathBuf, overrun: &str, invalid: &str, processors: &str, use_memory: bool) -> PyResult<Self> {
-        let mut log = SwfFile::open(&path, options(overrun, invalid, processors, use_memory)?).map_err(raised)?;
+    fn new(
+        path: PathBuf,
+        overrun: &str,
+        invalid: &str,
+        processors: &str,
+        use_memory: bool,
+    ) -> PyResult<Self> {
+        let mut log =
+            SwfFile::open(&path, options(overrun, invalid, processors, use_memory)?).map_err(raised)?;
         let first = log.next().transpose().map_err(raised)?;
         let comments = log.parser().comments().to_vec();
         Ok(Self { log: Mutex::new(Some((log, first))), comments, use_memory })
@@ -91,7 +99,8 @@ impl SwfStream {
         let (log, first) = taken.ok_or_else(|| PyRuntimeError::new_err("this stream has been run"))?;
         let amounts = machine.amounts();
         let requests = Requests::new(machine.resources.len(), &amounts);
-        let capacities = Capacities { resources: machine.resources.len(), amounts, core: machine.index("core") };
+        let capacities =
+            Capacities { resources: machine.resources.len(), amounts, core: machine.index("core") };
         let policy = PolicyChoice::from(policy);
         let names: Vec<&str> = FORMULA_NAMES.into_iter().chain(FIELD_NAMES).collect();
         let options = StreamOptions {
@@ -101,12 +110,11 @@ impl SwfStream {
             core: machine.index("core"),
             keep_fields: policy.order == "expression",
         };
-        let (site, scheduler) = policy
-            .open(JobTable::default(), requests, capacities, &names)
-            .map_err(PyValueError::new_err)?;
+        let (site, scheduler) =
+            policy.open(JobTable::default(), requests, capacities, &names).map_err(PyValueError::new_err)?;
         let feed = Stream::open(log, first, options, answer.as_deref()).map_err(ended)?;
-        let (wall_time, order) = (parse_wall_time(walltime)?, parse_order_at_instant(order_at_instant)?);
-        let mut simulation = Simulation::new(site, scheduler, feed, wall_time, order, None);
+        let rules = (parse_wall_time(walltime)?, parse_order_at_instant(order_at_instant)?);
+        let mut simulation = Simulation::new(site, scheduler, feed, rules.0, rules.1, None);
         while py.detach(|| simulation.advance(STRIDE)).map_err(ended)? {
             py.check_signals()?;
             if let Some(progress) = &progress {
@@ -179,7 +187,11 @@ fn described_as_dict<'py>(py: Python<'py>, described: &Described) -> PyResult<Bo
     Ok(result)
 }
 
-fn by_resource<'py>(py: Python<'py>, names: &[String], shares: &[Option<f64>]) -> PyResult<Bound<'py, PyDict>> {
+fn by_resource<'py>(
+    py: Python<'py>,
+    names: &[String],
+    shares: &[Option<f64>],
+) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     for (name, share) in names.iter().zip(shares) {
         result.set_item(name, share)?;

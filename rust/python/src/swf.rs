@@ -5,8 +5,8 @@
 //! `ValueError(line, message)` where a job breaks a rule (`line` is None for a damaged gzip stream).
 
 use batchlab_kernel::workload::swf::{
-    Blocks, FIELD_NAMES, FIELDS, Invalid, Outcome, Overrun, ProcessorField, Reason, SwfError,
-    SwfOptions, SwfParser as KernelParser, SwfRecord, is_whole,
+    Blocks, FIELD_NAMES, FIELDS, Invalid, Outcome, Overrun, ProcessorField, Reason, SwfError, SwfOptions,
+    SwfParser as KernelParser, SwfRecord, is_whole,
 };
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
@@ -41,20 +41,11 @@ struct Columns {
 impl Columns {
     fn new(use_memory: bool) -> Self {
         let empty = |field| {
-            if is_whole(field) {
-                Column::Whole(Vec::new())
-            } else {
-                Column::Real(Vec::new())
-            }
+            if is_whole(field) { Column::Whole(Vec::new()) } else { Column::Real(Vec::new()) }
         };
-        let others = (0..FIELDS)
-            .filter(|field| !NORMALISED.contains(field))
-            .map(|field| (field, empty(field)));
-        Self {
-            memory: use_memory.then(Vec::new),
-            others: others.collect(),
-            ..Self::default()
-        }
+        let others =
+            (0..FIELDS).filter(|field| !NORMALISED.contains(field)).map(|field| (field, empty(field)));
+        Self { memory: use_memory.then(Vec::new), others: others.collect(), ..Self::default() }
     }
 
     fn push(&mut self, record: &SwfRecord) {
@@ -108,10 +99,7 @@ struct Reading {
 impl Reading {
     fn new(options: SwfOptions, max_jobs: Option<u64>) -> Self {
         let parser = KernelParser::new(options).stop_after(max_jobs.unwrap_or(u64::MAX));
-        Self {
-            parser,
-            columns: Columns::new(options.use_memory),
-        }
+        Self { parser, columns: Columns::new(options.use_memory) }
     }
 
     fn feed(&mut self, piece: &[u8]) -> Result<(), SwfError> {
@@ -147,29 +135,18 @@ impl Reading {
         log.set_item("comments", parser.comments())?;
         log.set_item(
             "note_reason",
-            notes
-                .iter()
-                .map(|note| note.reason as u8)
-                .collect::<Vec<u8>>()
-                .into_pyarray(py),
+            notes.iter().map(|note| note.reason as u8).collect::<Vec<u8>>().into_pyarray(py),
         )?;
         log.set_item(
             "note_line",
-            notes
-                .iter()
-                .map(|note| note.line as i64)
-                .collect::<Vec<i64>>()
-                .into_pyarray(py),
+            notes.iter().map(|note| note.line as i64).collect::<Vec<i64>>().into_pyarray(py),
         )?;
         // Job numbers are at most 2^53 in size, so the smallest integer is free to say "none".
         let job = notes.iter().map(|note| note.job_id.unwrap_or(i64::MIN));
         log.set_item("note_job_id", job.collect::<Vec<i64>>().into_pyarray(py))?;
         log.set_item(
             "reasons",
-            Reason::ALL
-                .iter()
-                .map(|reason| (outcome(*reason), reason.text()))
-                .collect::<Vec<_>>(),
+            Reason::ALL.iter().map(|reason| (outcome(*reason), reason.text())).collect::<Vec<_>>(),
         )?;
         log.set_item("line", self.columns.line.clone().into_pyarray(py))?;
         log.set_item("columns", self.columns.into_dict(py)?)?;
@@ -195,9 +172,7 @@ impl SwfParser {
         max_jobs: Option<u64>,
     ) -> PyResult<Self> {
         let options = options(overrun, invalid, processors, use_memory)?;
-        Ok(Self {
-            reading: Some(Reading::new(options, max_jobs)),
-        })
+        Ok(Self { reading: Some(Reading::new(options, max_jobs)) })
     }
 
     /// Takes the next piece; says whether more is wanted.
@@ -242,8 +217,7 @@ pub(crate) fn options(
     processors: &str,
     use_memory: bool,
 ) -> PyResult<SwfOptions> {
-    let unknown =
-        |name, value: &str| PyValueError::new_err(format!("{name}={value:?} is not known"));
+    let unknown = |name, value: &str| PyValueError::new_err(format!("{name}={value:?} is not known"));
     Ok(SwfOptions {
         overrun: match overrun {
             "extend" => Overrun::Extend,

@@ -128,7 +128,8 @@ impl Machine {
     fn change(&mut self, request: &Request, shares: &[Share], sign: i64) {
         for &share in shares {
             let node = share.node as usize;
-            let before = self.by_load.is_some().then(|| load(self.capacity_of(share.node), self.free_of(share.node)));
+            let before =
+                self.by_load.is_some().then(|| load(self.capacity_of(share.node), self.free_of(share.node)));
             for resource in 0..self.resources {
                 let amount = sign * self.held(request, share, resource);
                 self.free[node * self.resources + resource] += amount;
@@ -159,7 +160,8 @@ impl Machine {
 /// Whether indexed values (free amounts, idleness) admit a task: necessary for a range, exact for a node.
 fn admits(request: &Request, values: &[i64]) -> bool {
     let (idle, free) = (values[values.len() - 1], &values[..values.len() - 1]);
-    idle >= i64::from(request.exclusive) && request.amounts.iter().zip(free).all(|(asked, free)| free >= asked)
+    idle >= i64::from(request.exclusive)
+        && request.amounts.iter().zip(free).all(|(asked, free)| free >= asked)
 }
 
 impl Room for Machine {

@@ -92,7 +92,8 @@ impl Requests {
         }
         let mut asked = (0..request.amounts.len()).filter(|&resource| request.amounts[resource] > 0);
         let resource = asked.next()?;
-        (asked.next().is_none() && request.amounts[resource] == self.granularity[resource]).then_some(resource)
+        (asked.next().is_none() && request.amounts[resource] == self.granularity[resource])
+            .then_some(resource)
     }
 }
 

@@ -76,7 +76,14 @@ impl Placer {
     }
 
     /// Puts into `shares` where the tasks of a job would go; whether it fits.
-    pub fn place(&self, room: &impl Room, request: &Request, tasks: u32, row: u64, shares: &mut Vec<Share>) -> bool {
+    pub fn place(
+        &self,
+        room: &impl Room,
+        request: &Request,
+        tasks: u32,
+        row: u64,
+        shares: &mut Vec<Share>,
+    ) -> bool {
         shares.clear();
         let mut filling = Filling { room, request, left: tasks, shares };
         match self.allocator {

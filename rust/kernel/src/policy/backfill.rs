@@ -100,7 +100,8 @@ impl Backfill for FirstFit {
         self.examined = site.releases;
         site.reorder();
         let mut at = None;
-        while let Some(rank) = site.queue.first_matching(at.as_ref(), &|values: &[i64]| site.may_fit(values)) {
+        while let Some(rank) = site.queue.first_matching(at.as_ref(), &|values: &[i64]| site.may_fit(values))
+        {
             site.try_start(rank.job);
             at = Some(rank);
         }

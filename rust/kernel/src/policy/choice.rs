@@ -91,9 +91,13 @@ impl PolicyChoice {
             "f3" => Order::F3,
             "f4" => Order::F4,
             "random" => Order::Random(
-                argument.parse().map_err(|_| format!("random({argument}): the seed must be an integer in [0, 2^64)"))?,
+                argument
+                    .parse()
+                    .map_err(|_| format!("random({argument}): the seed must be an integer in [0, 2^64)"))?,
             ),
-            "expression" => Order::Formula(Expression::parse(argument, names).map_err(|error| error.to_string())?),
+            "expression" => {
+                Order::Formula(Expression::parse(argument, names).map_err(|error| error.to_string())?)
+            }
             name => return Err(format!("no order named '{name}'")),
         })
     }

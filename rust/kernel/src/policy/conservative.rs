@@ -152,7 +152,8 @@ impl Conservative {
         let (earliest, latest) = self.freed.starts(&self.profile, &wish, old);
         let (first, before) = (first.min(earliest), last.max(latest).next_up().min(old));
         if first < before
-            && let Some(start) = self.profile.earliest_within(&wish, first, before, &site.placer, &mut self.shares)
+            && let Some(start) =
+                self.profile.earliest_within(&wish, first, before, &site.placer, &mut self.shares)
         {
             self.freed.add(&reservation.shares, old, old + wish.duration);
             std::mem::swap(&mut reservation.shares, &mut self.shares);
@@ -160,7 +161,12 @@ impl Conservative {
             self.by_start.remove(&(Time(old), job));
             self.by_start.insert((Time(start), job));
         }
-        self.profile.hold(wish.request, &reservation.shares, reservation.start, reservation.start + wish.duration);
+        self.profile.hold(
+            wish.request,
+            &reservation.shares,
+            reservation.start,
+            reservation.start + wish.duration,
+        );
     }
 
     /// A job without a reservation gets the earliest one.

@@ -138,7 +138,8 @@ impl Shadow {
             }
             return true;
         }
-        let held = |resource| shares.iter().map(|&share| site.machine.held(request, share, resource)).sum::<i64>();
+        let held =
+            |resource| shares.iter().map(|&share| site.machine.held(request, share, resource)).sum::<i64>();
         if self.extra.iter().enumerate().any(|(resource, &extra)| held(resource) > extra) {
             return false;
         }
@@ -268,7 +269,10 @@ impl Room for Then<'_> {
         let resources = self.machine.resources();
         let gained = &self.room.gained[node as usize * resources..][..resources];
         let stay = self.machine.jobs_on(node).wrapping_sub(self.room.leaving[node as usize]);
-        request.slots_of(self.machine.free_of(node).iter().zip(gained).map(|(free, gain)| free + gain), stay == 0)
+        request.slots_of(
+            self.machine.free_of(node).iter().zip(gained).map(|(free, gain)| free + gain),
+            stay == 0,
+        )
     }
 
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {

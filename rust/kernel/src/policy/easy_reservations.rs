@@ -40,7 +40,8 @@ impl Backfill for EasyReservations {
         loop {
             // While reservations are left to make, jobs that cannot fit matter too.
             let open = plan.reserved.len() < self.count;
-            let Some(rank) = site.queue.first_matching(at.as_ref(), &|values: &[i64]| open || site.may_fit(values))
+            let Some(rank) =
+                site.queue.first_matching(at.as_ref(), &|values: &[i64]| open || site.may_fit(values))
             else {
                 return;
             };

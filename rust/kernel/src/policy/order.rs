@@ -9,7 +9,8 @@ use crate::workload::jobs::Job;
 use super::expression::Expression;
 
 /// The names a formula may use, before the workload's own columns.
-pub const FORMULA_NAMES: [&str; 6] = ["now", "wait_time", "submit_time", "requested_time", "tasks", "processors"];
+pub const FORMULA_NAMES: [&str; 6] =
+    ["now", "wait_time", "submit_time", "requested_time", "tasks", "processors"];
 
 /// The order of the queue.
 #[derive(Clone, Debug)]

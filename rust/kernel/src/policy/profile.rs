@@ -69,7 +69,7 @@ impl Steps {
     /// The step that begins at `time`, which is made if there is none.
     fn split(&mut self, time: f64) -> usize {
         let step = self.find(time);
-        if self.times[step] == time {
+        if self.times[step].total_cmp(&time).is_eq() {
             return step;
         }
         self.times.insert(step + 1, time);
@@ -81,7 +81,9 @@ impl Steps {
 
     /// Adds to the values of all steps of a range.
     fn add(&mut self, steps: std::ops::Range<usize>, amounts: &[i64], sign: i64) {
-        for values in self.values[steps.start * self.width..steps.end * self.width].chunks_exact_mut(self.width) {
+        for values in
+            self.values[steps.start * self.width..steps.end * self.width].chunks_exact_mut(self.width)
+        {
             for (value, amount) in values.iter_mut().zip(amounts) {
                 *value += sign * amount;
             }
@@ -240,7 +242,13 @@ impl Profile {
     }
 
     /// The earliest instant in [now, before) at which the job fits for its whole duration, and its shares then.
-    pub fn earliest(&self, wish: &Wish<'_>, before: f64, placer: &Placer, shares: &mut Vec<Share>) -> Option<f64> {
+    pub fn earliest(
+        &self,
+        wish: &Wish<'_>,
+        before: f64,
+        placer: &Placer,
+        shares: &mut Vec<Share>,
+    ) -> Option<f64> {
         self.earliest_within(wish, self.now, before, placer, shares)
     }
 
@@ -289,7 +297,13 @@ impl Profile {
     /// The instants in [now, before) from which the node has a slot for the job's whole duration, some of it within
     /// [begin, end): the earliest such instant, and one by which there are none later.
     #[must_use]
-    pub fn starts_on(&self, node: u32, wish: &Wish<'_>, within: (f64, f64), before: f64) -> Option<(f64, f64)> {
+    pub fn starts_on(
+        &self,
+        node: u32,
+        wish: &Wish<'_>,
+        within: (f64, f64),
+        before: f64,
+    ) -> Option<(f64, f64)> {
         let (begin, end) = within;
         let steps = &self.nodes[node as usize];
         let last_start = before.min(end);

@@ -32,7 +32,8 @@ pub struct OrderedLines {
 impl OrderedLines {
     /// Makes the answer's file, and temporary ones beside it.
     pub fn create(answer: &Path) -> io::Result<Self> {
-        let directory = answer.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let directory =
+            answer.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Ok(Self {
             answer: BufWriter::new(File::create(answer)?),
             spool: BufWriter::new(tempfile::tempfile_in(directory)?),
@@ -64,8 +65,11 @@ impl OrderedLines {
     fn write_entries(&mut self) -> io::Result<()> {
         self.entries.sort_unstable();
         for run in self.entries.chunk_by(|a, b| a.0 + 1 == b.0) {
-            let bytes: Vec<u8> =
-                run.iter().flat_map(|(_, place, length)| [place.to_le_bytes(), length.to_le_bytes()]).flatten().collect();
+            let bytes: Vec<u8> = run
+                .iter()
+                .flat_map(|(_, place, length)| [place.to_le_bytes(), length.to_le_bytes()])
+                .flatten()
+                .collect();
             self.index.seek(SeekFrom::Start(run[0].0 * ENTRY as u64))?;
             self.index.write_all(&bytes)?;
         }
@@ -128,7 +132,14 @@ pub fn riding_fields() -> impl Iterator<Item = usize> {
 }
 
 /// One job as `jobs.csv` has it; `memory` where tasks ask for it.
-pub fn format_job(line: &mut String, site: &Site, job: u32, record: &SwfRecord, held: &[i64], memory: Option<i64>) {
+pub fn format_job(
+    line: &mut String,
+    site: &Site,
+    job: u32,
+    record: &SwfRecord,
+    held: &[i64],
+    memory: Option<i64>,
+) {
     use std::fmt::Write;
     let state = match site.jobs.state(job) {
         State::Loaded => "loaded",
@@ -207,8 +218,8 @@ mod tests {
         }
         lines.finish().expect("it is finished");
         let written = std::fs::read_to_string(&path).expect("it is there");
-        let expected: String = (0..count).map(|row| format!("{row}\n")).collect();
-        assert_eq!(written, format!("row\n{expected}"));
+        let rows: Vec<String> = (0..count).map(|row| row.to_string()).collect();
+        assert_eq!(written, format!("row\n{}\n", rows.join("\n")));
     }
 
     #[test]

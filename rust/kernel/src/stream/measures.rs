@@ -61,7 +61,8 @@ struct Total {
 impl Total {
     fn add(&mut self, value: f64) {
         let sum = self.sum + value;
-        self.lost += if self.sum.abs() >= value.abs() { (self.sum - sum) + value } else { (value - sum) + self.sum };
+        self.lost +=
+            if self.sum.abs() >= value.abs() { (self.sum - sum) + value } else { (value - sum) + self.sum };
         self.sum = sum;
     }
 
@@ -196,7 +197,7 @@ impl Measures {
             described.mean = (count > 0).then(|| self.totals[column].value() / count as f64);
             described.quantiles = quantiles[column];
         }
-        let makespan = (self.count > 0).then(|| self.last_end - self.first_submit);
+        let makespan = (self.count > 0).then_some(self.last_end - self.first_submit);
         let span = over_time.begun.map(|begun| self.last_end - begun);
         let shares = |totals: &[Total], time: Option<f64>| -> Vec<Option<f64>> {
             let share = |(total, &capacity): (&Total, &i64)| ratio(total.value(), capacity as f64, time);
@@ -222,7 +223,8 @@ impl Measures {
         }
         let mut quantiles = [None; COLUMNS];
         for (column, selection) in selections.iter().enumerate() {
-            quantiles[column] = selection.as_ref().map(|found| interpolate(&found.found(), self.counts[column]));
+            quantiles[column] =
+                selection.as_ref().map(|found| interpolate(&found.found(), self.counts[column]));
         }
         Ok(quantiles)
     }

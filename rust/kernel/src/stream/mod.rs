@@ -133,11 +133,9 @@ impl Stream {
     fn read_next(&mut self, now: f64) -> Result<(), StreamError> {
         self.next = self.log.next().transpose().map_err(StreamError::Log)?;
         match &self.next {
-            Some(record) if record.submit_time < now => Err(StreamError::Unsorted {
-                line: record.line,
-                submit_time: record.submit_time,
-                before: now,
-            }),
+            Some(record) if record.submit_time < now => {
+                Err(StreamError::Unsorted { line: record.line, submit_time: record.submit_time, before: now })
+            }
             _ => Ok(()),
         }
     }
@@ -152,7 +150,8 @@ impl Stream {
 
     fn write_header(&mut self) -> Result<(), StreamError> {
         let Some(lines) = &mut self.lines else { return Ok(()) };
-        let mut names = vec!["job_id", "state", "submit_time", "start_time", "end_time", "run_time", "requested_time"];
+        let mut names =
+            vec!["job_id", "state", "submit_time", "start_time", "end_time", "run_time", "requested_time"];
         names.extend(["tasks", "nodes"]);
         let mut header = names.join(",");
         for resource in &self.options.resources {
@@ -228,7 +227,8 @@ impl Feed for Stream {
         if state == State::Rejected {
             self.measures.reject();
         } else {
-            let processors = self.options.core.map_or(i64::from(site.jobs.job(job).tasks), |core| self.held[core]);
+            let processors =
+                self.options.core.map_or(i64::from(site.jobs.job(job).tasks), |core| self.held[core]);
             self.measures.add(&Measured::of(site, job, processors), &self.held)?;
         }
         self.write_line(site, job)?;

@@ -86,7 +86,9 @@ mod tests {
             let ranks: Vec<u64> = ranks.iter().map(|rank| rank.index(numbers.len()) as u64).collect();
             let mut selection = Selection::new(&ranks);
             for _ in 0..Selection::PASSES {
-                numbers.iter().for_each(|&number| selection.see(number));
+                for &number in &numbers {
+                    selection.see(number);
+                }
                 selection.end_pass();
             }
             numbers.sort_unstable_by(f64::total_cmp);

@@ -213,7 +213,8 @@ impl Placements {
 
     /// Closes the gaps that forgotten jobs left: amortised O(1) per share kept.
     fn compact(&mut self) {
-        let mut order: Vec<u32> = (0..self.span.len() as u32).filter(|&s| self.span[s as usize].1 > 0).collect();
+        let mut order: Vec<u32> =
+            (0..self.span.len() as u32).filter(|&s| self.span[s as usize].1 > 0).collect();
         order.sort_unstable_by_key(|&slot| self.span[slot as usize].0);
         let mut end = 0;
         for slot in order {

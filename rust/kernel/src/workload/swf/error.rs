@@ -32,10 +32,7 @@ impl fmt::Display for SwfError {
         match self {
             Self::Io(error) => write!(formatter, "{error}"),
             Self::Gzip { lines, source } => {
-                write!(
-                    formatter,
-                    "the gzip stream is cut short or damaged after line {lines} ({source})"
-                )
+                write!(formatter, "the gzip stream is cut short or damaged after line {lines} ({source})")
             }
             Self::Invalid { line, message, .. } => write!(formatter, "{line}: {message}"),
         }

@@ -29,22 +29,12 @@ impl Blocks {
     /// Takes any source of bytes.
     pub fn new(mut source: impl Read + Send + 'static) -> io::Result<Self> {
         let mut head = Vec::with_capacity(GZIP_MAGIC.len());
-        source
-            .by_ref()
-            .take(GZIP_MAGIC.len() as u64)
-            .read_to_end(&mut head)?;
+        source.by_ref().take(GZIP_MAGIC.len() as u64).read_to_end(&mut head)?;
         let packed = head == GZIP_MAGIC;
         let whole = Cursor::new(head).chain(source);
-        let source: Box<dyn Read + Send> = if packed {
-            Box::new(MultiGzDecoder::new(whole))
-        } else {
-            Box::new(whole)
-        };
-        Ok(Self {
-            source,
-            packed,
-            block: vec![0; BLOCK].into_boxed_slice(),
-        })
+        let source: Box<dyn Read + Send> =
+            if packed { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) };
+        Ok(Self { source, packed, block: vec![0; BLOCK].into_boxed_slice() })
     }
 
     /// The next block, empty at the end; the parser is asked how far it came, for the error.
@@ -54,10 +44,7 @@ impl Blocks {
                 Ok(length) => return Ok(&self.block[..length]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(source) if self.packed => {
-                    return Err(SwfError::Gzip {
-                        lines: parser.lines(),
-                        source,
-                    });
+                    return Err(SwfError::Gzip { lines: parser.lines(), source });
                 }
                 Err(error) => return Err(SwfError::Io(error)),
             }
@@ -92,29 +79,15 @@ impl SwfFile {
 
     fn from_blocks(blocks: io::Result<Blocks>, options: SwfOptions) -> Result<Self, SwfError> {
         let blocks = blocks.map_err(SwfError::Io)?;
-        Ok(Self {
-            blocks,
-            parser: SwfParser::streaming(options),
-            ready: VecDeque::new(),
-            ended: false,
-        })
+        Ok(Self { blocks, parser: SwfParser::streaming(options), ready: VecDeque::new(), ended: false })
     }
 
     fn read_block(&mut self) -> Result<(), SwfError> {
-        let Self {
-            blocks,
-            parser,
-            ready,
-            ended,
-        } = self;
+        let Self { blocks, parser, ready, ended } = self;
         let mut take = |record| ready.push_back(Ok(record));
         let block = blocks.next_block(parser)?;
         *ended = block.is_empty();
-        if *ended {
-            parser.finish(&mut take)
-        } else {
-            parser.feed(block, &mut take)
-        }
+        if *ended { parser.finish(&mut take) } else { parser.feed(block, &mut take) }
     }
 }
 

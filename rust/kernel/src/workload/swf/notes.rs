@@ -100,10 +100,7 @@ pub struct Notes {
 
 impl Notes {
     pub(super) fn limited_to(limit: u64) -> Self {
-        Self {
-            limit: Some(limit),
-            ..Self::default()
-        }
+        Self { limit: Some(limit), ..Self::default() }
     }
 
     pub(super) fn add(&mut self, note: Note) {
@@ -118,15 +115,8 @@ impl Notes {
         if reasons.is_empty() {
             return;
         }
-        for &reason in Reason::ALL
-            .iter()
-            .filter(|&&reason| reasons.contains(reason))
-        {
-            self.add(Note {
-                reason,
-                line,
-                job_id: Some(job_id),
-            });
+        for &reason in Reason::ALL.iter().filter(|&&reason| reasons.contains(reason)) {
+            self.add(Note { reason, line, job_id: Some(job_id) });
         }
     }
 

@@ -1,9 +1,8 @@
 //! Numbers as logs write them: exact, and fast where they are short.
 
 /// Powers of ten that float64 holds exactly and that the short form can need.
-const POWERS_OF_TEN: [f64; 16] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-];
+const POWERS_OF_TEN: [f64; 16] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
 /// A mantissa of so many digits is below 2^53, so that dividing it by a power of ten rounds once, correctly.
 const SHORT_DIGITS: usize = 15;
@@ -25,10 +24,7 @@ pub(super) fn read(line: &[u8], start: usize) -> (f64, usize) {
 
 /// The position after the field that begins at `start`.
 pub(super) fn end_of_field(line: &[u8], start: usize) -> usize {
-    line[start..]
-        .iter()
-        .position(|&byte| is_blank(byte))
-        .map_or(line.len(), |length| start + length)
+    line[start..].iter().position(|&byte| is_blank(byte)).map_or(line.len(), |length| start + length)
 }
 
 /// Reads `-12.34`, up to 15 digits; nothing else.
@@ -48,20 +44,9 @@ fn read_short(line: &[u8], start: usize) -> Option<(f64, usize)> {
     if !whole_field || digits == 0 || digits > SHORT_DIGITS {
         return None;
     }
-    let size = if decimals == 0 {
-        mantissa as f64
-    } else {
-        mantissa as f64 / POWERS_OF_TEN[decimals]
-    };
+    let size = if decimals == 0 { mantissa as f64 } else { mantissa as f64 / POWERS_OF_TEN[decimals] };
     // A negative zero would be a second zero: -0 is 0 here.
-    Some((
-        if negative && mantissa != 0 {
-            -size
-        } else {
-            size
-        },
-        end,
-    ))
+    Some((if negative && mantissa != 0 { -size } else { size }, end))
 }
 
 /// Appends the digits from `start` on to a mantissa, which is wrong beyond 19 of them; with the position after them.

@@ -57,11 +57,7 @@ impl SwfParser {
     /// A parser of bounded memory: it keeps 1 MiB of comments, and per reason the count and the first 10 notes.
     #[must_use]
     pub fn streaming(options: SwfOptions) -> Self {
-        Self {
-            most_comments: MOST_COMMENTS,
-            notes: Notes::limited_to(MOST_NOTES),
-            ..Self::new(options)
-        }
+        Self { most_comments: MOST_COMMENTS, notes: Notes::limited_to(MOST_NOTES), ..Self::new(options) }
     }
 
     /// Makes the parser stop after so many kept jobs: what follows is not looked at.
@@ -92,11 +88,7 @@ impl SwfParser {
 
     /// Takes what was fed last for the whole last line.
     pub fn finish(&mut self, take: &mut impl FnMut(SwfRecord)) -> Result<(), SwfError> {
-        if self.unfinished.is_empty() || self.is_done() {
-            Ok(())
-        } else {
-            self.unfinished_line(take)
-        }
+        if self.unfinished.is_empty() || self.is_done() { Ok(()) } else { self.unfinished_line(take) }
     }
 
     /// Whether as many jobs were kept as were asked for.
@@ -138,8 +130,7 @@ impl SwfParser {
     fn keep_unfinished(&mut self, bytes: &[u8]) {
         let room = LONGEST_LINE - self.unfinished.len();
         self.overlong |= bytes.len() > room;
-        self.unfinished
-            .extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.unfinished.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
     fn unfinished_line(&mut self, take: &mut impl FnMut(SwfRecord)) -> Result<(), SwfError> {
@@ -153,11 +144,7 @@ impl SwfParser {
 
     fn line(&mut self, line: &[u8], take: &mut impl FnMut(SwfRecord)) -> Result<(), SwfError> {
         self.lines += 1;
-        let line = if self.lines == 1 {
-            line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line)
-        } else {
-            line
-        };
+        let line = if self.lines == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
         let too_long = self.overlong || line.len() > LONGEST_LINE;
         match line.iter().find(|&&byte| !is_blank(byte)) {
             None if !too_long => Ok(()),
@@ -175,11 +162,7 @@ impl SwfParser {
     fn comment(&mut self, line: &[u8], too_long: bool) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if too_long || self.comments_size.saturating_add(line.len()) > self.most_comments {
-            self.notes.add(Note {
-                reason: Reason::LongComment,
-                line: self.lines,
-                job_id: None,
-            });
+            self.notes.add(Note { reason: Reason::LongComment, line: self.lines, job_id: None });
             return;
         }
         self.comments_size += line.len();
@@ -189,19 +172,9 @@ impl SwfParser {
         });
     }
 
-    fn row(
-        &mut self,
-        line: &[u8],
-        too_long: bool,
-        take: &mut impl FnMut(SwfRecord),
-    ) -> Result<(), SwfError> {
+    fn row(&mut self, line: &[u8], too_long: bool, take: &mut impl FnMut(SwfRecord)) -> Result<(), SwfError> {
         let parsed = if too_long {
-            Err(Refusal {
-                reason: Reason::LineTooLong,
-                field: 0,
-                value: f64::NAN,
-                job_id: None,
-            })
+            Err(Refusal { reason: Reason::LineTooLong, field: 0, value: f64::NAN, job_id: None })
         } else {
             record::parse(line, self.lines, self.options)
         };
@@ -217,11 +190,7 @@ impl SwfParser {
                 Ok(())
             }
             Err(refusal) if self.options.invalid == Invalid::Drop => {
-                self.notes.add(Note {
-                    reason: refusal.reason,
-                    line: self.lines,
-                    job_id: refusal.job_id,
-                });
+                self.notes.add(Note { reason: refusal.reason, line: self.lines, job_id: refusal.job_id });
                 Ok(())
             }
             Err(refusal) => Err(SwfError::Invalid {

@@ -96,54 +96,23 @@ pub(super) fn parse(
     let found = split(line, &mut fields);
     let job_id = whole(fields[JOB]);
     if found < FEWEST_FIELDS {
-        return Err(Refusal {
-            reason: Reason::TooFewFields,
-            field: found,
-            value: f64::NAN,
-            job_id,
-        });
+        return Err(Refusal { reason: Reason::TooFewFields, field: found, value: f64::NAN, job_id });
     }
     if found != FIELDS {
-        mends.add(if found < FIELDS {
-            Reason::MissingFields
-        } else {
-            Reason::ExtraFields
-        });
+        mends.add(if found < FIELDS { Reason::MissingFields } else { Reason::ExtraFields });
     }
     mend_fields(&mut fields, &mut mends);
-    let refuse = |reason, field: usize| Refusal {
-        reason,
-        field,
-        value: fields[field],
-        job_id,
-    };
+    let refuse = |reason, field: usize| Refusal { reason, field, value: fields[field], job_id };
     let job_id = job_id.ok_or(refuse(Reason::JobNumber, JOB))?;
     let submit_time = time(fields[SUBMIT]).ok_or(refuse(Reason::SubmitTime, SUBMIT))?;
     let run_time = time(fields[RUN]).ok_or(refuse(Reason::RunTime, RUN))?;
     let (tasks, field) = processors(&fields, options.processors, &mut mends);
     let tasks = count(tasks).ok_or(refuse(Reason::Processors, field))?;
-    let (run_time, requested_time) = times(
-        run_time,
-        fields[REQUESTED_TIME],
-        options.overrun,
-        &mut mends,
-    )
-    .ok_or(refuse(Reason::RequestedTime, REQUESTED_TIME))?;
-    let memory = if options.use_memory {
-        memory(&fields, &mut mends)
-    } else {
-        0
-    };
-    let record = SwfRecord {
-        line: number,
-        job_id,
-        submit_time,
-        run_time,
-        requested_time,
-        tasks,
-        memory,
-        fields,
-    };
+    let (run_time, requested_time) = times(run_time, fields[REQUESTED_TIME], options.overrun, &mut mends)
+        .ok_or(refuse(Reason::RequestedTime, REQUESTED_TIME))?;
+    let memory = if options.use_memory { memory(&fields, &mut mends) } else { 0 };
+    let record =
+        SwfRecord { line: number, job_id, submit_time, run_time, requested_time, tasks, memory, fields };
     Ok((record, mends))
 }
 
@@ -151,10 +120,7 @@ pub(super) fn parse(
 fn split(line: &[u8], fields: &mut [f64; FIELDS]) -> usize {
     let (mut found, mut position) = (0, 0);
     loop {
-        while line
-            .get(position)
-            .is_some_and(|&byte| number::is_blank(byte))
-        {
+        while line.get(position).is_some_and(|&byte| number::is_blank(byte)) {
             position += 1;
         }
         if position == line.len() {
@@ -203,17 +169,11 @@ fn time(value: f64) -> Option<f64> {
 }
 
 fn count(value: f64) -> Option<u32> {
-    (1.0..=f64::from(u32::MAX))
-        .contains(&value)
-        .then_some(value as u32)
+    (1.0..=f64::from(u32::MAX)).contains(&value).then_some(value as u32)
 }
 
 /// The processors asked for, and the field that says so.
-fn processors(
-    fields: &[f64; FIELDS],
-    preferred: ProcessorField,
-    mends: &mut ReasonSet,
-) -> (f64, usize) {
+fn processors(fields: &[f64; FIELDS], preferred: ProcessorField, mends: &mut ReasonSet) -> (f64, usize) {
     let (first, second) = match preferred {
         ProcessorField::Requested => (REQUESTED, ALLOCATED),
         ProcessorField::Allocated => (ALLOCATED, REQUESTED),
@@ -226,12 +186,7 @@ fn processors(
 }
 
 /// The run time and the requested time, brought into agreement; none where the requested time is beyond all bounds.
-fn times(
-    run_time: f64,
-    requested: f64,
-    overrun: Overrun,
-    mends: &mut ReasonSet,
-) -> Option<(f64, f64)> {
+fn times(run_time: f64, requested: f64, overrun: Overrun, mends: &mut ReasonSet) -> Option<(f64, f64)> {
     if requested < 0.0 {
         mends.add(Reason::RequestedTimeUnknown);
         return Some((run_time, run_time));
@@ -285,19 +240,12 @@ impl Refusal {
 /// A field's text, shortened, for messages.
 fn shown_field(line: &[u8], field: usize) -> String {
     const LONGEST: usize = 40;
-    let text = line
-        .split(|&byte| number::is_blank(byte))
-        .filter(|text| !text.is_empty())
-        .nth(field);
+    let text = line.split(|&byte| number::is_blank(byte)).filter(|text| !text.is_empty()).nth(field);
     let Some(text) = text else {
         return "missing".to_owned();
     };
     let text = String::from_utf8_lossy(text);
-    let mut shown: String = text
-        .chars()
-        .take(LONGEST)
-        .flat_map(char::escape_debug)
-        .collect();
+    let mut shown: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
     if text.chars().nth(LONGEST).is_some() {
         shown.push('…');
     }

@@ -1,8 +1,8 @@
 //! Examples with known answers, and the proof that no bytes can break the reader.
 
 use super::{
-    Invalid, Note, Outcome, Overrun, ProcessorField, Reason, SwfError, SwfFile, SwfOptions,
-    SwfParser, SwfRecord,
+    Invalid, Note, Outcome, Overrun, ProcessorField, Reason, SwfError, SwfFile, SwfOptions, SwfParser,
+    SwfRecord,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -15,16 +15,11 @@ use std::io::{Cursor, Write};
 
 const SOUND: &str = "1 0 5 100 4 99.5 2000 4 200 3000 1 7 8 9 1 2 -1 -1";
 
-fn read_with(
-    options: SwfOptions,
-    bytes: &[u8],
-) -> (Vec<SwfRecord>, SwfParser, Result<(), SwfError>) {
+fn read_with(options: SwfOptions, bytes: &[u8]) -> (Vec<SwfRecord>, SwfParser, Result<(), SwfError>) {
     let mut records = Vec::new();
     let mut parser = SwfParser::new(options);
     let mut take = |record| records.push(record);
-    let result = parser
-        .feed(bytes, &mut take)
-        .and_then(|()| parser.finish(&mut take));
+    let result = parser.feed(bytes, &mut take).and_then(|()| parser.finish(&mut take));
     (records, parser, result)
 }
 
@@ -35,12 +30,7 @@ fn read(bytes: impl AsRef<[u8]>) -> (Vec<SwfRecord>, SwfParser) {
 }
 
 fn reasons(parser: &SwfParser) -> Vec<(Reason, u64)> {
-    parser
-        .notes()
-        .kept()
-        .iter()
-        .map(|note| (note.reason, note.line))
-        .collect()
+    parser.notes().kept().iter().map(|note| (note.reason, note.line)).collect()
 }
 
 /// The sound job with some fields (numbered as the format does, from 1) replaced.
@@ -55,15 +45,7 @@ fn job(changes: &[(usize, &str)]) -> String {
 /// The note that the sound job gets when one field is replaced, and whether it was kept.
 fn outcome_of(changes: &[(usize, &str)]) -> (Vec<Reason>, Option<SwfRecord>) {
     let (records, parser) = read(job(changes));
-    (
-        parser
-            .notes()
-            .kept()
-            .iter()
-            .map(|note| note.reason)
-            .collect(),
-        records.first().copied(),
-    )
+    (parser.notes().kept().iter().map(|note| note.reason).collect(), records.first().copied())
 }
 
 fn packed(bytes: &[u8]) -> Vec<u8> {
@@ -87,9 +69,7 @@ fn a_sound_job_has_all_its_values() {
         requested_time: 200.0,
         tasks: 4,
         memory: 0,
-        fields: [
-            1., 0., 5., 100., 4., 99.5, 2000., 4., 200., 3000., 1., 7., 8., 9., 1., 2., -1., -1.,
-        ],
+        fields: [1., 0., 5., 100., 4., 99.5, 2000., 4., 200., 3000., 1., 7., 8., 9., 1., 2., -1., -1.],
     };
     assert_eq!(records, [expected]);
     assert_eq!(parser.comments(), ["; Version: 2.2"]);
@@ -100,10 +80,7 @@ fn a_sound_job_has_all_its_values() {
 #[test]
 fn line_ends_tabs_blank_lines_and_a_missing_last_end_change_nothing() {
     let plain = format!("; Note: x\n\n{SOUND}\n  {SOUND}");
-    let dos = format!(
-        "\u{feff}; Note: x\r\n \t\r\n{}\r\n{SOUND}\t \r\n",
-        SOUND.replace(' ', "\t")
-    );
+    let dos = format!("\u{feff}; Note: x\r\n \t\r\n{}\r\n{SOUND}\t \r\n", SOUND.replace(' ', "\t"));
     let (of_plain, of_dos) = (read(plain), read(dos));
     assert_eq!(of_plain.0, of_dos.0);
     assert_eq!(of_plain.0.len(), 2);
@@ -137,22 +114,11 @@ fn broken_rules_drop_a_job() {
     ];
     for (changes, reason) in cases {
         let (found, record) = outcome_of(changes);
-        assert_eq!(
-            (found.as_slice(), record),
-            ([*reason].as_slice(), None),
-            "{changes:?}"
-        );
+        assert_eq!((found.as_slice(), record), ([*reason].as_slice(), None), "{changes:?}");
         assert_eq!(reason.outcome(), Outcome::Dropped);
     }
     let (_, parser) = read("1 2 3\n");
-    assert_eq!(
-        parser.notes().kept(),
-        [Note {
-            reason: Reason::TooFewFields,
-            line: 1,
-            job_id: Some(1)
-        }]
-    );
+    assert_eq!(parser.notes().kept(), [Note { reason: Reason::TooFewFields, line: 1, job_id: Some(1) }]);
 }
 
 #[test]
@@ -181,14 +147,7 @@ fn what_can_be_mended_is_mended_and_noted() {
 #[test]
 fn missing_fields_are_unknown_and_extra_ones_ignored() {
     let (records, parser) = read(format!("1 0 -1 50 2\n{SOUND} 19 20\n"));
-    assert_eq!(
-        (
-            records[0].tasks,
-            records[0].requested_time,
-            records[0].fields[17]
-        ),
-        (2, 50.0, -1.0)
-    );
+    assert_eq!((records[0].tasks, records[0].requested_time, records[0].fields[17]), (2, 50.0, -1.0));
     assert!(records[1].fields.starts_with(&read(SOUND).0[0].fields));
     let expected = [
         (Reason::MissingFields, 1),
@@ -202,18 +161,10 @@ fn missing_fields_are_unknown_and_extra_ones_ignored() {
 #[test]
 fn overrun_says_which_time_gives_way() {
     let log = job(&[(9, "60")]);
-    for (overrun, times) in [
-        (Overrun::Extend, (100.0, 100.0)),
-        (Overrun::Cut, (60.0, 60.0)),
-        (Overrun::Keep, (100.0, 60.0)),
-    ] {
-        let (records, parser, _) = read_with(
-            SwfOptions {
-                overrun,
-                ..SwfOptions::default()
-            },
-            log.as_bytes(),
-        );
+    for (overrun, times) in
+        [(Overrun::Extend, (100.0, 100.0)), (Overrun::Cut, (60.0, 60.0)), (Overrun::Keep, (100.0, 60.0))]
+    {
+        let (records, parser, _) = read_with(SwfOptions { overrun, ..SwfOptions::default() }, log.as_bytes());
         assert_eq!((records[0].run_time, records[0].requested_time), times);
         assert_eq!(parser.notes().kept().len(), 1);
     }
@@ -222,21 +173,14 @@ fn overrun_says_which_time_gives_way() {
 #[test]
 fn processors_and_memory_come_from_the_fields_asked_for() {
     let log = job(&[(5, "3"), (7, "0.5"), (10, "-1")]);
-    let options = SwfOptions {
-        processors: ProcessorField::Allocated,
-        use_memory: true,
-        ..SwfOptions::default()
-    };
+    let options =
+        SwfOptions { processors: ProcessorField::Allocated, use_memory: true, ..SwfOptions::default() };
     let (records, parser, _) = read_with(options, log.as_bytes());
     assert_eq!((records[0].tasks, records[0].memory), (3, 1));
     assert_eq!(reasons(&parser), [(Reason::UsedMemory, 1)]);
-    let (records, parser, _) =
-        read_with(options, job(&[(5, "-1"), (7, "-1"), (10, "-1")]).as_bytes());
+    let (records, parser, _) = read_with(options, job(&[(5, "-1"), (7, "-1"), (10, "-1")]).as_bytes());
     assert_eq!((records[0].tasks, records[0].memory), (4, 0));
-    assert_eq!(
-        reasons(&parser),
-        [(Reason::OtherProcessors, 1), (Reason::MemoryUnknown, 1)]
-    );
+    assert_eq!(reasons(&parser), [(Reason::OtherProcessors, 1), (Reason::MemoryUnknown, 1)]);
 }
 
 #[test]
@@ -249,43 +193,26 @@ fn jobs_out_of_order_and_repeated_numbers_stay_where_they_are() {
 
 #[test]
 fn raise_names_line_field_value_and_rule() {
-    let options = SwfOptions {
-        invalid: Invalid::Raise,
-        ..SwfOptions::default()
-    };
+    let options = SwfOptions { invalid: Invalid::Raise, ..SwfOptions::default() };
     for (line, message) in [
-        (
-            job(&[(8, "0")]),
-            "2: requested processors = 0; must be >= 1",
-        ),
-        (
-            job(&[(2, "x\u{1b}")]),
-            "2: submit_time = x\\u{1b}; must be a number of seconds from 0 to 2^53",
-        ),
+        (job(&[(8, "0")]), "2: requested processors = 0; must be >= 1"),
+        (job(&[(2, "x\u{1b}")]), "2: submit_time = x\\u{1b}; must be a number of seconds from 0 to 2^53"),
         ("1 2".to_owned(), "2: 2 fields; a job's line has 18 numbers"),
     ] {
         let (records, _, result) = read_with(options, format!("{SOUND}\n{line}\n").as_bytes());
         assert_eq!(records.len(), 1);
-        assert_eq!(
-            result.expect_err("the second job is invalid").to_string(),
-            message
-        );
+        assert_eq!(result.expect_err("the second job is invalid").to_string(), message);
     }
 }
 
 #[test]
 fn a_line_of_ten_megabytes_is_never_held() {
-    for (filler, rows, reason) in [
-        ("7", 2, Reason::LineTooLong),
-        (" ", 2, Reason::LineTooLong),
-        (";", 1, Reason::LongComment),
-    ] {
+    for (filler, rows, reason) in
+        [("7", 2, Reason::LineTooLong), (" ", 2, Reason::LineTooLong), (";", 1, Reason::LongComment)]
+    {
         let log = format!("{}\n{SOUND}\n", filler.repeat(10_000_000));
         let (records, parser) = read(&log);
-        assert_eq!(
-            (records.len(), parser.rows(), reasons(&parser)),
-            (1, rows, vec![(reason, 1)])
-        );
+        assert_eq!((records.len(), parser.rows(), reasons(&parser)), (1, rows, vec![(reason, 1)]));
         let streamed: Vec<_> = stream(log.into_bytes()).collect();
         assert_eq!(streamed.len(), 1);
     }
@@ -293,10 +220,7 @@ fn a_line_of_ten_megabytes_is_never_held() {
 
 #[test]
 fn comments_that_are_not_utf8_are_read_as_latin1() {
-    assert_eq!(
-        read(b"; Acknowledge: \xc5ke\n").1.comments(),
-        ["; Acknowledge: \u{c5}ke"]
-    );
+    assert_eq!(read(b"; Acknowledge: \xc5ke\n").1.comments(), ["; Acknowledge: \u{c5}ke"]);
 }
 
 #[test]
@@ -304,9 +228,7 @@ fn stop_after_looks_no_further() {
     let mut parser = SwfParser::new(SwfOptions::default()).stop_after(1);
     let mut taken = 0;
     let log = format!("{SOUND}\nrubbish\n{SOUND}\n");
-    parser
-        .feed(log.as_bytes(), &mut |_| taken += 1)
-        .expect("nothing is raised");
+    parser.feed(log.as_bytes(), &mut |_| taken += 1).expect("nothing is raised");
     parser.finish(&mut |_| ()).expect("nothing is raised");
     assert_eq!((taken, parser.lines(), parser.is_done()), (1, 1, true));
 }
@@ -315,36 +237,20 @@ fn stop_after_looks_no_further() {
 fn gzip_of_several_members_reads_as_one_log() {
     let mut bytes = packed(format!("{SOUND}\n1 1").as_bytes());
     bytes.extend(packed(&SOUND.as_bytes()[3..]));
-    assert_eq!(
-        stream(bytes)
-            .map(|job| job.expect("sound").submit_time)
-            .collect::<Vec<_>>(),
-        [0.0, 1.0]
-    );
+    assert_eq!(stream(bytes).map(|job| job.expect("sound").submit_time).collect::<Vec<_>>(), [0.0, 1.0]);
 }
 
 #[test]
 fn gzip_cut_short_or_damaged_is_an_error_after_the_jobs_before() {
     let bytes = packed(format!("{SOUND}\n").repeat(50_000).as_bytes());
-    for damaged in [
-        bytes[..bytes.len() - 20].to_vec(),
-        [&bytes[..], b"trailing"].concat(),
-    ] {
+    for damaged in [bytes[..bytes.len() - 20].to_vec(), [&bytes[..], b"trailing"].concat()] {
         let mut file = stream(damaged);
         let jobs = file.by_ref().take_while(Result::is_ok).count();
         assert!(jobs > 10_000, "{jobs}");
         assert!(file.next().is_none());
     }
-    let error = stream(vec![0x1f, 0x8b])
-        .next()
-        .expect("an error")
-        .expect_err("no gzip header");
-    assert!(
-        error
-            .to_string()
-            .starts_with("the gzip stream is cut short or damaged after line 0"),
-        "{error}"
-    );
+    let error = stream(vec![0x1f, 0x8b]).next().expect("an error").expect_err("no gzip header");
+    assert!(error.to_string().starts_with("the gzip stream is cut short or damaged after line 0"), "{error}");
 }
 
 #[test]
@@ -353,21 +259,9 @@ fn a_streaming_reader_keeps_few_notes_and_all_counts() {
     let mut file = stream(log.into_bytes());
     assert!(file.next().is_none());
     let notes = file.parser().notes();
-    assert_eq!(
-        (
-            notes.count(Reason::TooFewFields),
-            notes.total(Outcome::Dropped)
-        ),
-        (3000, 3000)
-    );
+    assert_eq!((notes.count(Reason::TooFewFields), notes.total(Outcome::Dropped)), (3000, 3000));
     assert_eq!(notes.kept().len(), 12);
-    assert_eq!(
-        (
-            file.parser().comments().len(),
-            notes.count(Reason::LongComment)
-        ),
-        (1, 2)
-    );
+    assert_eq!((file.parser().comments().len(), notes.count(Reason::LongComment)), (1, 2));
 }
 
 #[test]
@@ -423,21 +317,14 @@ fn field() -> impl Strategy<Value = String> {
 
 fn looks_real() -> impl Strategy<Value = Vec<u8>> {
     let separator = select(vec![" ", "  ", "\t", " \r", "\u{b}"]);
-    let row =
-        (vec(field(), 0..21), separator).prop_map(|(fields, separator)| fields.join(separator));
+    let row = (vec(field(), 0..21), separator).prop_map(|(fields, separator)| fields.join(separator));
     let sound = (any::<u16>(), any::<u32>())
         .prop_map(|(number, time)| job(&[(1, &number.to_string()), (2, &time.to_string())]));
     let comment = "; ?[A-Za-z]{0,9}: ?.{0,20}";
     let line = prop_oneof![4 => row, 4 => sound, 1 => comment, 1 => Just(String::new())];
-    (
-        vec((line, select(vec!["\n", "\r\n", "\n\n", ""])), 0..12),
-        vec((any::<Index>(), any::<u8>()), 0..4),
-    )
+    (vec((line, select(vec!["\n", "\r\n", "\n\n", ""])), 0..12), vec((any::<Index>(), any::<u8>()), 0..4))
         .prop_map(|(lines, damage)| {
-            let text: String = lines
-                .into_iter()
-                .flat_map(|(line, end)| [line, end.to_owned()])
-                .collect();
+            let text: String = lines.into_iter().flat_map(|(line, end)| [line, end.to_owned()]).collect();
             let mut bytes = text.into_bytes();
             for (place, byte) in damage {
                 if !bytes.is_empty() {
