@@ -29,6 +29,7 @@ class Kernel:
         return min([*submissions, *ends, *(time for time in due if time > self.state.now)], default=inf)
 
     def completions_first(self) -> None:
+        # Whatever their order, one pass follows them all.
         for running in self.ending():
             self.complete(running)
         for job in self.submissions():
@@ -53,8 +54,8 @@ class Kernel:
                 self.make_pass()
 
     def ending(self) -> list[Running]:
-        ending = [running for running in self.state.running if running.end == self.state.now]
-        return sorted(ending, key=lambda running: running.job.row)
+        """List the jobs that end now, in the order of their starts."""
+        return [running for running in self.state.running if running.end == self.state.now]
 
     def submissions(self) -> list[Job]:
         return [job for job in self.to_come if job.submit_time == self.state.now]

@@ -14,14 +14,14 @@ pub enum Kind {
     Completion,
 }
 
-/// One event. The derived order is the total order of S2; `sequence` is the job's row.
+/// One event. The derived order is the total order of S2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Event {
     /// When it happens.
     pub time: Time,
     /// What happens.
     pub kind: Kind,
-    /// Breaks ties within a kind.
+    /// Breaks ties within a kind: the job's row, or the number of its start where there is a pass after every event.
     pub sequence: u64,
     /// The job it happens to.
     pub job: u32,

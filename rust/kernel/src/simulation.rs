@@ -19,7 +19,7 @@ pub enum WallTime {
 pub enum OrderAtInstant {
     /// Completions, submissions, one pass.
     CompletionsFirst,
-    /// Submissions, then completions, a pass after each.
+    /// Submissions by row, then completions in the order of their starts, with a pass after each.
     ArrivalsFirst,
 }
 
@@ -59,11 +59,13 @@ pub struct Simulation<F> {
     /// The cost of every pass, where it was asked for.
     dispatch: Option<DispatchLog>,
     finished: u64,
+    starts: u64,
 }
 
 /// A completion at this instant, and whether its nodes are free already.
 struct Due {
     job: u32,
+    sequence: u64,
     gave_back: bool,
 }
 
@@ -78,7 +80,7 @@ impl<F: Feed> Simulation<F> {
         dispatch: Option<DispatchLog>,
     ) -> Self {
         let events = EventQueue::default();
-        Self { site, scheduler, feed, events, wall_time, order_at_instant, dispatch, finished: 0 }
+        Self { site, scheduler, feed, events, wall_time, order_at_instant, dispatch, finished: 0, starts: 0 }
     }
 
     /// The site as it stands.
@@ -181,9 +183,9 @@ impl<F: Feed> Simulation<F> {
         }
         // (c) Completions, and in rounds those of jobs that started in this instant and take no time.
         due.extend(self.due(now));
-        due.sort_by_key(|due| self.site.jobs.job(due.job).row);
+        due.sort_by_key(|due| due.sequence);
         while !due.is_empty() {
-            for Due { job, gave_back } in due {
+            for Due { job, gave_back, .. } in due {
                 if !gave_back {
                     self.site.give_back(job);
                 }
@@ -195,11 +197,10 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// Takes the completions that are due at `now`, by row.
+    /// Takes the completions that are due at `now`, in order.
     fn due(&mut self, now: Time) -> Vec<Due> {
-        std::iter::from_fn(|| self.events.pop_at(now))
-            .map(|event| Due { job: event.job, gave_back: false })
-            .collect()
+        let due = |event: Event| Due { job: event.job, sequence: event.sequence, gave_back: false };
+        std::iter::from_fn(|| self.events.pop_at(now)).map(due).collect()
     }
 
     fn submit(&mut self) -> Result<(), F::Error> {
@@ -238,7 +239,12 @@ impl<F: Feed> Simulation<F> {
                 WallTime::Kill => row.run_time.min(row.requested_time),
             };
             let time = Time(self.site.now + duration);
-            self.events.push(Event { time, kind: Kind::Completion, sequence: row.row, job });
+            let sequence = match self.order_at_instant {
+                OrderAtInstant::CompletionsFirst => row.row,
+                OrderAtInstant::ArrivalsFirst => self.starts,
+            };
+            self.starts += 1;
+            self.events.push(Event { time, kind: Kind::Completion, sequence, job });
         }
         self.site.started.clear();
         self.site.arrived.clear();
