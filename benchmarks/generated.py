@@ -13,6 +13,7 @@ import numpy.typing as npt
 Integers = npt.NDArray[np.int64]
 
 BLOCK = 50_000
+_SURGE = 4
 _MEDIAN_RUN, _SPREAD, _LONGEST = 1800.0, 1.2, 172_800
 
 
@@ -28,8 +29,8 @@ class Block(NamedTuple):
 class Recipe(NamedTuple):
     """What to make: `load` is offered to a machine of `capacity` processors by jobs of up to `largest`.
 
-    With `wave` jobs to a wave, twice what the machine can do arrives in the first part of each wave and
-    nothing in the rest of it: about half the wave's jobs are queued at its worst, and none at its end.
+    With `wave` jobs to a wave, four times what the machine can do arrives in the first part of each wave and
+    nothing in the rest of it: about three quarters of its jobs are queued at its worst, and none at its end.
     """
 
     jobs: int
@@ -53,7 +54,7 @@ def blocks(recipe: Recipe) -> Iterator[Block]:
         origin = float(instants[-1])
         if recipe.wave:
             period = recipe.wave * gap
-            instants = instants - instants % period * (1 - recipe.load / 2)
+            instants = instants - instants % period * (1 - recipe.load / _SURGE)
         requested_time = np.ceil(run_time * random.uniform(1, 5, count)).astype(np.int64)
         yield Block(instants.astype(np.int64), run_time, requested_time, processors)
 

@@ -68,7 +68,7 @@ def verdict(name: str, value: float, target: float, *, at_least: bool) -> None:
     """Print a number, its target, and whether it is met."""
     met = value >= target if at_least else value <= target
     sign = "≥" if at_least else "≤"
-    print(f"{name:<60} {value:12,.2f}   target {sign} {target:,g}: {'met' if met else 'MISSED'}")
+    print(f"{name:<60} {value:12,.2f}   target {sign} {target:,.4g}: {'met' if met else 'MISSED'}")
 
 
 def _main() -> int:

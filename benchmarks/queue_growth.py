@@ -1,8 +1,8 @@
 """How the cost of a job grows with the queue: to 100, 1,000, 10,000, 50,000 jobs.
 
-`python benchmarks/queue_growth.py [--jobs N] [--queues Q …] [POLICY …]`
-The jobs come in waves: twice what the machine can do, then nothing until the queue has drained. Every log has
-the same number of jobs and the same distribution of jobs; only the waves get longer.
+`python benchmarks/queue_growth.py [POLICY …] [--jobs N] [--queues Q …]`
+The jobs come in waves: four times what the machine can do, then nothing until the queue has drained. Every
+log has the same number of jobs and the same distribution of jobs; only the waves get longer.
 """
 
 import argparse
@@ -23,7 +23,7 @@ EASY_TARGET = 30.0
 
 def make(jobs: int, queue: int) -> bl.Workload:
     """Make a log whose queue grows to about so many jobs."""
-    recipe = Recipe(jobs=jobs, capacity=NODES * CORES, largest=LARGEST, wave=2 * queue)
+    recipe = Recipe(jobs=jobs, capacity=NODES * CORES, largest=LARGEST, wave=queue * 4 // 3)
     columns = ("submit_time", "run_time", "requested_time", "tasks")
     tables = [pl.DataFrame(dict(zip(columns, block, strict=True))) for block in blocks(recipe)]
     return bl.Workload.from_table(pl.concat(tables))
@@ -60,7 +60,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--jobs", type=int, default=100_000)
+    parser.add_argument("--jobs", type=int, default=200_000)
     parser.add_argument("--queues", type=int, nargs="+", default=[100, 1_000, 10_000, 50_000])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("policies", nargs="*", default=USUAL)
