@@ -6,6 +6,7 @@
 use std::cell::Cell;
 
 use crate::cluster::{Request, Room, room::load};
+use crate::time::Time;
 use crate::workload::jobs::Share;
 
 use super::allocate::Placer;
@@ -288,10 +289,36 @@ impl Profile {
             } else if self.fits_at(wish, start, placer, shares) {
                 return Some(start);
             } else {
-                step += 1;
+                step = self.totals.find(self.not_before(wish, start)).max(step + 1);
             }
         }
         None
+    }
+
+    /// An instant before which the job does not fit, if it does not at `start`.
+    ///
+    /// A node admits more only once the last of its scarcest steps is over, and never more than when it is empty.
+    fn not_before(&self, wish: &Wish<'_>, start: f64) -> f64 {
+        let window = Window::new(self, start, start + wish.duration);
+        let mut slots = 0;
+        let mut gains = Vec::with_capacity(self.nodes.len());
+        for (node, capacity) in self.capacity.chunks_exact(self.resources).enumerate() {
+            let (admitted, until) = window.scarcest(node as u32, wish.request);
+            slots += u64::from(admitted);
+            gains.push((Time(until), u64::from(wish.request.slots(capacity, true).saturating_sub(admitted))));
+        }
+        gains.retain(|&(_, gain)| gain > 0);
+        gains.sort_unstable();
+        for (time, gain) in gains {
+            if slots >= u64::from(wish.tasks) {
+                break;
+            }
+            slots += gain;
+            if slots >= u64::from(wish.tasks) {
+                return time.0;
+            }
+        }
+        start
     }
 
     /// The instants in [now, before) from which the node has a slot for the job's whole duration, some of it within
@@ -371,6 +398,21 @@ impl<'a> Window<'a> {
             }
         }
         slots
+    }
+
+    /// The slots of a node, and when the last step that admits no more is over.
+    fn scarcest(&self, node: u32, request: &Request) -> (u32, f64) {
+        let times = &self.profile.nodes[node as usize].times;
+        let first = self.profile.nodes[node as usize].find(self.from);
+        let (mut least, mut until) = (u32::MAX, f64::INFINITY);
+        for (step, values) in self.steps(node).enumerate() {
+            let slots = slots_of_step(request, values);
+            if slots <= least {
+                least = slots;
+                until = times.get(first + step + 1).copied().unwrap_or(f64::INFINITY);
+            }
+        }
+        (least, until)
     }
 
     fn load(&self, node: u32) -> f64 {
