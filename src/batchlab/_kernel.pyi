@@ -27,7 +27,7 @@ class JobColumns(TypedDict):
     amounts: list[int | NDArray[np.int64]]
     tasks_per_node: NDArray[np.int64] | None
     exclusive: NDArray[np.bool_] | None
-    formula: list[tuple[str, NDArray[np.float64]]]
+    formula: list[tuple[str, NDArray[np.float64] | None]]
     misfits: NDArray[np.bool_] | None
 
 class PolicyNames(TypedDict):

@@ -1,6 +1,7 @@
 """The one verb: its options, its errors, and what it does with requests that a machine cannot grant."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 import pytest
@@ -201,3 +202,24 @@ def test_repeated_runs_leave_inputs_alone(four: bl.Workload, pair: bl.System) ->
     first, second = (bl.simulate(four, pair, "conservative").jobs for _ in range(2))
     assert first.equals(second)
     assert four.jobs.equals(before)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"policy": None}, "policy = None; must be a Policy"),
+        ({"system": None}, "system = None; must be a System"),
+        ({"workload": [1]}, r"workload = \[1\]; must be a Workload"),
+    ],
+)
+def test_wrong_kinds(four: bl.Workload, pair: bl.System, arguments: dict[str, Any], message: str) -> None:
+    """What is no policy, system or workload is named, with what to give instead."""
+    with pytest.raises(bl.BatchlabError, match=message):
+        bl.simulate(**{"workload": four, "system": pair, "policy": "easy", **arguments})
+
+
+def test_a_formula_knows_the_columns_of_its_workload(pair: bl.System) -> None:
+    """A misspelt column is told from those that are there."""
+    table = {"submit_time": [0], "run_time": [1], "tasks": [1], "priority": [3]}
+    with pytest.raises(bl.PolicyError, match=r"no column named 'priorty'\. Did you mean 'priority'"):
+        bl.simulate(bl.Workload.from_table(table), pair, 'expression("priorty")')

@@ -116,3 +116,9 @@ def test_interrupted_by_a_signal(long_workload: bl.Workload, pair: bl.System) ->
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert simulation.finished < JOBS
+
+
+def test_no_time_is_refused(four: bl.Workload, pair: bl.System) -> None:
+    """NaN is no time to run until."""
+    with pytest.raises(bl.SimulationError, match="until = nan"):
+        bl.Simulation(four, pair, "fcfs").run_until(float("nan"))

@@ -44,7 +44,8 @@ struct Columns<'py> {
     amounts: Vec<Amount<'py>>,
     tasks_per_node: Option<PyReadonlyArray1<'py, i64>>,
     exclusive: Option<PyReadonlyArray1<'py, bool>>,
-    formula: Vec<(String, PyReadonlyArray1<'py, f64>)>,
+    /// What a formula may name; with values where it does.
+    formula: Vec<(String, Option<PyReadonlyArray1<'py, f64>>)>,
     /// Jobs that ask for something the system does not have.
     misfits: Option<PyReadonlyArray1<'py, bool>>,
 }
@@ -119,8 +120,11 @@ impl Columns<'_> {
                 request: uniform.unwrap_or_else(|| requests.intern(self.request(row))),
             })
             .collect();
-        let mut table =
-            JobTable::new(jobs, self.formula.iter().map(|(_, column)| column.as_array().to_vec()).collect());
+        let columns = self
+            .formula
+            .iter()
+            .map(|(_, column)| column.as_ref().map_or(Vec::new(), |c| c.as_array().to_vec()));
+        let mut table = JobTable::new(jobs, columns.collect());
         for job in (0..count).filter(|&job| self.is_misfit(job)) {
             table.set_state(job as u32, State::Rejected);
         }

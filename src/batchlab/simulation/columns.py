@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from batchlab.errors import SimulationError
+from batchlab.errors import PolicyError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,17 +82,21 @@ def _misfits(workload: Workload, system: System) -> npt.NDArray[np.bool_] | None
     return workload.jobs.select(pl.any_horizontal(asks)).to_series().to_numpy()
 
 
-def _formula_columns(jobs: pl.DataFrame, policy: Policy) -> list[tuple[str, npt.NDArray[np.float64]]]:
+def _formula_columns(jobs: pl.DataFrame, policy: Policy) -> list[tuple[str, npt.NDArray[np.float64] | None]]:
+    """Give the names that a formula may use, with the values of those that it does use."""
     if policy.order_name != "expression":
         return []
-    named = dict.fromkeys(_NAME.findall(policy.order_argument))
-    columns = []
-    for name in named:
-        if name in _OWN_NAMES or name not in jobs.columns:
-            continue
-        if not (jobs[name].dtype.is_numeric() or jobs[name].dtype == pl.Boolean):
-            raise SimulationError(
-                f"{policy}: column {name!r} is {jobs[name].dtype}; a formula can only use columns of numbers."
-            )
-        columns.append((name, jobs[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()))
-    return columns
+    named = set(_NAME.findall(policy.order_argument))
+    return [(name, _numbers(jobs[name], policy) if name in named else None) for name in _others(jobs)]
+
+
+def _others(jobs: pl.DataFrame) -> list[str]:
+    return [name for name in jobs.columns if name not in _OWN_NAMES and _NAME.fullmatch(name)]
+
+
+def _numbers(column: pl.Series, policy: Policy) -> npt.NDArray[np.float64]:
+    if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
+        raise PolicyError(
+            f"{policy}: column {column.name!r} is {column.dtype}; a formula can only use columns of numbers."
+        )
+    return column.cast(pl.Float64).fill_null(float("nan")).to_numpy()

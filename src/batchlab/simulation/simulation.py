@@ -7,18 +7,18 @@ import time
 from typing import TYPE_CHECKING
 
 from batchlab import _kernel
-from batchlab.errors import PolicyError, SimulationError, shown
+from batchlab.errors import PolicyError, SimulationError, SystemDescriptionError, WorkloadError, shown
 from batchlab.policy import Policy
 from batchlab.policy.kernel import policy_names
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
 from batchlab.simulation.columns import core_index, job_columns
+from batchlab.system import System
+from batchlab.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from batchlab.system import System
-    from batchlab.workload import Workload
 
 __all__ = ["Simulation"]
 
@@ -73,6 +73,7 @@ class Simulation:
         dispatch: bool = False,
     ) -> None:
         policy = Policy.parse(policy) if isinstance(policy, str) else policy
+        _check_types(workload, system, policy)
         self._options = {"seed": seed, "walltime": walltime, "order_at_instant": order_at_instant}
         _check(self._options)
         self._run_of = (workload, system, policy)
@@ -127,7 +128,14 @@ class Simulation:
             Seconds since the workload's origin; the end of the workload unless given.
         progress
             Called now and then with the number of jobs finished and the number of all jobs.
+
+        Raises
+        ------
+        SimulationError
+            If the time is not a number.
         """
+        if math.isnan(until):
+            raise SimulationError("until = nan; must be a time in seconds.")
         total = len(self._run_of[0])
         begin = time.perf_counter()
         report = None if progress is None else lambda finished, _now: progress(finished, total)
@@ -156,6 +164,15 @@ class Simulation:
         workload, system, policy = self._run_of
         done = f"{self.finished:,} of {len(workload):,} jobs done"
         return f"<Simulation of {policy} on {system.nodes:,} nodes at {self.now:g} s: {done}>"
+
+
+def _check_types(workload: object, system: object, policy: object) -> None:
+    if not isinstance(policy, Policy):
+        raise PolicyError(f"policy = {shown(policy)}; must be a Policy or its spec string, e.g. 'easy'.")
+    if not isinstance(system, System):
+        raise SystemDescriptionError(f"system = {shown(system)}; must be a System, e.g. of read_system().")
+    if not isinstance(workload, Workload):
+        raise WorkloadError(f"workload = {shown(workload)}; must be a Workload. See Workload.from_table().")
 
 
 def _check(options: dict[str, object]) -> None:
