@@ -58,7 +58,9 @@ def test_little_to_tell_is_told(jobs: list[Job], line: str) -> None:
 
 def test_options_and_names_are_shown(three: Result) -> None:
     """What differs from an ordinary run stands with the policy."""
-    told = replace(three, options={"seed": 3, "walltime": "kill", "dispatch": False}).summary()
+    told = replace(
+        three, options={"seed": 3, "walltime": "kill", "order_at_instant": "completions_first"}
+    ).summary()
     assert "policy        fcfs, seed = 3, walltime = kill\n" in told
 
 

@@ -29,7 +29,7 @@ class Outcome:
         int64, shape (rows, resources): what each job held in all, in the system's order of resources.
     placement_offsets
         int64, shape (rows + 1,): row i holds the entries ``placement_offsets[i]:placement_offsets[i + 1]`` of
-        the two columns that follow.
+        the two columns that follow, by rising node.
     placement_nodes, placement_tasks
         uint32: the nodes of all jobs one after the other, and the number of tasks on each.
     now
