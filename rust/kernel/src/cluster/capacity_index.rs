@@ -27,13 +27,23 @@ impl CapacityIndex {
         tree
     }
 
-    /// Replaces a node's values.
-    pub fn update(&mut self, node: usize, values: &[i64]) {
-        let mut at = self.leaves + node;
-        self.greatest[at * self.width..(at + 1) * self.width].copy_from_slice(values);
-        while at > 1 {
-            at >>= 1;
-            if !self.refresh(at) {
+    /// Values of a node, to be changed; `refresh_range` must follow.
+    pub fn values_mut(&mut self, node: usize) -> &mut [i64] {
+        let at = self.leaves + node;
+        &mut self.greatest[at * self.width..(at + 1) * self.width]
+    }
+
+    /// Brings the maxima over the nodes `first..=last` up to date.
+    pub fn refresh_range(&mut self, first: usize, last: usize) {
+        let (mut left, mut right) = (self.leaves + first, self.leaves + last);
+        while left > 1 {
+            left >>= 1;
+            right >>= 1;
+            let mut changed = false;
+            for at in left..=right {
+                changed |= self.refresh(at);
+            }
+            if !changed {
                 break;
             }
         }
@@ -100,7 +110,8 @@ mod tests {
             for (node, a, b) in updates {
                 let node = node % values.len();
                 values[node] = [a, b];
-                tree.update(node, &[a, b]);
+                tree.values_mut(node).copy_from_slice(&[a, b]);
+                tree.refresh_range(node, node);
             }
             let expected = (from..values.len()).find(|&n| values[n][0] >= asked.0 && values[n][1] >= asked.1);
             prop_assert_eq!(tree.next(from, |has| has[0] >= asked.0 && has[1] >= asked.1), expected);

@@ -22,8 +22,6 @@ pub struct Machine {
     total_free: Vec<i64>,
     by_index: CapacityIndex,
     by_load: Option<LoadIndex>,
-    /// One node's values in the indices: its free amounts, and 1 where it is idle.
-    values: Vec<i64>,
 }
 
 impl Machine {
@@ -57,7 +55,6 @@ impl Machine {
             by_index: CapacityIndex::new(resources + 1, &indexed),
             by_load,
             capacity,
-            values: Vec::new(),
         }
     }
 
@@ -126,34 +123,40 @@ impl Machine {
     }
 
     fn change(&mut self, request: &Request, shares: &[Share], sign: i64) {
-        for &share in shares {
-            let node = share.node as usize;
-            let before =
-                self.by_load.is_some().then(|| load(self.capacity_of(share.node), self.free_of(share.node)));
-            for resource in 0..self.resources {
-                let amount = sign * self.held(request, share, resource);
-                self.free[node * self.resources + resource] += amount;
-                self.total_free[resource] += amount;
+        // Neighbours share their ancestors in the tree: these are brought up to date once.
+        for run in shares.chunk_by(|a, b| b.node.wrapping_sub(a.node) <= 2) {
+            for &share in run {
+                self.change_one(request, share, sign);
             }
-            self.jobs_on[node] = self.jobs_on[node].wrapping_add_signed(-sign as i32);
-            self.reindex(share.node, before);
+            self.by_index.refresh_range(run[0].node as usize, run[run.len() - 1].node as usize);
         }
     }
 
-    fn reindex(&mut self, node: u32, load_before: Option<f64>) {
-        let mut values = std::mem::take(&mut self.values);
-        values.clear();
-        values.extend_from_slice(self.free_of(node));
-        values.push(i64::from(self.jobs_on(node) == 0));
-        self.by_index.update(node as usize, &values);
-        if let Some(before) = load_before {
-            let now = load(self.capacity_of(node), self.free_of(node));
+    fn change_one(&mut self, request: &Request, share: Share, sign: i64) {
+        let node = share.node as usize;
+        let before =
+            self.by_load.is_some().then(|| load(self.capacity_of(share.node), self.free_of(share.node)));
+        for resource in 0..self.resources {
+            let amount = sign * self.held(request, share, resource);
+            self.free[node * self.resources + resource] += amount;
+            self.total_free[resource] += amount;
+        }
+        self.jobs_on[node] = self.jobs_on[node].wrapping_add_signed(-sign as i32);
+        let idle = i64::from(self.jobs_on[node] == 0);
+        let values = self.by_index.values_mut(node);
+        let from = node * self.resources;
+        for (value, free) in values.iter_mut().zip(&self.free[from..from + self.resources]) {
+            *value = *free;
+        }
+        values[self.resources] = idle;
+        if let Some(before) = before {
+            let now = load(self.capacity_of(share.node), self.free_of(share.node));
+            let values = self.by_index.values_mut(node).to_vec();
             if let Some(index) = &mut self.by_load {
-                index.remove(&(Time(before), node));
-                index.insert((Time(now), node), &values);
+                index.remove(&(Time(before), share.node));
+                index.insert((Time(now), share.node), &values);
             }
         }
-        self.values = values;
     }
 }
 
