@@ -37,11 +37,11 @@ fn main() {
     let jobs = read(log);
     let usual: Vec<String> = USUAL.iter().map(ToString::to_string).collect();
     let policies = if policies.is_empty() { &usual } else { policies };
+    let rounds = std::env::var("ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
     println!(
-        "{} jobs on {nodes} nodes of {cores} cores; seconds, and ratios to the heap, medians of {ROUNDS}",
+        "{} jobs on {nodes} nodes of {cores} cores; seconds, and ratios to the heap, medians of {rounds}",
         jobs.len()
     );
-    let rounds = std::env::var("ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
     let mut limits = Vec::new();
     let mut times = vec![Vec::new(); policies.len()];
     let mut ratios = vec![Vec::new(); policies.len()];

@@ -3,8 +3,9 @@ use std::collections::HashMap;
 
 use crate::time::{from_ordered_bits, ordered_bits};
 
-const DIGIT_BITS: u32 = 16;
-const DIGITS: u32 = 4;
+/// Small digits keep the counts small: memory matters more here than passes.
+const DIGIT_BITS: u32 = 8;
+const DIGITS: u32 = 8;
 
 /// The order statistics wanted of one column of non-negative numbers, while they are being found.
 #[derive(Debug)]
