@@ -88,11 +88,6 @@ impl<F: Feed> Simulation<F> {
         &self.site
     }
 
-    /// The feed.
-    pub fn feed(&self) -> &F {
-        &self.feed
-    }
-
     /// The feed, to be closed.
     pub fn into_feed(self) -> F {
         self.feed

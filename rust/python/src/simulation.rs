@@ -15,7 +15,7 @@ use pyo3::types::PyDict;
 use crate::policy::PolicyNames;
 
 /// Instants between two looks at signals and progress.
-const STRIDE: u64 = 20_000;
+pub const STRIDE: u64 = 20_000;
 
 /// The amount of one resource that each task asks: the same for all jobs, or one value per job.
 #[derive(FromPyObject)]

@@ -14,11 +14,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::policy::PolicyNames;
-use crate::simulation::{parse_order_at_instant, parse_wall_time};
+use crate::simulation::{STRIDE, parse_order_at_instant, parse_wall_time};
 use crate::swf::{options, outcome, raised};
 
-/// Instants between two looks at signals and progress.
-const STRIDE: u64 = 20_000;
 const MEASURES: [&str; 5] = ["wait", "turnaround", "slowdown", "bounded_slowdown", "per_processor_slowdown"];
 const QUANTILES: [&str; 4] = ["median", "p95", "p99", "max"];
 
