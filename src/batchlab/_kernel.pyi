@@ -47,6 +47,17 @@ class OutcomeColumns(TypedDict):
     placement_tasks: NDArray[np.uint32]
     allocated: NDArray[np.int64]
 
+class StatusColumns(TypedDict):
+    state: NDArray[np.uint8]
+    start_time: NDArray[np.float64]
+    end_time: NDArray[np.float64]
+    queue: NDArray[np.uint32]
+    running: NDArray[np.uint32]
+    placement_offsets: NDArray[np.int64]
+    placement_nodes: NDArray[np.uint32]
+    placement_tasks: NDArray[np.uint32]
+    free: NDArray[np.int64]
+
 class StreamedMachine(TypedDict):
     resources: list[str]
     groups: list[tuple[int, list[int]]]
@@ -124,6 +135,8 @@ class Simulation:
     def run_until(self, time: float, progress: Callable[[int, float], object] | None = None) -> None: ...
     def fork(self) -> Simulation: ...
     def outcome(self) -> OutcomeColumns: ...
+    def status(self) -> StatusColumns: ...
+    def gauges(self) -> tuple[int, list[int]]: ...
     def dispatch(self) -> dict[str, NDArray[np.generic]] | None: ...
 
 def read_swf_file(

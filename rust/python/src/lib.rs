@@ -5,6 +5,7 @@
 mod policy;
 mod ranges;
 mod simulation;
+mod status;
 mod stream;
 mod swf;
 

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::policy::PolicyNames;
+use crate::status;
 
 /// Instants between two looks at signals and progress.
 pub const STRIDE: u64 = 20_000;
@@ -250,6 +251,16 @@ impl Simulation {
         result.set_item("placement_tasks", tasks.into_pyarray(py))?;
         result.set_item("allocated", allocated.into_pyarray(py).reshape([jobs.len(), resources])?)?;
         Ok(result)
+    }
+
+    /// Who waits, who runs where, and what is free.
+    fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        status::status(py, self.kernel.site())
+    }
+
+    /// How many jobs wait, and what is free of each resource in all.
+    fn gauges(&self) -> (usize, Vec<i64>) {
+        status::gauges(self.kernel.site())
     }
 
     /// The cost of every pass so far, as columns; None where it was not asked for.

@@ -2,5 +2,6 @@
 
 from batchlab.simulation.simulate import simulate
 from batchlab.simulation.simulation import Simulation
+from batchlab.simulation.status import Gauges, Status
 
-__all__ = ["Simulation", "simulate"]
+__all__ = ["Gauges", "Simulation", "Status", "simulate"]

@@ -13,6 +13,7 @@ from batchlab.policy.kernel import policy_names
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
 from batchlab.simulation.columns import core_index, job_columns
+from batchlab.simulation.status import Gauges, Status, shares_in_use
 from batchlab.system import System
 from batchlab.workload import Workload
 
@@ -148,6 +149,16 @@ class Simulation:
         twin.__dict__.update(self.__dict__)
         twin._kernel = self._kernel.fork()  # our own twin
         return twin
+
+    def status(self) -> Status:
+        """Give who waits, who runs where, and what is free; costs O(jobs + nodes)."""
+        system = self._run_of[1]
+        return Status(now=self.now, next_time=self.next_time, system=system, **self._kernel.status())
+
+    def gauges(self) -> Gauges:
+        """Give the length of the queue and the utilisation; costs nothing to speak of."""
+        queued, free = self._kernel.gauges()
+        return Gauges(self.now, queued, shares_in_use(self._run_of[1], free))
 
     def result(self) -> Result:
         """Give what has become of every job so far."""

@@ -1,0 +1,131 @@
+"""What a simulation is doing between two steps: who waits, who runs where, what is free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from batchlab.result.outcome import STATES
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from batchlab.system import System
+
+__all__ = ["Gauges", "Status"]
+
+
+@dataclass(frozen=True)
+class Gauges:
+    """The few numbers that cost nothing to read.
+
+    Parameters
+    ----------
+    now
+        The present time, seconds since the workload's origin.
+    queued
+        How many jobs wait.
+    utilisation
+        By resource, the share of its capacity that is in use; NaN where there is none.
+    """
+
+    now: float
+    queued: int
+    utilisation: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Status:
+    """The state of a simulation at one time; nothing in it changes when the simulation goes on.
+
+    Parameters
+    ----------
+    now
+        The present time, seconds since the workload's origin.
+    next_time
+        The next instant at which something happens, seconds; None when all is done.
+    system
+        The machine.
+    state
+        uint8, shape (jobs,): numbers into `batchlab.result.outcome.STATES`, in the workload's order.
+    start_time, end_time
+        float64, shape (jobs,): seconds; NaN where the job has not started, or not ended.
+    queue
+        uint32: the rows of the jobs that wait, in the order of the queue.
+    running
+        uint32: the rows of the running jobs, in the workload's order.
+    placement_offsets
+        int64, shape (running + 1,): the i-th of ``running`` holds the entries
+        ``placement_offsets[i]:placement_offsets[i + 1]`` of the two columns that follow.
+    placement_nodes, placement_tasks
+        uint32: the nodes of the running jobs one after the other, and the number of tasks on each.
+    free
+        int64, shape (nodes, resources): what is free on each node.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> jobs = {"submit_time": [0, 0, 9], "run_time": [60, 60, 30], "tasks": [3, 2, 1]}
+    >>> system = bl.System.homogeneous(nodes=1, resources={"core": 4})
+    >>> simulation = bl.Simulation(bl.Workload.from_table(jobs), system, "fcfs")
+    >>> simulation.run_until(10)
+    >>> status = simulation.status()
+    >>> status.counts["running"], status.queue.tolist(), status.utilisation
+    (1, [1, 2], {'core': 0.75})
+    """
+
+    now: float
+    next_time: float | None
+    system: System
+    state: npt.NDArray[np.uint8]
+    start_time: npt.NDArray[np.float64]
+    end_time: npt.NDArray[np.float64]
+    queue: npt.NDArray[np.uint32]
+    running: npt.NDArray[np.uint32]
+    placement_offsets: npt.NDArray[np.int64]
+    placement_nodes: npt.NDArray[np.uint32]
+    placement_tasks: npt.NDArray[np.uint32]
+    free: npt.NDArray[np.int64]
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """How many jobs are in each state, by its name."""
+        found = np.bincount(self.state, minlength=len(STATES))
+        return {name: int(number) for name, number in zip(STATES, found, strict=True)}
+
+    @property
+    def finished(self) -> int:
+        """How many jobs completed, were killed or were rejected."""
+        return sum(self.counts[name] for name in ("completed", "killed", "rejected"))
+
+    @cached_property
+    def utilisation(self) -> dict[str, float]:
+        """By resource, the share of its capacity that is in use; NaN where there is none."""
+        return shares_in_use(self.system, self.free.sum(axis=0).tolist())
+
+    def placement(self, index: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+        """Give where a running job is.
+
+        Parameters
+        ----------
+        index
+            Its place in ``running``.
+
+        Returns
+        -------
+        tuple
+            Its nodes, and the number of its tasks on each.
+        """
+        part = slice(self.placement_offsets[index], self.placement_offsets[index + 1])
+        return self.placement_nodes[part], self.placement_tasks[part]
+
+
+def shares_in_use(system: System, free: list[int]) -> dict[str, float]:
+    """Give the share of each resource that is in use, from what is free of it in all."""
+    return {
+        name: (total - left) / total if total else float("nan")
+        for (name, total), left in zip(system.total.items(), free, strict=True)
+    }
