@@ -32,6 +32,9 @@ if TYPE_CHECKING:
         SystemDescriptionError as SystemDescriptionError,
     )
     from batchlab.errors import (
+        TraceError as TraceError,
+    )
+    from batchlab.errors import (
         WorkloadError as WorkloadError,
     )
     from batchlab.policy import Policy as Policy
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
     from batchlab.system import (
         write_system as write_system,
     )
+    from batchlab.trace import traces as traces
     from batchlab.workload import (
         Reader as Reader,
     )
@@ -87,6 +91,7 @@ _HOMES = {
     "SimulationError": "errors",
     "System": "system",
     "SystemDescriptionError": "errors",
+    "TraceError": "errors",
     "Workload": "workload",
     "WorkloadError": "errors",
     "metrics": "result.metrics",
@@ -95,6 +100,7 @@ _HOMES = {
     "read_system": "system",
     "read_table": "workload",
     "simulate": "simulation",
+    "traces": "trace.traces",
     "write_swf": "workload",
     "write_system": "system",
     "write_table": "workload",

@@ -13,6 +13,8 @@ the next step. Errors about input are also ``ValueError``, so code that does not
     ├── SimulationError                         a run that cannot go on, or a call that makes no sense now
     │   └── DecisionError        (ValueError)   a scheduler decided what the kernel must refuse
     ├── ResultError              (ValueError)   a result that cannot be read, written or evaluated
+    ├── TraceError               (ValueError)   a log of the archive that is not known, or cannot be had
+    ├── MonitorError                            a running simulation that cannot be asked, or shown
     └── MissingExtraError        (ImportError)  an optional dependency that is not installed
 """
 
@@ -24,11 +26,13 @@ __all__ = [
     "BatchlabError",
     "DecisionError",
     "MissingExtraError",
+    "MonitorError",
     "PolicyError",
     "PolicyNotFound",
     "ResultError",
     "SimulationError",
     "SystemDescriptionError",
+    "TraceError",
     "WorkloadError",
     "shown",
     "suggest",
@@ -65,6 +69,14 @@ class DecisionError(SimulationError, ValueError):
 
 class ResultError(BatchlabError, ValueError):
     """A result cannot be read, written or evaluated."""
+
+
+class TraceError(BatchlabError, ValueError):
+    """A log of the archive is not in the catalogue, cannot be fetched, or is not what it should be."""
+
+
+class MonitorError(BatchlabError):
+    """A running simulation cannot be asked or shown: there is none, or several, or it does not answer."""
 
 
 class MissingExtraError(BatchlabError, ImportError):

@@ -11,6 +11,7 @@ from batchlab.cli.demo import demo
 from batchlab.cli.failure import INTERRUPTED, explain
 from batchlab.cli.policies import policies
 from batchlab.cli.run import run
+from batchlab.cli.traces import traces
 
 __all__ = ["answer"]
 
@@ -48,6 +49,7 @@ def _batchlab(
 application.command()(run)
 application.command()(demo)
 application.command()(policies)
+application.add_typer(traces, name="traces")
 
 
 def answer(words: list[str]) -> int:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from batchlab.system.system import System
     from batchlab.workload.header import Header
 
-__all__ = ["check_memory", "described_machine", "machine_of_log", "size_by_header"]
+__all__ = ["check_memory", "described_machine", "machine_of_log"]
 
 
 def described_machine(system: Path | None, nodes: int | None, cores: int | None) -> System | None:
@@ -58,7 +58,13 @@ def machine_of_log(header: Header, cores: int | None) -> System:
     """
     from batchlab.system import System  # noqa: PLC0415  # --help does without NumPy
 
-    nodes, each = size_by_header(header.max_nodes, header.max_processors, cores)
+    size = header.machine_size(cores)
+    if size is None:
+        raise wrong_usage(
+            "is missing, and the log's header has no MaxProcs. Pass --nodes and --cores, or --system.",
+            "--nodes",
+        )
+    nodes, each = size
     said = {"MaxNodes": header.max_nodes, "MaxProcs": header.max_processors}
     fields = ", ".join(f"{label} {value}" for label, value in said.items() if value is not None)
     return System.homogeneous(
@@ -70,32 +76,3 @@ def check_memory(system: System, use_memory: bool) -> None:
     """Refuse ``--use-memory`` on a machine without memory."""
     if use_memory and "mem" not in system.resources:
         raise wrong_usage("has the jobs ask for mem, which the machine lacks; pass --system.", "--use-memory")
-
-
-def size_by_header(max_nodes: int | None, max_processors: int | None, cores: int | None) -> tuple[int, int]:
-    """Conclude the size of a machine from the header of its log.
-
-    Parameters
-    ----------
-    max_nodes, max_processors
-        ``MaxNodes`` and ``MaxProcs``, where the header has them.
-    cores
-        ``--cores``, where given.
-
-    Returns
-    -------
-    tuple
-        The number of nodes, and the cores of each.
-    """
-    nodes, processors = max(max_nodes or 0, 0), max(max_processors or 0, 0)
-    if not processors:
-        if nodes and cores:
-            return nodes, cores
-        raise wrong_usage(
-            "is missing, and the log's header has no MaxProcs. Pass --nodes and --cores, or --system.",
-            "--nodes",
-        )
-    if cores is None:
-        # Jobs ask for processors: where they do not divide among the nodes, each is a node by itself.
-        cores = processors // nodes if nodes and processors % nodes == 0 else 1
-    return -(-processors // cores), cores

@@ -1,4 +1,4 @@
-"""A progress bar for those who wait: on a terminal only, and only after a second."""
+"""Progress bars for those who wait: on a terminal only, and only after a second."""
 
 import sys
 import time
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["progress_bar"]
+__all__ = ["progress_bar", "transfer_bar"]
 
 _PATIENCE = 1.0
 
@@ -29,6 +29,33 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
         To be called with the number of jobs done and that of all jobs now and then; None where nobody would
         see it.
     """
+    with _patient_bar(title, _bar) as advance:
+        yield advance
+
+
+@contextmanager
+def transfer_bar(title: str) -> Iterator[Callable[[int, int | None], None] | None]:
+    """Show how far a download is, on standard error.
+
+    Parameters
+    ----------
+    title
+        What is fetched.
+
+    Yields
+    ------
+    callable or None
+        To be called with the number of bytes there and that of all bytes, if known; None where nobody would
+        see it.
+    """
+    with _patient_bar(title, _transfer_bar) as advance:
+        yield advance
+
+
+@contextmanager
+def _patient_bar(
+    title: str, make: "Callable[[], Progress]"
+) -> Iterator[Callable[[int, int | None], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
@@ -36,15 +63,23 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
         began = time.monotonic()
         shown: list[Progress] = []
 
-        def advance(done: int, total: int) -> None:
+        def advance(done: int, total: int | None) -> None:
             if time.monotonic() - began < _PATIENCE:
                 return
             if not shown:
-                shown.append(stack.enter_context(_bar()))
+                shown.append(stack.enter_context(make()))
                 shown[0].add_task(title)
             shown[0].update(shown[0].task_ids[0], completed=done, total=total)
 
         yield advance
+
+
+def _transfer_bar() -> "Progress":
+    from rich.console import Console  # noqa: PLC0415  # most transfers are over before it is needed
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn  # noqa: PLC0415
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 def _bar() -> "Progress":

@@ -18,10 +18,12 @@ Format = Literal["text", "json"]
 class RunRequest:
     """The arguments of ``batchlab run``, under their names; None is what was not given.
 
-    `command` is the whole command line, for the manifest.
+    `name` is that of the catalogue, where it told the file `trace`; `command` is the whole command line, for
+    the manifest.
     """
 
     trace: Path
+    name: str | None
     system: Path | None
     nodes: int | None
     cores: int | None

@@ -9,6 +9,7 @@ import typer
 
 from batchlab.cli.answer import tell
 from batchlab.cli.failure import at_least_one, check_directory, is_seed, wrong_usage
+from batchlab.cli.log import catalogued_machine, located
 from batchlab.cli.machine import check_memory, described_machine, machine_of_log
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.request import Format, Invalid, OrderAtInstant, Overrun, Processors, RunRequest, WallTime
@@ -30,7 +31,8 @@ def run(
     trace: Annotated[
         Path,
         typer.Argument(
-            metavar="TRACE", exists=True, dir_okay=False, help="The log: SWF (.gz too), CSV or Parquet."
+            metavar="TRACE",
+            help="The log: SWF (.gz too), CSV or Parquet; or the name of a fetched one (batchlab traces).",
         ),
     ],
     *,
@@ -128,8 +130,10 @@ def run(
 ) -> None:
     """Replay a log on a machine under a policy, and tell what would have happened to every job."""
     check_directory(out)
+    file, name = located(trace)
     request = RunRequest(
-        trace=trace,
+        trace=file,
+        name=name,
         system=system,
         nodes=nodes,
         cores=cores,
@@ -195,6 +199,7 @@ def _replay(request: RunRequest) -> None:
     policy = Policy.parse(request.policy)
     system = described_machine(request.system, request.nodes, request.cores)
     workload = _read(request)
+    system = system or catalogued_machine(request.name, request.cores)
     if system is None:
         system = machine_of_log(workload.header, request.cores)
     check_memory(system, request.use_memory)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.cli.answer import tell
 from batchlab.cli.failure import wrong_usage
+from batchlab.cli.log import catalogued_machine
 from batchlab.cli.machine import check_memory, described_machine, machine_of_log
 from batchlab.errors import PolicyError, WorkloadError
 
@@ -39,7 +40,7 @@ def stream(request: RunRequest) -> None:
     policy = Policy.parse(request.policy)
     system = described_machine(request.system, request.nodes, request.cores)
     log = _open(request)
-    system = system or _machine_of(log, request.cores)
+    system = system or catalogued_machine(request.name, request.cores) or _machine_of(log, request.cores)
     check_memory(system, request.use_memory)
     began = time.perf_counter()
     with _files(request) as files:

@@ -192,6 +192,31 @@ class Header:
         """``Note``: what else one should know; several lines each where the log has them."""
         return self._texts("Note")
 
+    def machine_size(self, cores: int | None = None) -> tuple[int, int] | None:
+        """Conclude the size of the machine.
+
+        Parameters
+        ----------
+        cores
+            Of each node, where that is known better; else ``MaxProcs`` over ``MaxNodes``, where that is a
+            whole number, and 1 otherwise: jobs ask for processors, and each is then a node by itself.
+
+        Returns
+        -------
+        tuple or None
+            The number of nodes, and the cores of each; None where the header does not tell.
+
+        Examples
+        --------
+        >>> Header(("; MaxNodes: 4", "; MaxProcs: 8")).machine_size()
+        (4, 2)
+        """
+        nodes, processors = max(self.max_nodes or 0, 0), max(self.max_processors or 0, 0)
+        if not processors:
+            return (nodes, cores) if nodes and cores else None
+        each = cores or (processors // nodes if nodes and processors % nodes == 0 else 1)
+        return -(-processors // each), each
+
     @cached_property
     def _by_lowered_label(self) -> dict[str, tuple[str, ...]]:
         lowered: dict[str, tuple[str, ...]] = {}

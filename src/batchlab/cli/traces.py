@@ -1,0 +1,105 @@
+"""``batchlab traces``: the logs of the archive by name."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path  # typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from batchlab.cli.progress import transfer_bar
+from batchlab.cli.request import Format  # noqa: TC001  # here too
+
+if TYPE_CHECKING:
+    from batchlab.trace.catalogue import Trace
+
+__all__ = ["traces"]
+
+traces = typer.Typer(help="The logs of the Parallel Workloads Archive, by name.", add_completion=False)
+
+_LINE = "{:1} {:26}  {:9}  {:>9}  {:>13}  {}"
+_Cache = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache",
+        metavar="DIR",
+        envvar="BATCHLAB_CACHE",
+        file_okay=False,
+        help="Where fetched logs lie; batchlab/traces in the user's cache unless given.",
+    ),
+]
+
+
+@traces.callback(invoke_without_command=True)
+def _traces(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), nl=False)
+
+
+@traces.command("list")
+def list_traces(
+    *,
+    cache: _Cache = None,
+    form: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = "text",
+) -> None:
+    """List the logs, and mark those that were fetched."""
+    from batchlab.trace import traces as library  # noqa: PLC0415  # --help does without
+    from batchlab.trace.catalogue import entries  # noqa: PLC0415  # here too
+
+    fetched = {trace.name: library.is_fetched(trace, cache=cache) for trace in entries()}
+    if form == "json":
+        rows = [{**asdict(trace), "page": trace.page, "fetched": fetched[trace.name]} for trace in entries()]
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    typer.echo(_LINE.format("", "name", "years", "jobs", "nodes × cores", "computer"))
+    for trace in entries():
+        jobs = "" if trace.jobs is None else f"{trace.jobs:,}"
+        mark = "✓" if fetched[trace.name] else ""
+        line = _LINE.format(mark, trace.name, _years(trace), jobs, _size(trace), trace.computer)
+        typer.echo(line.rstrip())
+    typer.echo("\n✓ was fetched. For another: batchlab traces fetch NAME; the beginning of a name will do.")
+    typer.echo("Where something is missing, the catalogue does not know it; the log's own header may.")
+
+
+@traces.command()
+def fetch(
+    names: Annotated[list[str], typer.Argument(metavar="NAME…", help="As in the list, or their beginnings.")],
+    *,
+    mirror: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="BATCHLAB_MIRROR",
+            help="An address or a directory with the archive's folders in it.",
+        ),
+    ] = None,
+    cache: _Cache = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Take the file whatever its checksum, from now on.")
+    ] = False,
+) -> None:
+    """Fetch logs, and check that they are what they should be."""
+    from batchlab.trace import traces as library  # noqa: PLC0415  # --help does without
+
+    found = [library.find(name) for name in names]
+    for trace in found:
+        with transfer_bar(trace.name) as progress:
+            path = library.fetch(trace.name, mirror=mirror, cache=cache, trust=trust, progress=progress)
+        typer.echo(str(path))
+    thanks = dict.fromkeys(trace.thanks for trace in found if trace.thanks)
+    typer.echo(f"{library.TERMS}\nCite: {library.CITATION}.", err=True)
+    if thanks:
+        typer.echo(f"Thank: {', '.join(thanks)}.", err=True)
+
+
+def _years(trace: Trace) -> str:
+    first, last = trace.first[:4], (trace.last or "")[:4]
+    return f"{first}–{last}" if last not in ("", first) else first
+
+
+def _size(trace: Trace) -> str:
+    if trace.nodes is not None:
+        return f"{trace.nodes:,} × {trace.cores}"
+    return "" if trace.processors is None else f"{trace.processors:,} in all"

@@ -1,0 +1,115 @@
+"""Bytes from an address into a file: a transfer that breaks off goes on where it was, if the server can."""
+
+from __future__ import annotations
+
+import http.client
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+from batchlab import _kernel
+from batchlab.errors import TraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["download"]
+
+_SCHEMES = ("http://", "https://", "file://")
+_BLOCK = 1 << 16
+_PATIENCE = 30.0
+_PAUSES = (0.5, 2.0, 5.0)
+_PARTIAL, _SERVER_ERROR = 206, 500
+
+
+def download(
+    address: str, file: IO[bytes], *, progress: Callable[[int, int | None], object] | None = None
+) -> None:
+    """Write what is at an address into a file.
+
+    Parameters
+    ----------
+    address
+        Of the scheme ``http``, ``https`` or ``file``.
+    file
+        Open for writing, empty, and able to seek.
+    progress
+        Called now and then with the bytes that are there, and the bytes of the whole where that is known.
+
+    Raises
+    ------
+    TraceError
+        If there is nothing at the address, or it cannot be reached; the message is one clause, without a
+        next step.
+    """
+    if not address.startswith(_SCHEMES):
+        raise TraceError(f"{address}: must begin with http://, https:// or file://")
+    transfer = _Transfer(address, file, progress)
+    for pause in (*_PAUSES, None):
+        try:
+            transfer.go_on()
+        except (OSError, http.client.HTTPException) as error:
+            if pause is None or not _may_pass(error, transfer):
+                raise TraceError(f"{address}: {_reason(error)}") from None
+            time.sleep(pause)
+        else:
+            return
+
+
+@dataclass
+class _Transfer:
+    """What is there already, and by which mark the server knows that the rest belongs to it."""
+
+    address: str
+    file: IO[bytes]
+    progress: Callable[[int, int | None], object] | None
+    mark: str | None = None
+
+    @property
+    def received(self) -> int:
+        return self.file.tell()
+
+    def go_on(self) -> None:
+        """Ask for what is missing, and write it; ConnectionError if it breaks off."""
+        headers = {"User-Agent": f"batchlab/{_kernel.__version__}"}
+        if self.received and self.mark:
+            headers |= {"Range": f"bytes={self.received}-", "If-Range": self.mark}
+        request = urllib.request.Request(self.address, headers=headers)  # noqa: S310  # checked by `download`
+        with urllib.request.urlopen(request, timeout=_PATIENCE) as response:  # noqa: S310  # here too
+            if response.status != _PARTIAL:
+                self._begin_anew()
+            self._take(response)
+
+    def _begin_anew(self) -> None:
+        self.file.seek(0)
+        self.file.truncate()
+
+    def _take(self, response: Any) -> None:  # noqa: ANN401  # the library gives no type
+        entity_tag = response.headers.get("ETag", "")
+        # A weak tag does not promise the same bytes.
+        self.mark = entity_tag if entity_tag.startswith('"') else response.headers.get("Last-Modified")
+        length = response.headers.get("Content-Length")
+        total = None if length is None else self.received + int(length)
+        while block := response.read(_BLOCK):
+            self.file.write(block)
+            if self.progress is not None:
+                self.progress(self.received, total)
+        if total is not None and self.received < total:
+            raise ConnectionError(f"the connection broke after {self.received:,} of {total:,} bytes")
+
+
+def _may_pass(error: Exception, transfer: _Transfer) -> bool:
+    """Tell whether to try again: something has come already, or the server takes the blame."""
+    if isinstance(error, urllib.error.HTTPError):
+        return error.code >= _SERVER_ERROR
+    return transfer.received > 0
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, urllib.error.HTTPError):
+        return f"the server answers {error.code} {error.reason}"
+    if isinstance(error, urllib.error.URLError):
+        return str(getattr(error.reason, "strerror", None) or error.reason)
+    return str(getattr(error, "strerror", None) or error) or type(error).__name__

@@ -1,0 +1,217 @@
+"""The catalogue of logs, as ``batchlab.traces``: what there is, and how to get it.
+
+>>> import batchlab as bl
+>>> bl.traces.find("kth").computer
+'IBM SP2, Swedish Royal Institute of Technology'
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+from dataclasses import asdict
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from batchlab.atomic import atomic_write
+from batchlab.errors import TraceError
+from batchlab.trace import store
+from batchlab.trace.catalogue import ARCHIVE, CITATION, TERMS, Trace, entries, find
+from batchlab.trace.download import download
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
+
+    from batchlab.system import System
+
+__all__ = [
+    "CITATION",
+    "MIRROR_VARIABLE",
+    "TERMS",
+    "catalogue",
+    "fetch",
+    "find",
+    "is_fetched",
+    "path",
+    "system",
+]
+
+MIRROR_VARIABLE = "BATCHLAB_MIRROR"
+"""The environment variable that names a mirror of the archive."""
+
+
+def catalogue(*, cache: str | os.PathLike[str] | None = None) -> pl.DataFrame:
+    """List the logs of the Parallel Workloads Archive.
+
+    Parameters
+    ----------
+    cache
+        The directory of fetched logs; see `fetch`.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per log, by name: ``name``, ``computer``, ``first`` and ``last`` (months, or a year),
+        ``jobs``, ``processors``, ``nodes``, ``cores``, ``thanks``, ``page`` (the archive's about the log) and
+        ``fetched``. What the catalogue does not know is null.
+    """
+    import polars as pl  # noqa: PLC0415  # the command does without
+
+    rows = [
+        {**asdict(trace), "page": trace.page, "fetched": is_fetched(trace, cache=cache)}
+        for trace in entries()
+    ]
+    numbers = dict.fromkeys(("jobs", "processors", "nodes", "cores"), pl.Int64)
+    return pl.DataFrame(rows, schema_overrides=numbers, infer_schema_length=None).select(
+        "name", "computer", "first", "last", *numbers, "thanks", "page", "fetched"
+    )
+
+
+def fetch(
+    name: str,
+    *,
+    cache: str | os.PathLike[str] | None = None,
+    mirror: str | None = None,
+    trust: bool = False,
+    progress: Callable[[int, int | None], object] | None = None,
+) -> Path:
+    """Get a log of the archive, unless it is there already, and check that it is what it should be.
+
+    The checksum is the catalogue's; a log of which it has none is trusted the first time, and its checksum
+    kept beside it. A log that somebody put into the directory by hand is taken as if it had been fetched.
+
+    Parameters
+    ----------
+    name
+        Its name, or as much of the beginning as is unique: ``"HPC2N-2002-2.2-cln"``, ``"hpc2n"``.
+    cache
+        The directory of fetched logs; ``$BATCHLAB_CACHE`` unless given, else ``batchlab/traces`` in
+        ``$XDG_CACHE_HOME`` or ``~/.cache``.
+    mirror
+        What to take for the archive: an address, or a directory, with the archive's folders in it.
+        ``$BATCHLAB_MIRROR`` unless given, else the archive itself.
+    trust
+        Take the file whatever its checksum, and expect this one from now on.
+    progress
+        Called now and then with the bytes that are there, and the bytes of the whole or None.
+
+    Returns
+    -------
+    Path
+        The file, gzipped, for `batchlab.read_swf`.
+
+    Raises
+    ------
+    TraceError
+        If there is no such log, it cannot be fetched, or it is not what it should be. The message says what
+        to download, and where to put it.
+    OSError
+        If the directory cannot be written.
+    """
+    trace = find(name)
+    target = store.directory(cache) / trace.file
+    if target.is_file():
+        return _adopted(trace, target, trust=trust)
+    address = trace.address(_archive(mirror))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(target, "wb") as file:
+        try:
+            download(address, file, progress=progress)
+        except TraceError as error:
+            raise TraceError(
+                f"{error}. Download {trace.address(ARCHIVE)} where you can and put it at {target}; or name a "
+                f"mirror with --mirror ({MIRROR_VARIABLE})."
+            ) from None
+        file.flush()
+        record = store.check(trace, Path(file.name), address=address, trust=trust)
+    store.write_record(target, record)
+    return target
+
+
+def path(name: str, *, cache: str | os.PathLike[str] | None = None) -> Path:
+    """Say where a log is that was fetched before.
+
+    Parameters
+    ----------
+    name, cache
+        As for `fetch`.
+
+    Returns
+    -------
+    Path
+        The file, checked again.
+
+    Raises
+    ------
+    TraceError
+        If there is no such log, it was not fetched, or it has changed since.
+    """
+    trace = find(name)
+    target = store.directory(cache) / trace.file
+    if not target.is_file():
+        raise TraceError(
+            f"{trace.name} is in the catalogue, but not in {target.parent}. Get it with: "
+            f"batchlab traces fetch {trace.name}"
+        )
+    return _adopted(trace, target)
+
+
+def is_fetched(trace: Trace, *, cache: str | os.PathLike[str] | None = None) -> bool:
+    """Tell whether a log is in the directory of fetched logs, unchecked."""
+    return (store.directory(cache) / trace.file).is_file()
+
+
+def system(name: str, *, cache: str | os.PathLike[str] | None = None) -> System:
+    """Describe the machine of a log.
+
+    Parameters
+    ----------
+    name, cache
+        As for `fetch`.
+
+    Returns
+    -------
+    System
+        As the catalogue knows it, with a resource ``core``; else as the header of the fetched log says.
+
+    Raises
+    ------
+    TraceError
+        If neither knows, or the log is needed and was not fetched.
+    """
+    from batchlab.system import System  # noqa: PLC0415  # finding a log does without
+
+    trace = find(name)
+    size = (trace.nodes, trace.cores) if trace.nodes else _size_by_header(path(name, cache=cache))
+    if size is None:
+        raise TraceError(
+            f"{trace.name}: neither the catalogue nor the log's header knows the machine; see {trace.page} "
+            "and describe it with System.homogeneous()."
+        )
+    nodes, cores = size
+    return System.homogeneous(nodes=nodes or 0, resources={"core": cores or 1}, name=trace.computer)
+
+
+def _adopted(trace: Trace, target: Path, *, trust: bool = False) -> Path:
+    """Check a file that is there, and keep its checksum if there is none beside it yet."""
+    before = store.read_record(target)
+    known = None if before is None else before.sha256
+    record = store.check(trace, target, known=known, trust=trust)
+    if before is None or record.sha256 != before.sha256:
+        store.write_record(target, record)
+    return target
+
+
+def _archive(mirror: str | None) -> str:
+    chosen = mirror or os.environ.get(MIRROR_VARIABLE) or ARCHIVE
+    return chosen if "://" in chosen else Path(chosen).absolute().as_uri()
+
+
+def _size_by_header(log: Path) -> tuple[int, int] | None:
+    from batchlab.workload.header import Header  # noqa: PLC0415  # needed here only
+
+    with gzip.open(log, "rt", encoding="utf-8", errors="replace") as lines:
+        return Header(tuple(takewhile(lambda line: line.startswith(";"), lines))).machine_size()
