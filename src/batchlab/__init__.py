@@ -13,6 +13,8 @@ from batchlab._kernel import __version__
 from batchlab.lazy import lazily
 
 if TYPE_CHECKING:
+    from batchlab import plot as plot
+    from batchlab import report as report
     from batchlab.errors import (
         BatchlabError as BatchlabError,
     )
@@ -95,10 +97,12 @@ _HOMES = {
     "Workload": "workload",
     "WorkloadError": "errors",
     "metrics": "result.metrics",
+    "plot": "plot",
     "read_records": "workload",
     "read_swf": "workload",
     "read_system": "system",
     "read_table": "workload",
+    "report": "report",
     "simulate": "simulation",
     "traces": "trace.traces",
     "write_swf": "workload",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from batchlab.result.result import Result
     from batchlab.workload.workload import Workload
 
-__all__ = ["write"]
+__all__ = ["identify", "write"]
 
 
 def write(
@@ -69,7 +69,7 @@ def write(
             result.policy,
             result.system,
             options=result.options,
-            workload=_workload(result.workload),
+            workload=identify(result.workload),
             inputs=inputs or {},
             command=command,
         )
@@ -106,8 +106,20 @@ def _text(value: object) -> str | None:
     return str(value.to_list() if isinstance(value, pl.Series) else value)
 
 
-def _workload(workload: Workload) -> dict[str, object]:
-    """Identify the jobs themselves, wherever they came from: a hash of what bears on the schedule."""
+def identify(workload: Workload) -> dict[str, object]:
+    """Identify the jobs themselves, wherever they came from.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+
+    Returns
+    -------
+    dict
+        ``jobs`` (their number), ``sha256`` (of what bears on the schedule) and ``report`` (what the reader
+        did); ready for JSON.
+    """
     digest = hashlib.sha256()
     optional = [name for name in ("tasks_per_node", "exclusive") if name in workload.jobs.columns]
     columns = [

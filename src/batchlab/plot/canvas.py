@@ -1,0 +1,158 @@
+"""The look of all plots, given to one set of axes at a time.
+
+Nothing global is read or set: neither pyplot's state nor ``rcParams``, which all threads share, is touched.
+A plot without axes of its own gets a `matplotlib.figure.Figure`, which needs no backend. Sizes of text are
+relative to the user's own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+from batchlab.errors import ResultError, shown, suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+__all__ = [
+    "GRID",
+    "INK",
+    "PALETTE",
+    "begin",
+    "choice",
+    "colour",
+    "dress",
+    "legend",
+    "line_style",
+    "pale",
+    "say",
+]
+
+INK = "#24292f"
+"""Text, ticks and outlines."""
+
+GRID = "#d8dee4"
+"""Lines behind the data."""
+
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
+"""Told apart with any kind of colour vision: M. Okabe and K. Ito, "Color universal design" (2008), without
+yellow, which is lost on white, and with grey for black."""
+
+_LINES = ("-", "--", ":", "-.")
+
+
+def begin(ax: Axes | None, *, title: str | None, size: tuple[float, float] = (6.4, 3.6)) -> Axes:
+    """Give the axes to draw on: those given, or new ones in a figure of their own.
+
+    Parameters
+    ----------
+    ax
+        The user's axes.
+    title
+        Set only where there is one.
+    size
+        Of a new figure, inches.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Empty axes are not required; what is there stays.
+
+    Raises
+    ------
+    ResultError
+        If these are no axes.
+    """
+    if ax is None:
+        ax = Figure(figsize=size, dpi=150, layout="constrained").add_subplot()
+    elif not isinstance(ax, Axes):
+        raise ResultError(f"ax = {shown(ax)}; must be matplotlib Axes, e.g. of Figure().add_subplot().")
+    if title is not None:
+        ax.set_title(title, loc="left", fontsize="medium", color=INK)
+    return ax
+
+
+def dress(ax: Axes, *, grid: Literal["x", "y", "both"] | None) -> Axes:
+    """Give axes the common look, once everything is drawn: few lines, a pale grid behind the data.
+
+    Parameters
+    ----------
+    ax
+        The axes.
+    grid
+        Which values have lines.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The same.
+    """
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(INK)
+    ax.tick_params(which="both", colors=INK, labelsize="small", length=3)
+    ax.tick_params(which="minor", length=0)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.label.set_color(INK)
+        axis.label.set_fontsize("medium")
+    ax.set_axisbelow(True)
+    if grid is not None:
+        ax.grid(visible=True, axis=grid, which="major", color=GRID, linewidth=0.6)
+    return ax
+
+
+def legend(ax: Axes, count: int) -> None:
+    """Name the lines where there are several: beside the axes, where they hide nothing."""
+    if count > 1:
+        ax.legend(
+            frameon=False,
+            fontsize="small",
+            labelcolor=INK,
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+            borderaxespad=0.2,
+            handlelength=1.6,
+        )
+
+
+def say(ax: Axes, text: str) -> Axes:
+    """Say in plain words, in the middle of the axes, why they are empty."""
+    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=INK)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.set_xlabel("")
+    ax.set_ylabel("")
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def colour(index: int) -> str:
+    """Give the colour of the n-th group."""
+    return PALETTE[index % len(PALETTE)]
+
+
+def line_style(index: int) -> str:
+    """Give the line of the n-th group: where the colours begin again, another."""
+    return _LINES[index // len(PALETTE) % len(_LINES)]
+
+
+def pale(name: str, share: float = 0.35) -> tuple[float, float, float]:
+    """Mix a colour with white; `share` is how much of it stays."""
+    red, green, blue = (1 - share * (1 - part) for part in to_rgb(name))
+    return red, green, blue
+
+
+def choice(name: str, value: str, known: Collection[str]) -> str:
+    """Check that a word is one of those that there are.
+
+    Raises
+    ------
+    ResultError
+        If it is not; the nearest is suggested.
+    """
+    if value not in known:
+        raise ResultError(f"{name} = {shown(value)}; must be one of these.{suggest(str(value), known)}")
+    return value

@@ -1,0 +1,210 @@
+"""One distribution per group, as a box, a violin or a cumulative curve: for all that is distributed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from batchlab.plot.canvas import INK, choice, colour, dress, legend, line_style, pale, say
+from batchlab.plot.scales import duration_axis, log1p_axis, log_axis
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+__all__ = ["Kind", "Quantity", "Sample", "distribution"]
+
+Kind: TypeAlias = Literal["box", "violin", "cdf"]
+
+_KINDS = ("box", "violin", "cdf")
+_WHISKERS = (5.0, 95.0)
+_GRID_POINTS = 256
+_CURVE_POINTS = 2000
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The values of one group; what is not finite is left out."""
+
+    label: str
+    values: Floats
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is distributed, and on which scale it is shown.
+
+    Parameters
+    ----------
+    label
+        Of the axis, units included where ticks do not name them.
+    scale
+        ``"linear"``, ``"log"`` (values above 0), or ``"log1p"`` (values from 0).
+    durations
+        Whether values are seconds.
+    of
+        What has the values.
+    nothing
+        What is said where there is no value at all.
+    """
+
+    label: str
+    scale: Literal["linear", "log", "log1p"]
+    durations: bool = False
+    of: str = "jobs"
+    nothing: str = "no job has run"
+
+
+def distribution(ax: Axes, samples: Sequence[Sample], quantity: Quantity, kind: Kind) -> Axes:
+    """Draw the samples one below the other, or as curves over one another.
+
+    Boxes go from the first to the third quartile, with the median, the mean as a diamond, and whiskers from
+    the 5th to the 95th percentile. Violins show the density on the axis' scale, over the same 90 %, with
+    the quartiles. Curves give the share of values that are at most so large.
+
+    Parameters
+    ----------
+    ax
+        The axes.
+    samples
+        In the order of the groups.
+    quantity
+        What the values are.
+    kind
+        ``"box"``, ``"violin"`` or ``"cdf"``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The same.
+
+    Raises
+    ------
+    ResultError
+        If there is no such kind.
+    """
+    choice("kind", kind, _KINDS)
+    finite = [Sample(each.label, each.values[np.isfinite(each.values)]) for each in samples]
+    if not any(len(each.values) for each in finite):
+        return say(ax, quantity.nothing)
+    {"box": _boxes, "violin": _violins, "cdf": _curves}[kind](ax, finite, quantity)
+    ax.set_xlabel(quantity.label)
+    _scale(ax, quantity)
+    return dress(ax, grid="both" if kind == "cdf" else "x")
+
+
+def _boxes(ax: Axes, samples: Sequence[Sample], _quantity: Quantity) -> None:
+    for index, sample in enumerate(samples):
+        if not len(sample.values):
+            _absent(ax, index)
+            continue
+        low, first, median, third, high = np.percentile(
+            sample.values, (_WHISKERS[0], 25, 50, 75, _WHISKERS[1])
+        )
+        statistics = {"q1": first, "med": median, "q3": third, "whislo": low, "whishi": high}
+        ax.bxp(
+            [{**statistics, "mean": sample.values.mean(), "fliers": []}],
+            positions=[index],
+            widths=0.6,
+            orientation="horizontal",
+            patch_artist=True,
+            showfliers=False,
+            showmeans=True,
+            manage_ticks=False,
+            boxprops={"facecolor": pale(colour(index)), "edgecolor": colour(index), "linewidth": 1.0},
+            medianprops={"color": colour(index), "linewidth": 2.2, "solid_capstyle": "butt"},
+            whiskerprops={"color": colour(index), "linewidth": 1.0},
+            capprops={"color": colour(index), "linewidth": 1.0},
+            meanprops={"marker": "D", "markersize": 4, "markerfacecolor": "white", "markeredgecolor": INK},
+        )
+    _rows(ax, samples)
+
+
+def _violins(ax: Axes, samples: Sequence[Sample], quantity: Quantity) -> None:
+    forward, inverse = _transforms(quantity)
+    for index, sample in enumerate(samples):
+        if not len(sample.values):
+            _absent(ax, index)
+            continue
+        places, density = _density(forward(sample.values))
+        half = 0.4 * density / density.max()
+        ax.fill_between(
+            inverse(places), index - half, index + half, color=pale(colour(index)), ec=colour(index), lw=0.8
+        )
+        first, median, third = np.percentile(sample.values, (25, 50, 75))
+        ax.plot([first, third], [index, index], color=colour(index), linewidth=3.5, solid_capstyle="butt")
+        ax.plot(
+            [median], [index], "o", markersize=4.5, markerfacecolor="white", markeredgecolor=colour(index)
+        )
+    _rows(ax, samples)
+
+
+def _curves(ax: Axes, samples: Sequence[Sample], quantity: Quantity) -> None:
+    for index, sample in enumerate(samples):
+        values, shares = _cumulative(sample.values)
+        ax.step(
+            values, shares, where="post", label=sample.label, c=colour(index), ls=line_style(index), lw=1.4
+        )
+    ax.set_ylim(0, 1.02)
+    ax.set_ylabel(f"share of {quantity.of}")
+    legend(ax, len(samples))
+
+
+def _density(values: Floats) -> tuple[Floats, Floats]:
+    """Smooth a histogram with a Gaussian of Silverman's width, between the whiskers' percentiles."""
+    low, high = (float(value) for value in np.percentile(values, _WHISKERS))
+    spread = min(float(values.std()), float(np.subtract(*np.percentile(values, (75, 25)))) / 1.349 or np.inf)
+    width = max(0.9 * spread * len(values) ** -0.2, (high - low) / 40, 1e-3)
+    edges = np.linspace(low - 4 * width, high + 4 * width, _GRID_POINTS + 1)
+    places = (edges[1:] + edges[:-1]) / 2
+    counts, _ = np.histogram(values, edges)
+    kernel = np.exp(-0.5 * ((places - places[_GRID_POINTS // 2]) / width) ** 2)
+    density = np.convolve(counts, kernel, mode="same")
+    # Nothing is drawn where no value can be, such as below a slowdown of 1; equal values keep some height.
+    least, most = (values.min(), values.max()) if high > low else (low - width, high + width)
+    inside = (places >= max(low - width, least)) & (places <= min(high + width, most))
+    return places[inside], density[inside]
+
+
+def _cumulative(values: Floats) -> tuple[Floats, Floats]:
+    """Give at most so many points of the empirical distribution, the least and the greatest among them."""
+    ordered = np.sort(values)
+    if not len(ordered):
+        return ordered, ordered
+    ranks = np.unique(np.linspace(0, len(ordered) - 1, _CURVE_POINTS).round().astype(np.int64))
+    return ordered[ranks], (ranks + 1) / len(ordered)
+
+
+def _transforms(quantity: Quantity) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
+    if quantity.scale == "log":
+        return np.log, np.exp
+    if quantity.scale == "log1p":
+        return np.log1p, lambda values: np.maximum(np.expm1(values), 0.0)
+    return np.copy, np.copy
+
+
+def _scale(ax: Axes, quantity: Quantity) -> None:
+    if quantity.scale == "log":
+        log_axis(ax, "x", durations=quantity.durations)
+    elif quantity.scale == "log1p":
+        high = ax.get_xlim()[1]
+        log1p_axis(ax, "x", high, durations=quantity.durations)
+        ax.set_xlim(-0.15, max(high, 1.0))
+    elif quantity.durations:
+        duration_axis(ax, "x")
+
+
+def _rows(ax: Axes, samples: Sequence[Sample]) -> None:
+    ax.set_yticks(range(len(samples)), [sample.label for sample in samples])
+    ax.set_ylim(len(samples) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+
+
+def _absent(ax: Axes, index: int) -> None:
+    ax.text(0.01, index, "none", transform=ax.get_yaxis_transform(), va="center", color=INK, fontsize="small")

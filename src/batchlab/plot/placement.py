@@ -1,0 +1,221 @@
+"""Who was where and when: the placements of a result as rectangles, or binned into a picture's cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from batchlab.plot.canvas import choice
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from batchlab.result.result import Result
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+    Integers: TypeAlias = npt.NDArray[np.int64]
+
+__all__ = ["Cells", "Placements", "Rectangles", "cells", "placements", "rectangles"]
+
+_MOST_SLOTS = 48
+
+
+@dataclass(frozen=True)
+class Placements:
+    """One entry per job and node, in order of start.
+
+    Parameters
+    ----------
+    row
+        int64: the job's row in the workload.
+    node
+        int64: the node.
+    start, end
+        float64, seconds; a job that still runs ends with the simulation.
+    share
+        float64: the share of the node's capacity that the job holds.
+    nodes
+        How many nodes there are.
+    slots
+        Into how many equal parts a node is divided where its jobs are drawn beside each other.
+    """
+
+    row: Integers
+    node: Integers
+    start: Floats
+    end: Floats
+    share: Floats
+    nodes: int
+    slots: int
+
+    def between(self, start: float, end: float) -> Placements:
+        """Keep what overlaps a time span, cut to it."""
+        inside = (self.end > start) & (self.start < end)
+        return Placements(
+            self.row[inside],
+            self.node[inside],
+            self.start[inside].clip(start, end),
+            self.end[inside].clip(start, end),
+            self.share[inside],
+            self.nodes,
+            self.slots,
+        )
+
+
+@dataclass(frozen=True)
+class Rectangles:
+    """Jobs over time and nodes: node n is from n to n + 1, and its jobs have parts of that."""
+
+    row: Integers
+    start: Floats
+    end: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A picture's cells, by rows of nodes and columns of time.
+
+    Parameters
+    ----------
+    busy
+        float64, shape (rows, columns): the mean share of the capacity in use.
+    row
+        int64, same shape: the row of the job that holds most of the cell; -1 where there is none.
+    nodes_per_row
+        How many nodes a row of cells stands for.
+    """
+
+    busy: Floats
+    row: Integers
+    nodes_per_row: int
+
+
+def placements(result: Result, resource: str | None = None) -> Placements:
+    """List where jobs ran, and how much of each node they held.
+
+    Parameters
+    ----------
+    result
+        The result of a run.
+    resource
+        Whose shares are meant; the system's first unless given.
+
+    Returns
+    -------
+    Placements
+        In order of start.
+
+    Raises
+    ------
+    ResultError
+        If the system has no such resource.
+    """
+    outcome, system = result.outcome, result.system
+    name = system.resources[0] if resource is None else choice("resource", resource, system.resources)
+    index = system.resources.index(name)
+    counts = np.diff(outcome.placement_offsets)
+    row = np.repeat(np.arange(len(counts)), counts)
+    node = outcome.placement_nodes.astype(np.int64)
+    tasks = outcome.placement_tasks.astype(np.float64)
+    total = np.add.reduceat(np.append(tasks, 0.0), outcome.placement_offsets[:-1]) if len(counts) else tasks
+    capacity = system.capacity[:, index]
+    held = outcome.allocated[row, index] * tasks / np.maximum(total[row], 1.0)
+    share = np.minimum(held / np.maximum(capacity[node], 1), 1.0)
+    start, end = outcome.start_time[row], outcome.end_time[row]
+    order = np.argsort(start, kind="stable")
+    end = np.where(np.isnan(end), outcome.now, end)
+    slots = int(min(max(capacity.max(initial=1), 1), _MOST_SLOTS))
+    return Placements(row[order], node[order], start[order], end[order], share[order], system.nodes, slots)
+
+
+def rectangles(placed: Placements) -> Rectangles:
+    """Give every job parts of its nodes that no other job has at the time, side by side where it can be.
+
+    The parts are for the eye alone: the simulation counts amounts, and does not name a node's cores. What
+    touches is joined, so that a job on whole neighbouring nodes is one rectangle.
+    """
+    free_at = np.full((placed.nodes, placed.slots), -np.inf)
+    parts: list[tuple[int, float, float, int, int]] = []
+    columns = zip(placed.row, placed.node, placed.start, placed.end, placed.share, strict=True)
+    for row, node, start, end, share in columns:
+        slots = _slots(free_at[node], start, max(1, round(share * placed.slots)))
+        free_at[node, slots] = end
+        base = int(node) * placed.slots
+        parts += [(int(row), start, end, base + low, base + high) for low, high in _runs(slots)]
+    return _joined(parts, placed.slots)
+
+
+def _slots(free_at: Floats, start: float, wanted: int) -> Integers:
+    free = np.flatnonzero(free_at <= start)
+    if len(free) < wanted:
+        # Rounding can ask for more than there are.
+        return np.sort(np.argsort(free_at, kind="stable")[:wanted])
+    together = np.flatnonzero(free[wanted - 1 :] - free[: len(free) - wanted + 1] == wanted - 1)
+    first = int(together[0]) if len(together) else 0
+    return free[first : first + wanted]
+
+
+def _runs(slots: Integers) -> list[tuple[int, int]]:
+    ends = np.flatnonzero(np.diff(slots) > 1)
+    lows = slots[np.concatenate([[0], ends + 1]).astype(np.int64)]
+    highs = slots[np.concatenate([ends, [len(slots) - 1]]).astype(np.int64)] + 1
+    return [*zip(lows.tolist(), highs.tolist(), strict=True)]
+
+
+def _joined(parts: list[tuple[int, float, float, int, int]], slots: int) -> Rectangles:
+    joined: list[tuple[int, float, float, int, int]] = []
+    for row, start, end, low, high in sorted(parts, key=lambda part: (part[0], part[1], part[3])):
+        if joined and joined[-1][:3] == (row, start, end) and joined[-1][4] == low:
+            low = joined.pop()[3]  # noqa: PLW2901  # the part grows downwards
+        joined.append((row, start, end, low, high))
+    table = np.array(joined, dtype=np.float64).reshape(-1, 5)
+    return Rectangles(
+        table[:, 0].astype(np.int64), table[:, 1], table[:, 2], table[:, 3] / slots, table[:, 4] / slots
+    )
+
+
+def cells(placed: Placements, start: float, end: float, *, columns: int, rows: int) -> Cells:
+    """Bin placements: exact means of use, and who held most of each cell.
+
+    Parameters
+    ----------
+    placed
+        The placements; what lies outside the time span does not count.
+    start, end
+        The time span, seconds; end > start.
+    columns
+        How many cells it is divided into.
+    rows
+        At most so many rows of nodes; neighbouring nodes share a row where there are more.
+
+    Returns
+    -------
+    Cells
+        The cells. It takes memory and time in proportion to placements plus cells.
+    """
+    inside = placed.between(start, end)
+    width = (end - start) / columns
+    together = -(-placed.nodes // rows)
+    lines = -(-placed.nodes // together)
+    first = np.minimum(((inside.start - start) / width).astype(np.int64), columns - 1)
+    last = np.minimum(((inside.end - start) / width).astype(np.int64), columns - 1)
+    repeats = last - first + 1
+    which = np.repeat(np.arange(len(repeats)), repeats)
+    column = np.arange(len(which)) - np.repeat(np.cumsum(repeats) - repeats, repeats) + first[which]
+    begins = np.maximum(inside.start[which], start + column * width)
+    ends = np.minimum(inside.end[which], start + (column + 1) * width)
+    held = np.maximum(ends - begins, 0.0) * inside.share[which]
+    cell = inside.node[which] // together * columns + column
+    in_line = np.full(lines, together)
+    in_line[-1] = placed.nodes - together * (lines - 1)
+    busy = np.bincount(cell, held, lines * columns).reshape(lines, columns) / (in_line[:, None] * width)
+    owner = np.full(lines * columns, -1, dtype=np.int64)
+    order = np.argsort(held, kind="stable")
+    order = order[held[order] > 0]
+    # Of several values for one place NumPy keeps the last, which is the greatest here.
+    owner[cell[order]] = inside.row[which[order]]
+    return Cells(busy, owner.reshape(lines, columns), together)

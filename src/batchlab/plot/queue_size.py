@@ -1,0 +1,90 @@
+"""How many jobs wait: whenever a decision is made, or over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+from batchlab.plot.canvas import begin, choice
+from batchlab.plot.distribution import Quantity, Sample, distribution
+from batchlab.plot.over_time import Line, Steps, over_time
+from batchlab.plot.results import Results, groups, jobs_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from batchlab.result.result import Result
+
+__all__ = ["queue_size"]
+
+
+def queue_size(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    kind: Literal["box", "violin", "cdf", "time"] = "box",
+    log: bool = True,
+    window: float | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw how many jobs wait: its distribution over the dispatch instants (Fig. 11 of [1]), or its course.
+
+    A dispatch instant is one at which a job is submitted or ends; the queue is what the scheduler finds then,
+    jobs submitted at that instant included, before it starts any.
+
+    Parameters
+    ----------
+    results
+        One result, several, or a mapping of labels to results or to replications.
+    ax
+        The axes to draw on; new ones unless given.
+    kind
+        ``"box"`` (quartiles, mean, whiskers at the 5th and 95th percentile), ``"violin"``, ``"cdf"``, or
+        ``"time"`` for the number after each instant, over time.
+    log
+        Whether numbers are shown on a scale that is logarithmic above 1, and begins at 0.
+    window
+        Over time: seconds over which means are taken; 0 for none, chosen unless given.
+    title
+        A title, where one is wanted.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on.
+
+    Raises
+    ------
+    ResultError
+        If an argument is not one of its values.
+
+    References
+    ----------
+    [1] C. Galleguillos, Z. Kiziltan, A. Netti and R. Soto, "AccaSim: a customizable workload management
+    simulator for job dispatching research in HPC systems", Cluster Computing 23, 2020.
+    """
+    choice("kind", kind, ("box", "violin", "cdf", "time"))
+    ax, found = begin(ax, title=title), groups(results)
+    if kind == "time":
+        lines = [
+            Line(each.label, tuple(map(_course, each.results)), index) for index, each in enumerate(found)
+        ]
+        return over_time(ax, lines, "jobs in the queue", window=window, log=log)
+    samples = [Sample(each.label, np.concatenate([*map(_at_dispatch, each.results)])) for each in found]
+    scale: Literal["log1p", "linear"] = "log1p" if log else "linear"
+    quantity = Quantity("jobs in the queue", scale, of="instants", nothing="nothing was submitted")
+    return distribution(ax, samples, quantity, kind)
+
+
+def _course(result: Result) -> Steps:
+    timeline = result.timeline
+    return Steps(timeline["time"].to_numpy(), timeline["queued"].to_numpy().astype(np.float64))
+
+
+def _at_dispatch(result: Result) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    started = jobs_of(result).filter(pl.col("start_time").is_not_null()).group_by("start_time").len("started")
+    instants = result.timeline.join(started, left_on="time", right_on="start_time", how="left")
+    found = instants.select((pl.col("queued") + pl.col("started").fill_null(0)).cast(pl.Float64))
+    return found.to_series().to_numpy()

@@ -1,0 +1,218 @@
+"""What every plot takes: one result, several, or groups of them under labels of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, TypeAlias
+
+from batchlab.errors import ResultError, shown
+from batchlab.result.result import Result
+from batchlab.result.table import jobs_table
+from batchlab.workload.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import polars as pl
+
+__all__ = ["Group", "Jobs", "Results", "Workloads", "groups", "job_tables", "jobs_of", "single"]
+
+Results: TypeAlias = Result | Iterable[Result] | Mapping[str, Result | Iterable[Result]]
+"""One result; several, of which those of one policy on the same jobs and system are its replications; or a
+mapping of labels to results, or to the replications of one."""
+
+_Source: TypeAlias = Result | Workload
+Workloads: TypeAlias = _Source | Iterable[_Source] | Mapping[str, _Source | Iterable[_Source]]
+"""The same with workloads, or with results, whose workloads count."""
+
+_FORMS = "must be a Result, several, or a mapping of labels to results"
+
+
+@dataclass(frozen=True)
+class Group:
+    """What is drawn as one: a result and its replications, at least one."""
+
+    label: str
+    results: tuple[Result, ...]
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The jobs of one or more workloads, drawn as one."""
+
+    label: str
+    workloads: tuple[Workload, ...]
+
+    @property
+    def tables(self) -> tuple[pl.DataFrame, ...]:
+        """Their tables."""
+        return tuple(workload.jobs for workload in self.workloads)
+
+
+def groups(results: Results) -> tuple[Group, ...]:
+    """Put results into labelled groups.
+
+    In a sequence, results of one policy on the same jobs and system, with the same options but for the seed,
+    are replications of each other. Groups of one policy are told apart by what differs.
+
+    Parameters
+    ----------
+    results
+        One result, several, or a mapping of labels to a result or to several, its replications.
+
+    Returns
+    -------
+    tuple of Group
+        At least one, in the order given.
+
+    Raises
+    ------
+    ResultError
+        If there is no result, or something else among them.
+    """
+    if isinstance(results, Mapping):
+        found = tuple(Group(str(label), _each(value, Result)) for label, value in results.items())
+    else:
+        gathered = _gathered(_each(results, Result), _is_replication)
+        heads = [each[0] for each in gathered]
+        labels = _told_apart([str(head.policy) for head in heads], heads, _RESULT_FACETS)
+        found = tuple(Group(label, tuple(each)) for label, each in zip(labels, gathered, strict=True))
+    if not found:
+        raise ResultError(f"results is empty; {_FORMS}.")
+    return found
+
+
+def jobs_of(result: Result) -> pl.DataFrame:
+    """Give the table of jobs without their nodes, which take longer and more memory than all the rest."""
+    return jobs_table(result.workload, result.system, result.outcome)
+
+
+def single(results: Results) -> Result:
+    """Take the only result, for plots that show no more than one.
+
+    Parameters
+    ----------
+    results
+        In any of the forms; of a single group, the first replication is taken.
+
+    Returns
+    -------
+    Result
+        That one.
+
+    Raises
+    ------
+    ResultError
+        If there are several groups.
+    """
+    found = groups(results)
+    if len(found) > 1:
+        labels = ", ".join(group.label for group in found)
+        raise ResultError(
+            f"results holds {len(found)} groups ({labels}); this plot shows one. Pass one result."
+        )
+    return found[0].results[0]
+
+
+def job_tables(workloads: Workloads) -> tuple[Jobs, ...]:
+    """Put workloads, or those of results, into labelled groups; the same jobs are there but once.
+
+    Parameters
+    ----------
+    workloads
+        Workloads or results, in any of the forms.
+
+    Returns
+    -------
+    tuple of Jobs
+        At least one, in the order given.
+
+    Raises
+    ------
+    ResultError
+        If there is none, or something else among them.
+    """
+    if isinstance(workloads, Mapping):
+        found = tuple(Jobs(str(label), _workloads(value)) for label, value in workloads.items())
+    else:
+        gathered = [each[0] for each in _gathered(_workloads(workloads), _is_same)]
+        labels = _told_apart([_name(workload) for workload in gathered], gathered, _WORKLOAD_FACETS)
+        found = tuple(Jobs(label, (each,)) for label, each in zip(labels, gathered, strict=True))
+    if not found:
+        raise ResultError(f"workloads is empty; {_FORMS}, or the same of workloads.")
+    return found
+
+
+def _workloads(value: Workloads) -> tuple[Workload, ...]:
+    sources = _each(value, Result, Workload)
+    return tuple(each.workload if isinstance(each, Result) else each for each in sources)
+
+
+def _each(value: object, *kinds: type) -> tuple:  # type: ignore[type-arg]  # of the kinds that are checked
+    if isinstance(value, kinds):
+        return (value,)
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes):
+        raise ResultError(f"results = {shown(value)}; {_FORMS}.")
+    found = tuple(value)
+    for each in found:
+        if not isinstance(each, kinds):
+            raise ResultError(f"results holds {shown(each)}; {_FORMS}.")
+    if not found:
+        raise ResultError(f"results holds an empty group; {_FORMS}.")
+    return found
+
+
+def _gathered(items: Sequence[_Source], alike: Callable[..., bool]) -> list[list]:  # type: ignore[type-arg]
+    found: list[list[_Source]] = []
+    for item in items:
+        home = next((group for group in found if alike(group[0], item)), None)
+        if home is None:
+            found.append([item])
+        else:
+            home.append(item)
+    return found
+
+
+def _is_replication(one: Result, other: Result) -> bool:
+    return (
+        str(one.policy) == str(other.policy)
+        and one.system == other.system
+        and _options(one) == _options(other)
+        and _is_same(one.workload, other.workload)
+    )
+
+
+def _is_same(one: Workload, other: Workload) -> bool:
+    return one is other or (one.resources == other.resources and one.jobs.equals(other.jobs))
+
+
+def _options(result: Result) -> dict[str, object]:
+    return {name: value for name, value in result.options.items() if name != "seed"}
+
+
+def _name(workload: Workload) -> str:
+    return PurePath(workload.report.source).name.partition(".swf")[0] or "workload"
+
+
+_RESULT_FACETS: tuple[Callable[[Result], str], ...] = (
+    lambda result: result.system.name or f"{result.system.nodes:,} nodes",
+    lambda result: ", ".join(f"{name}={value}" for name, value in _options(result).items()),
+    lambda result: f"{len(result.workload):,} jobs",
+)
+_WORKLOAD_FACETS: tuple[Callable[[Workload], str], ...] = (lambda workload: f"{len(workload):,} jobs",)
+
+
+def _told_apart(
+    names: Sequence[str], items: Sequence[_Source], facets: Sequence[Callable[..., str]]
+) -> list[str]:
+    """Add to names that several items share what differs between these; a number where nothing shows."""
+    labels: list[str] = []
+    for name, item in zip(names, items, strict=True):
+        twins = [other for other_name, other in zip(names, items, strict=True) if other_name == name]
+        telling = [facet(item) for facet in facets if len({facet(twin) for twin in twins}) > 1]
+        label = f"{name} ({', '.join(telling)})" if telling else name
+        repeated = sum(label in (earlier, earlier.rpartition(" #")[0]) for earlier in labels)
+        labels.append(f"{label} #{repeated + 1}" if repeated else label)
+    return labels

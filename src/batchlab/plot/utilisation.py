@@ -1,0 +1,104 @@
+"""How much of each resource is in use, over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.ticker import PercentFormatter
+
+from batchlab.plot.canvas import begin, choice
+from batchlab.plot.over_time import Line, Steps, over_time
+from batchlab.plot.results import Group, Results, groups
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from batchlab.result.result import Result
+
+__all__ = ["resources_of", "utilisation"]
+
+_STYLES = ("-", "--", ":", "-.")
+
+
+def utilisation(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    resource: str | None = None,
+    window: float | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw the share of each resource's capacity that jobs hold, over time.
+
+    Parameters
+    ----------
+    results
+        One result, several, or a mapping of labels to results or to replications, of which the mean is taken.
+    ax
+        The axes to draw on; new ones unless given.
+    resource
+        The one to show; unless given, all that jobs hold: of one result each in its colour, of several each
+        in its line style.
+    window
+        Seconds over which means are taken; 0 for none, chosen unless given.
+    title
+        A title, where one is wanted.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on.
+
+    Raises
+    ------
+    ResultError
+        If no system has the resource, or the window is no duration.
+    """
+    found = groups(results)
+    names = resources_of(found, resource)
+    names = tuple(name for name in names if _is_held(found, name)) or names[:1]
+    lines = _lines(found, names)
+    label = f"{names[0]} in use" if len(names) == 1 else "resources in use"
+    ax = over_time(begin(ax, title=title), lines, label, window=window)
+    if ax.lines:
+        ax.set_ylim(0, 1.02)
+        ax.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0, symbol=" %"))
+    return ax
+
+
+def resources_of(found: Sequence[Group], resource: str | None) -> tuple[str, ...]:
+    """Give the names of the resources to show: the one asked for, or all."""
+    known = tuple(dict.fromkeys(name for group in found for name in group.results[0].system.resources))
+    return known if resource is None else (choice("resource", resource, known),)
+
+
+def _is_held(found: Sequence[Group], resource: str) -> bool:
+    column = f"used_{resource}"
+    tables = (result.timeline for group in found for result in group.results)
+    return any(column in table.columns and bool((table[column] > 0).any()) for table in tables)
+
+
+def _lines(found: Sequence[Group], names: Sequence[str]) -> list[Line]:
+    lines = []
+    for place, group in enumerate(found):
+        for index, name in enumerate(names):
+            courses = tuple(
+                _course(result, name) for result in group.results if name in result.system.resources
+            )
+            if len(found) == 1:
+                lines.append(Line(name, courses, index))
+            elif len(names) == 1:
+                lines.append(Line(group.label, courses, place))
+            else:
+                style = _STYLES[index % len(_STYLES)]
+                lines.append(Line(f"{group.label}, {name}", courses, place, style))
+    return lines
+
+
+def _course(result: Result, resource: str) -> Steps:
+    timeline = result.timeline
+    share = timeline[f"utilisation_{resource}"].fill_null(0.0)
+    return Steps(timeline["time"].to_numpy(), np.asarray(share.to_numpy(), dtype=np.float64))

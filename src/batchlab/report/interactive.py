@@ -1,0 +1,150 @@
+"""The Gantt chart that one can zoom and ask: a description that plotly draws when the page is looked at.
+
+Only plotly's JavaScript is used; the description is made here, with numbers packed as plotly reads them.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from batchlab.errors import MissingExtraError
+from batchlab.plot.gantt import job_hues
+from batchlab.plot.placement import Cells, Placements, Rectangles, cells, placements, rectangles
+from batchlab.plot.results import jobs_of
+from batchlab.units import format_duration
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import polars as pl
+
+    from batchlab.result.result import Result
+
+__all__ = ["Chart", "gantt", "plotly_script"]
+
+_COLUMNS, _ROWS = 600, 150
+_UNITS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What plotly is to draw, and what the reader must know of it."""
+
+    data: dict[str, object]
+    layout: dict[str, object]
+    note: str
+
+
+def plotly_script() -> str:
+    """Give plotly's JavaScript.
+
+    Raises
+    ------
+    MissingExtraError
+        If plotly is not installed.
+    """
+    try:
+        from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]  # noqa: PLC0415  # an extra
+    except ImportError:
+        message = "the report needs plotly, for its interactive chart: pip install 'batchlab[report]'"
+        raise MissingExtraError(message) from None
+    return str(get_plotlyjs())
+
+
+def gantt(result: Result, most: int) -> Chart | None:
+    """Describe the chart of one result.
+
+    Parameters
+    ----------
+    result
+        The result.
+    most
+        Above so many rectangles, the mean use of nodes over time is shown in their place.
+
+    Returns
+    -------
+    Chart or None
+        None where no job has run.
+    """
+    placed = placements(result)
+    if not len(placed.row):
+        return None
+    first, last = float(placed.start.min()), float(placed.end.max())
+    last = last if last > first else first + 1.0
+    unit, size = next(unit for unit in _UNITS if last - first >= 2 * unit[1] or unit[0] == "s")
+    layout = _layout(first / size, last / size, unit, placed.nodes)
+    # What is shared out among many parts is at least as many rectangles as jobs.
+    boxes = rectangles(placed) if len(placed.row) <= 4 * most else None
+    if boxes is not None and len(boxes.row) <= most:
+        note = "Each rectangle is a job; jobs that share a node have parts of its height."
+        return Chart(_bars(boxes, jobs_of(result), size), layout, note)
+    binned = cells(placed, first, last, columns=_COLUMNS, rows=_ROWS)
+    width, resource = (last - first) / _COLUMNS, result.system.resources[0]
+    heat = {
+        **_heat(binned),
+        "x0": (first + width / 2) / size,
+        "dx": width / size,
+        "colorbar": {"title": {"text": f"{resource} in use (%)", "side": "right"}, "thickness": 12},
+        "hovertemplate": f"around %{{x:.4g}} {unit}, node %{{y}}: %{{z}} % in use<extra></extra>",
+    }
+    return Chart(heat, layout, _note_of_cells(placed, binned, resource, width))
+
+
+def _layout(first: float, last: float, unit: str, nodes: int) -> dict[str, object]:
+    return {
+        "xaxis": {"title": {"text": f"simulated time ({unit})"}, "range": [first, last]},
+        "yaxis": {"title": {"text": "node"}, "range": [-0.5, nodes - 0.5]},
+    }
+
+
+def _bars(boxes: Rectangles, jobs: pl.DataFrame, size: float) -> dict[str, object]:
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "base": _packed(boxes.start / size, "f4"),
+        "x": _packed((boxes.end - boxes.start) / size, "f4"),
+        "y": _packed((boxes.low + boxes.high) / 2 - 0.5, "f4"),
+        "width": _packed(boxes.high - boxes.low, "f4"),
+        "marker": {"color": job_hues(boxes.row), "line": {"width": 0.5, "color": "rgba(255,255,255,0.7)"}},
+        "hovertext": _told(boxes, jobs),
+        "hoverinfo": "text",
+    }
+
+
+def _told(boxes: Rectangles, jobs: pl.DataFrame) -> list[str]:
+    shown = jobs[boxes.row].select("job_id", "tasks", "submit_time", "start_time", "end_time")
+    return [
+        f"job {job_id}, {tasks:,} task{'s' if tasks != 1 else ''}"
+        f"<br>start {format_duration(start)}, waited {format_duration(start - submit)}"
+        f"<br>{'still runs' if end is None else f'ran {format_duration(end - start)}'}"
+        for job_id, tasks, submit, start, end in shown.iter_rows()
+    ]
+
+
+def _heat(binned: Cells) -> dict[str, object]:
+    percent = np.rint(100 * np.clip(binned.busy, 0, 1))
+    return {
+        "type": "heatmap",
+        "z": {**_packed(percent, "u1"), "shape": f"{percent.shape[0]}, {percent.shape[1]}"},
+        "y0": (binned.nodes_per_row - 1) / 2,
+        "dy": binned.nodes_per_row,
+        "zmin": 0,
+        "zmax": 100,
+    }
+
+
+def _note_of_cells(placed: Placements, binned: Cells, resource: str, width: float) -> str:
+    jobs, height = len(np.unique(placed.row)), binned.nodes_per_row
+    rows = f"{height} neighbouring nodes" if height > 1 else "one node"
+    return (
+        f"{jobs:,} jobs are too many to be drawn one by one: each cell is the mean share of {resource} in "
+        f"use on {rows} over {format_duration(width)}. Zooming in shows no more detail."
+    )
+
+
+def _packed(values: npt.NDArray[np.float64], kind: str) -> dict[str, str]:
+    numbers = np.ascontiguousarray(values, dtype=np.dtype(kind).newbyteorder("<"))
+    return {"dtype": kind, "bdata": b64encode(numbers.tobytes()).decode()}

@@ -1,0 +1,145 @@
+"""The numbers of the report: one column per measure, one row per group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, cast
+
+from batchlab.plot.scales import short_duration
+from batchlab.report.markup import Html, element, table
+from batchlab.report.statistics import Estimate, estimate
+from batchlab.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from batchlab.plot.results import Group
+    from batchlab.result.result import Result
+
+__all__ = ["Measure", "measures", "measures_table", "number", "percent", "statistics_table"]
+
+_STATISTICS = ("mean", "median", "p95", "p99", "max")
+_MANY = 1000
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of a result, how it is written, and which of two is better, if either is."""
+
+    name: str
+    value: Callable[[Result], float | None]
+    written: Callable[[float], str]
+    better: Literal["lower", "higher"] | None = None
+
+
+def number(value: float) -> str:
+    """Write a plain number in three digits, or whole where it is large."""
+    return f"{value:,.0f}" if abs(value) >= _MANY else f"{value:.3g}"
+
+
+def percent(share: float) -> str:
+    """Write a share in per cent."""
+    return f"{100 * share:.2f} %"
+
+
+def measures(groups: Sequence[Group]) -> list[Measure]:
+    """Give the measures that tell something about these groups: none that all results lack."""
+    results = [result for group in groups for result in group.results]
+    resources = dict.fromkeys(name for result in results for name in result.system.resources)
+    every = [
+        *_times(),
+        *(_share("utilisation", name, "in use") for name in resources),
+        *(_share("loss_of_capacity", name, "lost") for name in resources),
+        Measure("mean queue", _of("queue_length", "mean"), number, "lower"),
+        Measure("longest queue", _of("queue_length", "max"), _whole, "lower"),
+        *(Measure(state, _of("jobs", state), _whole) for state in ("completed", "killed", "rejected")),
+        Measure("simulated in", lambda result: result.elapsed, short_duration),
+        Measure("of it for decisions", _decisions, short_duration),
+    ]
+    return [measure for measure in every if any(_tells(measure, result) for result in results)]
+
+
+def measures_table(groups: Sequence[Group]) -> Html:
+    """Write the table of all measures, the best of each column marked."""
+    columns = measures(groups)
+    found = [
+        [estimate([each.value(result) for result in group.results]) for each in columns] for group in groups
+    ]
+    best = [_best(each, [row[index] for row in found]) for index, each in enumerate(columns)]
+    rows = []
+    for group, estimates in zip(groups, found, strict=True):
+        cells = (
+            element("td", _estimated(measure, value), class_="best" if value and value.mean == mark else None)
+            for measure, value, mark in zip(columns, estimates, best, strict=True)
+        )
+        rows.append([group.label, *cells])
+    return table(
+        "Measures of every policy", ["policy", *(each.name for each in columns)], rows, class_="numbers"
+    )
+
+
+def statistics_table(result: Result) -> Html:
+    """Write how the measures of single jobs are distributed in one result."""
+    metrics = result.metrics()
+    rows: list[list[str]] = []
+    for name in ("wait", "turnaround", "slowdown", "bounded_slowdown", "per_processor_slowdown"):
+        written = format_duration if name in {"wait", "turnaround"} else number
+        values = cast("Mapping[str, float | None]", metrics[name])
+        cells = ("–" if (value := values[each]) is None else written(value) for each in _STATISTICS)
+        rows.append([name.replace("_", " ").replace("per processor", "per-processor"), *cells])
+    return table("Over the jobs that ran", ["", *_STATISTICS], rows, class_="numbers")
+
+
+def _times() -> list[Measure]:
+    return [
+        Measure("mean wait", _of("wait", "mean"), format_duration, "lower"),
+        Measure("median wait", _of("wait", "median"), format_duration, "lower"),
+        Measure("p95 wait", _of("wait", "p95"), format_duration, "lower"),
+        Measure("mean bounded slowdown", _of("bounded_slowdown", "mean"), number, "lower"),
+        Measure("p95 bounded slowdown", _of("bounded_slowdown", "p95"), number, "lower"),
+        Measure("makespan", _of("makespan"), format_duration, "lower"),
+    ]
+
+
+def _share(metric: str, resource: str, text: str) -> Measure:
+    better: Literal["lower", "higher"] = "higher" if metric == "utilisation" else "lower"
+    return Measure(f"{resource} {text}", _of(metric, resource), percent, better)
+
+
+def _of(*path: str) -> Callable[[Result], float | None]:
+    def value(result: Result) -> float | None:
+        found: object = result.metrics()
+        for name in path:
+            found = cast("Mapping[str, object] | None", found) and cast("dict[str, object]", found).get(name)
+        return float(found) if isinstance(found, int | float) else None
+
+    return value
+
+
+def _decisions(result: Result) -> float | None:
+    return None if result.outcome.dispatch is None else float(result.dispatch["cpu_time"].sum())
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.10g}" if value == int(value) else f"{value:,.1f}"
+
+
+def _tells(measure: Measure, result: Result) -> bool:
+    value = measure.value(result)
+    # Whoever sees no killed or rejected column knows that there is none; the same holds for unused resources.
+    quiet = measure.name in {"killed", "rejected"} or measure.name.endswith(("in use", "lost"))
+    return value is not None and not (quiet and value == 0)
+
+
+def _best(measure: Measure, values: Sequence[Estimate | None]) -> float | None:
+    means = [value.mean for value in values if value is not None]
+    if measure.better is None or len(set(means)) < 2:  # noqa: PLR2004  # it takes two
+        return None
+    return min(means) if measure.better == "lower" else max(means)
+
+
+def _estimated(measure: Measure, value: Estimate | None) -> str:
+    if value is None:
+        return "–"
+    half = value.half_width
+    return measure.written(value.mean) + ("" if half is None else f" ± {measure.written(half)}")

@@ -1,0 +1,93 @@
+"""Plots as parts of a page: SVG inside the HTML, which takes the page's colours and its width."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from batchlab.plot.canvas import GRID, INK
+from batchlab.report.markup import Html, element
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["figure"]
+
+# A hundredth of a point is enough for any eye.
+_DIGITS = re.compile(r"(\.\d\d)\d+")
+_LINKS = ("href", "clip-path", "style")
+_DROPPED = ("metadata", "style")
+
+
+def figure(ax: Axes, caption: str, name: str) -> Html:
+    """Write a plot and its caption.
+
+    Parameters
+    ----------
+    ax
+        The drawn axes; the whole figure is taken.
+    caption
+        What it shows.
+    name
+        Unique in the page; the identifiers within the picture begin with it.
+
+    Returns
+    -------
+    Html
+        A ``figure`` element. The same plot gives the same text.
+    """
+    buffer = io.BytesIO()
+    ax.get_figure(root=True).savefig(buffer, format="svg", transparent=True)  # type: ignore[union-attr]
+    return element(
+        "figure",
+        Html(_inline(buffer.getvalue(), caption, name)),
+        element("figcaption", caption),
+        class_="plot",
+    )
+
+
+def _inline(svg: bytes, caption: str, name: str) -> str:
+    """Make a part of a page of a file: no names of its own, no fixed size, the page's colours."""
+    root = ET.fromstring(svg)  # noqa: S314  # matplotlib's
+    _clean(root)
+    root.attrib = {"viewBox": root.attrib["viewBox"], "role": "img", "aria-label": caption}
+    _rename(root, name)
+    text = ET.tostring(root, encoding="unicode")
+    return text.replace(INK, "var(--ink)").replace(GRID, "var(--line)")
+
+
+def _clean(parent: ET.Element) -> None:
+    """Leave out namespaces, which HTML does without, the date, and rules that would hold for all the page."""
+    parent.tag = parent.tag.rpartition("}")[2]
+    parent.attrib = {key.rpartition("}")[2]: value for key, value in parent.attrib.items()}
+    if "d" in parent.attrib:
+        parent.attrib["d"] = _DIGITS.sub(r"\1", parent.attrib["d"])
+    for child in [*parent]:
+        if child.tag.rpartition("}")[2] in _DROPPED:
+            parent.remove(child)
+        else:
+            _clean(child)
+
+
+def _rename(root: ET.Element, name: str) -> None:
+    """Give numbers for names to what is referred to, since they hold random digits; drop other names."""
+    used = {
+        match
+        for each in root.iter()
+        for key, value in each.attrib.items()
+        if key in _LINKS
+        for match in re.findall(r"(?:url\(#|^#)([\w-]+)", value)
+    }
+    new: dict[str, str] = {}
+    for each in root.iter():
+        old = each.attrib.pop("id", None)
+        if old is not None and old in used:
+            new[old] = each.attrib["id"] = f"{name}-{len(new)}"
+    for each in root.iter():
+        for key, value in each.attrib.items():
+            if key in _LINKS:
+                each.attrib[key] = re.sub(
+                    r"(url\(#|^#)([\w-]+)", lambda match: match[1] + new.get(match[2], match[2]), value
+                )

@@ -1,0 +1,184 @@
+"""What may be said of differences: intervals over replications, and tests against the baseline."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from scipy import stats
+
+from batchlab.plot.results import jobs_of
+from batchlab.result import metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from batchlab.plot.results import Group
+    from batchlab.result.result import Result
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+__all__ = ["Comparison", "Estimate", "compare", "estimate", "holm"]
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over replications, and half the width of its 95 % confidence interval, where there is one."""
+
+    mean: float
+    half_width: float | None
+    count: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How the bounded slowdowns of one group differ from the baseline's.
+
+    Parameters
+    ----------
+    label
+        The group.
+    paired
+        Whether the same jobs were compared one by one.
+    count
+        The number of pairs, or of jobs of this group.
+    lower, higher
+        The share of pairs whose slowdown is lower (better) and higher than the baseline's; None without
+        pairs.
+    p
+        Of the two-sided test; None where there is nothing to test.
+    adjusted
+        The same, with Holm's correction for all comparisons of the report.
+    """
+
+    label: str
+    paired: bool
+    count: int
+    lower: float | None
+    higher: float | None
+    p: float | None
+    adjusted: float | None = None
+
+
+def estimate(values: Sequence[float | None]) -> Estimate | None:
+    """Take the mean, with its confidence interval by Student's t where there are several values.
+
+    Parameters
+    ----------
+    values
+        One per replication; None and what is not finite are left out.
+
+    Returns
+    -------
+    Estimate or None
+        None where no value is left.
+    """
+    numbers = np.array([value for value in values if value is not None and math.isfinite(value)], np.float64)
+    if not len(numbers):
+        return None
+    mean, count = float(numbers.mean()), len(numbers)
+    if count == 1:
+        return Estimate(mean, None, count)
+    error = float(numbers.std(ddof=1)) / math.sqrt(count)
+    return Estimate(mean, float(stats.t.ppf(0.5 + _LEVEL / 2, count - 1)) * error, count)
+
+
+def compare(groups: Sequence[Group], baseline: Group) -> tuple[Comparison, ...]:
+    """Test every other group's bounded slowdowns against the baseline's.
+
+    Where the same jobs ran in both, by the Wilcoxon signed-rank test on the pairs, each job's slowdown
+    being the mean over its replications; else by the Mann-Whitney U test. Both are two-sided, with Holm's
+    correction.
+
+    Parameters
+    ----------
+    groups
+        All groups, the baseline among them.
+    baseline
+        The one that the others are compared with.
+
+    Returns
+    -------
+    tuple of Comparison
+        In the groups' order, without the baseline.
+
+    References
+    ----------
+    F. Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1(6), 1945. H. B. Mann and
+    D. R. Whitney, "On a test of whether one of two random variables is stochastically larger than the other",
+    Annals of Mathematical Statistics 18(1), 1947. S. Holm, "A simple sequentially rejective multiple test
+    procedure", Scandinavian Journal of Statistics 6(2), 1979.
+    """
+    found = [_compared(group, baseline) for group in groups if group is not baseline]
+    tested = [each.p for each in found if each.p is not None]
+    corrected = iter(holm(tested))
+    return tuple(
+        each if each.p is None else Comparison(**{**vars(each), "adjusted": next(corrected)})
+        for each in found
+    )
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct p-values for their number, so that the chance of any false alarm keeps to the level.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p_values, kind="stable")
+    corrected = [0.0] * len(p_values)
+    greatest = 0.0
+    for rank, index in enumerate(order):
+        greatest = max(greatest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        corrected[index] = greatest
+    return corrected
+
+
+def _compared(group: Group, baseline: Group) -> Comparison:
+    pairs = _pairs(group, baseline)
+    if pairs is None:
+        ours, theirs = _pooled(group), _pooled(baseline)
+        p = _of_test(stats.mannwhitneyu(ours, theirs)) if len(ours) and len(theirs) else None
+        return Comparison(group.label, paired=False, count=len(ours), lower=None, higher=None, p=p)
+    difference = pairs[0] - pairs[1]
+    if not len(difference):
+        return Comparison(group.label, paired=True, count=0, lower=None, higher=None, p=None)
+    lower, higher = float((difference < 0).mean()), float((difference > 0).mean())
+    # Without any difference there is nothing to rank.
+    p = _of_test(stats.wilcoxon(difference)) if lower or higher else 1.0
+    return Comparison(group.label, paired=True, count=len(difference), lower=lower, higher=higher, p=p)
+
+
+def _of_test(outcome: object) -> float:
+    return float(outcome.pvalue)  # type: ignore[attr-defined]  # scipy makes these classes as it goes
+
+
+def _pairs(group: Group, baseline: Group) -> tuple[Floats, Floats] | None:
+    """Give the slowdowns of the jobs that ran in both, where all replications are of the same jobs."""
+    first = group.results[0].workload.jobs
+    everything = (*group.results, *baseline.results)
+    if not all(result.workload.jobs is first or result.workload.jobs.equals(first) for result in everything):
+        return None
+    ours, theirs = (
+        np.mean([_slowdowns(result) for result in each.results], axis=0) for each in (group, baseline)
+    )
+    both = np.isfinite(ours) & np.isfinite(theirs)
+    return ours[both], theirs[both]
+
+
+def _pooled(group: Group) -> Floats:
+    values: Floats = np.concatenate([_slowdowns(result) for result in group.results])
+    return values[np.isfinite(values)]
+
+
+def _slowdowns(result: Result) -> Floats:
+    # NaN where the job did not run.
+    slowdowns: Floats = metrics.bounded_slowdown(jobs_of(result)).fill_null(math.nan).to_numpy()
+    return slowdowns

@@ -1,0 +1,74 @@
+"""The report as a file: what it says, and that it is whole."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import batchlab as bl
+from batchlab.errors import MissingExtraError, ResultError
+
+
+@pytest.fixture(scope="module")
+def page(results: list[bl.Result], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Give the text of a report without plotly's script."""
+    path = bl.report.write(results, tmp_path_factory.mktemp("report") / "report.html", title="A < B & C")
+    text = path.read_text("utf-8")
+    assert len(text) < 6_000_000
+    return re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+
+
+def test_says_what_was_run(page: str, results: list[bl.Result]) -> None:
+    """Policies, jobs, the machine, versions and the hash of the workload stand in the page."""
+    for text in ("easy(order=sjf)", "120 jobs", "demo: 32 × (8 core)", f"batchlab {bl.__version__}"):
+        assert text in page
+    assert re.search(r"<code>[0-9a-f]{64}</code>", page)
+    assert f"{results[0].metrics()['queue_length']['max']}" in page  # type: ignore[index]
+
+
+def test_text_is_escaped(page: str) -> None:
+    """Nothing that users write becomes markup."""
+    assert "<title>A &lt; B &amp; C</title>" in page
+    assert "A < B" not in page
+
+
+def test_asks_nothing_of_any_network(page: str) -> None:
+    """No element of the page refers to anything outside."""
+    assert not re.findall(r"(?:src|href|action)=\"(?!#)[^\"]*\"", page)
+    assert not re.findall(r"url\((?!#)", page)
+    assert "default-src 'none'" in page
+
+
+def test_names_the_tests_and_the_baseline(results: list[bl.Result], tmp_path: Path) -> None:
+    """The page tells how significance was found, and against what."""
+    text = bl.report.write(results, tmp_path / "report.html", baseline="easy").read_text("utf-8")
+    assert "Against easy" in text
+    assert "Wilcoxon signed-rank" in text
+    assert "Holm" in text
+
+
+def test_same_results_same_bytes(results: list[bl.Result], tmp_path: Path) -> None:
+    """No date and no random name is in the file."""
+    one, other = (bl.report.write(results, tmp_path / name).read_bytes() for name in ("one", "other"))
+    assert one == other
+
+
+def test_unknown_baseline(results: list[bl.Result], tmp_path: Path) -> None:
+    """A baseline that is no label is answered with the labels, and nothing is written."""
+    with pytest.raises(ResultError, match=r"baseline = 'esay'; must be .* Did you mean 'easy'"):
+        bl.report.write(results, tmp_path / "report.html", baseline="esay")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_folder_that_is_not_there(results: list[bl.Result], tmp_path: Path) -> None:
+    """A path that cannot be written is named."""
+    with pytest.raises(ResultError, match=r"report\.html: No such file.*choose another path"):
+        bl.report.write(results[0], tmp_path / "absent" / "report.html")
+
+
+def test_without_plotly(results: list[bl.Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the extra is missing, the message is what installs it."""
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'batchlab\[report\]'"):
+        bl.report.write(results, tmp_path / "report.html")
