@@ -19,6 +19,9 @@ if TYPE_CHECKING:
         BatchlabError as BatchlabError,
     )
     from batchlab.errors import (
+        ExperimentError as ExperimentError,
+    )
+    from batchlab.errors import (
         PolicyError as PolicyError,
     )
     from batchlab.errors import (
@@ -38,6 +41,15 @@ if TYPE_CHECKING:
     )
     from batchlab.errors import (
         WorkloadError as WorkloadError,
+    )
+    from batchlab.experiment import (
+        Experiment as Experiment,
+    )
+    from batchlab.experiment import (
+        Runs as Runs,
+    )
+    from batchlab.experiment import (
+        dispatchers as dispatchers,
     )
     from batchlab.policy import Policy as Policy
     from batchlab.result import metrics as metrics
@@ -82,6 +94,8 @@ if TYPE_CHECKING:
 # Where each public name lives.
 _HOMES = {
     "BatchlabError": "errors",
+    "Experiment": "experiment",
+    "ExperimentError": "errors",
     "NodeGroup": "system",
     "Policy": "policy",
     "PolicyError": "errors",
@@ -89,6 +103,7 @@ _HOMES = {
     "Reader": "workload",
     "Result": "result.result",
     "ResultError": "errors",
+    "Runs": "experiment",
     "Simulation": "simulation",
     "SimulationError": "errors",
     "System": "system",
@@ -96,6 +111,7 @@ _HOMES = {
     "TraceError": "errors",
     "Workload": "workload",
     "WorkloadError": "errors",
+    "dispatchers": "experiment",
     "metrics": "result.metrics",
     "plot": "plot",
     "read_records": "workload",

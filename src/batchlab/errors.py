@@ -15,6 +15,7 @@ the next step. Errors about input are also ``ValueError``, so code that does not
     ├── ResultError              (ValueError)   a result that cannot be read, written or evaluated
     ├── TraceError               (ValueError)   a log of the archive that is not known, or cannot be had
     ├── MonitorError                            a running simulation that cannot be asked, or shown
+    ├── ExperimentError          (ValueError)   a described experiment, its spec file, or its store
     └── MissingExtraError        (ImportError)  an optional dependency that is not installed
 """
 
@@ -25,6 +26,7 @@ from collections.abc import Iterable
 __all__ = [
     "BatchlabError",
     "DecisionError",
+    "ExperimentError",
     "MissingExtraError",
     "MonitorError",
     "PolicyError",
@@ -77,6 +79,10 @@ class TraceError(BatchlabError, ValueError):
 
 class MonitorError(BatchlabError):
     """A running simulation cannot be asked or shown: there is none, or several, or it does not answer."""
+
+
+class ExperimentError(BatchlabError, ValueError):
+    """An experiment breaks a rule; a spec file's message begins with the file and the path into it."""
 
 
 class MissingExtraError(BatchlabError, ImportError):

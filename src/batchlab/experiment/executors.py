@@ -1,0 +1,153 @@
+"""Who does the runs: threads of this process, processes, or any executor of `concurrent.futures`' kind."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+from collections.abc import Callable, Sequence
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    as_completed,
+)
+from concurrent.futures.process import BrokenProcessPool
+from typing import TYPE_CHECKING
+
+from batchlab.errors import ExperimentError, shown, suggest
+from batchlab.experiment.work import Task, execute
+
+if TYPE_CHECKING:
+    from batchlab.experiment.store import Store
+
+__all__ = ["KINDS", "perform", "runs_here"]
+
+KINDS = ("threads", "processes")
+
+Report = Callable[[Task, BaseException | None], None]
+
+
+def runs_here(executor: Executor | str | None) -> bool:
+    """Tell whether an executor's work is done in this process, so that nothing needs to be sent."""
+    _check(executor)
+    return executor in {None, "threads"} or isinstance(executor, ThreadPoolExecutor)
+
+
+def perform(
+    tasks: Sequence[Task], executor: Executor | str | None, workers: int | None, store: Store, report: Report
+) -> None:
+    """Do all tasks, whatever becomes of each.
+
+    Parameters
+    ----------
+    tasks
+        The runs to do.
+    executor
+        ``"threads"`` (or None), ``"processes"``, or an executor.
+    workers
+        How many at a time, for the first two; as many as there are processors unless given.
+    store
+        Where the runs write themselves.
+    report
+        Called with each task that is over, and with the error of the executor where it did not come to an
+        end by itself.
+    """
+    _check(executor)
+    if not tasks:
+        return
+    count = min(workers or _processors(), len(tasks))
+    if executor is None or executor == "threads":
+        with ThreadPoolExecutor(count, "batchlab-run") as threads:
+            _submit(tasks, threads, report)
+    elif executor == "processes":
+        _check_picklable(tasks)
+        _in_processes(tasks, count, store, report)
+    elif isinstance(executor, Executor):
+        if isinstance(executor, ProcessPoolExecutor):
+            _check_picklable(tasks)
+        for task in _submit(tasks, executor, report):
+            report(task, BrokenExecutor("the executor broke down before this run came to an end."))
+
+
+def _check(executor: object) -> None:
+    if isinstance(executor, Executor) or executor is None or executor in KINDS:
+        return
+    known = suggest(str(executor), KINDS)
+    raise ExperimentError(
+        f"executor = {shown(executor)}; must be one of these or a concurrent.futures.Executor.{known}"
+    )
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _check_picklable(tasks: Sequence[Task]) -> None:
+    """Refuse at once what no process can be told; one task of each policy and source will do."""
+    seen: set[tuple[int, int]] = set()
+    for task in tasks:
+        if (number := (id(task.policy), id(task.source))) in seen:
+            continue
+        seen.add(number)
+        for part, name in ((task.policy, "policies"), (task.source, "workloads"), (task.system, "systems")):
+            try:
+                pickle.dumps(part)
+            except Exception as error:
+                raise ExperimentError(
+                    f"{name}: {shown(part)} cannot be sent to another process: {error}. Define it at the top "
+                    'of a module, or use executor="threads".'
+                ) from error
+
+
+def _submit(tasks: Sequence[Task], executor: Executor, report: Report) -> list[Task]:
+    """Do tasks on an executor; give those that were lost when its processes died."""
+    futures: dict[Future[None], Task] = {}
+    lost: list[Task] = []
+    try:
+        for task in tasks:
+            try:
+                futures[executor.submit(execute, task)] = task
+            except BrokenExecutor:
+                lost.append(task)
+        for future in as_completed(futures):
+            error = future.exception()
+            if isinstance(error, BrokenExecutor):
+                lost.append(futures[future])
+            else:
+                report(futures[future], error)
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+    return lost
+
+
+def _in_processes(tasks: Sequence[Task], count: int, store: Store, report: Report) -> None:
+    """Do tasks in processes of our own; where some die, find out which run it was, and go on."""
+    waiting = _pool(tasks, count, report)
+    while waiting:
+        # A run that was begun and has not come to an end is one of those in which a process died. Each gets
+        # a process to itself, so that it cannot take others along.
+        suspects = [task for task in waiting if store.is_claimed(task.key)]
+        others = [task for task in waiting if not store.is_claimed(task.key)]
+        if not suspects and len(waiting) == len(tasks):
+            raise ExperimentError(
+                'the processes died before they did anything. A script that uses executor="processes" must '
+                'keep what it does under `if __name__ == "__main__":`.'
+            )
+        for task in suspects:
+            if _pool([task], 1, report):
+                report(task, BrokenProcessPool("the process died in this run: killed, or out of memory."))
+        tasks, waiting = others, _pool(others, count, report)
+
+
+def _pool(tasks: Sequence[Task], count: int, report: Report) -> list[Task]:
+    # Threads do not survive a fork: a child may wait for ever for a lock that one of them held.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count, context) as pool:
+        return _submit(tasks, pool, report)

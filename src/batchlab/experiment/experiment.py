@@ -1,0 +1,322 @@
+"""Experiments: workloads × systems × policies × seeds × replications."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from batchlab.errors import ExperimentError, shown
+from batchlab.experiment.executors import perform, runs_here
+from batchlab.experiment.plan import Run, as_policy, as_system, labelled, made_from, name_of, seed_of
+from batchlab.experiment.runs import Runs
+from batchlab.experiment.source import as_source
+from batchlab.experiment.store import Store
+from batchlab.experiment.work import Task, told
+from batchlab.simulation import Simulation
+from batchlab.workload import Workload
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping
+    from concurrent.futures import Executor
+
+    from batchlab.policy import Policy
+
+__all__ = ["Experiment", "dispatchers"]
+
+
+class Experiment:
+    """Every workload on every system under every policy, for every seed, as often as wanted.
+
+    Workloads, systems and policies are each one object, a sequence, or a mapping of labels to objects.
+
+    Parameters
+    ----------
+    workloads
+        `Workload` objects, paths of logs or tables, or functions with a parameter ``seed`` that make a
+        workload: one for every seed and replication, the same for all systems and policies.
+    systems
+        `System` objects, or paths of files.
+    policies
+        What `simulate` takes as ``policy``.
+    seeds
+        Integers in [0, 2^64).
+    replications
+        How often each combination is run. The first replication has the seed itself, the others seeds that
+        are derived from it.
+    walltime, order_at_instant, dispatch
+        As for `simulate`.
+
+    Raises
+    ------
+    ExperimentError
+        If something is missing, has no label of its own, or is of a wrong kind.
+    PolicyError
+        If a policy's spec is wrong.
+    SimulationError
+        If an option is not one of its values.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> from batchlab.generate import demo_system, demo_workload
+    >>> experiment = bl.Experiment(demo_workload(300), demo_system(), ["fcfs", "easy"])
+    >>> experiment
+    <Experiment of 2 runs: 1 workload × 1 system × 2 policies × 1 seed × 1 replication>
+    >>> experiment.run(store="runs/").table.select("policy", "wait_max").rows()
+    [('fcfs', 19821.0), ('easy', 22656.0)]
+    """
+
+    def __init__(
+        self,
+        workloads: object,
+        systems: object,
+        policies: object,
+        *,
+        seeds: int | Iterable[int] = (0,),
+        replications: int = 1,
+        walltime: str = "run",
+        order_at_instant: str = "completions_first",
+        dispatch: bool = False,
+    ) -> None:
+        self.workloads = labelled("workloads", workloads, as_source, lambda source: source.label)
+        self.systems = labelled(
+            "systems", systems, as_system, lambda system: system.name or f"{system.nodes} nodes"
+        )
+        self.policies = labelled("policies", policies, as_policy, str)
+        self.seeds = (seeds,) if isinstance(seeds, int) else tuple(seeds)
+        self.replications = _at_least_one("replications", replications)
+        options = {"walltime": walltime, "order_at_instant": order_at_instant, "dispatch": bool(dispatch)}
+        self.options: Mapping[str, object] = MappingProxyType(options)
+        self._check_options()
+
+    def _check_options(self) -> None:
+        """Let the simulation itself refuse wrong options, before hours of others."""
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+            raise ExperimentError(
+                f"seeds = {shown(self.seeds)}; must be one or more, all different, e.g. (0,)."
+            )
+        nothing = Workload.from_table({"submit_time": [], "run_time": [], "tasks": []})
+        system = next(iter(self.systems.values()))
+        for seed in self.seeds:
+            Simulation(nothing, system, "fcfs", seed=seed, **self.options)  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        crossed = len(self.workloads) * len(self.systems) * len(self.policies)
+        return crossed * len(self.seeds) * self.replications
+
+    def __repr__(self) -> str:
+        sides = {
+            "workload": len(self.workloads),
+            "system": len(self.systems),
+            "policy": len(self.policies),
+            "seed": len(self.seeds),
+            "replication": self.replications,
+        }
+        crossed = " × ".join(_counted(count, noun) for noun, count in sides.items())
+        return f"<Experiment of {_counted(len(self), 'run')}: {crossed}>"
+
+    def plan(self) -> list[Run]:
+        """Tell which runs there are, in the order of the table.
+
+        Returns
+        -------
+        list of Run
+            By workload, system, policy, seed and replication.
+
+        Raises
+        ------
+        WorkloadError
+            If a log cannot be read.
+        ExperimentError
+            If an object of the user's holds what cannot be pickled.
+        """
+        seeds = [
+            (seed, replication, seed_of(seed, replication))
+            for seed, replication in product(self.seeds, range(self.replications))
+        ]
+        # A log is hashed once, a policy too: each may be large.
+        digests = {
+            (label, own): source.digest(own)
+            for label, source in self.workloads.items()
+            for _, _, own in seeds
+        }
+        parts = {
+            (system, policy): made_from(self.systems[system], self.policies[policy], self.options)
+            for system, policy in product(self.systems, self.policies)
+        }
+        runs = []
+        for workload, system, policy in product(self.workloads, self.systems, self.policies):
+            for seed, replication, own in seeds:
+                digest = digests[workload, own]
+                document = {
+                    **parts[system, policy],
+                    "workload": digest,
+                    "seed": own,
+                    "replication": replication,
+                }
+                key = name_of(document)
+                runs.append(Run(workload, system, policy, seed, replication, own, document, key))
+        return runs
+
+    def run(
+        self,
+        executor: Executor | str | None = None,
+        store: str | os.PathLike[str] = "runs/",
+        progress: Callable[[int, int], object] | None = None,
+        workers: int | None = None,
+    ) -> Runs:
+        """Do the runs that the store has not, and give all.
+
+        Parameters
+        ----------
+        executor
+            ``"threads"`` (the default) of this process, ``"processes"``, or any executor of the kind of
+            `concurrent.futures`, whose workers must see the store under the same path.
+        store
+            The directory in which finished runs are kept; made where it is not there. Runs that failed
+            before are tried again.
+        progress
+            Called with the number of runs done and the number of all runs, at the beginning and after each.
+        workers
+            How many runs at a time, for threads and processes; as many as there are processors unless given.
+
+        Returns
+        -------
+        Runs
+            What came of each; those that failed are in `Runs.failures`.
+
+        Raises
+        ------
+        ExperimentError
+            If the store cannot be used, or something cannot be sent to other processes.
+        """
+        place = Store(store)
+        place.tidy()
+        plan = self.plan()
+        waiting = {run.key: run for run in plan if place.record(run.key) is None}
+        rows = Counter(run.key for run in plan if run.key in waiting)
+        tell = _Progress(len(plan), rows, progress)
+        tasks = self._tasks([*waiting.values()], place, send=not runs_here(executor))
+
+        def report(task: Task, error: BaseException | None) -> None:
+            if error is not None:
+                place.write_failure(task.key, told(error))
+            tell.over(task.key)
+
+        try:
+            perform(tasks, executor, _workers(workers), place, report)
+        except OSError as error:
+            where = error.filename or place.root
+            raise ExperimentError(
+                f"{where}: {error.strerror or error}. Make room, or choose another store."
+            ) from error
+        return self._runs(plan, place)
+
+    def load(self, store: str | os.PathLike[str] = "runs/") -> Runs:
+        """Give what the store has of the experiment, without running anything.
+
+        Parameters
+        ----------
+        store
+            The directory.
+
+        Returns
+        -------
+        Runs
+            The status of runs that are not there is ``missing``.
+        """
+        return self._runs(self.plan(), Store(store))
+
+    def _runs(self, plan: list[Run], store: Store) -> Runs:
+        return Runs(plan, {task.key: task for task in self._tasks(plan, store, send=False)}, store)
+
+    def _tasks(self, runs: list[Run], store: Store, *, send: bool) -> list[Task]:
+        """Say what is to be done; runs with the same workload one after the other."""
+        sources = self.workloads
+        if send:
+            used = {run.workload for run in runs}
+            sources = {name: source.portable(store) for name, source in sources.items() if name in used}
+        order = {run.made_from["workload"]: number for number, run in reversed([*enumerate(runs)])}
+        return [
+            Task(
+                run.key,
+                str(store.root),
+                sources[run.workload],
+                run.made_from["workload"],
+                self.systems[run.system],
+                self.policies[run.policy],
+                run.run_seed,
+                dict(self.options),
+                run.made_from,
+            )
+            for run in sorted(runs, key=lambda run: order[run.made_from["workload"]])
+        ]
+
+
+class _Progress:
+    """Counts rows of the table; runs that are alike are done once, and count as often as they are there."""
+
+    def __init__(
+        self, total: int, rows: Mapping[str, int], progress: Callable[[int, int], object] | None
+    ) -> None:
+        self._total, self._rows, self._progress = total, rows, progress
+        self._done = total - sum(rows.values())
+        self._tell()
+
+    def over(self, key: str) -> None:
+        self._done += self._rows[key]
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+
+def dispatchers(schedulers: object, allocators: object) -> list[Policy]:
+    """Give every scheduler with every allocator.
+
+    Parameters
+    ----------
+    schedulers
+        Policies or their spec strings, whose own allocators are not regarded; one or several.
+    allocators
+        Names of allocators; one or several.
+
+    Returns
+    -------
+    list of Policy
+        By scheduler, then by allocator.
+
+    Raises
+    ------
+    PolicyError
+        If a spec or a name is wrong.
+
+    Examples
+    --------
+    >>> [str(policy) for policy in dispatchers(["fcfs", "easy"], ["first_fit", "best_fit"])]
+    ['fcfs', 'fcfs(allocator=best_fit)', 'easy', 'easy(allocator=best_fit)']
+    """
+    policies = labelled("schedulers", schedulers, as_policy, str)
+    names = labelled("allocators", allocators, str, str)
+    return [replace(policy, allocator=name) for policy, name in product(policies.values(), names.values())]
+
+
+def _counted(count: int, noun: str) -> str:
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{count:,} {noun}s"
+
+
+def _at_least_one(argument: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ExperimentError(f"{argument} = {shown(value)}; must be an integer >= 1.")
+    return value
+
+
+def _workers(value: int | None) -> int | None:
+    return None if value is None else _at_least_one("workers", value)

@@ -1,0 +1,149 @@
+"""Which runs an experiment has, and what each is called in the store."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from batchlab import _kernel
+from batchlab.errors import BatchlabError, ExperimentError, PolicyError, shown
+from batchlab.experiment.fingerprint import fingerprint
+from batchlab.policy import Policy
+from batchlab.system import System, read_system
+
+__all__ = ["Run", "as_policy", "as_system", "labelled", "made_from", "name_of", "seed_of"]
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run of an experiment.
+
+    Parameters
+    ----------
+    workload, system, policy
+        Labels.
+    seed, replication
+        As the experiment has them.
+    run_seed
+        What `simulate` and a workload's function are given: the seed for replication 0, else one derived from
+        both.
+    made_from
+        All that determines the run.
+    key
+        Its hash, the run's name in the store.
+    """
+
+    workload: str
+    system: str
+    policy: str
+    seed: int
+    replication: int
+    run_seed: int
+    made_from: Mapping[str, Any]
+    key: str
+
+
+def seed_of(seed: int, replication: int) -> int:
+    """Derive the seed of a replication: independent of those of others, the same on every platform."""
+    if replication == 0:
+        return seed
+    return int(np.random.SeedSequence([seed, replication]).generate_state(1, np.uint64)[0])
+
+
+def made_from(system: System, policy: object, options: Mapping[str, object]) -> dict[str, object]:
+    """Say what determines a run, apart from its workload and its seed.
+
+    Parameters
+    ----------
+    system, policy, options
+        As for `simulate`.
+
+    Returns
+    -------
+    dict
+        Ready for JSON.
+    """
+    return {
+        "batchlab": _kernel.__version__,
+        "system": _described(system),
+        "policy": _policy(policy),
+        "options": dict(options),
+    }
+
+
+def name_of(document: Mapping[str, object]) -> str:
+    """Hash what determines a run."""
+    text = json.dumps(document, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def labelled(
+    argument: str, given: object, convert: Callable[[object], _T], label: Callable[[_T], str]
+) -> dict[str, _T]:
+    """Take one object, several, or a mapping of labels to objects.
+
+    Raises
+    ------
+    ExperimentError
+        If there is none, or two have one label.
+    """
+    if isinstance(given, Mapping):
+        return _some(argument, {str(name): convert(value) for name, value in given.items()})
+    several = given if isinstance(given, Iterable) and not isinstance(given, str | bytes) else [given]
+    found: dict[str, _T] = {}
+    for value in map(convert, several):
+        name = label(value)
+        if name in found:
+            raise ExperimentError(
+                f"{argument}: two are called {name!r}. Give a mapping of labels: {{{name!r}: …, 'other': …}}."
+            )
+        found[name] = value
+    return _some(argument, found)
+
+
+def as_policy(value: object) -> Policy:
+    """Take a policy or its spec string."""
+    if isinstance(value, str):
+        return Policy.parse(value)
+    if isinstance(value, Policy):
+        return value
+    raise PolicyError(f"policies: {shown(value)}; must be a Policy or its spec string, e.g. 'easy'.")
+
+
+def as_system(value: object) -> System:
+    """Take a system or the path of its file."""
+    if isinstance(value, System):
+        return value
+    if isinstance(value, str | Path):
+        return read_system(value)
+    raise ExperimentError(f"systems: {shown(value)}; must be a System or the path of its file.")
+
+
+def _some(argument: str, found: dict[str, _T]) -> dict[str, _T]:
+    if not found:
+        raise ExperimentError(f"{argument} is empty; an experiment has at least one.")
+    return found
+
+
+def _described(system: System) -> dict[str, object]:
+    groups = [[group.name, group.count, dict(group.resources)] for group in system.groups]
+    return {"groups": groups, "equivalence": dict(system.equivalence), "start_time": system.start_time}
+
+
+def _policy(policy: object) -> str:
+    """Name a policy by its spec, where that says all; by a fingerprint, where there is code of the user's."""
+    text = str(policy)
+    try:
+        if Policy.parse(text) == policy:
+            return text
+    except BatchlabError:
+        pass
+    return fingerprint(policy, f"policies: {text}")

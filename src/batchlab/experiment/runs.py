@@ -1,0 +1,227 @@
+"""The runs of an experiment: a tidy table, their spread over replications, and their results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from batchlab.atomic import atomic_write
+from batchlab.errors import ExperimentError, shown, suggest
+from batchlab.experiment.spread import LABELS, spread
+from batchlab.experiment.stored import Shelf, StoredResults
+
+if TYPE_CHECKING:
+    import os
+
+    from batchlab.experiment.plan import Run
+    from batchlab.experiment.store import Store
+    from batchlab.experiment.work import Task
+
+__all__ = ["Runs"]
+
+_DESCRIPTION = {
+    "run": pl.String,
+    "workload": pl.String,
+    "system": pl.String,
+    "policy": pl.String,
+    "seed": pl.UInt64,
+    "replication": pl.Int64,
+    "run_seed": pl.UInt64,
+    "status": pl.String,
+}
+_COSTS = {
+    "elapsed": pl.Float64,
+    "cpu_time": pl.Float64,
+    "dispatch_cpu_time": pl.Float64,
+    "dispatch_passes": pl.Int64,
+    "memory_average": pl.Float64,
+    "memory_maximum": pl.Int64,
+}
+_FAILURE = {"error": pl.String, "message": pl.String, "traceback": pl.String}
+
+
+class Runs:
+    """What came of the runs of an experiment; made by `Experiment.run` and `Experiment.load`.
+
+    Parameters
+    ----------
+    plan
+        The runs, in the order of the table.
+    tasks
+        What each of them was asked to do, by key.
+    store
+        Where they are.
+    """
+
+    def __init__(self, plan: Sequence[Run], tasks: Mapping[str, Task], store: Store) -> None:
+        self._plan = plan
+        self._tasks = tasks
+        self._store = store
+        self._shelf = Shelf(store)
+        self._records = {key: store.record(key) for key in tasks}
+        self._failures = {key: store.failure(key) for key, record in self._records.items() if record is None}
+
+    def __len__(self) -> int:
+        return len(self._plan)
+
+    def __repr__(self) -> str:
+        counted = self.table["status"].value_counts(sort=True).iter_rows()
+        return f"<Runs: {', '.join(f'{count:,} {status}' for status, count in counted)}>"
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per run, by workload, system, policy, seed and replication.
+
+        Columns ``run`` (its name in the store), ``workload``, ``system``, ``policy`` (labels), ``seed``,
+        ``replication``, ``run_seed`` (what the simulation was given), ``status`` (``done``, ``failed`` or
+        ``missing``); then every measure of `Result.metrics` by the names of its parts, such as
+        ``wait_mean`` (s), ``jobs_completed`` or ``utilisation_core``; then what the run cost: ``elapsed``
+        (s), ``cpu_time`` and, where passes were recorded, ``dispatch_cpu_time`` (s) and ``dispatch_passes``,
+        ``memory_average`` and ``memory_maximum`` (bytes). Null where there is no such number.
+
+        ``cpu_time`` is that of the thread that simulated. The memory is that of its process: everything
+        resident in it while the run was going on, whoever needed it.
+        """
+        metrics = [
+            _flat(record["metrics"]) if record else {} for record in map(self._records.get, self._keys)
+        ]
+        names = dict.fromkeys(name for row in metrics for name in row)
+        columns = [pl.Series(name, [row.get(name) for row in metrics], strict=False) for name in names]
+        measured = [column.cast(pl.Float64) if column.dtype == pl.Null else column for column in columns]
+        return self._described().hstack(measured).hstack(self._costs())
+
+    def _described(self) -> pl.DataFrame:
+        labels = attrgetter(*LABELS)
+        rows = [
+            (run.key, *labels(run), run.seed, run.replication, run.run_seed, self._status(run.key))
+            for run in self._plan
+        ]
+        return pl.DataFrame(rows, schema=_DESCRIPTION, orient="row")
+
+    def _costs(self) -> pl.DataFrame:
+        records = [self._records[key] for key in self._keys]
+        rows = [[record["costs"][name] if record else None for name in _COSTS] for record in records]
+        return pl.DataFrame(rows, schema=_COSTS, orient="row")
+
+    @property
+    def _keys(self) -> list[str]:
+        return [run.key for run in self._plan]
+
+    def _status(self, key: str) -> str:
+        if self._records[key] is not None:
+            return "done"
+        return "missing" if self._failures[key] is None else "failed"
+
+    @cached_property
+    def failures(self) -> pl.DataFrame:
+        """One row per run that failed: its labels, then ``error`` (its type), ``message``, ``traceback``."""
+        failed = self._described().filter(pl.col("status") == "failed").drop("status")
+        found = [self._failures[key] or {} for key in failed["run"]]
+        return failed.hstack(
+            [pl.Series(name, [row.get(name) for row in found], kind) for name, kind in _FAILURE.items()]
+        )
+
+    def summary(
+        self,
+        by: str | Iterable[str] = LABELS,
+        *,
+        metrics: str | Iterable[str] | None = None,
+        confidence: float = 0.95,
+    ) -> pl.DataFrame:
+        """Give mean, standard deviation and a confidence interval of every number of the table.
+
+        Parameters
+        ----------
+        by
+            The columns by which runs are grouped: some of ``workload``, ``system``, ``policy``, ``seed``,
+            ``replication``. What is not named is what is averaged over.
+        metrics
+            The columns to sum up; all numbers unless given.
+        confidence
+            The level of the interval, between 0 and 1.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per group and metric: the group's columns, ``metric``, ``runs`` (how many have the
+            number), ``mean``, ``standard_deviation`` (of the sample: over n - 1), ``low``, ``high`` (the ends
+            of the interval for the mean) and ``method``, which names how the interval was made: Student's t
+            with n - 1 degrees of freedom. What one run alone cannot tell is null.
+
+        Raises
+        ------
+        ExperimentError
+            If a column is not there, or the level is none.
+        """
+        return spread(self.table, by, metrics, confidence)
+
+    def results(self) -> dict[str, StoredResults]:
+        """Give the results of the runs that are done, by what distinguishes them from others.
+
+        Returns
+        -------
+        dict
+            Policy labels (with workload and system where the experiment has several) to sequences of
+            `Result`, one per seed and replication. A result is read from the store when it is taken out of
+            the sequence; runs with the same schedule share its tables.
+        """
+        several = [name for name in LABELS if len({getattr(run, name) for run in self._plan}) > 1]
+        naming = several or ["policy"]
+        grouped: dict[str, list[Task]] = {}
+        for run in self._plan:
+            if self._records[run.key] is not None:
+                label = ", ".join(getattr(run, name) for name in naming)
+                grouped.setdefault(label, []).append(self._tasks[run.key])
+        return {label: StoredResults(self._shelf, tasks) for label, tasks in grouped.items()}
+
+    def write(self, directory: str | os.PathLike[str], *, form: str = "csv") -> Path:
+        """Write ``table``, ``summary`` and ``failures`` as files; each is there whole or not at all.
+
+        Parameters
+        ----------
+        directory
+            Where to; made if it is not there.
+        form
+            ``"csv"`` or ``"parquet"``.
+
+        Returns
+        -------
+        Path
+            The directory.
+
+        Raises
+        ------
+        ExperimentError
+            If the form is another, or a file cannot be written.
+        """
+        if form not in {"csv", "parquet"}:
+            raise ExperimentError(
+                f"form = {shown(form)}; must be one of these.{suggest(form, ('csv', 'parquet'))}"
+            )
+        target = Path(directory)
+        tables = {"table": self.table, "summary": self.summary(), "failures": self.failures}
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+            for name, table in tables.items():
+                with atomic_write(target / f"{name}.{form}", "wb") as file:
+                    (table.write_csv if form == "csv" else table.write_parquet)(file)
+        except OSError as error:
+            where = error.filename or target
+            raise ExperimentError(f"{where}: {error.strerror}. Choose another directory.") from error
+        return target
+
+
+def _flat(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Name every number by the names above it."""
+    found: dict[str, Any] = {}
+    for name, value in metrics.items():
+        if isinstance(value, Mapping):
+            found |= _flat(value, f"{prefix}{name}_")
+        else:
+            found[f"{prefix}{name}"] = value
+    return found

@@ -1,0 +1,248 @@
+"""Where the workloads of an experiment come from: given, read from a log, or made by a function per seed.
+
+A source says what its workload is (a hash) without loading it where that can be helped, and can be sent to
+other processes, each of which loads a workload once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from batchlab.errors import ExperimentError, WorkloadError, shown
+from batchlab.experiment.archive import read_archive, table_digest, write_archive
+from batchlab.experiment.fingerprint import fingerprint
+from batchlab.workload import Header, Workload, read_swf, read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from batchlab.experiment.store import Store
+
+__all__ = ["LogFile", "Source", "as_source", "loaded"]
+
+_TABLES = (".csv", ".csv.gz", ".parquet")
+_SUFFIXES = (".gz", ".swf", ".csv", ".parquet")
+_KEPT = 3
+
+
+class Source(Protocol):
+    """Where a workload comes from."""
+
+    @property
+    def label(self) -> str:
+        """What to call it unless told."""
+        ...
+
+    def digest(self, seed: int) -> str:
+        """Hash what determines the workload that `load` gives for a seed."""
+        ...
+
+    def load(self, seed: int) -> Workload:
+        """Give the workload."""
+        ...
+
+    def portable(self, store: Store) -> Source:
+        """Give a source of the same workload that costs little to send to a process that has the store."""
+        ...
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """A log or a table, read when needed.
+
+    Parameters
+    ----------
+    path
+        SWF (``.gz`` too), CSV or Parquet.
+    options
+        Those of `read_swf` or `read_table`, by name.
+    """
+
+    path: Path
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The file's name without its suffixes."""
+        name = self.path.name
+        while name.lower().endswith(_SUFFIXES):
+            name = name.rpartition(".")[0]
+        return name
+
+    def digest(self, seed: int) -> str:  # noqa: ARG002  # one workload for all seeds
+        """Hash the file and the options."""
+        try:
+            with self.path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256")
+        except OSError as error:
+            raise WorkloadError(
+                f"{self.path}: cannot be read: {error.strerror or error}. Give the path of a log or a table."
+            ) from error
+        content.update(json.dumps([self._is_table, dict(self.options)], sort_keys=True, default=str).encode())
+        return content.hexdigest()
+
+    def load(self, seed: int) -> Workload:  # noqa: ARG002  # one workload for all seeds
+        """Read the file."""
+        try:
+            return (read_table if self._is_table else read_swf)(self.path, **self.options)
+        except TypeError as error:
+            raise ExperimentError(f"{self.path}: options = {shown(dict(self.options))}: {error}.") from error
+
+    def portable(self, store: Store) -> Source:  # noqa: ARG002  # the path is what to send
+        """Give itself, with the path from the root."""
+        return LogFile(self.path.absolute(), dict(self.options))
+
+    @property
+    def _is_table(self) -> bool:
+        return self.path.name.lower().endswith(_TABLES)
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    workload: Workload
+
+    @property
+    def label(self) -> str:
+        path = Path(self.workload.report.source)
+        return LogFile(path).label if path.suffix in _SUFFIXES else "workload"
+
+    @cached_property
+    def _content(self) -> str:
+        described = f"{table_digest(self.workload.jobs)}{json.dumps(self.workload.resources)}"
+        return hashlib.sha256(described.encode()).hexdigest()
+
+    def digest(self, seed: int) -> str:  # noqa: ARG002  # one workload for all seeds
+        return self._content
+
+    def load(self, seed: int) -> Workload:  # noqa: ARG002  # one workload for all seeds
+        return self.workload
+
+    def portable(self, store: Store) -> Source:
+        path = store.path("workloads", self._content)
+        if not path.exists():
+            document = {"header": self.workload.header.lines, "resources": self.workload.resources}
+            write_archive(path, {"workload": document, "jobs": self.workload.jobs})
+        return _Stored(path, self._content)
+
+
+@dataclass(frozen=True)
+class _Stored:
+    path: Path
+    content: str
+    label: str = "workload"
+
+    def digest(self, seed: int) -> str:  # noqa: ARG002  # one workload for all seeds
+        return self.content
+
+    def load(self, seed: int) -> Workload:  # noqa: ARG002  # one workload for all seeds
+        members = read_archive(self.path)
+        document = members["workload"]
+        header = Header(tuple(document["header"]))
+        return Workload(members["jobs"], header, resources=tuple(document["resources"]))
+
+    def portable(self, store: Store) -> Source:  # noqa: ARG002  # it is
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    make: Callable[..., Workload]
+
+    @property
+    def label(self) -> str:
+        inner = getattr(self.make, "func", self.make)
+        return str(getattr(inner, "__name__", type(inner).__name__))
+
+    @cached_property
+    def _content(self) -> str:
+        return fingerprint(self.make, f"workloads: {self.label}")
+
+    def digest(self, seed: int) -> str:
+        return hashlib.sha256(f"{self._content} {seed}".encode()).hexdigest()
+
+    def load(self, seed: int) -> Workload:
+        made = self.make(seed=seed)
+        if not isinstance(made, Workload):
+            raise ExperimentError(
+                f"workloads: {self.label}(seed={seed}) gave {shown(made)}; must be a Workload."
+            )
+        return made
+
+    def portable(self, store: Store) -> Source:  # noqa: ARG002  # the function is what to send
+        return self
+
+
+def as_source(value: object) -> Source:
+    """Take a workload, a path or a function for a source.
+
+    Parameters
+    ----------
+    value
+        A `Workload`; the path of a log or table; a function with a parameter ``seed`` that gives a workload;
+        or a source.
+
+    Raises
+    ------
+    ExperimentError
+        If it is nothing of this.
+    """
+    if isinstance(value, Workload):
+        return _Given(value)
+    if isinstance(value, str | os.PathLike):
+        return LogFile(Path(value))
+    if isinstance(value, LogFile):
+        return value
+    if callable(value):
+        return _Made(value)
+    raise ExperimentError(
+        f"workloads: {shown(value)}; must be a Workload, the path of a log, or a function of a seed."
+    )
+
+
+class _Loaded:
+    """The workloads that this process loaded last, so that runs in a row share one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+        self._workloads: OrderedDict[str, Workload] = OrderedDict()
+
+    def get(self, digest: str, load: Callable[[], Workload]) -> Workload:
+        with self._lock:
+            lock = self._locks.setdefault(digest, threading.Lock())
+        # Threads that need the same workload wait for the one that loads it.
+        with lock:
+            workload = self._workloads.get(digest)
+            if workload is None:
+                workload = load()
+                with self._lock:
+                    self._workloads[digest] = workload
+                    while len(self._workloads) > _KEPT:
+                        self._locks.pop(self._workloads.popitem(last=False)[0], None)
+            return workload
+
+
+_loaded = _Loaded()
+
+
+def loaded(source: Source, seed: int, digest: str) -> Workload:
+    """Give a source's workload, of those that this process has loaded where it is among them.
+
+    Parameters
+    ----------
+    source, seed
+        As for `Source.load`.
+    digest
+        What `Source.digest` said for the seed.
+    """
+    if isinstance(source, _Given):
+        return source.workload
+    return _loaded.get(digest, lambda: source.load(seed))

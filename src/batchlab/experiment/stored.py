@@ -1,0 +1,206 @@
+"""Results out of the store: read when they are first looked at, and no schedule twice."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+from weakref import WeakValueDictionary
+from zipfile import BadZipFile
+
+import numpy as np
+
+from batchlab.errors import ResultError
+from batchlab.experiment.archive import read_archive
+from batchlab.experiment.source import loaded
+from batchlab.result.outcome import Outcome
+from batchlab.result.result import Result
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy.typing as npt
+    import polars as pl
+
+    from batchlab.experiment.store import Store
+    from batchlab.experiment.work import Task
+
+__all__ = ["Shelf", "StoredResult", "StoredResults"]
+
+_PASSES = "passes/"
+# The kinds that columns have in an `Outcome`; in the store they are as small as their values allow.
+_KINDS: Mapping[str, Any] = {
+    "state": np.uint8,
+    "start_time": np.float64,
+    "end_time": np.float64,
+    "requested_time": np.float64,
+    "allocated": np.int64,
+    "placement_offsets": np.int64,
+    "placement_nodes": np.uint32,
+    "placement_tasks": np.uint32,
+    "passes/time": np.float64,
+    "passes/queue_length": np.uint64,
+    "passes/started": np.uint64,
+}
+
+
+class _Passes(Mapping[str, "npt.NDArray[np.generic]"]):
+    """The record of the scheduling passes of one run: shared columns, and the times that it took itself."""
+
+    def __init__(self, shared: Mapping[str, npt.NDArray[np.generic]], costs: Path) -> None:
+        self._shared = shared
+        self._costs = costs
+
+    def __getitem__(self, name: str) -> npt.NDArray[np.generic]:
+        if name == "cpu_time":
+            nanoseconds: npt.NDArray[np.generic] = _read(self._costs)["cpu_time"] / 1e9
+            return nanoseconds
+        return self._shared[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from ("time", "queue_length", "cpu_time", "started")
+
+    def __len__(self) -> int:
+        return len(self._shared) + 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StoredResult(Result):
+    """A `Result` of the store. Runs with the same schedule share its tables.
+
+    Parameters
+    ----------
+    twin
+        The result whose schedule is the same, and whose tables are used.
+    """
+
+    twin: Result = field(kw_only=True)
+
+    @property
+    def jobs(self) -> pl.DataFrame:
+        """As `Result.jobs`."""
+        return self.twin.jobs
+
+    @property
+    def placements(self) -> pl.DataFrame:
+        """As `Result.placements`."""
+        return self.twin.placements
+
+    @property
+    def timeline(self) -> pl.DataFrame:
+        """As `Result.timeline`."""
+        return self.twin.timeline
+
+    @property
+    def _jobs_without_nodes(self) -> pl.DataFrame:
+        return self.twin._jobs_without_nodes  # noqa: SLF001  # a result's own
+
+    @property
+    def _usual_metrics(self) -> dict[str, object]:
+        return self.twin._usual_metrics  # noqa: SLF001  # a result's own
+
+
+class Shelf:
+    """Hands out the results of a store.
+
+    Parameters
+    ----------
+    store
+        The store.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        # A schedule is kept as long as somebody holds a result that has it.
+        self._twins: WeakValueDictionary[str, Result] = WeakValueDictionary()
+
+    def result(self, task: Task) -> StoredResult:
+        """Give the result of a finished run.
+
+        Parameters
+        ----------
+        task
+            The run.
+
+        Raises
+        ------
+        ResultError
+            If the store has not got it, or not whole.
+        """
+        record = self._store.record(task.key)
+        if record is None:
+            raise ResultError(f"{self._store.root}: run {task.key} has not finished. Run the experiment.")
+        twin = self._twin(task, record["schedule"])
+        costs = record["costs"]
+        outcome = twin.outcome
+        if outcome.dispatch is not None:
+            passes = _Passes(outcome.dispatch, self._store.path("costs", task.key))
+            outcome = dataclasses.replace(outcome, dispatch=passes)
+        options = {
+            "seed": task.seed,
+            **{name: task.options[name] for name in ("walltime", "order_at_instant")},
+        }
+        described = (twin.workload, task.system, task.policy, outcome)
+        return StoredResult(*described, options=options, elapsed=costs["elapsed"], twin=twin)
+
+    def _twin(self, task: Task, schedule: str) -> Result:
+        twin = self._twins.get(schedule)
+        if twin is None:
+            members = _read(self._store.path("schedules", schedule))
+            workload = loaded(task.source, task.seed, task.digest)
+            twin = Result(workload, task.system, task.policy, _outcome(members))
+            self._twins[schedule] = twin
+        return twin
+
+
+class StoredResults(Sequence[Result]):
+    """Results of a store, each read when it is asked for, so that many of them need little memory.
+
+    Parameters
+    ----------
+    shelf
+        Where they are.
+    tasks
+        The runs.
+    """
+
+    def __init__(self, shelf: Shelf, tasks: Sequence[Task]) -> None:
+        self._shelf = shelf
+        self._tasks = tasks
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+    @overload
+    def __getitem__(self, index: slice) -> StoredResults: ...
+    def __getitem__(self, index: int | slice) -> Result | StoredResults:
+        if isinstance(index, slice):
+            return StoredResults(self._shelf, self._tasks[index])
+        return self._shelf.result(self._tasks[index])
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} results of {self._tasks[0].policy}>" if self._tasks else "<no results>"
+
+
+def _outcome(members: Mapping[str, Any]) -> Outcome:
+    columns = {
+        name: value.astype(_KINDS.get(name, value.dtype), copy=False)
+        for name, value in members.items()
+        if isinstance(value, np.ndarray)
+    }
+    passes = {name: columns.pop(name) for name in [*columns] if name.startswith(_PASSES)}
+    dispatch = {name.removeprefix(_PASSES): column for name, column in passes.items()}
+    return Outcome(**columns, now=members["now"], dispatch=dispatch or None)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return read_archive(path)
+    except (OSError, ValueError, BadZipFile) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ResultError(
+            f"{path}: cannot be read: {reason}. Remove the store, and run the experiment again."
+        ) from error

@@ -1,0 +1,163 @@
+"""One run of an experiment: the unit of work that is sent to an executor."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import hashlib
+import time
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from batchlab.experiment.archive import compact, read_document, table_digest, write_archive
+from batchlab.experiment.memory import MemoryWatch
+from batchlab.experiment.source import Source, loaded
+from batchlab.experiment.store import Store
+from batchlab.simulation import simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from batchlab.policy import Policy
+    from batchlab.result.result import Result
+    from batchlab.system import System
+
+__all__ = ["Task", "execute", "told"]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A run to be done: all that another process needs to know.
+
+    Parameters
+    ----------
+    key
+        The run's name in the store.
+    store
+        The store's directory.
+    source, digest
+        Where the workload comes from, and its hash.
+    system, policy, seed, options
+        As for `simulate`; the seed is also that of a workload that is made.
+    made_from
+        What the key is the hash of, for the record.
+    """
+
+    key: str
+    store: str
+    source: Source
+    digest: str
+    system: System
+    policy: Policy
+    seed: int
+    options: Mapping[str, Any]
+    made_from: Mapping[str, object]
+
+
+def execute(task: Task) -> None:
+    """Do a run and write it into the store, unless it is there. An error in the run is written down too.
+
+    Parameters
+    ----------
+    task
+        The run.
+
+    Raises
+    ------
+    OSError
+        If the store cannot be written.
+    """
+    store = Store(task.store)
+    with store.claim(task.key):
+        if store.record(task.key) is not None:
+            return
+        store.note("started", task.key)
+        try:
+            record = _run(task, store)
+        except Exception as error:  # noqa: BLE001  # one run's error must not stop the others
+            store.write_failure(task.key, told(error))
+            store.note("failed", task.key)
+            return
+        store.write_record(task.key, record)
+        store.note("finished", task.key)
+
+
+def told(error: BaseException) -> dict[str, object]:
+    """Write an error down: ``error`` (its type), ``message`` and ``traceback``."""
+    lines = traceback.format_exception(error)
+    return {"error": type(error).__name__, "message": str(error), "traceback": "".join(lines)}
+
+
+def _run(task: Task, store: Store) -> dict[str, object]:
+    workload = loaded(task.source, task.seed, task.digest)
+    # A policy that keeps something in mind must not find what another run left there.
+    policy = copy.deepcopy(task.policy)
+    with MemoryWatch() as memory:
+        began, cpu = time.perf_counter(), time.thread_time()
+        result = simulate(workload, task.system, policy, seed=task.seed, **task.options)
+        elapsed, cpu_time = time.perf_counter() - began, time.thread_time() - cpu
+    schedule, metrics = _keep_schedule(result, task, store)
+    return {
+        "key": task.key,
+        "made_from": dict(task.made_from),
+        "schedule": schedule,
+        "costs": {
+            "elapsed": elapsed,
+            "cpu_time": cpu_time,
+            **_keep_dispatch(result, task, store),
+            "memory_average": memory.average,
+            "memory_maximum": memory.maximum,
+        },
+        "metrics": metrics,
+    }
+
+
+def _keep_schedule(result: Result, task: Task, store: Store) -> tuple[str, object]:
+    """Write what became of the jobs, unless a run before had the same; give its name, and the metrics."""
+    members = _members(result)
+    made_from = (task.digest, task.made_from["system"], task.made_from["batchlab"])
+    name = _digest(members, repr(made_from))
+    path = store.path("schedules", name)
+    if path.exists():
+        return name, read_document(path, "metrics")
+    metrics = result.metrics()
+    write_archive(path, {**members, "now": result.outcome.now, "metrics": metrics})
+    return name, metrics
+
+
+def _keep_dispatch(result: Result, task: Task, store: Store) -> dict[str, object]:
+    """Write the CPU time of every pass, in whole nanoseconds; give the sum."""
+    dispatch = result.outcome.dispatch
+    if dispatch is None:
+        return {"dispatch_cpu_time": None, "dispatch_passes": None}
+    cpu_time = dispatch["cpu_time"].astype(np.float64)
+    nanoseconds = compact(np.rint(cpu_time * 1e9).astype(np.int64))
+    write_archive(store.path("costs", task.key), {"cpu_time": nanoseconds})
+    return {"dispatch_cpu_time": float(cpu_time.sum()), "dispatch_passes": len(cpu_time)}
+
+
+def _members(result: Result) -> dict[str, np.ndarray[Any, Any] | pl.DataFrame]:
+    """Give all that two runs with the same schedule have in common, in little space."""
+    outcome = result.outcome
+    values = {field.name: getattr(outcome, field.name) for field in dataclasses.fields(outcome)}
+    members: dict[str, Any] = {
+        name: compact(value) for name, value in values.items() if isinstance(value, np.ndarray)
+    }
+    passes = outcome.dispatch or {}
+    members |= {f"passes/{name}": compact(column) for name, column in passes.items() if name != "cpu_time"}
+    return members
+
+
+def _digest(members: Mapping[str, Any], made_from: str) -> str:
+    digest = hashlib.sha256(made_from.encode())
+    for name, value in members.items():
+        if isinstance(value, pl.DataFrame):
+            digest.update(f"\0{name}\0{table_digest(value)}".encode())
+        else:
+            digest.update(f"\0{name}\0{value.dtype.str}{value.shape}\0".encode())
+            digest.update(value.data)
+    return digest.hexdigest()[:32]

@@ -1,0 +1,237 @@
+"""The store: whole or not at all, each run once, whatever is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import batchlab as bl
+from batchlab.experiment import Experiment
+from batchlab.experiment.archive import compact, read_archive, read_document, table_digest, write_archive
+from batchlab.experiment.memory import MemoryWatch, resident_memory
+from batchlab.experiment.store import Store
+from experiment_parts import COSTS, SYSTEM, made, small
+
+HERE = Path(__file__).parents[1]
+
+SCRIPT = """
+import sys
+import batchlab as bl
+from experiment_parts import SYSTEM, made
+experiment = bl.Experiment(made, SYSTEM, ["fcfs", "easy"], seeds=range(20), replications=5)
+if __name__ == "__main__":
+    experiment.run(sys.argv[2], sys.argv[1], workers=2)
+"""
+
+
+def started(script: Path, store: Path, executor: str = "threads") -> subprocess.Popen[bytes]:
+    """Begin the experiment of 200 runs in a process (group) of its own."""
+    command = [sys.executable, str(script), str(store), executor]
+    path = os.pathsep.join([str(Path(bl.__file__).parents[1]), str(HERE)])
+    environment = {**os.environ, "PYTHONPATH": path, "POLARS_MAX_THREADS": "1"}
+    return subprocess.Popen(command, env=environment, start_new_session=True)  # noqa: S603
+
+
+def the_experiment() -> Experiment:
+    return Experiment(made, SYSTEM, ["fcfs", "easy"], seeds=range(20), replications=5)
+
+
+def events(store: Path) -> list[tuple[str, str]]:
+    lines = (store / "journal.jsonl").read_text("utf-8").splitlines()
+    return [(entry["event"], entry["run"]) for entry in map(json.loads, lines)]
+
+
+def finished(store: Path) -> dict[str, bytes]:
+    return {path.stem: path.read_bytes() for path in (store / "runs").rglob("[!.]*.json")}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX signals and process groups")
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_killed_five_times_and_resumed(executor: str, tmp_path: Path) -> None:
+    """200 runs, five kill -9 at random: each is finished once, and the table is the undisturbed one."""
+    script, store = tmp_path / "script.py", tmp_path / "runs"
+    script.write_text(SCRIPT)
+    chance = random.Random(20261121)  # noqa: S311  # no secrets here
+    seen: list[tuple[int, dict[str, bytes]]] = []
+    for kill in range(5):
+        process = started(script, store, executor)
+        # Not by the clock, since machines differ: each time up to 35 runs later than the last.
+        wanted = kill * 35 + chance.randrange(1, 35)
+        while len(finished(store)) < wanted:
+            assert process.poll() is None, "it was over before it was killed"
+            time.sleep(0.002)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        seen.append((len(events(store)), finished(store)))
+    assert len(seen[-1][1]) < 200
+    assert started(script, store, executor).wait() == 0
+    for at, before in seen:
+        assert not {run for event, run in events(store)[at:] if event == "started"} & {*before}
+        assert before.items() <= finished(store).items()
+    done = [run for event, run in events(store) if event == "finished"]
+    assert len(done) == len({*done})
+    resumed, undisturbed = the_experiment().load(store), the_experiment().run(store=tmp_path / "other")
+    assert resumed.table["status"].to_list() == ["done"] * 200
+    assert resumed.table.drop(COSTS).write_csv() == undisturbed.table.drop(COSTS).write_csv()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of files")
+def test_two_processes_share_a_store(tmp_path: Path) -> None:
+    """Both come to an end, and no run is done by both."""
+    script, store = tmp_path / "script.py", tmp_path / "runs"
+    script.write_text(SCRIPT)
+    both = [started(script, store) for _ in range(2)]
+    assert [process.wait() for process in both] == [0, 0]
+    runs = [run for event, run in events(store) if event == "started"]
+    assert len(runs) == len(set(runs)) == 200
+    hosts = {json.loads(line)["pid"] for line in (store / "journal.jsonl").read_text().splitlines()}
+    assert hosts <= {process.pid for process in both}
+    assert the_experiment().load(store).table["status"].unique().to_list() == ["done"]
+
+
+def test_a_claim_keeps_others_out(tmp_path: Path) -> None:
+    """The second to come waits until the first has gone, and leaves nothing behind."""
+    store = Store(tmp_path / "runs")
+    order: list[str] = []
+
+    def second() -> None:
+        with store.claim("key"):
+            order.append("second")
+
+    with store.claim("key"):
+        assert store.is_claimed("key")
+        other = threading.Thread(target=second)
+        other.start()
+        time.sleep(0.05)
+        order.append("first")
+    other.join()
+    assert order == ["first", "second"]
+    assert not store.is_claimed("key")
+
+
+def test_a_damaged_record_is_done_again(tmp_path: Path) -> None:
+    """What cannot be read counts as not there."""
+    experiment = Experiment(small(), SYSTEM, "fcfs")
+    table = experiment.run(store=tmp_path / "runs").table
+    path = next((tmp_path / "runs/runs").rglob("*.json"))
+    path.write_text(path.read_text()[:100])
+    assert experiment.load(tmp_path / "runs").table["status"].to_list() == ["missing"]
+    assert experiment.run(store=tmp_path / "runs").table.drop(COSTS).equals(table.drop(COSTS))
+
+
+def test_a_lost_schedule_is_told(tmp_path: Path) -> None:
+    """The table is there; only who asks for the jobs learns of it, with what to do."""
+    experiment = Experiment(small(), SYSTEM, "fcfs")
+    experiment.run(store=tmp_path / "runs")
+    next((tmp_path / "runs/schedules").rglob("*.zip")).unlink()
+    runs = experiment.load(tmp_path / "runs")
+    assert runs.table["jobs_completed"].item() == 20
+    with pytest.raises(bl.ResultError, match=r"cannot be read: No such file .* Remove the store"):
+        runs.results()["fcfs"][0]
+
+
+def test_a_store_is_no_other_directory(tmp_path: Path) -> None:
+    """Nor is a file; one of another version is not touched."""
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis/chapter.tex").write_text("")
+    with pytest.raises(bl.ExperimentError, match=r"is a directory with other things in it"):
+        Store(tmp_path / "thesis")
+    with pytest.raises(bl.ExperimentError, match=r"store = .*chapter.tex: .* Choose another directory"):
+        Store(tmp_path / "thesis/chapter.tex")
+    Store(tmp_path / "runs")
+    (tmp_path / "runs/store.json").write_text('{"format": 99}')
+    with pytest.raises(bl.ExperimentError, match=r"of format 99; this version reads 1"):
+        Store(tmp_path / "runs")
+
+
+def test_a_full_disk_ends_the_experiment(tmp_path: Path) -> None:
+    """What cannot be kept need not be run; the error says where."""
+    Experiment(small(), SYSTEM, "fcfs").run(store=tmp_path / "runs")
+    for name in ("claims", "failures"):
+        folder = tmp_path / "runs" / name
+        if folder.exists():
+            folder.rmdir()
+        folder.write_text("in the way")
+    with pytest.raises(bl.ExperimentError, match=r"Make room, or choose another store"):
+        Experiment(small(), SYSTEM, "easy").run(store=tmp_path / "runs")
+
+
+def test_old_rubbish_is_removed(tmp_path: Path) -> None:
+    """Not what another process may be writing now."""
+    store = Store(tmp_path / "runs")
+    old, new = (tmp_path / "runs" / f".{name}.tmp" for name in ("old", "new"))
+    old.write_text("")
+    new.write_text("")
+    os.utime(old, (0, 0))
+    store.tidy()
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_archives_hold_arrays_tables_and_documents(tmp_path: Path) -> None:
+    """As they were given; other programs can read them as ZIP."""
+    table = pl.DataFrame({"a": [1, None], "b": ["x", "y"]})
+    times = np.array([0.1, np.nan])
+    write_archive(tmp_path / "a/b.zip", {"of/times": times, "table": table, "notes": {"a": [1, None]}})
+    found = read_archive(tmp_path / "a/b.zip")
+    assert found["of/times"].tobytes() == times.tobytes()
+    assert found["table"].equals(table)
+    assert found["notes"] == read_document(tmp_path / "a/b.zip", "notes") == {"a": [1, None]}
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([0, 255], "uint8"),
+        ([256], "uint16"),
+        ([70000], "uint32"),
+        ([2**40], "uint64"),
+        ([-1], "int64"),
+        ([], "uint8"),
+    ],
+)
+def test_integers_are_kept_small(values: list[int], kind: str) -> None:
+    """In the smallest kind that holds them all."""
+    assert compact(np.array(values, dtype=np.int64)).dtype == kind
+    assert compact(np.array([0.5])).dtype == "float64"
+
+
+def test_tables_are_known_by_content() -> None:
+    """Not by how they are put together in memory."""
+    table = pl.DataFrame({"a": [1, 2, 3], "b": ["x", None, "z"]})
+    parts = pl.concat([table[:1], table[1:]], rechunk=False)
+    assert table_digest(parts) == table_digest(table)
+    assert table_digest(table.rename({"a": "c"})) != table_digest(table)
+    assert table_digest(table.with_columns(a=pl.Series([1, 2, 4]))) != table_digest(table)
+    assert table_digest(table.with_columns(pl.col("a").cast(pl.Int32))) != table_digest(table)
+
+
+@pytest.mark.skipif(resident_memory() is None, reason="the system does not tell")
+def test_memory_is_watched() -> None:
+    """An array of 64 MB that is there for a while is seen."""
+    before = resident_memory() or 0
+    with MemoryWatch() as watch:
+        block = np.ones(8_000_000)
+        time.sleep(0.05)
+    assert block.nbytes == 64_000_000
+    assert (watch.maximum or 0) > before + 50_000_000
+    assert before * 0.9 < (watch.average or 0) <= (watch.maximum or 0)
+
+
+def test_memory_that_nobody_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is None, not 0."""
+    monkeypatch.setattr("batchlab.experiment.memory._STATUS", Path("/nonexistent"))
+    with MemoryWatch() as watch:
+        pass
+    assert watch.average is watch.maximum is None
+    assert made(0).jobs.height == 5
