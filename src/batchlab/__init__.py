@@ -13,6 +13,7 @@ from batchlab._kernel import __version__
 from batchlab.lazy import lazily
 
 if TYPE_CHECKING:
+    from batchlab import generate as generate
     from batchlab import plot as plot
     from batchlab import report as report
     from batchlab.errors import (
@@ -76,6 +77,9 @@ if TYPE_CHECKING:
         Workload as Workload,
     )
     from batchlab.workload import (
+        Writer as Writer,
+    )
+    from batchlab.workload import (
         read_records as read_records,
     )
     from batchlab.workload import (
@@ -89,6 +93,9 @@ if TYPE_CHECKING:
     )
     from batchlab.workload import (
         write_table as write_table,
+    )
+    from batchlab.workload import (
+        write_workload as write_workload,
     )
 
 # Where each public name lives.
@@ -112,6 +119,8 @@ _HOMES = {
     "Workload": "workload",
     "WorkloadError": "errors",
     "dispatchers": "experiment",
+    "Writer": "workload",
+    "generate": "generate",
     "metrics": "result.metrics",
     "plot": "plot",
     "read_records": "workload",
@@ -124,6 +133,7 @@ _HOMES = {
     "write_swf": "workload",
     "write_system": "system",
     "write_table": "workload",
+    "write_workload": "workload",
 }
 
 __all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604  # the names are strings

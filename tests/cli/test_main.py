@@ -35,7 +35,9 @@ def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["run", "--help"], ["demo", "-h"], ["policies"], []], ids=" ".join
+    "arguments",
+    [["--help"], ["run", "--help"], ["generate", "--help"], ["demo", "-h"], ["policies"], []],
+    ids=" ".join,
 )
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     """Help answers at once, without the libraries that take long to load."""

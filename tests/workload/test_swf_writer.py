@@ -79,12 +79,12 @@ def test_a_workload_of_other_origin(tmp_path: Path) -> None:
     assert (tmp_path / "log.swf").read_text().splitlines() == [
         "; Version: 2.2",
         "; Note: columns without a field in this format: core, gpu, status",
-        "1 0 -1 10 -1 -1 -1 8 10 100 -1 -1 -1 -1 -1 -1 -1 -1",
+        "1 0 -1 10 -1 -1 -1 8 10 25 -1 -1 -1 -1 -1 -1 -1 -1",
         "2 5 -1 20.5 -1 -1 -1 3 20.5 200 -1 7 -1 -1 -1 -1 -1 1.5",
     ]
     again = read_swf(tmp_path / "log.swf", use_memory=True).jobs
     assert again["tasks"].to_list() == [8, 3]
-    assert again["mem"].to_list() == [100, 200]
+    assert again["mem"].to_list() == [25, 200]
 
 
 def test_changed_requests_are_written(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from batchlab.cli.demo import demo
 from batchlab.cli.failure import INTERRUPTED, explain
+from batchlab.cli.generate import generate
 from batchlab.cli.policies import policies
 from batchlab.cli.run import run
 from batchlab.cli.traces import traces
@@ -48,6 +49,7 @@ def _batchlab(
 
 application.command()(run)
 application.command()(demo)
+application.command()(generate)
 application.command()(policies)
 application.add_typer(traces, name="traces")
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from batchlab.workload.tables import read_table as read_table
     from batchlab.workload.tables import write_table as write_table
     from batchlab.workload.workload import Workload as Workload
+    from batchlab.workload.writer import Writer as Writer
+    from batchlab.workload.writer import write_workload as write_workload
 
 _HOMES = {
     "Header": "header",
@@ -22,11 +24,13 @@ _HOMES = {
     "Reader": "records",
     "Report": "report",
     "Workload": "workload",
+    "Writer": "writer",
     "read_records": "records",
     "read_swf": "swf",
     "read_table": "tables",
     "write_swf": "swf_writer",
     "write_table": "tables",
+    "write_workload": "writer",
 }
 
 __all__ = [
@@ -35,11 +39,13 @@ __all__ = [
     "Reader",
     "Report",
     "Workload",
+    "Writer",
     "read_records",
     "read_swf",
     "read_table",
     "write_swf",
     "write_table",
+    "write_workload",
 ]
 
 __getattr__, __dir__ = lazily(__name__, _HOMES)

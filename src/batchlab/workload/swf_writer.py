@@ -51,7 +51,7 @@ def write_swf(workload: Workload, path: str | os.PathLike[str]) -> None:
         The workload. The processors of a job are its ``tasks`` (times ``core``, where that is a resource);
         the columns ``requested_processors`` and ``allocated_processors`` are written as they are where they
         agree with ``tasks``. Memory is that of ``requested_memory``, else of the resource ``mem``, in kB per
-        task.
+        processor, rounded up.
     path
         The file; with the suffix ``.gz`` it is packed.
 
@@ -97,7 +97,8 @@ def _fields(workload: Workload) -> tuple[dict[str, pl.Expr], list[str]]:
     }
     written = {*fields, "tasks"}
     if "requested_memory" not in fields and "mem" in workload.resources:
-        fields["requested_memory"] = pl.col("mem")
+        cores = pl.col("core").clip(1) if "core" in workload.resources else 1
+        fields["requested_memory"] = (pl.col("mem") + (cores - 1)) // cores
         written.add("mem")
     fields["requested_processors"] = _processors(workload, fields)
     return fields, [name for name in jobs.columns if name not in written]

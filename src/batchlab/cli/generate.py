@@ -1,0 +1,277 @@
+"""``batchlab generate``: make a workload by a model, or one like a log."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from batchlab.cli.failure import at_least_one, is_seed, wrong_usage
+from batchlab.cli.machine import described_machine, machine_of_log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from batchlab.system.system import System
+    from batchlab.workload import Workload, Writer
+
+__all__ = ["generate"]
+
+Model = Literal["lublin", "feitelson", "jann"]
+Kind = Literal["all", "batch", "interactive", "both"]
+Estimates = Literal["log", "run_time", "tsafrir"]
+
+_LIKE, _MACHINE, _OUTPUT = "Like a log", "The machine", "The answer"
+_NODES = 128
+
+
+def generate(
+    model: Annotated[
+        Model | None, typer.Argument(metavar="[MODEL]", help="lublin, feitelson, or jann (fitted to --like).")
+    ] = None,
+    *,
+    jobs: Annotated[int, typer.Option(metavar="N", callback=at_least_one, help="How many jobs to make.")],
+    seed: Annotated[
+        int, typer.Option(metavar="N", callback=is_seed, help="Other seeds make other jobs.")
+    ] = 0,
+    kind: Annotated[Kind, typer.Option(help="The jobs of the model lublin.")] = "all",
+    load: Annotated[float, typer.Option(metavar="L", help="Of the machine, by the model feitelson.")] = 0.7,
+    estimates: Annotated[
+        Estimates | None,
+        typer.Option(help="Requested times: as in the log, the run times, or by the model of Tsafrir et al."),
+    ] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TRACE",
+            exists=True,
+            dir_okay=False,
+            rich_help_panel=_LIKE,
+            help="The log: SWF (.gz too), CSV or Parquet.",
+        ),
+    ] = None,
+    performance: Annotated[
+        str,
+        typer.Option(
+            metavar="core=F,…", rich_help_panel=_LIKE, help="GFLOP per second of the machine's resources."
+        ),
+    ] = "core=1",
+    performance_of_log: Annotated[
+        str | None,
+        typer.Option(
+            metavar="core=F", rich_help_panel=_LIKE, help="Of the log's machine; the same unless given."
+        ),
+    ] = None,
+    least: Annotated[
+        str,
+        typer.Option(metavar="core=N,…", rich_help_panel=_LIKE, help="The least that a job asks per node."),
+    ] = "",
+    most: Annotated[
+        str,
+        typer.Option(metavar="core=N,…", rich_help_panel=_LIKE, help="The most that a job asks per node."),
+    ] = "",
+    period: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", rich_help_panel=_LIKE, help="Over how long; as the log unless given."
+        ),
+    ] = None,
+    whole_seconds: Annotated[
+        bool, typer.Option("--whole-seconds", rich_help_panel=_LIKE, help="Run times without fractions.")
+    ] = False,
+    system: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            rich_help_panel=_MACHINE,
+            help="Its description (TOML, JSON).",
+        ),
+    ] = None,
+    nodes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            callback=at_least_one,
+            rich_help_panel=_MACHINE,
+            help=f"Equal nodes; as the log's header says, or {_NODES} for models, unless given.",
+        ),
+    ] = None,
+    cores: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", callback=at_least_one, rich_help_panel=_MACHINE, help="Cores of each node."
+        ),
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            dir_okay=False,
+            rich_help_panel=_OUTPUT,
+            help="The workload: .swf, .swf.gz, .csv or .parquet.",
+        ),
+    ],
+    writer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.py:NAME",
+            rich_help_panel=_OUTPUT,
+            help="A class derived from Writer, for any other format.",
+        ),
+    ] = None,
+) -> None:
+    """Make a workload: by a published model, or like a log for a machine that may be another one."""
+    request = _Request(
+        model, jobs, seed, kind, load, estimates, like, performance, performance_of_log, least, most, period,
+        whole_seconds, system, nodes, cores,
+    )  # fmt: skip
+    request.check()
+    write = _writing(out, writer)
+    workload = _made(request)
+    write(workload)
+    first, *others = repr(workload).splitlines()
+    typer.echo("\n".join([first, *others[:-1], f"  written to {out}"]))
+
+
+@dataclass(frozen=True)
+class _Request:
+    """The arguments of the command, under their names."""
+
+    model: Model | None
+    jobs: int
+    seed: int
+    kind: Kind
+    load: float
+    estimates: Estimates | None
+    like: Path | None
+    performance: str
+    performance_of_log: str | None
+    least: str
+    most: str
+    period: float | None
+    whole_seconds: bool
+    system: Path | None
+    nodes: int | None
+    cores: int | None
+
+    def check(self) -> None:
+        """Refuse what does not go together."""
+        if self.model is None and self.like is None:
+            raise wrong_usage(
+                "is missing: name a model (lublin, feitelson, jann), or pass --like TRACE.", "MODEL"
+            )
+        if self.model == "jann" and self.like is None:
+            raise wrong_usage("takes its parameters from a log; pass --like TRACE.", "jann")
+        if self.model in {"lublin", "feitelson"}:
+            if self.like is not None:
+                raise wrong_usage(f"is not for the model {self.model}; leave out one of both.", "--like")
+            if self.system is not None:
+                raise wrong_usage(f"is not for the model {self.model}; pass --nodes and --cores.", "--system")
+        if self.estimates == "log" and self.model is not None:
+            raise wrong_usage("log is for workloads like a log without a MODEL; pass tsafrir.", "--estimates")
+
+
+def _made(request: _Request) -> Workload:
+    from batchlab import generate as models  # noqa: PLC0415  # --help does without NumPy
+
+    processors = (request.nodes or _NODES) * (request.cores or 1)
+    if request.model == "lublin":
+        made = models.lublin(request.jobs, nodes=processors, kind=request.kind, seed=request.seed)
+    elif request.model == "feitelson":
+        made = models.feitelson(request.jobs, nodes=processors, load=request.load, seed=request.seed)
+    elif request.model == "jann":
+        made = models.jann(request.jobs, models.JannModel.fit(_log(request)), seed=request.seed)
+    else:
+        made = _like(request)
+    return models.estimates(made, seed=request.seed) if request.estimates == "tsafrir" else made
+
+
+def _like(request: _Request) -> Workload:
+    from batchlab import generate as models  # noqa: PLC0415  # as above
+
+    # What is wrong with the options shall not wait until a long log is read.
+    performance = _numbers(request.performance, "--performance")
+    of_log = request.performance_of_log
+    limits = {"min": _amounts(request.least, "--least"), "max": _amounts(request.most, "--most")}
+    machine = described_machine(request.system, request.nodes, request.cores)
+    log = _log(request)
+    system: System = machine or machine_of_log(log.header, request.cores)
+    return models.like(
+        log,
+        request.jobs,
+        system=system,
+        performance=performance,
+        performance_of_log=_numbers(of_log, "--performance-of-log") if of_log else None,
+        request_limits=limits,
+        requested_time="run_time" if request.estimates == "run_time" else "log",
+        period=request.period,
+        whole_seconds=request.whole_seconds,
+        seed=request.seed,
+    )
+
+
+def _log(request: _Request) -> Workload:
+    import batchlab  # noqa: PLC0415  # the library is imported when it is needed
+
+    path = request.like or Path()
+    table = path.suffix.lower() in {".csv", ".parquet"}
+    return batchlab.read_table(path) if table else batchlab.read_swf(path)
+
+
+def _numbers(text: str, option: str) -> dict[str, float]:
+    """Read ``core=1.667,gpu=933``."""
+    found: dict[str, float] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, number = part.partition("=")
+        try:
+            found[name.strip()] = float(number)
+        except ValueError:
+            equals = ""
+        if not (equals and name.strip()):
+            raise wrong_usage(f"{part!r}; must be resources and numbers, as in core=4,gpu=2.", option)
+    return found
+
+
+def _amounts(text: str, option: str) -> dict[str, int]:
+    numbers = _numbers(text, option)
+    for name, number in numbers.items():
+        if not number.is_integer():
+            raise wrong_usage(f"{name}={number:g}; must be a whole number.", option)
+    return {name: int(number) for name, number in numbers.items()}
+
+
+def _writing(out: Path, writer: str | None) -> Callable[[Workload], None]:
+    """Find what writes the file, before the workload is made."""
+    from batchlab.workload.writer import WRITERS, write_workload  # noqa: PLC0415  # --help does without polars
+
+    if not out.absolute().parent.is_dir():
+        raise wrong_usage(f"{out.parent} is no directory; make it first, or choose another.", "--out")
+    if writer is None and not out.name.lower().endswith(tuple(WRITERS)):
+        raise wrong_usage(
+            f"{out} must end in {', '.join(WRITERS)}; for other formats pass --writer.", "--out"
+        )
+    own = _own_writer(writer) if writer else None
+    return lambda workload: write_workload(workload, out, writer=own)
+
+
+def _own_writer(text: str) -> Writer:
+    """Load the writer that ``FILE.py:NAME`` names."""
+    from batchlab.workload.writer import Writer  # noqa: PLC0415  # as above
+
+    file, _, name = text.rpartition(":")
+    if not file or not Path(file).is_file():
+        raise wrong_usage(f"{text!r}; must be FILE.py:NAME, of a file that exists.", "--writer")
+    module_spec = importlib.util.spec_from_file_location(Path(file).stem, file)
+    if module_spec is None or module_spec.loader is None:
+        raise wrong_usage(f"{file} is no Python file.", "--writer")
+    module = importlib.util.module_from_spec(module_spec)
+    module_spec.loader.exec_module(module)
+    found = getattr(module, name, None)
+    if not (isinstance(found, type) and issubclass(found, Writer)):
+        raise wrong_usage(f"{file} has no class {name!r} derived from batchlab.Writer.", "--writer")
+    return found()

@@ -1,0 +1,99 @@
+"""Workloads of distributions by hand: arrivals, sizes, run times and estimates, each on its own."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from batchlab.errors import WorkloadError, shown
+from batchlab.generate.chance import Floats, count_of_jobs, stream
+from batchlab.generate.distributions import Distribution
+from batchlab.workload.workload import Workload
+
+if TYPE_CHECKING:
+    from batchlab.workload.header import Header
+
+__all__ = ["from_distributions"]
+
+_FINEST = 1000.0
+
+
+def from_distributions(
+    jobs: int,
+    *,
+    arrival: Distribution,
+    size: Distribution,
+    run_time: Distribution,
+    overestimate: Distribution | None = None,
+    largest: int | None = None,
+    header: "Header | None" = None,
+    seed: int = 0,
+) -> Workload:
+    """Make independent jobs of given distributions.
+
+    Parameters
+    ----------
+    jobs
+        How many, from 1 to 10^9.
+    arrival
+        The seconds from one submission to the next. The first job comes at 0.
+    size
+        The number of tasks; rounded, and at least 1.
+    run_time
+        Seconds; rounded to milliseconds, at least one.
+    overestimate
+        Requested over run time; what is below 1 counts as 1. Without it users know how long their jobs run.
+    largest
+        Larger sizes are cut to this one.
+    header
+        What is to be known of the workload.
+    seed
+        The same seed gives the same jobs; each distribution draws from a stream of its own.
+
+    Returns
+    -------
+    Workload
+        In the order of submission.
+
+    Raises
+    ------
+    WorkloadError
+        If a distribution has no ``sample``, or gives what are no numbers >= 0 or not as many as asked for.
+
+    Examples
+    --------
+    >>> from batchlab.generate import Constant, Exponential, Harmonic, Lognormal
+    >>> made = from_distributions(
+    ...     3, arrival=Constant(60), size=Harmonic(1.5, largest=64), run_time=Lognormal(600, sigma=1.5)
+    ... )
+    >>> made.jobs["submit_time"].to_list()
+    [0.0, 60.0, 120.0]
+    """
+    jobs = count_of_jobs(jobs)
+    if largest is not None and largest < 1:
+        raise WorkloadError(f"largest = {shown(largest)}; must be >= 1.")
+    intervals = _drawn("arrival", arrival, jobs, seed)
+    intervals[0] = 0.0
+    tasks = np.clip(np.rint(_drawn("size", size, jobs, seed)), 1, largest or 2**32 - 1)
+    ran = np.maximum(np.rint(_drawn("run_time", run_time, jobs, seed) * _FINEST), 1) / _FINEST
+    factor = 1.0 if overestimate is None else np.maximum(_drawn("overestimate", overestimate, jobs, seed), 1)
+    table = {
+        "job_id": np.arange(1, jobs + 1),
+        "submit_time": np.rint(np.cumsum(intervals) * _FINEST) / _FINEST,
+        "run_time": ran,
+        "requested_time": np.ceil(ran * factor) if overestimate else ran,
+        "tasks": tasks.astype(np.int64),
+    }
+    return Workload.from_table(pl.DataFrame(table), resources=(), invalid="raise", header=header)
+
+
+def _drawn(name: str, distribution: Distribution, jobs: int, seed: int) -> Floats:
+    if not isinstance(distribution, Distribution):
+        raise WorkloadError(
+            f"{name} = {shown(distribution)}; must be a distribution, such as Exponential(60), or whatever "
+            "has sample(random, count)."
+        )
+    values = np.array(distribution.sample(stream(seed, name), jobs), dtype=np.float64)
+    if values.shape != (jobs,) or not ((values >= 0) & np.isfinite(values)).all():
+        raise WorkloadError(f"{name}: {shown(distribution)} must give {jobs} numbers >= 0.")
+    return values

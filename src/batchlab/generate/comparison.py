@@ -1,0 +1,157 @@
+"""How like a log a generated workload is: shares of hours, weekdays and months, and the work of jobs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from batchlab.errors import WorkloadError
+from batchlab.generate.calendar import MONTHS, WEEKDAYS, places
+from batchlab.generate.chance import Floats, Integers
+from batchlab.generate.mimic import origin
+from batchlab.generate.work import gflops
+from batchlab.workload.workload import Workload
+
+__all__ = ["Comparison", "compare"]
+
+_HOURS = 24
+_YEAR = 365 * 86_400.0
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+_DIGITS = 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """What differs between a log and a workload made after it; ``str(comparison)`` is for people.
+
+    Parameters
+    ----------
+    hours, weekdays, months
+        Tables with a row per place (``place``), and the columns ``real``, ``generated`` (percent of all
+        jobs) and ``difference`` (generated - real, percentage points). The hours and days are those of UTC.
+        Months have no rows where the log covers less than a year.
+    distance
+        The greatest distance of the distribution functions of GFLOP per job: the statistic of the two-sample
+        test of Kolmogorov and Smirnov.
+    p_value
+        The probability of as great a distance if both samples were of one distribution.
+    """
+
+    hours: pl.DataFrame
+    weekdays: pl.DataFrame
+    months: pl.DataFrame
+    distance: float
+    p_value: float
+
+    @property
+    def largest(self) -> dict[str, float]:
+        """The largest difference, percentage points, by ``"hours"``, ``"weekdays"`` and ``"months"``."""
+        tables = {"hours": self.hours, "weekdays": self.weekdays, "months": self.months}
+        return {
+            name: float(np.abs(table["difference"].to_numpy()).max())
+            for name, table in tables.items()
+            if not table.is_empty()
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{name:10} differ by {value:5.2f} points at most" for name, value in self.largest.items()]
+        test = f"GFLOP      distance {self.distance:.4f}, p = {self.p_value:.3g}"
+        return "\n".join([*lines, test])
+
+    __repr__ = __str__
+
+
+def compare(
+    real: Workload,
+    generated: Workload,
+    *,
+    performance: Mapping[str, float] | None = None,
+    performance_of_real: Mapping[str, float] | None = None,
+) -> Comparison:
+    """Compare a workload with the log after which it was made.
+
+    Parameters
+    ----------
+    real, generated
+        The log and the workload. Their headers say when they began.
+    performance
+        What one unit of each resource of the generated workload's machine does, in GFLOP per second;
+        ``{"core": 1.0}`` unless told otherwise.
+    performance_of_real
+        The same for the log's machine; as ``performance`` unless told otherwise.
+
+    Returns
+    -------
+    Comparison
+        GFLOP are compared in three digits, since run times are rounded; thousands of the log's jobs may have
+        the very same work, and a rounding of it would count as a difference.
+
+    Raises
+    ------
+    WorkloadError
+        If one of them has no jobs.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> log = bl.generate.lublin(2000, nodes=64)
+    >>> compare(log, log).distance
+    0.0
+    """
+    from scipy.stats import ks_2samp  # noqa: PLC0415  # takes longer to import than most comparisons
+
+    for name, workload in (("real", real), ("generated", generated)):
+        if not len(workload):
+            raise WorkloadError(f"{name}: has no jobs; nothing can be compared.")
+    speeds = performance or {"core": 1.0}
+    there, here = _placed(real), _placed(generated)
+    submit = real.jobs["submit_time"].to_numpy()
+    hours, weekdays, months = (
+        _table(names, one, other)
+        for names, one, other in zip((tuple(range(_HOURS)), _DAYS, _MONTHS), there, here, strict=True)
+    )
+    if submit.max() - submit.min() < _YEAR:
+        months = months.clear()
+    found = ks_2samp(
+        _rounded(gflops(real, performance_of_real or speeds)), _rounded(gflops(generated, speeds))
+    )
+    return Comparison(hours, weekdays, months, float(found.statistic), float(found.pvalue))
+
+
+def _placed(workload: Workload) -> tuple[Floats, Floats, Floats]:
+    """Give the percentages of the hours, weekdays and months."""
+    slot, weekday, month = places(workload.jobs["submit_time"].to_numpy() + origin(workload))
+    return _percent(slot // 2, _HOURS), _percent(weekday, WEEKDAYS), _percent(month, MONTHS)
+
+
+def _percent(place: Integers, size: int) -> Floats:
+    return np.asarray(np.bincount(place, minlength=size) * (100 / len(place)), dtype=np.float64)
+
+
+def _table(names: tuple[object, ...], real: Floats, generated: Floats) -> pl.DataFrame:
+    difference = generated - real
+    return pl.DataFrame(
+        {"place": list(names), "real": real, "generated": generated, "difference": difference}
+    )
+
+
+def _rounded(values: Floats) -> Floats:
+    """Round to three significant digits."""
+    digits = _DIGITS - 1 - np.floor(np.log10(np.maximum(values, np.finfo(np.float64).tiny)))
+    scale = 10.0 ** np.clip(digits, -300, 300)
+    return np.asarray(np.rint(values * scale) / scale, dtype=np.float64)

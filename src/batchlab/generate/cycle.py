@@ -1,0 +1,86 @@
+"""How often jobs come at each half hour of the day, weekday and month: the slot weights of a log."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from batchlab.generate.calendar import MONTHS, SLOTS, WEEKDAYS, Slots, places
+from batchlab.generate.chance import Floats
+
+__all__ = ["Shares", "weights"]
+
+_SHAPE = (SLOTS, WEEKDAYS, MONTHS)
+_ROUNDS = 50
+_WEEK, _YEAR = 7 * 86_400.0, 365 * 86_400.0
+# Half a job more for each place, so that no half hour is impossible.
+_PRIOR = 0.5
+
+
+class Shares(NamedTuple):
+    """What part of the jobs falls on each half hour of the day, weekday and month; each adds up to 1.
+
+    Weekdays and months are None where the log covers less than a week, or than a year.
+    """
+
+    slot: Floats
+    weekday: Floats | None
+    month: Floats | None
+
+    @classmethod
+    def of(cls, times: Floats) -> "Shares":
+        """Count them in a log, given its submissions in seconds since 1970."""
+        period = times[-1] - times[0]
+        slot, weekday, month = places(times)
+        return cls(
+            _shares(slot, SLOTS),
+            _shares(weekday, WEEKDAYS) if period >= _WEEK else None,
+            _shares(month, MONTHS) if period >= _YEAR else None,
+        )
+
+    def without_months(self) -> "Shares":
+        """Give the shares of the half hours and weekdays alone."""
+        return self._replace(month=None)
+
+
+def weights(slots: Slots, shares: Shares) -> Floats:
+    """Weigh half hours such that half hours of the day, weekdays and months get their shares.
+
+    The weight of a half hour is the product of a factor for its place in the day, one for its weekday and
+    one for its month. They are found by iterative proportional fitting (W. E. Deming and F. F. Stephan, Ann.
+    Math. Statist. 11(4), 1940), so that on these very half hours, of which there may be more Mondays than
+    Sundays, the sums are as wanted.
+
+    Parameters
+    ----------
+    slots
+        The half hours.
+    shares
+        What each place is to get. Places that are not among the half hours get nothing.
+
+    Returns
+    -------
+    array
+        One weight for each half hour; they add up to 1.
+    """
+    cells = np.ravel_multi_index((slots.slot, slots.weekday, slots.month), _SHAPE)
+    count = np.bincount(cells, minlength=SLOTS * WEEKDAYS * MONTHS).reshape(_SHAPE).astype(np.float64)
+    fitted = _fit(count, [(axis, share) for axis, share in enumerate(shares) if share is not None])
+    each = np.divide(fitted, count, out=np.zeros(_SHAPE), where=count > 0).ravel()[cells]
+    return np.asarray(each / each.sum(), dtype=np.float64)
+
+
+def _fit(cells: Floats, wanted: Sequence[tuple[int, Floats]]) -> Floats:
+    """Scale the cells along each axis in turn until the sums along all of them are as wanted."""
+    for _ in range(_ROUNDS):
+        for axis, share in wanted:
+            others = tuple(other for other in range(len(_SHAPE)) if other != axis)
+            sums = cells.sum(axis=others, keepdims=True)
+            shape = [-1 if other == axis else 1 for other in range(len(_SHAPE))]
+            cells = cells * np.divide(share.reshape(shape), sums, out=np.zeros(sums.shape), where=sums > 0)
+    return cells
+
+
+def _shares(place: np.ndarray, places_: int) -> Floats:
+    counts = np.bincount(place, minlength=places_) + _PRIOR
+    return np.asarray(counts / counts.sum(), dtype=np.float64)

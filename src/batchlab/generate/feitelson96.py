@@ -1,0 +1,171 @@
+"""The model of Feitelson (1996): small jobs, powers of two, long runs of wide jobs, and jobs run repeatedly.
+
+After D. G. Feitelson, "Packing schemes for gang scheduling", JSSPP 1996, LNCS 1162, and the description of
+the model in the Parallel Workloads Archive (``m_feitelson96``):
+
+- **Size.** Harmonic of order `size_order`: n with a probability as n^-1.5, "hand-tailored to further
+  emphasize small sizes and powers of two": here powers of two are `emphasis` times as likely as that.
+- **Run time.** Hyper-exponential of two stages, whose parameters depend on the size, so that wide jobs tend
+  to run longer: the mean is `short_mean` with the probability p(n) = `short_share` - `short_share_slope` × n
+  / nodes, else `long_mean`; both in units of `time_unit`.
+- **Repetition.** A job is run a number of times that is harmonic of order `repetition_order`, each run
+  submitted when the one before has ended, with the same size and run time.
+- **Arrival.** Poisson; the rate is such that the jobs offer the machine a given load.
+
+How sure the numbers are: the order 1.5, the kinds of distributions and the repetition are in the archive's
+description, against which they were checked. The numbers of the run times (1, 7, 0.95, 0.2), the order 2.5
+and that a run keeps its time are as the paper is generally quoted, and could not be checked against the
+paper. The archive gives no number for the emphasis, and no unit of time: `emphasis` and `time_unit` are ours.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from batchlab.errors import WorkloadError, shown
+from batchlab.generate.chance import Floats, Integers, count_of_jobs, stream
+from batchlab.generate.distributions import Harmonic
+from batchlab.workload.header import Header
+from batchlab.workload.workload import Workload
+
+__all__ = ["FeitelsonParameters", "feitelson"]
+
+_MOST_NODES = 2**20
+
+
+@dataclass(frozen=True)
+class FeitelsonParameters:
+    """The parameters of the model; the module's description says how sure they are.
+
+    Parameters
+    ----------
+    size_order, emphasis
+        Of the sizes.
+    short_mean, long_mean, short_share, short_share_slope
+        Of the run times.
+    time_unit
+        What the means are counted in, seconds.
+    repetition_order, most_repetitions
+        Of the number of runs.
+    """
+
+    size_order: float = 1.5
+    emphasis: float = 10.0
+    short_mean: float = 1.0
+    long_mean: float = 7.0
+    short_share: float = 0.95
+    short_share_slope: float = 0.20
+    time_unit: float = 3600.0
+    repetition_order: float = 2.5
+    most_repetitions: int = 1000
+
+    def size_probabilities(self, nodes: int) -> Floats:
+        """Give the probabilities of the sizes 1, 2, …, ``nodes``."""
+        size = np.arange(1, nodes + 1)
+        likely = Harmonic(self.size_order, nodes).probabilities * np.where(
+            size & (size - 1), 1, self.emphasis
+        )
+        return np.asarray(likely / likely.sum(), dtype=np.float64)
+
+
+def feitelson(
+    jobs: int,
+    *,
+    nodes: int = 128,
+    load: float = 0.7,
+    parameters: FeitelsonParameters | None = None,
+    seed: int = 0,
+) -> Workload:
+    """Make a workload by the model of Feitelson.
+
+    Parameters
+    ----------
+    jobs
+        How many runs in all, from 1 to 10^9.
+    nodes
+        The machine's size: no job is larger.
+    load
+        What part of the machine the jobs ask for while they arrive, above 0.
+    parameters
+        Other parameters.
+    seed
+        The same seed gives the same jobs.
+
+    Returns
+    -------
+    Workload
+        Times are whole seconds. A log cannot wait for a job to end: each repetition is submitted when the run
+        before would end if it started at once. ``preceding_job_id`` names that run (-1: none) for simulators
+        that can wait, ``application_id`` the job that is repeated. The requested time is the run time.
+
+    Raises
+    ------
+    WorkloadError
+        If an argument breaks a rule.
+
+    Examples
+    --------
+    >>> made = feitelson(1000, nodes=64)
+    >>> made.jobs["tasks"].max()
+    64
+    """
+    jobs = count_of_jobs(jobs)
+    given = parameters or FeitelsonParameters()
+    if not 1 <= nodes <= _MOST_NODES:
+        raise WorkloadError(f"nodes = {shown(nodes)}; must be from 1 to 2^20.")
+    if not 0 < load < np.inf:
+        raise WorkloadError(f"load = {shown(load)}; must be a number above 0, as in 0.7.")
+    table = _runs(given, jobs, nodes, load, seed).sort("submit_time", maintain_order=True)
+    header = Header.from_fields(
+        {
+            "Version": "2.2",
+            "Computer": "model of Feitelson 1996",
+            "MaxNodes": nodes,
+            "MaxProcs": nodes,
+            "Note": f"made by batchlab's generate.feitelson with seed {seed}",
+        }
+    )
+    return Workload.from_table(_numbered(table), resources=(), invalid="raise", header=header)
+
+
+def _runs(given: FeitelsonParameters, jobs: int, nodes: int, load: float, seed: int) -> pl.DataFrame:
+    """Give all runs, those of one job one after the other."""
+    harmonic = Harmonic(given.repetition_order, given.most_repetitions)
+    repetitions = harmonic.sample(stream(seed, "repetitions"), jobs).astype(np.int64)
+    distinct = int(np.searchsorted(np.cumsum(repetitions), jobs)) + 1
+    repetitions = repetitions[:distinct]
+    size = _sizes(given, distinct, nodes, seed)
+    run_time = _run_times(given, size, nodes, seed)
+    work = float((size * run_time * repetitions).sum())
+    first = np.cumsum(stream(seed, "arrivals").exponential(work / (load * nodes * distinct), distinct))
+    job = np.repeat(np.arange(distinct), repetitions)[:jobs]
+    run = np.arange(jobs) - (np.cumsum(repetitions) - repetitions)[job]
+    columns = {
+        "submit_time": np.floor(first - first[0])[job] + run * run_time[job],
+        "run_time": run_time[job],
+        "requested_time": run_time[job],
+        "tasks": size[job],
+        "application_id": job + 1,
+        "run": run,
+    }
+    return pl.DataFrame(columns)
+
+
+def _numbered(table: pl.DataFrame) -> pl.DataFrame:
+    """Give each run its number in the order of submission, and that of the run before it."""
+    numbered = table.with_columns(job_id=pl.int_range(1, pl.len() + 1, dtype=pl.Int64))
+    before = pl.col("job_id").sort_by("run").shift(1).over("application_id", order_by="run")
+    return numbered.with_columns(preceding_job_id=before.fill_null(-1)).drop("run")
+
+
+def _sizes(given: FeitelsonParameters, count: int, nodes: int, seed: int) -> Integers:
+    below = np.cumsum(given.size_probabilities(nodes))[:-1]
+    return np.searchsorted(below, stream(seed, "sizes").random(count), side="right") + 1
+
+
+def _run_times(given: FeitelsonParameters, size: Integers, nodes: int, seed: int) -> Floats:
+    random = stream(seed, "run times")
+    short = random.random(len(size)) < given.short_share - given.short_share_slope * size / nodes
+    mean = np.where(short, given.short_mean, given.long_mean) * given.time_unit
+    return np.maximum(np.rint(random.exponential(1.0, len(size)) * mean), 1.0)

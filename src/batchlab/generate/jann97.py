@@ -1,0 +1,253 @@
+"""The model of Jann et al. (1997): hyper-Erlang intervals and run times per range of sizes, fitted to a log.
+
+After J. Jann, P. Pattnaik, H. Franke, F. Wang, J. Skovira, J. Riodan, "Modeling of workload in MPPs", JSSPP
+1997, LNCS 1291. Jobs are classed by size: 1, 2, 3-4, 5-8, and so on up to powers of two. In each class the
+intervals between submissions and the run times are hyper-Erlang of common order: Erlang of order n with the
+rate λ1 with the probability p, else with the rate λ2. The four parameters of each are those of the least
+order that has the first three moments of the data.
+
+The paper's table of parameters (of the SP2 at Cornell) could not be checked, and is not here: `JannModel.fit`
+takes them from a log, as the paper did, and a `JannModel` by hand takes any others.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from batchlab.errors import WorkloadError, shown
+from batchlab.generate.chance import Floats, count_of_jobs, stream
+from batchlab.generate.distributions import Distribution, Empirical
+from batchlab.workload.header import Header
+from batchlab.workload.workload import Workload
+
+__all__ = ["HyperErlang", "JannClass", "JannModel", "jann"]
+
+_HIGHEST_ORDER = 200
+_FEWEST_JOBS = 4
+_ALMOST = 1 + 1e-9
+
+
+@dataclass(frozen=True)
+class HyperErlang:
+    """Erlang of one order with one of two rates.
+
+    Parameters
+    ----------
+    order
+        The number of exponential stages of both, at least 1.
+    probability
+        That of the first rate.
+    rates
+        Per second, of one stage; the mean is the order over the rate.
+    """
+
+    order: int
+    probability: float
+    rates: tuple[float, float]
+
+    def __post_init__(self) -> None:
+        if self.order < 1 or not 0 <= self.probability <= 1 or not min(self.rates) > 0:
+            raise WorkloadError(
+                f"{shown(self)}: the order must be >= 1, the probability from 0 to 1, both rates above 0."
+            )
+
+    @classmethod
+    def of_moments(cls, first: float, second: float, third: float) -> "HyperErlang":
+        """Find the distribution with these moments about 0, of the least order that has one.
+
+        With the order n, the k-th moment over n (n+1) … (n+k-1) is the mean of (1/λ)^k: so 1/λ1 and 1/λ2 are
+        the roots of a quadratic equation (M. A. Johnson and M. R. Taaffe, Stochastic Models 5(4), 1989).
+        Where no order up to 200 has all three moments, the third is raised to what the least order for the
+        first two allows.
+
+        Raises
+        ------
+        WorkloadError
+            If the moments are not those of positive numbers.
+        """
+        # Of equal numbers rounding may leave the variance below 0.
+        if not (first > 0 and second >= first * first / _ALMOST and third > 0):
+            raise WorkloadError(
+                f"moments {first:g}, {second:g}, {third:g}; must be those of positive numbers (the "
+                "second at least the square of the first)."
+            )
+        for order in range(1, _HIGHEST_ORDER + 1):
+            if (found := _of_order(order, first, second, third)) is not None:
+                return found
+        # One more than the least order keeps away from equality, where the third moment would have to be
+        # infinite.
+        least = first * first / max(second - first * first, first * first / _HIGHEST_ORDER)
+        order = min(int(least) + 1, _HIGHEST_ORDER)
+        second = max(second, first * first * (order + 1) / order * _ALMOST)
+        raised = second * second * (order + 2) / (first * (order + 1)) * (1 + 1e-3)
+        found = _of_order(order, first, second, raised)
+        return found or cls(order, 1.0, (order / first, order / first))
+
+    @classmethod
+    def fit(cls, values: Sequence[float] | Floats) -> "HyperErlang":
+        """Find the one with the first three moments of numbers >= 0."""
+        data = np.asarray(values, dtype=np.float64)
+        if not data.size or not (data >= 0).all() or not data.any():
+            raise WorkloadError("values: must be numbers >= 0, at least one of them above 0.")
+        return cls.of_moments(*(float(np.mean(data**power)) for power in (1, 2, 3)))
+
+    def moment(self, power: int) -> float:
+        """Give the mean of the numbers' power."""
+        stages = float(np.prod(np.arange(self.order, self.order + power, dtype=np.float64)))
+        first, second = (rate**-power for rate in self.rates)
+        return stages * (self.probability * first + (1 - self.probability) * second)
+
+    @property
+    def mean(self) -> float:
+        """The expectation."""
+        return self.moment(1)
+
+    def sample(self, random: np.random.Generator, count: int) -> Floats:
+        """Draw so many numbers."""
+        rate = np.where(random.random(count) < self.probability, *self.rates)
+        return np.asarray(random.gamma(self.order, 1.0, count) / rate, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class JannClass:
+    """The jobs of one range of sizes.
+
+    Parameters
+    ----------
+    sizes
+        Of which the numbers of processors are drawn; the paper's ranges end at powers of two.
+    interval, run_time
+        The seconds between submissions of this class, and the run times.
+    """
+
+    sizes: Distribution
+    interval: Distribution
+    run_time: Distribution
+
+
+@dataclass(frozen=True)
+class JannModel:
+    """The classes of a workload, from small to large jobs."""
+
+    classes: tuple[JannClass, ...]
+
+    def __post_init__(self) -> None:
+        if not self.classes:
+            raise WorkloadError("classes is empty; a model needs at least one class of jobs.")
+
+    @classmethod
+    def fit(cls, workload: Workload) -> "JannModel":
+        """Take the parameters from a log; ranges of fewer than 4 jobs go to the next larger or smaller one.
+
+        Raises
+        ------
+        WorkloadError
+            If the log has fewer than 4 jobs, or all of them come at once.
+        """
+        size = workload.jobs["tasks"].to_numpy()
+        if len(size) < _FEWEST_JOBS:
+            raise WorkloadError(f"workload: {len(size)} jobs; at least 4 are needed to fit the model.")
+        exponent = np.ceil(np.log2(size)).astype(np.int64)
+        classes, taken = [], np.zeros(len(size), dtype=np.bool_)
+        for highest in range(int(exponent.max()) + 1):
+            chosen = (exponent <= highest) & ~taken
+            left = ~taken & ~chosen
+            if chosen.sum() >= _FEWEST_JOBS and (left.sum() >= _FEWEST_JOBS or not left.any()):
+                taken |= chosen
+                classes.append(_class(workload, chosen))
+        if not taken.all():
+            classes.append(_class(workload, ~taken))
+        return cls(tuple(classes))
+
+
+def jann(jobs: int, model: JannModel, *, seed: int = 0) -> Workload:
+    """Make a workload by the model of Jann et al.
+
+    Parameters
+    ----------
+    jobs
+        How many, from 1 to 10^9.
+    model
+        Its parameters, such as `JannModel.fit` finds.
+    seed
+        The same seed gives the same jobs.
+
+    Returns
+    -------
+    Workload
+        Times are whole seconds, run times at least 1. The requested time is the run time, until
+        :func:`estimates` is applied.
+
+    Raises
+    ------
+    WorkloadError
+        If an argument breaks a rule.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> log = bl.generate.lublin(2000, nodes=64)
+    >>> len(jann(500, JannModel.fit(log)))
+    500
+    """
+    jobs = count_of_jobs(jobs)
+    tables = [_jobs_of(each, number, jobs, seed) for number, each in enumerate(model.classes)]
+    table = pl.concat(tables).sort("submit_time", maintain_order=True).head(jobs)
+    table = table.with_columns(
+        pl.col("submit_time") - pl.col("submit_time").min(), job_id=pl.int_range(1, jobs + 1, dtype=pl.Int64)
+    )
+    header = Header.from_fields(
+        {
+            "Version": "2.2",
+            "Computer": "model of Jann et al. 1997",
+            "Note": f"made by batchlab's generate.jann with seed {seed}",
+        }
+    )
+    return Workload.from_table(table, resources=(), invalid="raise", header=header)
+
+
+def _jobs_of(each: JannClass, number: int, jobs: int, seed: int) -> pl.DataFrame:
+    run_time = np.maximum(
+        np.rint(each.run_time.sample(stream(seed, f"run times of class {number}"), jobs)), 1.0
+    )
+    intervals = each.interval.sample(stream(seed, f"arrivals of class {number}"), jobs)
+    columns = {
+        "submit_time": np.floor(np.cumsum(intervals)),
+        "run_time": run_time,
+        "requested_time": run_time,
+        "tasks": each.sizes.sample(stream(seed, f"sizes of class {number}"), jobs).astype(np.int64),
+    }
+    return pl.DataFrame(columns)
+
+
+def _class(workload: Workload, chosen: np.ndarray) -> JannClass:
+    jobs = workload.jobs.filter(pl.Series(chosen))
+    every = workload.jobs["submit_time"].to_numpy()
+    period = float(every.max() - every.min())
+    if period <= 0:
+        raise WorkloadError("workload: all jobs come at once; the model needs intervals between them.")
+    intervals = np.diff(np.sort(jobs["submit_time"].to_numpy()))
+    return JannClass(
+        Empirical(jobs["tasks"].to_numpy()),
+        # Jobs of one range that all came at once come anywhere in the log.
+        HyperErlang.fit(intervals if intervals.any() else [period / jobs.height]),
+        HyperErlang.fit(np.maximum(jobs["run_time"].to_numpy(), 1.0)),
+    )
+
+
+def _of_order(order: int, first: float, second: float, third: float) -> HyperErlang | None:
+    """Solve for the two rates of one order; None where there are none."""
+    one, two = first / order, second / (order * (order + 1))
+    three = third / (order * (order + 1) * (order + 2))
+    spread = two - one * one
+    if spread <= 0 or one * three < two * two:
+        return None
+    half_sum = (three - one * two) / spread / 2
+    product = (one * three - two * two) / spread
+    root = float(np.sqrt(max(half_sum * half_sum - product, 0.0)))
+    large, small = half_sum + root, half_sum - root
+    if small <= 0 or large <= small:
+        return None
+    return HyperErlang(order, min(max((one - small) / (large - small), 0.0), 1.0), (1 / large, 1 / small))

@@ -1,0 +1,162 @@
+"""What generated jobs ask for: nodes, and on each of them some of what the machine's nodes have."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.generate.chance import Integers, stream
+from batchlab.generate.sizes import SizeModel
+from batchlab.system.system import NodeGroup, System
+
+__all__ = ["Limits", "Requests", "draw_requests"]
+
+CORE = "core"
+_BOUNDS = ("min", "max")
+
+
+class Requests(NamedTuple):
+    """Requests of jobs: the number of tasks, and what each task asks for."""
+
+    tasks: Integers
+    amounts: dict[str, Integers]
+
+
+class Limits(NamedTuple):
+    """The least and the most of each resource that a job asks for on one node."""
+
+    least: dict[str, int]
+    most: dict[str, int]
+
+    @classmethod
+    def of(
+        cls,
+        given: Mapping[str, Mapping[str, int]] | None,
+        system: System,
+        performance: Mapping[str, float],
+    ) -> "Limits":
+        """Check limits, and complete them: of processing units from none (one core) to all that a node has.
+
+        Raises
+        ------
+        WorkloadError
+            If a limit is not understood, or no node has the least.
+        """
+        if CORE not in system.resources:
+            raise WorkloadError(
+                f"system: its nodes have {', '.join(system.resources)}; generated jobs need 'core'."
+            )
+        least, most = _bounds(given or {}, system)
+        units = [name for name in system.resources if name in performance]
+        for name in dict.fromkeys([CORE, *units, *least, *most]):
+            highest = max(group.resources.get(name, 0) for group in system.groups)
+            least.setdefault(name, min(1, most.get(name, 1)) if name == CORE else 0)
+            most.setdefault(name, highest)
+            if not least[name] <= most[name]:
+                raise WorkloadError(
+                    f"request_limits: {name} from {least[name]} to {most[name]}; must be from less to "
+                    f"more. A node has up to {highest}."
+                )
+        if least[CORE] < 1:
+            raise WorkloadError("request_limits['min']['core'] = 0; every job needs a core. Give 1 or more.")
+        names = [name for name in system.resources if name in most]
+        return cls({name: least[name] for name in names}, {name: most[name] for name in names})
+
+    def hosts(self, system: System) -> list[NodeGroup]:
+        """Give the groups whose nodes have the least that a job may ask for."""
+        groups = [
+            group
+            for group in system.groups
+            if all(group.resources.get(name, 0) >= amount for name, amount in self.least.items())
+        ]
+        if not groups:
+            raise WorkloadError(
+                f"request_limits['min'] = {shown(self.least)}; no node of the system has as much. Lower it."
+            )
+        return groups
+
+
+def draw_requests(
+    sizes: SizeModel, limits: Limits, system: System, units: frozenset[str], *, jobs: int, seed: int
+) -> Requests:
+    """Draw the requests of jobs, each of which fits on the machine.
+
+    - Each job is made for the nodes of one group, drawn by the number of its nodes, and asks for resource
+      types that these have: so as many jobs may ask for GPUs as there are nodes with GPUs.
+    - The amount of each type is uniform between its limits, as far as such a node has it.
+    - A serial job asks for the least number of cores on one node, and for no other processing unit but what
+      the limits make it.
+    - A parallel job's size is that of `SizeModel`, in cores; it takes as many nodes of its number of cores as
+      that makes, rounded, at most those there are.
+
+    Parameters
+    ----------
+    sizes
+        The numbers of cores.
+    limits
+        What may be asked for on one node.
+    system
+        The machine.
+    units
+        The resources that compute.
+    jobs, seed
+        How many, and which ones.
+
+    Returns
+    -------
+    Requests
+        In no order.
+    """
+    groups = limits.hosts(system)
+    counts = np.array([group.count for group in groups], dtype=np.float64)
+    random = stream(seed, "groups")
+    group = np.searchsorted(np.cumsum(counts / counts.sum())[:-1], random.random(jobs), side="right")
+    size = sizes.sample(stream(seed, "sizes"), jobs).astype(np.int64)
+    amounts: dict[str, Integers] = {}
+    for name, least in limits.least.items():
+        had = np.array([each.resources.get(name, 0) for each in groups], dtype=np.int64)[group]
+        most = np.minimum(had, limits.most[name])
+        if name == CORE:
+            most = np.maximum(np.minimum(most, size), least)
+        elif name in units:
+            most = np.where(size == 1, least, most)
+        amounts[name] = stream(seed, f"amount of {name}").integers(least, most, endpoint=True)
+    nodes = np.maximum((2 * size + amounts[CORE]) // (2 * amounts[CORE]), 1)
+    return Requests(np.minimum(nodes, _room(system, amounts)), amounts)
+
+
+def _room(system: System, amounts: Mapping[str, Integers]) -> Integers:
+    """Count for each request how many such tasks the empty machine has room for."""
+    room = np.zeros(len(amounts[CORE]), dtype=np.int64)
+    for group in system.groups:
+        each = np.full(len(room), np.iinfo(np.int64).max)
+        for name, amount in amounts.items():
+            fits = group.resources.get(name, 0) // np.maximum(amount, 1)
+            each = np.where(amount > 0, np.minimum(each, fits), each)
+        room += group.count * each
+    return room
+
+
+def _bounds(given: Mapping[str, Mapping[str, int]], system: System) -> tuple[dict[str, int], dict[str, int]]:
+    if not isinstance(given, Mapping) or not all(
+        isinstance(given.get(name, {}), Mapping) for name in _BOUNDS
+    ):
+        raise WorkloadError(
+            f"request_limits = {shown(given)}; must be {{'min': {{resource: amount}}, 'max': …}}, per node."
+        )
+    for name in given:
+        if name not in _BOUNDS:
+            raise WorkloadError(f"request_limits[{name!r}] is unknown.{suggest(str(name), _BOUNDS)}")
+    return _amounts(given, "min", system), _amounts(given, "max", system)
+
+
+def _amounts(given: Mapping[str, Mapping[str, int]], bound: str, system: System) -> dict[str, int]:
+    amounts = dict(given.get(bound, {}))
+    for name, amount in amounts.items():
+        where = f"request_limits[{bound!r}][{name!r}]"
+        if name not in system.resources:
+            raise WorkloadError(f"{where}: the system has no such resource.{suggest(name, system.resources)}")
+        if not isinstance(amount, int | np.integer) or amount < 0:
+            raise WorkloadError(f"{where} = {shown(amount)}; must be a whole number >= 0, per node.")
+    return {name: int(amount) for name, amount in amounts.items()}
