@@ -154,5 +154,5 @@ def choice(name: str, value: str, known: Collection[str]) -> str:
         If it is not; the nearest is suggested.
     """
     if value not in known:
-        raise ResultError(f"{name} = {shown(value)}; must be one of these.{suggest(str(value), known)}")
+        raise ResultError(f"{name} = {shown(value)}; must be a known one.{suggest(str(value), known)}")
     return value

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["Group", "Jobs", "Results", "Workloads", "groups", "job_tables", "jobs_of", "single"]
+__all__ = ["Group", "Jobs", "Results", "Workloads", "by_policy", "groups", "job_tables", "jobs_of", "single"]
 
 Results: TypeAlias = Result | Iterable[Result] | Mapping[str, Result | Iterable[Result]]
 """One result; several, of which those of one policy on the same jobs and system are its replications; or a
@@ -82,6 +82,20 @@ def groups(results: Results) -> tuple[Group, ...]:
     if not found:
         raise ResultError(f"results is empty; {_FORMS}.")
     return found
+
+
+def by_policy(results: Results) -> tuple[Group, ...]:
+    """Put results into groups by policy alone, whatever was run; a mapping's labels are kept.
+
+    Raises
+    ------
+    ResultError
+        If there is no result, or something else among them.
+    """
+    if isinstance(results, Mapping):
+        return groups(results)
+    gathered = _gathered(_each(results, Result), lambda one, other: str(one.policy) == str(other.policy))
+    return tuple(Group(str(each[0].policy), tuple(each)) for each in gathered)
 
 
 def jobs_of(result: Result) -> pl.DataFrame:

@@ -27,6 +27,8 @@ _STEPS = (
 )
 _DURATION_DECADES = (0, 1, 10, 60, 600, 3600, 36_000, 86_400, 864_000, 8_640_000, 86_400_000)
 _MOST_TICKS = 8
+# "1 d 12 h" and a space, in points.
+_LABEL = 52
 
 
 def short_duration(seconds: float) -> str:
@@ -47,12 +49,18 @@ def short_duration(seconds: float) -> str:
         return f"{sign}{length * factor:.3g} {name}"
     if length < _MINUTE:
         return f"{sign}{length:.3g} s"
-    first = next(index for index, (_, size) in enumerate(_UNITS) if length >= size)
-    # Rounded to the second unit first, so that 59 min 59.9 s is 1 h.
-    smaller = _UNITS[min(first + 1, len(_UNITS) - 1)]
-    whole, rest = divmod(round(length / smaller[1]) * smaller[1], _UNITS[first][1])
-    text = f"{sign}{whole:,} {_UNITS[first][0]}"
-    return f"{text} {rest // smaller[1]} {smaller[0]}" if rest else text
+    # Rounded to its second unit, a duration may reach the next: 59 min 59.9 s is 1 h.
+    second = _UNITS[_first_unit(length) + 1][1]
+    rounded = round(length / second) * second
+    first = _first_unit(rounded)
+    (name, size), (smaller, fraction) = _UNITS[first : first + 2]
+    whole, rest = divmod(rounded, size)
+    text = f"{sign}{whole:,} {name}"
+    return f"{text} {rest // fraction} {smaller}" if rest else text
+
+
+def _first_unit(length: float) -> int:
+    return next(index for index, (_, size) in enumerate(_UNITS) if length >= size)
 
 
 def nice_step(span: float, most: int) -> float:
@@ -77,8 +85,16 @@ class DurationLocator(ticker.Locator):
         low, high = sorted((vmin, vmax))
         if not math.isfinite(high - low) or high == low:
             return [low]
-        step = nice_step(high - low, _MOST_TICKS)
+        step = nice_step(high - low, self._room())
         return [step * number for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+    def _room(self) -> int:
+        """Count the labels for which the axis has room."""
+        axes = getattr(self.axis, "axes", None)
+        if axes is None:
+            return _MOST_TICKS
+        along = axes.bbox.width if self.axis is axes.xaxis else 2 * axes.bbox.height
+        return max(2, min(_MOST_TICKS, int(72 * along / axes.get_figure(root=True).dpi / _LABEL)))
 
 
 def duration_axis(ax: Axes, which: Literal["x", "y"]) -> None:
@@ -93,12 +109,21 @@ def log_axis(ax: Axes, which: Literal["x", "y"], *, durations: bool = False) -> 
     ax.set(**{f"{which}scale": "log"})
     axis = ax.xaxis if which == "x" else ax.yaxis
     low, high = sorted(axis.get_view_interval())
-    # Within few decades every tick of the usual 1, 2, 5 finds room, and one alone would say little.
-    subs = (1.0,) if high > 300 * low else (1.0, 2.0, 5.0)  # two and a half decades
-    axis.set_major_locator(ticker.LogLocator(subs=subs, numticks=12))
+    axis.set_major_locator(_log_locator(low, high, durations=durations))
     plain = ticker.FuncFormatter(lambda value, _: short_duration(value) if durations else f"{value:,.10g}")
     axis.set_major_formatter(plain)
     axis.set_minor_formatter(ticker.NullFormatter())
+
+
+def _log_locator(low: float, high: float, *, durations: bool) -> ticker.Locator:
+    if high <= 10 * low:
+        # Within one power of ten, ticks at its multiples are too few, or too close to each other.
+        return ticker.MaxNLocator(5, steps=[1, 2, 5, 10])
+    if durations and high > _MINUTE:
+        small = [10.0**power for power in range(-9, 0)]
+        return ticker.FixedLocator([tick for tick in (*small, *_DURATION_DECADES[1:]) if low <= tick <= high])
+    subs = (1.0,) if high > 300 * low else (1.0, 2.0, 5.0)
+    return ticker.LogLocator(subs=subs, numticks=8)
 
 
 def log1p_axis(ax: Axes, which: Literal["x", "y"], greatest: float, *, durations: bool = False) -> None:

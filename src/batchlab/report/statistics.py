@@ -1,4 +1,4 @@
-"""What may be said of differences: intervals over replications, and tests against the baseline."""
+"""What may be said of differences: tests against the baseline."""
 
 from __future__ import annotations
 
@@ -22,18 +22,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["Comparison", "Estimate", "compare", "estimate", "holm"]
-
-_LEVEL = 0.95
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over replications, and half the width of its 95 % confidence interval, where there is one."""
-
-    mean: float
-    half_width: float | None
-    count: int
+__all__ = ["Comparison", "compare", "holm"]
 
 
 @dataclass(frozen=True)
@@ -64,29 +53,6 @@ class Comparison:
     higher: float | None
     p: float | None
     adjusted: float | None = None
-
-
-def estimate(values: Sequence[float | None]) -> Estimate | None:
-    """Take the mean, with its confidence interval by Student's t where there are several values.
-
-    Parameters
-    ----------
-    values
-        One per replication; None and what is not finite are left out.
-
-    Returns
-    -------
-    Estimate or None
-        None where no value is left.
-    """
-    numbers = np.array([value for value in values if value is not None and math.isfinite(value)], np.float64)
-    if not len(numbers):
-        return None
-    mean, count = float(numbers.mean()), len(numbers)
-    if count == 1:
-        return Estimate(mean, None, count)
-    error = float(numbers.std(ddof=1)) / math.sqrt(count)
-    return Estimate(mean, float(stats.t.ppf(0.5 + _LEVEL / 2, count - 1)) * error, count)
 
 
 def compare(groups: Sequence[Group], baseline: Group) -> tuple[Comparison, ...]:

@@ -1,0 +1,113 @@
+"""How much CPU time decisions take, by the number of jobs that wait for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from batchlab.plot.canvas import begin, colour, dress, legend, line_style, pale, say
+from batchlab.plot.results import Group, Results, groups
+from batchlab.plot.scales import log1p_axis, log_axis
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+    Integers: TypeAlias = npt.NDArray[np.int64]
+
+__all__ = ["cpu_time_by_queue_size"]
+
+_EXACT_TO = 10
+_BINS_PER_DECADE = 12
+_QUARTILES = (25, 75)
+_MOST_BANDS = 2
+
+
+def cpu_time_by_queue_size(
+    results: Results, *, ax: Axes | None = None, band: bool | None = None, title: str | None = None
+) -> Axes:
+    """Draw the mean CPU time of a scheduling pass against the length of the queue (Fig. 13 of [1]).
+
+    Up to 10 jobs, every length has its point; beyond, lengths are put together, 12 points to each power of
+    ten, at the mean of their lengths. Replications are taken together.
+
+    Parameters
+    ----------
+    results
+        Results of ``simulate(…, dispatch=True)``: one, several, or a mapping of labels to results or to
+        replications.
+    ax
+        The axes to draw on; new ones unless given.
+    band
+        Whether to show the middle half of the passes, from the first to the third quartile; unless given,
+        where there are few enough for these to be told apart.
+    title
+        A title, where one is wanted.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on.
+
+    Raises
+    ------
+    ResultError
+        If the passes were not recorded.
+
+    References
+    ----------
+    [1] C. Galleguillos, Z. Kiziltan, A. Netti and R. Soto, "AccaSim: a customizable workload management
+    simulator for job dispatching research in HPC systems", Cluster Computing 23, 2020.
+    """
+    found = groups(results)
+    ax = begin(ax, title=title)
+    band = len(found) <= _MOST_BANDS if band is None else band
+    longest = -1
+    for index, group in enumerate(found):
+        length, spent = _passes(group)
+        if len(length):
+            longest = max(longest, int(length.max()))
+            _draw(ax, index, group.label, _binned(length, spent), band=band)
+    if longest < 0:
+        return say(ax, "no pass was made")
+    ax.set_xlabel("jobs in the queue")
+    ax.set_ylabel("CPU time of a scheduling pass")
+    log1p_axis(ax, "x", longest)
+    ax.set_xlim(-0.15, max(longest, 1) * 1.05)
+    log_axis(ax, "y", durations=True)
+    legend(ax, len(found))
+    return dress(ax, grid="both")
+
+
+def _passes(group: Group) -> tuple[Integers, Floats]:
+    tables = [result.dispatch for result in group.results]
+    length = np.concatenate([table["queue_length"].to_numpy().astype(np.int64) for table in tables])
+    return length, np.concatenate([table["cpu_time"].to_numpy() for table in tables])
+
+
+def _binned(length: Integers, spent: Floats) -> Floats:
+    """Give float64, shape (bins, 4): mean length, mean time, first and third quartile of the time."""
+    beyond = np.ceil(_BINS_PER_DECADE * np.log10(np.maximum(length, _EXACT_TO) / _EXACT_TO))
+    bins = np.where(length <= _EXACT_TO, length, _EXACT_TO + beyond).astype(np.int64)
+    order = np.argsort(bins, kind="stable")
+    begins = np.flatnonzero(np.diff(bins[order], prepend=-1))
+    parts = zip(np.split(length[order], begins[1:]), np.split(spent[order], begins[1:]), strict=True)
+    return np.array([[each.mean(), time.mean(), *np.percentile(time, _QUARTILES)] for each, time in parts])
+
+
+def _draw(ax: Axes, index: int, label: str, points: Floats, *, band: bool) -> None:
+    hue = colour(index)
+    ax.plot(
+        points[:, 0],
+        points[:, 1],
+        "o",
+        ls=line_style(index),
+        color=hue,
+        markersize=3,
+        linewidth=1.2,
+        label=label,
+    )
+    if band:
+        ax.fill_between(points[:, 0], points[:, 2], points[:, 3], color=pale(hue), alpha=0.4, linewidth=0)

@@ -1,0 +1,49 @@
+"""A mean over replications, and how sure it is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Estimate", "estimate"]
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over replications, and half the width of its 95 % confidence interval, where there is one."""
+
+    mean: float
+    half_width: float | None
+    count: int
+
+
+def estimate(values: Sequence[float | None]) -> Estimate | None:
+    """Take the mean, with its confidence interval by Student's t where there are several values.
+
+    Parameters
+    ----------
+    values
+        One per replication; None and what is not finite are left out.
+
+    Returns
+    -------
+    Estimate or None
+        None where no value is left.
+    """
+    numbers = np.array([value for value in values if value is not None and math.isfinite(value)], np.float64)
+    if not len(numbers):
+        return None
+    mean, count = float(numbers.mean()), len(numbers)
+    if count == 1:
+        return Estimate(mean, None, count)
+    error = float(numbers.std(ddof=1)) / math.sqrt(count)
+    return Estimate(mean, float(stats.t.ppf(0.5 + _LEVEL / 2, count - 1)) * error, count)

@@ -1,0 +1,102 @@
+"""How much computing jobs are, in floating-point operations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from batchlab.errors import ResultError, shown
+from batchlab.plot.canvas import begin
+from batchlab.plot.histogram import logarithmic
+from batchlab.plot.results import Workloads, job_tables
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+    from batchlab.workload.workload import Workload
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+__all__ = ["gflops"]
+
+_LEAST = 1e-3
+
+
+def gflops(
+    workloads: Workloads | npt.ArrayLike | Mapping[str, npt.ArrayLike],
+    *,
+    performance: Mapping[str, float] | None = None,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw the shares of jobs by their computing (Figs. 16 and 17 of [1]), eight classes to a power of ten.
+
+    A job is run time × tasks × the sum over resources of amount per task × performance.
+
+    Parameters
+    ----------
+    workloads
+        With `performance`, one workload or result, several, or a mapping of labels to them. Without, the
+        numbers themselves, in GFLOP: an array, or a mapping of labels to arrays.
+    performance
+        What one unit of a resource does, in GFLOP/s, such as ``{"core": 1.667, "gpu": 933}``. A job's task
+        asks for one core where the workload does not say.
+    ax
+        The axes to draw on; new ones unless given.
+    title
+        A title, where one is wanted.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on.
+
+    Raises
+    ------
+    ResultError
+        If there is no workload, something else among them, or a performance is not above 0.
+
+    References
+    ----------
+    [1] C. Galleguillos, Z. Kiziltan, A. Netti and R. Soto, "AccaSim: a customizable workload management
+    simulator for job dispatching research in HPC systems", Cluster Computing 23, 2020.
+    """
+    samples = _given(workloads) if performance is None else _computed(workloads, performance)  # type: ignore[arg-type]
+    ax = logarithmic(begin(ax, title=title), samples, least=_LEAST)
+    if ax.has_data():
+        ax.set_xlabel("computing of a job (GFLOP)")
+    return ax
+
+
+def _given(values: object) -> dict[str, Floats]:
+    labelled = values if isinstance(values, Mapping) else {"jobs": values}
+    try:
+        return {str(label): np.asarray(each, dtype=np.float64).ravel() for label, each in labelled.items()}
+    except (TypeError, ValueError):
+        raise ResultError(
+            f"workloads = {shown(values)}; without performance, must be numbers of GFLOP. For workloads, "
+            "pass performance={'core': …} in GFLOP/s."
+        ) from None
+
+
+def _computed(workloads: Workloads, performance: Mapping[str, float]) -> dict[str, Floats]:
+    for name, speed in performance.items():
+        if not 0 < speed < np.inf:
+            raise ResultError(f"performance[{name!r}] = {speed!r} GFLOP/s; must be > 0.")
+    return {
+        each.label: np.concatenate([_computing(workload, performance) for workload in each.workloads])
+        for each in job_tables(workloads)
+    }
+
+
+def _computing(workload: Workload, performance: Mapping[str, float]) -> Floats:
+    jobs = workload.jobs
+    without = {} if "core" in workload.resources else {"core": 1}
+    speed = np.zeros(len(jobs))
+    for name, each in performance.items():
+        amount = jobs[name].to_numpy() if name in workload.resources else without.get(name, 0)
+        speed += each * np.asarray(amount)
+    return np.asarray(jobs["run_time"].to_numpy() * jobs["tasks"].to_numpy() * speed)

@@ -1,0 +1,102 @@
+"""Shares of jobs by class: bars for one workload, lines for several. The plots of workloads share it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter
+
+from batchlab.plot.canvas import colour, dress, legend, line_style, pale, say
+from batchlab.plot.scales import log_axis
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+__all__ = ["classes", "logarithmic"]
+
+_BINS_PER_DECADE = 8
+_MOST_LABELS = 16
+
+
+def classes(ax: Axes, counts: Mapping[str, Floats], names: Sequence[str]) -> Axes:
+    """Draw the share of jobs in each of some named classes.
+
+    Parameters
+    ----------
+    ax
+        The axes.
+    counts
+        For each label how many jobs are in each class: float64, shape (classes,).
+    names
+        The classes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The same.
+    """
+    if not any(each.sum() for each in counts.values()):
+        return say(ax, "no jobs")
+    places = np.arange(len(names))
+    for index, (label, count) in enumerate(counts.items()):
+        share, hue = count / max(count.sum(), 1), colour(index)
+        if len(counts) == 1:
+            ax.bar(places, share, width=0.8, color=pale(hue, 0.6), edgecolor=hue, linewidth=0.8, label=label)
+        else:
+            ax.plot(places, share, "o", ls=line_style(index), c=hue, markersize=3.5, lw=1.2, label=label)
+    every = math.ceil(len(names) / _MOST_LABELS)
+    ax.set_xticks(places[::every], names[::every])
+    ax.set_xlim(-0.6, len(names) - 0.4)
+    return _shares(ax, len(counts))
+
+
+def logarithmic(ax: Axes, samples: Mapping[str, Floats], *, least: float, durations: bool = False) -> Axes:
+    """Draw the share of jobs in classes that grow with their values, eight to a power of ten.
+
+    Parameters
+    ----------
+    ax
+        The axes.
+    samples
+        The values of each label; those that are not finite are left out.
+    least
+        What is below counts as this; above 0.
+    durations
+        Whether values are seconds.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The same.
+    """
+    finite = {label: np.maximum(each[np.isfinite(each)], least) for label, each in samples.items()}
+    every = np.concatenate([*finite.values()])
+    if not len(every):
+        return say(ax, "no jobs")
+    low = math.floor(math.log10(every.min()) * _BINS_PER_DECADE)
+    high = math.floor(math.log10(every.max()) * _BINS_PER_DECADE) + 1
+    edges = 10.0 ** (np.arange(low, high + 1) / _BINS_PER_DECADE)
+    for index, (label, values) in enumerate(finite.items()):
+        share = np.histogram(values.clip(edges[0], edges[-1]), edges)[0] / max(len(values), 1)
+        hue = colour(index)
+        if len(finite) == 1:
+            ax.stairs(share, edges, fill=True, color=pale(hue, 0.6))
+        ax.stairs(share, edges, color=hue, linewidth=1.2, linestyle=line_style(index), label=label)
+    ax.set_xlim(edges[0], edges[-1])
+    log_axis(ax, "x", durations=durations)
+    return _shares(ax, len(finite))
+
+
+def _shares(ax: Axes, count: int) -> Axes:
+    ax.set_ylabel("share of jobs")
+    ax.set_ylim(bottom=0)
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g} %"))
+    legend(ax, count)
+    return dress(ax, grid="y")

@@ -1,0 +1,51 @@
+"""The clock of submissions."""
+
+import calendar
+
+import polars as pl
+import pytest
+
+import batchlab as bl
+from batchlab.workload.header import Header
+
+
+def at(seconds: list[float], **fields: object) -> bl.Workload:
+    """Give jobs submitted then, with a header."""
+    table = {"submit_time": seconds, "run_time": [1.0] * len(seconds), "tasks": [1] * len(seconds)}
+    return bl.Workload.from_table(pl.DataFrame(table), header=Header.from_fields(fields))
+
+
+def greatest(workload: bl.Workload, per: str, **options: object) -> str:
+    """Name the class that has the most jobs."""
+    ax = bl.plot.arrivals(workload, per=per, **options)  # type: ignore[arg-type]
+    heights = [patch.get_height() for patch in ax.patches]  # type: ignore[attr-defined]
+    classes = {"hour": [str(hour) for hour in range(24)], "day": [*calendar.day_abbr]}
+    months = [*calendar.month_abbr][1:]
+    return str(classes.get(per, months)[heights.index(max(heights))])
+
+
+def test_without_a_header() -> None:
+    """Time 0 is a Thursday's midnight in January."""
+    workload = at([0.0, 1.0, 7200.0])
+    assert [greatest(workload, per) for per in ("hour", "day", "month")] == ["0", "Thu", "Jan"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "hour"),
+    [
+        # 2002-07-28 07:04:05 UTC, when Stockholm has summer time.
+        ({"UnixStartTime": 1027839845}, "7"),
+        ({"UnixStartTime": 1027839845, "TimeZoneString": "Europe/Stockholm"}, "9"),
+        ({"UnixStartTime": 1027839845, "TimeZone": 3600}, "8"),
+        ({"UnixStartTime": 1027839845, "TimeZoneString": "Mars/Olympus", "TimeZone": 3600}, "8"),
+    ],
+)
+def test_the_machines_own_clock(fields: dict[str, object], hour: str) -> None:
+    """The header's zone counts, else its shift; a zone that nobody knows does no harm."""
+    assert greatest(at([0.0], **fields), "hour") == hour
+
+
+def test_an_origin_of_ones_own() -> None:
+    """An origin that is given counts alone, on the machine's own clock."""
+    workload = at([0.0], UnixStartTime=1027839845, TimeZoneString="Europe/Stockholm")
+    assert greatest(workload, "day", start_time=3 * 86_400) == "Sun"

@@ -1,0 +1,172 @@
+"""What holds for all plots: axes in and out, nothing global, a plain answer where nothing is to be shown."""
+
+import io
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+import batchlab as bl
+from batchlab.errors import ResultError
+from to_draw import PLOTS, for_plot, no_jobs, no_time, none_ran, one_job, simulated, unfinished
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+STRANGE = {
+    "no jobs": no_jobs,
+    "none ran": none_ran,
+    "one job": one_job,
+    "no time": no_time,
+    "stopped": unfinished,
+}
+
+
+def drawn(ax: Axes) -> str:
+    """Draw the figure for good, and give its texts."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
+    return " ".join(text.get_text() for text in ax.texts)
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_axes_in_and_out(name: str, several: list[bl.Result]) -> None:
+    """A plot draws on the axes that it is given, and gives them back."""
+    ax = Figure().add_subplot()
+    assert PLOTS[name](for_plot(name, several), ax=ax) is ax
+    assert ax.has_data()
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_own_axes(name: str, several: list[bl.Result]) -> None:
+    """Without axes, a plot makes a figure that can be saved; it has a title only when one is asked for."""
+    ax = PLOTS[name](for_plot(name, several))
+    assert ax.get_title(loc="left") == ax.get_title() == ""
+    drawn(ax)
+    titled = PLOTS[name](for_plot(name, several), title="A title")
+    assert titled.get_title(loc="left") == "A title"
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_axes_are_named(name: str, several: list[bl.Result]) -> None:
+    """Values and classes say what they are."""
+    ax = PLOTS[name](for_plot(name, several))
+    drawn(ax)
+    assert ax.get_xlabel()
+    assert ax.get_ylabel() or all(label.get_text() for label in ax.get_yticklabels())
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+@pytest.mark.parametrize("name", PLOTS)
+def test_little_to_show(name: str, strange: str) -> None:
+    """Results with few jobs, or none, are drawn, or said to be empty in words."""
+    ax = PLOTS[name](STRANGE[strange]())
+    assert drawn(ax) or ax.has_data()
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_one_empty_among_others(name: str, several: list[bl.Result]) -> None:
+    """An empty result among others does not spoil the plot."""
+    if name not in {"gantt", "allocation_map"}:
+        drawn(PLOTS[name]({"empty": no_jobs(), "other": several[0]}))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("slowdown", "no job has run"),
+        ("wait", "no job has run"),
+        ("gantt", "no job has run"),
+        ("utilisation", "nothing happened"),
+        ("job_sizes", "no jobs"),
+        ("cpu_time", "no pass was made"),
+    ],
+)
+def test_emptiness_is_said(name: str, text: str) -> None:
+    """What is empty says so."""
+    assert text in drawn(PLOTS[name](no_jobs()))
+
+
+def test_nothing_global_is_touched(several: list[bl.Result]) -> None:
+    """No parameter of matplotlib changes."""
+    before = dict(mpl.rcParams)
+    for name, plot in PLOTS.items():
+        drawn(plot(for_plot(name, several)))
+    assert dict(mpl.rcParams) == before
+
+
+def test_pyplot_is_not_imported() -> None:
+    """Plots need no backend; the front of the package needs no matplotlib at all."""
+    code = (
+        "import sys, batchlab; assert 'matplotlib' not in sys.modules\n"
+        "import batchlab.plot; assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
+
+
+def test_threads(several: list[bl.Result]) -> None:
+    """Plots drawn in many threads at once are those drawn one after the other."""
+
+    def picture(name: str) -> bytes:
+        file = io.BytesIO()
+        figure = PLOTS[name](for_plot(name, several)).get_figure(root=True)
+        assert figure is not None
+        figure.savefig(file, format="png")
+        return file.getvalue()
+
+    names = ["slowdown", "wait", "utilisation", "gantt"] * 3
+    with ThreadPoolExecutor(4) as pool:
+        together = [*pool.map(picture, names)]
+    assert together == [*map(picture, names)]
+
+
+def test_costs_must_have_been_recorded() -> None:
+    """A plot of costs says how to record them."""
+    result = simulated("fcfs", 10)
+    plain = replace(result, outcome=replace(result.outcome, dispatch=None))
+    for plot in (bl.plot.cpu_time, bl.plot.cpu_time_by_queue_size):
+        with pytest.raises(ResultError, match="pass dispatch=True to simulate"):
+            plot(plain)
+
+
+def test_words_are_checked(several: list[bl.Result]) -> None:
+    """Unknown kinds, resources and the like are answered with the known ones."""
+    wrong: list[tuple[Callable[..., Axes], dict[str, object], str]] = [
+        (bl.plot.slowdown, {"kind": "boxs"}, r"kind = 'boxs'; .* Did you mean 'box'"),
+        (bl.plot.queue_size, {"kind": "course"}, "kind = 'course'; .* Known: box, cdf, time, violin"),
+        (bl.plot.utilisation, {"resource": "cores"}, "resource = 'cores'; .* Did you mean 'core'"),
+        (bl.plot.load, {"window": -1}, "window = -1 s; must be a duration"),
+        (bl.plot.arrivals, {"per": "week"}, "per = 'week'; .* Known: day, hour, month"),
+        (bl.plot.run_times, {"of": "wait"}, "of = 'wait'"),
+        (bl.plot.wait, {"ax": "axes"}, "ax = 'axes'; must be matplotlib Axes"),
+        (bl.plot.slowdown, {"threshold": 0}, "threshold = 0 s; must be > 0"),
+    ]
+    for plot, arguments, message in wrong:
+        with pytest.raises(ResultError, match=message):
+            plot(several, **arguments)
+    with pytest.raises(ResultError, match=r"start = 5\.0 s, end = 5\.0 s; must be .* the later one"):
+        bl.plot.gantt(several[0], start=5.0, end=5.0)
+    with pytest.raises(ResultError, match="time = nan s; must be a number"):
+        bl.plot.allocation_map(several[0], time=np.nan)
+
+
+def test_gflops_of_arrays_and_workloads(several: list[bl.Result]) -> None:
+    """Numbers of GFLOP may be given; else they are run time × tasks × what a task's resources do."""
+    jobs = several[0].workload.jobs
+    numbers = (jobs["run_time"] * jobs["tasks"]).to_numpy() * 1.5
+    given, computed = bl.plot.gflops(numbers), bl.plot.gflops(several[0], performance={"core": 1.5})
+    one, other = (ax.patches[-1].get_path().vertices for ax in (given, computed))
+    np.testing.assert_array_equal(one, other)
+    with pytest.raises(ResultError, match="without performance, must be numbers of GFLOP"):
+        bl.plot.gflops(several[0])
+    with pytest.raises(ResultError, match=r"performance\['core'\] = 0 GFLOP/s; must be > 0"):
+        bl.plot.gflops(several[0], performance={"core": 0})

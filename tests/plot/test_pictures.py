@@ -1,0 +1,100 @@
+"""Every plot looks as it did: small pictures that we looked at, compared point by point with a tolerance.
+
+`UPDATE_PICTURES=1 pytest tests/plot` makes them anew; look at each that changes.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.image import imread
+
+import batchlab as bl
+from to_draw import simulated
+
+PICTURES = Path(__file__).parent / "pictures"
+# Of 255, the root of the mean square. Other renderings of fonts stay below 4, other curves are above 8.
+TOLERANCE = 6.0
+
+Drawing = Callable[[Axes, list[bl.Result]], object]
+
+DRAWINGS: dict[str, Drawing] = {
+    "slowdown_box": lambda ax, several: bl.plot.slowdown(several, ax=ax),
+    "slowdown_violin": lambda ax, several: bl.plot.slowdown(several, ax=ax, kind="violin", threshold=None),
+    "wait_cdf": lambda ax, several: bl.plot.wait(several, ax=ax, kind="cdf"),
+    "wait_box_linear": lambda ax, several: bl.plot.wait(several, ax=ax, log=False),
+    "queue_size_box": lambda ax, several: bl.plot.queue_size(several, ax=ax),
+    "queue_size_time": lambda ax, several: bl.plot.queue_size(several, ax=ax, kind="time"),
+    "utilisation": lambda ax, several: bl.plot.utilisation(several[1], ax=ax),
+    "load_window": lambda ax, several: bl.plot.load(several, ax=ax, window=7200),
+    "gantt": lambda ax, several: bl.plot.gantt(several[1], ax=ax),
+    "gantt_use": lambda ax, several: bl.plot.gantt(several[1], ax=ax, shows="use"),
+    "allocation_map": lambda ax, several: bl.plot.allocation_map(several[1], ax=ax, time=40_000),
+    "cpu_time": lambda ax, several: bl.plot.cpu_time(several, ax=ax),
+    "cpu_time_by_queue_size": lambda ax, several: bl.plot.cpu_time_by_queue_size(several, ax=ax, band=True),
+    "scalability": lambda ax, several: bl.plot.scalability([*several, simulated("easy", 400)], ax=ax),
+    "job_sizes": lambda ax, several: bl.plot.job_sizes(several, ax=ax),
+    "run_times": lambda ax, several: bl.plot.run_times(several, ax=ax, title="Run times"),
+    "arrivals_hour": lambda ax, several: bl.plot.arrivals(several, ax=ax),
+    "arrivals_day": lambda ax, several: bl.plot.arrivals(
+        {"one": several[0], "other": simulated("fcfs", 900)}, ax=ax, per="day"
+    ),
+    "gflops": lambda ax, several: bl.plot.gflops(several, ax=ax, performance={"core": 1.5}),
+}
+
+
+def pixels(drawing: Drawing, several: list[bl.Result]) -> npt.NDArray[np.float64]:
+    """Draw at a fixed size; matplotlib brings its own fonts. Float64, shape (height, width, 3), 0 to 255."""
+    figure = Figure(figsize=(4.2, 2.6), dpi=70, layout="constrained")
+    drawing(figure.add_subplot(), several)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()  # type: ignore[no-untyped-call]
+    drawn = np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]
+    return drawn[..., :3].astype(np.float64)
+
+
+def difference(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> float:
+    """Give the root of the mean square difference; infinite for pictures of unequal sizes."""
+    return float(np.sqrt(np.mean((one - other) ** 2))) if one.shape == other.shape else np.inf
+
+
+def baseline(name: str) -> npt.NDArray[np.float64]:
+    """Read a picture."""
+    return 255.0 * np.asarray(imread(PICTURES / f"{name}.png"))[..., :3].astype(np.float64)
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_picture(name: str, several: list[bl.Result], tmp_path: Path) -> None:
+    """The plot is the one that we looked at."""
+    drawn = pixels(DRAWINGS[name], several)
+    if os.environ.get("UPDATE_PICTURES"):
+        save(drawn, PICTURES / f"{name}.png")
+    save(drawn, tmp_path / f"{name}.png")
+    found = difference(drawn, baseline(name))
+    assert found < TOLERANCE, f"{name} differs by {found:.1f} of 255; it is now {tmp_path / name}.png"
+
+
+def save(drawn: npt.NDArray[np.float64], path: Path) -> None:
+    """Write a picture in 64 colours, which is a third of the bytes."""
+    from PIL import Image  # noqa: PLC0415  # comes with matplotlib
+
+    Image.fromarray(drawn.astype(np.uint8)).quantize(64).save(path, optimize=True)
+
+
+def test_another_plot_is_seen(several: list[bl.Result]) -> None:
+    """The tolerance is small enough: the same plot of other policies differs by more."""
+    others = [several[1], several[0], several[2]]
+    assert difference(pixels(DRAWINGS["wait_cdf"], others), baseline("wait_cdf")) > TOLERANCE
+
+
+def test_no_picture_is_left_over() -> None:
+    """Every picture is of a plot, and all are light."""
+    paths = [*PICTURES.iterdir()]
+    assert {path.stem for path in paths} == set(DRAWINGS)
+    assert sum(path.stat().st_size for path in paths) < 150_000

@@ -1,0 +1,69 @@
+"""Results for the tests of plots: the same on every machine, costs of decisions included."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from matplotlib.axes import Axes
+
+import batchlab as bl
+from batchlab.generate import demo_system, demo_workload
+from batchlab.plot.results import Results
+from hand_made import Job, make_result
+
+# What every plot of results can be called with.
+PLOTS: dict[str, Callable[..., Axes]] = {
+    name: getattr(bl.plot, name) for name in bl.plot.__all__ if name not in {"gflops", "power"}
+}
+ONE_ONLY = {"gantt", "allocation_map"}
+
+
+def with_costs(result: bl.Result, scale: float = 1.0) -> bl.Result:
+    """Give a result in which a pass cost 2 µs, and more with the queue, and the run 1 ms for each job."""
+    passes = result.timeline["time"].to_numpy()
+    length = result.timeline["queued"].to_numpy().astype(np.uint64)
+    dispatch = {
+        "time": passes,
+        "queue_length": length,
+        "cpu_time": scale * 1e-6 * (2 + np.sqrt(length)),
+        "started": np.ones(len(passes), dtype=np.uint32),
+    }
+    outcome = replace(result.outcome, dispatch=dispatch)
+    return replace(result, outcome=outcome, elapsed=scale * 1e-3 * len(result.workload))
+
+
+def simulated(policy: str, jobs: int = 150, scale: float = 1.0) -> bl.Result:
+    """Run the demonstration."""
+    return with_costs(bl.simulate(demo_workload(jobs, seed=5), demo_system(), policy), scale)
+
+
+def no_jobs() -> bl.Result:
+    """Give the result of an empty workload."""
+    return with_costs(make_result([]))
+
+
+def none_ran() -> bl.Result:
+    """Give a result in which every job was rejected."""
+    return with_costs(make_result([Job(0, state="rejected", tasks=99), Job(5, state="rejected", tasks=99)]))
+
+
+def one_job() -> bl.Result:
+    """Give the result of one job that did not wait."""
+    return with_costs(make_result([Job(0, 0, 100, nodes=((1, 2),), tasks=2)]))
+
+
+def no_time() -> bl.Result:
+    """Give a result in which everything happened at one instant."""
+    return with_costs(make_result([Job(7, 7, 7, nodes=((0, 1),)), Job(7, 7, 7, nodes=((1, 1),))]))
+
+
+def unfinished() -> bl.Result:
+    """Give a result in which one job still runs, one waits, and one has not been submitted."""
+    jobs = [Job(0, 0, 50, nodes=((0, 2),)), Job(10, 10, None, nodes=((1, 1),), state="running")]
+    waiting = [Job(20, state="queued", tasks=8), Job(90, state="loaded")]
+    return with_costs(make_result([*jobs, *waiting]))
+
+
+def for_plot(name: str, results: list[bl.Result]) -> Results:
+    """Give results in a form that the plot takes."""
+    return results[1] if name in ONE_ONLY else results
