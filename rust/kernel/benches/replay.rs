@@ -77,6 +77,7 @@ fn read(log: &str) -> Vec<Job> {
             submit_time: record.submit_time,
             run_time: record.run_time,
             requested_time: record.requested_time,
+            estimate: record.requested_time,
             tasks: record.tasks,
             request: 0,
         })
@@ -109,6 +110,7 @@ fn opened(jobs: &[Job], nodes: usize, cores: i64, policy: &str) -> Simulation<Re
         allocator: part("first_fit"),
         reservations: 1,
         seed: 0,
+        keeps_running: false,
     };
     let amounts = vec![cores; nodes];
     let mut requests = Requests::new(1, &amounts);

@@ -10,8 +10,12 @@ use crate::time::Time;
 /// What happens; at one instant, in the order in which the kinds stand here (S2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
+    /// Somebody outside wanted to be woken; what it then does to nodes comes before everything else.
+    Timer,
     /// A running job ends, by itself or killed at its requested time.
     Completion,
+    /// A running job reaches its estimate.
+    Expiry,
 }
 
 /// One event. The derived order is the total order of S2.
@@ -23,7 +27,7 @@ pub struct Event {
     pub kind: Kind,
     /// Breaks ties within a kind: the job's row, or the number of its start where there is a pass after every event.
     pub sequence: u64,
-    /// The job it happens to.
+    /// The job it happens to; for a timer, whose it is.
     pub job: u32,
 }
 
@@ -43,6 +47,24 @@ impl EventQueue {
     #[must_use]
     pub fn next_time(&self) -> Time {
         self.heap.peek().map_or(Time::NEVER, |next| next.0.time)
+    }
+
+    /// Drops events from the front while they are stale: those of runs that were interrupted.
+    pub fn drop_stale(&mut self, is_stale: impl Fn(&Event) -> bool) {
+        while self.heap.peek().is_some_and(|next| is_stale(&next.0)) {
+            self.heap.pop();
+        }
+    }
+
+    /// Whether there is anything but timers. O(n).
+    #[must_use]
+    pub fn has_more_than_timers(&self) -> bool {
+        self.heap.iter().any(|event| event.0.kind != Kind::Timer)
+    }
+
+    /// Drops all events of a kind. O(n).
+    pub fn drop_kind(&mut self, kind: Kind) {
+        self.heap.retain(|event| event.0.kind != kind);
     }
 
     /// Takes the next event if it is due at `time`.

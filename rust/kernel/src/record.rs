@@ -1,7 +1,64 @@
-//! What is written down of a run beside the jobs: the cost of dispatching.
+//! What is written down of a run beside the jobs: the cost of dispatching, interrupted runs, and news for listeners.
 use cpu_time::ThreadTime;
 
 use crate::policy::Site;
+use crate::workload::jobs::Share;
+
+/// Runs that were cut short and whose jobs went back to the queue.
+#[derive(Clone, Debug, Default)]
+pub struct Interruptions {
+    /// The job.
+    pub job: Vec<u32>,
+    /// When that run began, seconds.
+    pub start_time: Vec<f64>,
+    /// When it was cut short, seconds.
+    pub end_time: Vec<f64>,
+    /// Seconds of it that need not be run again.
+    pub saved: Vec<f64>,
+    /// Where the shares of each run end in `shares`.
+    pub until: Vec<usize>,
+    /// What the runs had, one after the other.
+    pub shares: Vec<Share>,
+}
+
+impl Interruptions {
+    /// Writes down a running job that is about to be interrupted.
+    pub fn add(&mut self, site: &Site, job: u32, saved: f64) {
+        self.job.push(job);
+        self.start_time.push(site.jobs.start_time(job));
+        self.end_time.push(site.now);
+        self.saved.push(saved);
+        self.shares.extend_from_slice(site.jobs.placement(job));
+        self.until.push(self.shares.len());
+    }
+}
+
+/// What listeners are told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Change {
+    /// A job entered the queue.
+    Submitted = 0,
+    /// A job started.
+    Started = 1,
+    /// A job ran to its end.
+    Completed = 2,
+    /// A job was ended.
+    Killed = 3,
+    /// A job was rejected.
+    Rejected = 4,
+    /// A running job gave up its nodes and waits again.
+    Interrupted = 5,
+    /// A node takes nobody.
+    Closed = 6,
+    /// A node takes jobs again.
+    Opened = 7,
+    /// A node offers other amounts.
+    Withheld = 8,
+}
+
+/// What changed since listeners were told last: the change, and the job or node.
+pub type News = Vec<(Change, u32)>;
 
 /// One entry per scheduling pass, in columns.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +74,7 @@ pub struct DispatchLog {
 }
 
 /// A pass being timed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Timer(ThreadTime);
 
 impl DispatchLog {

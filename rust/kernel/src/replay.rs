@@ -40,6 +40,11 @@ impl Feed for Replay {
         Ok(job)
     }
 
+    fn close(&mut self) {
+        self.next = self.order.len();
+        self.next_time = Time::NEVER;
+    }
+
     fn finished(&mut self, _: &mut Site, _: u32) -> Result<(), Infallible> {
         Ok(())
     }

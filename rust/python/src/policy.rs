@@ -17,6 +17,6 @@ pub struct PolicyNames {
 impl From<PolicyNames> for PolicyChoice {
     fn from(names: PolicyNames) -> Self {
         let PolicyNames { order, argument, backfill, allocator, reservations, seed } = names;
-        Self { order, argument, backfill, allocator, reservations, seed }
+        Self { order, argument, backfill, allocator, reservations, seed, keeps_running: false }
     }
 }

@@ -117,6 +117,7 @@ impl Columns<'_> {
                 submit_time: submit[row] + 0.0,
                 run_time: run[row] + 0.0,
                 requested_time: requested[row] + 0.0,
+                estimate: requested[row] + 0.0,
                 tasks: u32::try_from(tasks[row]).unwrap_or(u32::MAX),
                 request: uniform.unwrap_or_else(|| requests.intern(self.request(row))),
             })

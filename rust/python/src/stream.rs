@@ -113,7 +113,7 @@ impl SwfStream {
         let feed = Stream::open(log, first, options, answer.as_deref()).map_err(ended)?;
         let rules = (parse_wall_time(walltime)?, parse_order_at_instant(order_at_instant)?);
         let mut simulation = Simulation::new(site, scheduler, feed, rules.0, rules.1, None);
-        while py.detach(|| simulation.advance(STRIDE)).map_err(ended)? {
+        while py.detach(|| simulation.advance_by(STRIDE)).map_err(ended)? {
             py.check_signals()?;
             if let Some(progress) = &progress {
                 progress.call1(py, (simulation.finished(), simulation.site().now))?;

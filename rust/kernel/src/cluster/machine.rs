@@ -22,6 +22,25 @@ pub struct Machine {
     total_free: Vec<i64>,
     by_index: CapacityIndex,
     by_load: Option<LoadIndex>,
+    withheld: Option<Withheld>,
+}
+
+/// What is on the nodes but not on offer; kept only once something is withheld.
+#[derive(Clone, Debug)]
+struct Withheld {
+    /// Nodes that take nobody.
+    closed: Vec<bool>,
+    /// Amounts not on offer, node-major.
+    amounts: Vec<i64>,
+    /// Capacity less use, node-major: negative never, whatever is withheld.
+    unused: Vec<i64>,
+}
+
+impl Withheld {
+    /// What is on offer of an unused amount.
+    fn offer(&self, node: usize, at: usize, unused: i64) -> i64 {
+        if self.closed[node] { 0 } else { (unused - self.amounts[at]).max(0) }
+    }
 }
 
 impl Machine {
@@ -55,6 +74,7 @@ impl Machine {
             by_index: CapacityIndex::new(resources + 1, &indexed),
             by_load,
             capacity,
+            withheld: None,
         }
     }
 
@@ -82,6 +102,64 @@ impl Machine {
     pub fn free_of(&self, node: u32) -> &[i64] {
         let from = node as usize * self.resources;
         &self.free[from..from + self.resources]
+    }
+
+    /// Whether anything was ever withheld: then free totals and what jobs will give back do not add up.
+    #[must_use]
+    pub fn withholds(&self) -> bool {
+        self.withheld.is_some()
+    }
+
+    /// Whether a node takes nobody.
+    #[must_use]
+    pub fn is_closed(&self, node: u32) -> bool {
+        self.withheld.as_ref().is_some_and(|withheld| withheld.closed[node as usize])
+    }
+
+    /// The capacities on offer, node-major: those of the nodes less what is withheld.
+    #[must_use]
+    pub fn offered(&self) -> Vec<i64> {
+        let Some(withheld) = &self.withheld else { return self.capacity.clone() };
+        let offer = |(at, &capacity)| withheld.offer(at / self.resources, at, capacity);
+        self.capacity.iter().enumerate().map(offer).collect()
+    }
+
+    /// What would be free of a resource on a node once `gained` more of it is unused.
+    #[must_use]
+    pub fn free_with(&self, node: u32, resource: usize, gained: i64) -> i64 {
+        let at = node as usize * self.resources + resource;
+        match &self.withheld {
+            None => self.free[at] + gained,
+            Some(withheld) => withheld.offer(node as usize, at, withheld.unused[at] + gained),
+        }
+    }
+
+    /// Lets a node take nobody more, or takes that back. Who is there stays.
+    pub fn set_closed(&mut self, node: u32, closed: bool) {
+        self.withholding().closed[node as usize] = closed;
+        self.offer_anew(node);
+    }
+
+    /// Withholds these amounts of a node's resources, in place of what was withheld of it before.
+    pub fn withhold(&mut self, node: u32, amounts: &[i64]) {
+        let from = node as usize * self.resources;
+        let resources = self.resources;
+        self.withholding().amounts[from..from + resources].copy_from_slice(amounts);
+        self.offer_anew(node);
+    }
+
+    fn withholding(&mut self) -> &mut Withheld {
+        let Self { free, jobs_on, .. } = self;
+        self.withheld.get_or_insert_with(|| Withheld {
+            closed: vec![false; jobs_on.len()],
+            amounts: vec![0; free.len()],
+            unused: free.clone(),
+        })
+    }
+
+    fn offer_anew(&mut self, node: u32) {
+        self.change_one(&Request::NOTHING, Share { node, tasks: 0 }, 0);
+        self.by_index.refresh_range(node as usize, node as usize);
     }
 
     /// Number of jobs on a node.
@@ -137,12 +215,20 @@ impl Machine {
         let before =
             self.by_load.is_some().then(|| load(self.capacity_of(share.node), self.free_of(share.node)));
         for resource in 0..self.resources {
-            let amount = sign * self.held(request, share, resource);
-            self.free[node * self.resources + resource] += amount;
-            self.total_free[resource] += amount;
+            let amount = if sign == 0 { 0 } else { sign * self.held(request, share, resource) };
+            let at = node * self.resources + resource;
+            let free = match &mut self.withheld {
+                None => self.free[at] + amount,
+                Some(withheld) => {
+                    withheld.unused[at] += amount;
+                    withheld.offer(node, at, withheld.unused[at])
+                }
+            };
+            self.total_free[resource] += free - self.free[at];
+            self.free[at] = free;
         }
         self.jobs_on[node] = self.jobs_on[node].wrapping_add_signed(-sign as i32);
-        let idle = i64::from(self.jobs_on[node] == 0);
+        let idle = if self.is_closed(share.node) { -1 } else { i64::from(self.jobs_on[node] == 0) };
         let values = self.by_index.values_mut(node);
         let from = node * self.resources;
         for (value, free) in values.iter_mut().zip(&self.free[from..from + self.resources]) {
@@ -160,7 +246,7 @@ impl Machine {
     }
 }
 
-/// Whether indexed values (free amounts, idleness) admit a task: necessary for a range, exact for a node.
+/// Whether indexed values (free amounts; 1 for an idle node, −1 for a closed one) admit a task: necessary for a range, exact for a node.
 fn admits(request: &Request, values: &[i64]) -> bool {
     let (idle, free) = (values[values.len() - 1], &values[..values.len() - 1]);
     idle >= i64::from(request.exclusive)
@@ -173,6 +259,9 @@ impl Room for Machine {
     }
 
     fn slots(&self, node: u32, request: &Request) -> u32 {
+        if self.is_closed(node) {
+            return 0;
+        }
         request.slots(self.free_of(node), self.jobs_on(node) == 0)
     }
 

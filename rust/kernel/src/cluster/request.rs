@@ -13,6 +13,9 @@ pub struct Request {
 }
 
 impl Request {
+    /// No request at all.
+    pub const NOTHING: Self = Self { amounts: Vec::new(), tasks_per_node: 0, exclusive: false };
+
     /// Tasks that `free` amounts admit, on a node that is `idle` or not.
     #[must_use]
     pub fn slots(&self, free: &[i64], idle: bool) -> u32 {

@@ -4,6 +4,7 @@ use crate::time::Time;
 use super::conservative::Conservative;
 use super::easy::Easy;
 use super::easy_reservations::EasyReservations;
+use super::outside::Outside;
 use super::site::Site;
 
 /// A backfilling rule.
@@ -30,8 +31,19 @@ pub enum Scheduler {
     EasyReservations(EasyReservations),
     /// Nobody is delayed.
     Conservative(Box<Conservative>),
+    /// Somebody outside the kernel decides.
+    Outside(Box<Outside>),
     /// Everything is rejected at submission: the bare cost of the simulator.
     Reject,
+}
+
+impl Scheduler {
+    /// Takes note that nodes came or went, or that jobs left queue or nodes otherwise than by starting or ending.
+    pub fn disturbed(&mut self) {
+        if let Self::Conservative(rule) = self {
+            rule.void();
+        }
+    }
 }
 
 impl Backfill for Scheduler {
@@ -42,7 +54,7 @@ impl Backfill for Scheduler {
             Self::Easy(rule) => rule.pass(site),
             Self::EasyReservations(rule) => rule.pass(site),
             Self::Conservative(rule) => rule.pass(site),
-            Self::Reject => {}
+            Self::Outside(_) | Self::Reject => {}
         }
     }
 

@@ -9,6 +9,7 @@ use super::easy::Easy;
 use super::easy_reservations::EasyReservations;
 use super::expression::Expression;
 use super::order::Order;
+use super::outside::Outside;
 use super::site::Site;
 
 /// The names of a policy's parts, with their arguments.
@@ -26,6 +27,8 @@ pub struct PolicyChoice {
     pub reservations: usize,
     /// The seed of the run.
     pub seed: u64,
+    /// Whether it must be known who runs, whatever the rules need.
+    pub keeps_running: bool,
 }
 
 /// A machine before anybody came.
@@ -56,7 +59,11 @@ impl PolicyChoice {
         let scheduler = self.scheduler(resources, &amounts)?;
         let machine = Machine::new(resources, amounts, allocator.needs_loads());
         let placer = Placer::new(allocator, self.seed);
-        let keeps_running = matches!(scheduler, Scheduler::Easy(_) | Scheduler::EasyReservations(_));
+        let plans = matches!(
+            scheduler,
+            Scheduler::Easy(_) | Scheduler::EasyReservations(_) | Scheduler::Outside(_)
+        );
+        let keeps_running = self.keeps_running || plans;
         Ok((Site::new(jobs, requests, machine, placer, self.order(names)?, core, keeps_running), scheduler))
     }
 
@@ -69,6 +76,7 @@ impl PolicyChoice {
             ("first_fit", _) => Scheduler::FirstFit(FirstFit::default()),
             ("easy", 1) => Scheduler::Easy(Easy::default()),
             ("easy", count) => Scheduler::EasyReservations(EasyReservations::new(count, resources, capacity)),
+            ("outside", _) => Scheduler::Outside(Box::new(Outside::new(resources, capacity))),
             ("conservative", _) => Scheduler::Conservative(Box::new(Conservative::new(resources, capacity))),
             (name, _) => return Err(format!("no backfilling rule named '{name}'")),
         })
@@ -78,6 +86,7 @@ impl PolicyChoice {
         let argument = self.argument.as_deref().unwrap_or_default();
         Ok(match self.order.as_str() {
             "fcfs" | "reject" => Order::Fcfs,
+            "outside" => Order::Outside,
             "sjf" => Order::Sjf,
             "ljf" => Order::Ljf,
             "saf" => Order::Saf,

@@ -66,6 +66,8 @@ pub struct Conservative {
     freed: Freed,
     freed_before: Freed,
     shares: Vec<Share>,
+    /// Whether something happened that no plan foresees, so that all of it is made anew.
+    is_void: bool,
 }
 
 impl Conservative {
@@ -80,12 +82,21 @@ impl Conservative {
             freed: Freed::new(nodes),
             freed_before: Freed::new(nodes),
             shares: Vec::new(),
+            is_void: false,
         }
+    }
+
+    /// The plan no longer holds: nodes came or went, or jobs left it otherwise than by ending.
+    pub fn void(&mut self) {
+        self.is_void = true;
     }
 }
 
 impl Backfill for Conservative {
     fn pass(&mut self, site: &mut Site) {
+        if std::mem::take(&mut self.is_void) {
+            return self.plan_anew(site);
+        }
         self.profile.advance(site.now);
         let due = self.by_start.first().is_some_and(|&(start, _)| start.0 <= site.now);
         if due || !site.ended.is_empty() || !site.arrived.is_empty() {
@@ -109,6 +120,20 @@ impl Backfill for Conservative {
 }
 
 impl Conservative {
+    /// All reservations anew, in order, beside the running jobs on what the machine offers.
+    fn plan_anew(&mut self, site: &mut Site) {
+        self.profile = Profile::new(site.machine.resources(), &site.machine.offered());
+        self.profile.hold_running(site);
+        self.by_start.clear();
+        self.freed.clear();
+        self.freed_before.clear();
+        site.reorder();
+        for job in site.queued() {
+            self.reserve(site, job);
+        }
+        self.start_due(site);
+    }
+
     /// Jobs that ended before their estimate give the rest of their time back to the plan.
     fn release_ended(&mut self, site: &Site) {
         for &job in &site.ended {
@@ -125,12 +150,7 @@ impl Conservative {
     fn compress(&mut self, site: &Site) {
         std::mem::swap(&mut self.freed, &mut self.freed_before);
         self.freed.clear();
-        let mut queued = Vec::with_capacity(site.queue.len());
-        site.queue.visit(&mut |rank| {
-            queued.push(rank.job);
-            true
-        });
-        for job in queued {
+        for job in site.queued() {
             if let Some(start) = self.reserved(job)
                 && self.profile.may_start_before(&site.wish(job), start)
             {

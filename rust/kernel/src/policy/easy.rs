@@ -25,9 +25,10 @@ pub struct Easy {
 
 /// The reservation of the head.
 #[derive(Clone, Debug)]
-struct Shadow {
-    head: u32,
-    time: f64,
+pub(super) struct Shadow {
+    pub(super) head: u32,
+    /// When it is thought to start; infinite where it does not fit on what the machine offers.
+    pub(super) time: f64,
     /// What the totals leave at the shadow time, per resource, once the head has started.
     extra: Vec<i64>,
     /// Whether the totals do not decide, so that room is counted node by node.
@@ -106,7 +107,7 @@ impl Easy {
 }
 
 impl Shadow {
-    fn of(site: &Site, head: u32, room: &mut FutureRoom) -> Self {
+    pub(super) fn of(site: &Site, head: u32, room: &mut FutureRoom) -> Self {
         let resources = site.machine.resources();
         let needs: Vec<i64> = (0..resources).map(|resource| site.need(head, resource)).collect();
         let mut carried = site.machine.total_free().to_vec();
@@ -123,15 +124,21 @@ impl Shadow {
     }
 
     /// Whether a job with these queue values may be admitted: false only if none of them is.
-    fn may_admit(&self, now: f64, values: &[i64]) -> bool {
+    pub(super) fn may_admit(&self, now: f64, values: &[i64]) -> bool {
         now + from_ordered_bits(values[0]) <= self.time
             || values[1..].iter().zip(&self.extra).all(|(need, extra)| need <= extra)
     }
 
     /// Whether a job may start on these shares; if so, its effect on the room is noted.
-    fn admit(&mut self, site: &Site, job: u32, shares: &[Share], room: &mut FutureRoom) -> bool {
+    pub(super) fn admit(
+        &mut self,
+        site: &Site,
+        job: u32,
+        shares: &[Share],
+        room: &mut FutureRoom,
+    ) -> bool {
         let request = site.request(job);
-        if site.now + site.jobs.job(job).requested_time <= self.time {
+        if site.now + site.jobs.job(job).estimate <= self.time {
             if self.on_nodes {
                 // It will have come and gone: what the machine is about to lack is back by then.
                 room.change(&site.machine, request, shares, 1);
@@ -155,7 +162,7 @@ impl Shadow {
 
 /// What will be free at the shadow time, node by node: what is free now, plus what is given back by then.
 #[derive(Clone, Debug, Default)]
-struct FutureRoom {
+pub(super) struct FutureRoom {
     gained: Vec<i64>,
     leaving: Vec<u32>,
     /// Nodes that may have gained something; one may stand here more than once.
@@ -181,7 +188,8 @@ impl FutureRoom {
             time = next;
             true
         });
-        time
+        // Everybody has gone: it does not fit only where part of the machine is withheld.
+        if site.machine.withholds() && !self.fits(site, head) { f64::INFINITY } else { time }
     }
 
     fn clear(&mut self, machine: &Machine) {
@@ -267,12 +275,14 @@ impl Room for Then<'_> {
 
     fn slots(&self, node: u32, request: &Request) -> u32 {
         let resources = self.machine.resources();
+        if self.machine.is_closed(node) {
+            return 0;
+        }
         let gained = &self.room.gained[node as usize * resources..][..resources];
         let stay = self.machine.jobs_on(node).wrapping_sub(self.room.leaving[node as usize]);
-        request.slots_of(
-            self.machine.free_of(node).iter().zip(gained).map(|(free, gain)| free + gain),
-            stay == 0,
-        )
+        let free =
+            gained.iter().enumerate().map(|(resource, &gain)| self.machine.free_with(node, resource, gain));
+        request.slots_of(free, stay == 0)
     }
 
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {

@@ -15,6 +15,7 @@ pub struct EasyReservations {
 }
 
 /// A reservation: the job, when it is to start, and where it is planned to be.
+#[derive(Clone, Debug)]
 struct Reserved {
     job: u32,
     start: f64,
@@ -35,7 +36,7 @@ impl Backfill for EasyReservations {
             return;
         }
         site.reorder();
-        let mut plan = Plan { profile: running(&self.empty, site), reserved: Vec::new() };
+        let mut plan = Plan::of_running(&self.empty, site);
         let mut at = None;
         loop {
             // While reservations are left to make, jobs that cannot fit matter too.
@@ -51,24 +52,25 @@ impl Backfill for EasyReservations {
     }
 }
 
-/// The running jobs' holds on an empty profile.
-fn running(empty: &Profile, site: &Site) -> Profile {
-    let mut profile = empty.clone();
-    profile.advance(site.now);
-    site.running.visit(&mut |end| {
-        profile.hold(site.request(end.job), site.jobs.placement(end.job), site.now, end.time.0);
-        true
-    });
-    profile
-}
-
 /// The plan of one pass: running jobs and reservations in the profile.
-struct Plan {
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
     profile: Profile,
     reserved: Vec<Reserved>,
 }
 
 impl Plan {
+    /// The running jobs alone, on the profile of the empty machine, or of what it offers.
+    pub(super) fn of_running(empty: &Profile, site: &Site) -> Self {
+        let mut profile = if site.machine.withholds() {
+            Profile::new(site.machine.resources(), &site.machine.offered())
+        } else {
+            empty.clone()
+        };
+        profile.hold_running(site);
+        Self { profile, reserved: Vec::new() }
+    }
+
     fn consider(&mut self, site: &mut Site, job: u32, open: bool) {
         let mut shares = Vec::new();
         if !site.place_now(job, &mut shares) {
@@ -80,18 +82,40 @@ impl Plan {
         }
     }
 
-    /// Reserves at the earliest instant, given the reservations made before.
-    fn reserve(&mut self, site: &Site, job: u32) {
+    /// Reserves at the earliest instant, given the reservations made before: that instant.
+    pub(super) fn reserve(&mut self, site: &Site, job: u32) -> f64 {
         let mut shares = Vec::new();
         let earliest = self.profile.earliest(&site.wish(job), f64::INFINITY, &site.placer, &mut shares);
-        let reserved = Reserved { job, start: earliest.unwrap_or(f64::INFINITY), shares };
+        let start = earliest.unwrap_or(f64::INFINITY);
+        let reserved = Reserved { job, start, shares };
         self.hold(site, &reserved);
         self.reserved.push(reserved);
+        start
+    }
+
+    /// Reserves at this very instant; false where the job does not fit from then on.
+    pub(super) fn reserve_at(&mut self, site: &Site, job: u32, start: f64) -> bool {
+        self.place_again(site, &Reserved { job, start, shares: Vec::new() })
+    }
+
+    /// Gives up the reservation of a job; whether it had one.
+    pub(super) fn give_up(&mut self, site: &Site, job: u32) -> bool {
+        let at = self.reserved.iter().position(|reserved| reserved.job == job);
+        if let Some(at) = at {
+            let reserved = self.reserved.remove(at);
+            self.release(site, &reserved);
+        }
+        at.is_some()
+    }
+
+    /// Whether a job has a reservation.
+    pub(super) fn is_reserved(&self, job: u32) -> bool {
+        self.reserved.iter().any(|reserved| reserved.job == job)
     }
 
     /// Takes a job into the plan if all reservations can be placed again beside it, each at its instant.
-    fn admit(&mut self, site: &Site, job: u32, shares: &[Share]) -> bool {
-        let until = site.now + site.jobs.job(job).requested_time;
+    pub(super) fn admit(&mut self, site: &Site, job: u32, shares: &[Share]) -> bool {
+        let until = site.now + site.jobs.job(job).estimate;
         let before = std::mem::take(&mut self.reserved);
         for reserved in &before {
             self.release(site, reserved);

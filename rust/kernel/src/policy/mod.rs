@@ -7,10 +7,12 @@ pub mod easy;
 pub mod easy_reservations;
 pub mod expression;
 pub mod order;
+pub mod outside;
 pub mod profile;
 pub mod site;
 
 pub use allocate::{Allocator, Placer};
 pub use backfill::{Backfill, Scheduler};
 pub use order::Order;
+pub use outside::Outside;
 pub use site::Site;

@@ -43,6 +43,8 @@ pub enum Order {
     F4,
     /// At random, from a seed.
     Random(u64),
+    /// By keys that somebody outside gives before a pass; they may change with time.
+    Outside,
     /// By a formula over [`FORMULA_NAMES`] and further columns.
     Formula(Expression),
 }
@@ -62,7 +64,7 @@ impl Order {
     #[must_use]
     pub fn is_dynamic(&self) -> bool {
         match self {
-            Self::Wfp3 | Self::Unicef => true,
+            Self::Wfp3 | Self::Unicef | Self::Outside => true,
             Self::Formula(formula) => formula.uses(0) || formula.uses(1),
             _ => false,
         }
@@ -71,11 +73,11 @@ impl Order {
     /// The key; `column` gives the values of further columns. Not a number counts as 0, and −0 as 0.
     pub fn key(&self, candidate: &Candidate<'_>, column: impl Fn(usize) -> f64) -> f64 {
         let Candidate { job, processors, now } = *candidate;
-        let requested = job.requested_time;
+        let requested = job.estimate;
         let wait = now - job.submit_time;
         let age = || libm::log10(job.submit_time.max(1.0));
         let key = match self {
-            Self::Fcfs => 0.0,
+            Self::Fcfs | Self::Outside => 0.0,
             Self::Sjf => requested,
             Self::Ljf => -requested,
             Self::Saf => requested * processors,
@@ -96,7 +98,7 @@ impl Order {
                 0 => now,
                 1 => wait,
                 2 => job.submit_time,
-                3 => requested,
+                3 => job.requested_time,
                 4 => f64::from(job.tasks),
                 5 => processors,
                 _ => column(index - FORMULA_NAMES.len()),

@@ -10,7 +10,7 @@ use crate::time::Time;
 use crate::workload::jobs::Share;
 
 use super::allocate::Placer;
-use super::site::Wish;
+use super::site::{Site, Wish};
 
 /// Free amounts of every node over time.
 #[derive(Clone, Debug)]
@@ -150,6 +150,15 @@ impl Profile {
             self.totals.trim(now);
             self.peaks.clear();
         }
+    }
+
+    /// Moves on to now; the running jobs hold their shares until their estimated ends.
+    pub fn hold_running(&mut self, site: &Site) {
+        self.advance(site.now);
+        site.running.visit(&mut |end| {
+            self.hold(site.request(end.job), site.jobs.placement(end.job), site.now, end.time.0);
+            true
+        });
     }
 
     /// A job holds its shares over [from, until).

@@ -1,4 +1,6 @@
 //! The site as schedulers see and change it: the queue in order, the machine, the running jobs by estimated end.
+use std::collections::BTreeSet;
+
 use crate::cluster::{EmptyMachine, Machine, Request, Requests, Room};
 use crate::ordered_index::{Least, OrderedIndex, Sum};
 use crate::time::{Time, ordered_bits};
@@ -20,14 +22,14 @@ pub struct Rank {
 /// A running job by its estimated end (not yet raised to now).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EstimatedEnd {
-    /// start + requested_time.
+    /// start + estimate.
     pub time: Time,
     row: u64,
     /// The job.
     pub job: u32,
 }
 
-/// Queued jobs in order; values: the requested time as ordered bits, then the least amount of each resource they need.
+/// Queued jobs in order; values: the estimate as ordered bits, then the least amount of each resource they need.
 pub type Queue = OrderedIndex<Rank, Least>;
 /// Running jobs by estimated end; values: the amount of each resource they hold.
 pub type Running = OrderedIndex<EstimatedEnd, Sum>;
@@ -80,6 +82,8 @@ pub struct Site {
     pub ended: Vec<u32>,
     /// Jobs started in this pass.
     pub started: Vec<u32>,
+    /// Queued jobs that nobody may start, and which are in no order.
+    pub on_hold: BTreeSet<u32>,
     core: Option<usize>,
     keeps_running: bool,
     /// For each request, how many tasks the empty machine holds.
@@ -116,6 +120,7 @@ impl Site {
             releases: 0,
             ended: Vec::new(),
             started: Vec::new(),
+            on_hold: BTreeSet::new(),
             core,
             keeps_running,
             most_tasks: Vec::new(),
@@ -161,15 +166,15 @@ impl Site {
     /// The one resource whose free total decides whether the job fits, if there is one.
     #[must_use]
     pub fn counted(&self, job: u32) -> Option<usize> {
-        let spread = self.placer.allocator().is_free_to_spread();
+        let spread = self.placer.allocator().is_free_to_spread() && !self.machine.withholds();
         if spread { self.requests.counted(self.jobs.job(job).request) } else { None }
     }
 
     /// A job as a plan needs to know it.
     #[must_use]
     pub fn wish(&self, job: u32) -> Wish<'_> {
-        let Job { row, tasks, requested_time, .. } = *self.jobs.job(job);
-        Wish { request: self.request(job), tasks, row, duration: requested_time }
+        let Job { row, tasks, estimate, .. } = *self.jobs.job(job);
+        Wish { request: self.request(job), tasks, row, duration: estimate }
     }
 
     /// Puts a job into the queue.
@@ -208,19 +213,37 @@ impl Site {
         self.machine.total_free().iter().enumerate().all(|(resource, &free)| self.need(job, resource) <= free)
     }
 
-    /// Sorts the queue anew, if its order changes with time. O(q log q).
-    pub fn reorder(&mut self) {
-        if !self.order.is_dynamic() {
-            return;
-        }
+    /// The queued jobs, in order. O(q).
+    #[must_use]
+    pub fn queued(&self) -> Vec<u32> {
         let mut queued = Vec::with_capacity(self.queue.len());
         self.queue.visit(&mut |rank: Rank| {
             queued.push(rank.job);
             true
         });
+        queued
+    }
+
+    /// Sorts the queue anew, if its order changes with time. O(q log q).
+    pub fn reorder(&mut self) {
+        if !self.order.is_dynamic() || matches!(self.order, Order::Outside) {
+            return;
+        }
+        let queued = self.queued();
         self.queue.clear();
         for job in queued {
             let rank = self.rank(job);
+            self.ranks[job as usize] = rank;
+            self.insert(rank);
+        }
+    }
+
+    /// Sorts the queue by keys that somebody outside has given, one per queued job in the present order.
+    pub fn sort_queue_by(&mut self, keys: &[f64]) {
+        let queued = self.queued();
+        self.queue.clear();
+        for (&job, &key) in queued.iter().zip(keys) {
+            let rank = Rank { key: Time(key + 0.0), ..self.ranks[job as usize] };
             self.ranks[job as usize] = rank;
             self.insert(rank);
         }
@@ -257,6 +280,12 @@ impl Site {
         self.may_fit_job(job) && self.placer.place(&self.machine, self.request(job), tasks, row, shares)
     }
 
+    /// How many tasks of a job a node admits now.
+    #[must_use]
+    pub fn slots(&self, node: u32, job: u32) -> u32 {
+        self.machine.slots(node, self.request(job))
+    }
+
     /// Starts a job on shares that have room.
     pub fn start(&mut self, job: u32, shares: &[Share]) {
         let at = self.jobs.job(job).request;
@@ -266,10 +295,40 @@ impl Site {
         self.queue.remove(&self.ranks[job as usize]);
         self.started.push(job);
         if self.keeps_running {
-            let mut values = std::mem::take(&mut self.values);
-            self.held(job, &mut values);
-            self.running.insert(self.estimated_end(job), &values);
-            self.values = values;
+            self.list_running(job);
+        }
+    }
+
+    fn list_running(&mut self, job: u32) {
+        let mut values = std::mem::take(&mut self.values);
+        self.held(job, &mut values);
+        self.running.insert(self.estimated_end(job), &values);
+        self.values = values;
+    }
+
+    /// Takes a job out of the queue.
+    pub fn leave_queue(&mut self, job: u32) {
+        if !self.on_hold.remove(&job) {
+            self.queue.remove(&self.ranks[job as usize]);
+            self.arrived.retain(|&arrived| arrived != job);
+        }
+    }
+
+    /// Whether it is known who runs.
+    #[must_use]
+    pub fn keeps_running(&self) -> bool {
+        self.keeps_running
+    }
+
+    /// Sets what schedulers take a job's run_time to be.
+    pub fn set_estimate(&mut self, job: u32, estimate: f64) {
+        let listed = self.keeps_running && self.jobs.state(job) == State::Running;
+        if listed {
+            self.running.remove(&self.estimated_end(job));
+        }
+        self.jobs.set_estimate(job, estimate);
+        if listed {
+            self.list_running(job);
         }
     }
 
@@ -301,7 +360,7 @@ impl Site {
     pub fn estimated_end(&self, job: u32) -> EstimatedEnd {
         let start = self.jobs.start_time(job);
         let job_row = self.jobs.job(job);
-        EstimatedEnd { time: Time(start + job_row.requested_time), row: job_row.row, job }
+        EstimatedEnd { time: Time(start + job_row.estimate), row: job_row.row, job }
     }
 
     fn rank(&self, job: u32) -> Rank {
@@ -310,6 +369,9 @@ impl Site {
             Some(core) => self.need(job, core) as f64,
             None => f64::from(row.tasks),
         };
+        if matches!(self.order, Order::Outside) {
+            return Rank { key: Time(0.0), submit_time: Time(row.submit_time), row: row.row, job };
+        }
         let candidate = Candidate { job: row, processors, now: self.now };
         let key = self.order.key(&candidate, |column| self.jobs.column(column, job));
         Rank { key: Time(key), submit_time: Time(row.submit_time), row: row.row, job }
@@ -318,7 +380,7 @@ impl Site {
     fn insert(&mut self, rank: Rank) {
         let mut values = std::mem::take(&mut self.values);
         values.clear();
-        values.push(ordered_bits(self.jobs.job(rank.job).requested_time));
+        values.push(ordered_bits(self.jobs.job(rank.job).estimate));
         values.extend((0..self.machine.resources()).map(|resource| self.need(rank.job, resource)));
         self.queue.insert(rank, &values);
         self.values = values;

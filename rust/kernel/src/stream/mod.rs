@@ -193,6 +193,7 @@ impl Feed for Stream {
             submit_time: record.submit_time,
             run_time: record.run_time,
             requested_time: record.requested_time,
+            estimate: record.requested_time,
             tasks: record.tasks,
             request,
         };

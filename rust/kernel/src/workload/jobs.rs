@@ -2,6 +2,7 @@
 //!
 //! A replay of a whole workload has one slot per row. A streamed run gives a slot back when its job is done, so the
 //! table is as long as the most jobs alive at once.
+use crate::time::Time;
 
 /// What has become of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,10 +16,25 @@ pub enum State {
     Running = 2,
     /// Ran its run_time.
     Completed = 3,
-    /// Ended at its requested_time, by the wall time rule.
+    /// Ended before its run_time was over: by the wall time rule, a scheduler or a failure.
     Killed = 4,
     /// Could never have fitted.
     Rejected = 5,
+}
+
+impl State {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Loaded => "loaded",
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Killed => "killed",
+            Self::Rejected => "rejected",
+        }
+    }
 }
 
 /// One job as it enters the table. Times in seconds.
@@ -32,6 +48,8 @@ pub struct Job {
     pub run_time: f64,
     /// The user's limit or estimate.
     pub requested_time: f64,
+    /// What schedulers take its run_time to be: the requested time, or what a predictor says.
+    pub estimate: f64,
     /// Number of tasks, at least 1.
     pub tasks: u32,
     /// What each task asks: an index into the interned requests.
@@ -53,7 +71,10 @@ pub struct JobTable {
     jobs: Vec<Job>,
     state: Vec<State>,
     start_time: Vec<f64>,
+    /// When the job ended; while it runs, when it will end, which nobody but the event loop asks.
     end_time: Vec<f64>,
+    /// Seconds of its run_time that an interrupted job need not run again; empty as long as there is none.
+    saved: Vec<f64>,
     placement: Placements,
     /// Further columns by name, for formulas: one value per slot.
     columns: Vec<Vec<f64>>,
@@ -70,6 +91,7 @@ impl JobTable {
             state: vec![State::Loaded; count],
             start_time: vec![f64::NAN; count],
             end_time: vec![f64::NAN; count],
+            saved: Vec::new(),
             placement: Placements { shares: Vec::new(), span: vec![(0, 0); count], live: 0 },
             columns,
             vacant: Vec::new(),
@@ -153,7 +175,38 @@ impl JobTable {
     /// When the job ended; NaN where it has not.
     #[must_use]
     pub fn end_time(&self, slot: u32) -> f64 {
-        self.end_time[slot as usize]
+        if self.state(slot) == State::Running { f64::NAN } else { self.end_time[slot as usize] }
+    }
+
+    /// Whether this is when a running job will end: false for an event of a run that was interrupted.
+    #[must_use]
+    pub fn ends_at(&self, slot: u32, time: f64) -> bool {
+        self.state(slot) == State::Running && Time(self.end_time[slot as usize]) == Time(time)
+    }
+
+    /// When a running job will end.
+    pub fn will_end(&mut self, slot: u32, time: f64) {
+        self.end_time[slot as usize] = time;
+    }
+
+    /// What is left of the job's run_time.
+    #[must_use]
+    pub fn remaining(&self, slot: u32) -> f64 {
+        let saved = self.saved.get(slot as usize).copied().unwrap_or(0.0);
+        (self.job(slot).run_time - saved).max(0.0)
+    }
+
+    /// Sets what schedulers take the job's run_time to be.
+    pub fn set_estimate(&mut self, slot: u32, estimate: f64) {
+        self.jobs[slot as usize].estimate = estimate;
+    }
+
+    /// Nobody knows better than the estimates: every job that is not done runs for as long as it is thought to.
+    pub fn believe_estimates(&mut self) {
+        self.saved.clear();
+        for job in &mut self.jobs {
+            job.run_time = job.estimate;
+        }
     }
 
     /// The nodes of the job, by index; empty where it has not started.
@@ -167,6 +220,19 @@ impl JobTable {
         self.state[slot as usize] = State::Running;
         self.start_time[slot as usize] = now;
         self.placement.keep(slot, shares);
+    }
+
+    /// Records that a running job gave up its nodes and waits again; `saved` seconds of its run_time need not be run
+    /// again.
+    pub fn interrupt(&mut self, slot: u32, saved: f64) {
+        if saved > 0.0 {
+            self.saved.resize(self.jobs.len(), 0.0);
+            self.saved[slot as usize] += saved;
+        }
+        self.state[slot as usize] = State::Queued;
+        self.start_time[slot as usize] = f64::NAN;
+        self.end_time[slot as usize] = f64::NAN;
+        self.placement.forget(slot);
     }
 
     /// Records an end.
@@ -232,7 +298,7 @@ mod tests {
     use super::*;
 
     fn job(row: u64) -> Job {
-        Job { row, submit_time: 0.0, run_time: 1.0, requested_time: 1.0, tasks: 1, request: 0 }
+        Job { row, submit_time: 0.0, run_time: 1.0, requested_time: 1.0, estimate: 1.0, tasks: 1, request: 0 }
     }
 
     #[test]

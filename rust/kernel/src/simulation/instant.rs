@@ -1,0 +1,188 @@
+//! What happens at one instant before its passes, in the order of S2 or in that of simulators that schedule per event.
+use crate::event::{Event, Kind};
+use crate::time::Time;
+
+use super::{Feed, Moment, OrderAtInstant, Simulation, Stage};
+
+/// How far an instant is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Instant {
+    /// Something happened for which no pass has been made.
+    pass_is_due: bool,
+    /// `arrivals_first`: the completions of this round, those before `next` taken.
+    due: Vec<Due>,
+    next: usize,
+    /// `arrivals_first`: what is free as estimated has been given back.
+    opened: bool,
+    /// `arrivals_first`: submissions are over.
+    completing: bool,
+}
+
+/// A completion at this instant, and whether its nodes are free already.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    job: u32,
+    sequence: u64,
+    gave_back: bool,
+}
+
+impl<F: Feed> Simulation<F> {
+    pub(super) fn begin_instant(&mut self) {
+        self.instant.pass_is_due = self.order_at_instant == OrderAtInstant::CompletionsFirst;
+        if self.order_at_instant == OrderAtInstant::ArrivalsFirst {
+            self.instant.opened = false;
+            self.instant.completing = false;
+            self.instant.due.clear();
+            self.instant.next = 0;
+        }
+    }
+
+    /// Takes in what happens until a pass is due, the instant closes, or somebody outside is asked.
+    pub(super) fn take_in(&mut self) -> Result<Option<Moment>, F::Error> {
+        match self.order_at_instant {
+            OrderAtInstant::CompletionsFirst => self.completions_first(),
+            OrderAtInstant::ArrivalsFirst => self.arrivals_first(),
+        }
+    }
+
+    /// Whether the instant is over; if not, there is more of it.
+    pub(super) fn close_instant(&mut self) -> bool {
+        self.drop_stale();
+        if self.disturbed || self.events.next_time() <= Time(self.site.now) {
+            self.instant.pass_is_due |= self.disturbed;
+            self.stage = Stage::Taking;
+            return false;
+        }
+        self.stage = Stage::Between;
+        self.feed.instant_over(&self.site, self.next_time());
+        true
+    }
+
+    /// Whether a job's end at this instant is on its way already.
+    pub(super) fn is_ending(&self, job: u32) -> bool {
+        self.instant.due[self.instant.next.min(self.instant.due.len())..].iter().any(|due| due.job == job)
+    }
+
+    fn completions_first(&mut self) -> Result<Option<Moment>, F::Error> {
+        let now = Time(self.site.now);
+        self.drop_stale();
+        while let Some(event) = self.events.pop_at(now) {
+            self.instant.pass_is_due = true;
+            match event.kind {
+                Kind::Timer => return Ok(Some(self.wake(event))),
+                Kind::Completion => {
+                    self.site.give_back(event.job);
+                    self.complete(event.job);
+                }
+                Kind::Expiry => return Ok(Some(Moment::Expiry(event.job))),
+            }
+            self.drop_stale();
+        }
+        while self.feed.next_time() <= now {
+            self.instant.pass_is_due = true;
+            if let Some(moment) = self.submit()? {
+                return Ok(Some(moment));
+            }
+        }
+        self.make_pass_or_close();
+        Ok(None)
+    }
+
+    /// Submissions, then completions, with a pass after each.
+    fn arrivals_first(&mut self) -> Result<Option<Moment>, F::Error> {
+        let now = Time(self.site.now);
+        if self.instant.pass_is_due {
+            self.make_pass_or_close();
+            return Ok(None);
+        }
+        if let Some(moment) = self.gather(now) {
+            self.instant.pass_is_due = true;
+            return Ok(Some(moment));
+        }
+        if !self.instant.opened {
+            self.instant.opened = true;
+            self.open_instant(now);
+        }
+        if !self.instant.completing {
+            // (b) Submissions.
+            if self.feed.next_time() <= now {
+                self.instant.pass_is_due = true;
+                return self.submit();
+            }
+            self.instant.completing = true;
+        }
+        // (c) Completions, and in rounds those of jobs that started in this instant and take no time.
+        if self.instant.next == 0 {
+            self.instant.due.sort_by_key(|due| due.sequence);
+        }
+        if let Some(&Due { job, gave_back, .. }) = self.instant.due.get(self.instant.next) {
+            self.instant.next += 1;
+            if !gave_back {
+                self.site.give_back(job);
+            }
+            self.complete(job);
+            self.instant.pass_is_due = true;
+        }
+        self.make_pass_or_close();
+        Ok(None)
+    }
+
+    /// (a) Jobs that end as estimated give back what the scheduler counts as free already.
+    fn open_instant(&mut self, now: Time) {
+        for index in 0..self.instant.due.len() {
+            let job = self.instant.due[index].job;
+            if self.site.estimated_end(job).time <= now {
+                self.instant.due[index].gave_back = true;
+                self.site.give_back(job);
+            }
+        }
+        // Where only a reservation is due there is a pass for it alone.
+        self.instant.pass_is_due = self.instant.due.is_empty() && self.feed.next_time() > now;
+    }
+
+    /// Collects the completions of the next round; timers and expiries ask first.
+    fn gather(&mut self, now: Time) -> Option<Moment> {
+        let round_is_over = self.instant.next >= self.instant.due.len();
+        if self.instant.completing && !round_is_over {
+            return None;
+        }
+        if self.instant.completing {
+            self.instant.due.clear();
+            self.instant.next = 0;
+        }
+        self.drop_stale();
+        while let Some(event) = self.events.pop_at(now) {
+            match event.kind {
+                Kind::Timer => return Some(self.wake(event)),
+                Kind::Expiry => return Some(Moment::Expiry(event.job)),
+                Kind::Completion => {
+                    let Event { job, sequence, .. } = event;
+                    self.instant.due.push(Due { job, sequence, gave_back: false });
+                }
+            }
+            self.drop_stale();
+        }
+        None
+    }
+
+    fn wake(&mut self, event: Event) -> Moment {
+        self.timers -= 1;
+        Moment::Timer(event.job)
+    }
+
+    /// Hands over the next job; a moment if somebody estimates its run time.
+    fn submit(&mut self) -> Result<Option<Moment>, F::Error> {
+        let job = self.feed.submit(&mut self.site)?;
+        if self.listeners.estimates {
+            self.stage = Stage::Admitting(job);
+            return Ok(Some(Moment::Submission(job)));
+        }
+        self.admit(job)?;
+        Ok(None)
+    }
+
+    fn make_pass_or_close(&mut self) {
+        let due = std::mem::take(&mut self.instant.pass_is_due);
+        self.stage = if due { Stage::Telling } else { Stage::Closing };
+    }
+}

@@ -1,0 +1,437 @@
+//! The event loop: one instant after the other, in the order of S2.
+//!
+//! The loop is a machine that can be left at every moment at which somebody outside is asked ([`Moment`]) and entered
+//! again: all it knows is in the [`Simulation`], so a clone is a fork, also in the middle of an instant.
+mod acts;
+mod instant;
+mod refusal;
+
+pub use acts::Keep;
+pub use refusal::Refusal;
+
+use crate::event::{Event, EventQueue, Kind};
+use crate::policy::{Backfill, Order, Scheduler, Site};
+use crate::record::{Change, DispatchLog, Interruptions, News, Timer};
+use crate::time::Time;
+use crate::workload::jobs::State;
+
+use instant::Instant;
+
+/// What happens to a job that reaches its requested time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WallTime {
+    /// It runs on: every job runs its run_time.
+    Run,
+    /// It is killed.
+    Kill,
+}
+
+/// The order of things at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrderAtInstant {
+    /// Completions, submissions, one pass.
+    CompletionsFirst,
+    /// Submissions by row, then completions in the order of their starts, with a pass after each.
+    ArrivalsFirst,
+}
+
+/// Who outside is asked, beside a scheduler or an order that stands outside.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Listeners {
+    /// Somebody estimates run times: asked at submissions, and when a running job reaches its estimate.
+    pub estimates: bool,
+    /// Somebody is told what changed.
+    pub changes: bool,
+    /// The outside scheduler is asked at every instant, not only while jobs wait.
+    pub every_instant: bool,
+}
+
+/// A moment at which somebody outside is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// A timer is due: whose.
+    Timer(u32),
+    /// A job is being submitted: its estimate may be set.
+    Submission(u32),
+    /// A running job reached its estimate: another may be set.
+    Expiry(u32),
+    /// Something changed: see [`Simulation::take_news`].
+    News,
+    /// The order stands outside: keys may be given.
+    Order,
+    /// The scheduler stands outside: decisions may be made.
+    Pass,
+    /// Everything that happens at this instant is done.
+    Over,
+    /// Nothing is left to happen.
+    End,
+}
+
+/// Where jobs come from and where they go when they are done.
+pub trait Feed {
+    /// What can go wrong in reading or writing.
+    type Error;
+
+    /// When the next job is submitted; [`Time::NEVER`] after the last.
+    fn next_time(&self) -> Time;
+
+    /// Hands over the next job, which is due: its slot in the site's table.
+    fn submit(&mut self, site: &mut Site) -> Result<u32, Self::Error>;
+
+    /// No further job shall come.
+    fn close(&mut self) {}
+
+    /// Takes note of a job that entered the queue.
+    fn enqueued(&mut self, _site: &Site, _job: u32) {}
+
+    /// Takes note of a job that started.
+    fn started(&mut self, _site: &Site, _job: u32) {}
+
+    /// Takes note that nothing happens from now until `next`.
+    fn instant_over(&mut self, _site: &Site, _next: Time) {}
+
+    /// Takes note of a job that ended or was rejected.
+    fn finished(&mut self, site: &mut Site, job: u32) -> Result<(), Self::Error>;
+}
+
+/// What is done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Go on to the next instant.
+    Between,
+    /// Take in what happens at this instant, until a pass is due.
+    Taking,
+    /// Admit this job, whose estimate is known now.
+    Admitting(u32),
+    /// Tell what changed.
+    Telling,
+    /// Ask for keys.
+    Ordering,
+    /// Make the pass, or ask for decisions.
+    Deciding,
+    /// See to the jobs that the pass started.
+    Settling,
+    /// Tell what the passes changed, and see whether the instant is over.
+    Closing,
+}
+
+/// A simulation: state and rules, flat, so that a clone is a fork.
+#[derive(Clone, Debug)]
+pub struct Simulation<F> {
+    site: Site,
+    scheduler: Scheduler,
+    feed: F,
+    events: EventQueue,
+    wall_time: WallTime,
+    order_at_instant: OrderAtInstant,
+    listeners: Listeners,
+    stage: Stage,
+    instant: Instant,
+    /// Somebody outside changed something since the last pass.
+    disturbed: bool,
+    /// Some event may be that of a run that was interrupted.
+    may_be_stale: bool,
+    news: News,
+    interruptions: Interruptions,
+    /// The cost of every pass, where it was asked for.
+    dispatch: Option<DispatchLog>,
+    timer: Option<Timer>,
+    finished: u64,
+    starts: u64,
+    timers: u64,
+}
+
+impl<F: Feed> Simulation<F> {
+    /// A simulation before its first instant.
+    pub fn new(
+        site: Site,
+        scheduler: Scheduler,
+        feed: F,
+        wall_time: WallTime,
+        order_at_instant: OrderAtInstant,
+        dispatch: Option<DispatchLog>,
+    ) -> Self {
+        Self {
+            site,
+            scheduler,
+            feed,
+            events: EventQueue::default(),
+            wall_time,
+            order_at_instant,
+            listeners: Listeners::default(),
+            stage: Stage::Between,
+            instant: Instant::default(),
+            disturbed: false,
+            may_be_stale: false,
+            news: News::new(),
+            interruptions: Interruptions::default(),
+            dispatch,
+            timer: None,
+            finished: 0,
+            starts: 0,
+            timers: 0,
+        }
+    }
+
+    /// The same with listeners.
+    #[must_use]
+    pub fn with_listeners(mut self, listeners: Listeners) -> Self {
+        self.listeners = listeners;
+        self
+    }
+
+    /// The site as it stands.
+    pub fn site(&self) -> &Site {
+        &self.site
+    }
+
+    /// The scheduler as it stands.
+    pub fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+
+    /// The feed, to be closed.
+    pub fn into_feed(self) -> F {
+        self.feed
+    }
+
+    /// The cost of every pass so far.
+    pub fn dispatch(&self) -> Option<&DispatchLog> {
+        self.dispatch.as_ref()
+    }
+
+    /// The runs that were cut short so far.
+    pub fn interruptions(&self) -> &Interruptions {
+        &self.interruptions
+    }
+
+    /// Jobs that ended or were rejected so far.
+    pub fn finished(&self) -> u64 {
+        self.finished
+    }
+
+    /// What changed since this was asked last.
+    pub fn take_news(&mut self) -> News {
+        std::mem::take(&mut self.news)
+    }
+
+    /// The next instant at which something happens; [`Time::NEVER`] at the end.
+    pub fn next_time(&self) -> Time {
+        if self.stage != Stage::Between {
+            return Time(self.site.now);
+        }
+        let next = self.events.next_time().min(self.feed.next_time()).min(self.scheduler.next_due());
+        if self.timers > 0 && next != Time::NEVER && self.is_done() { Time::NEVER } else { next }
+    }
+
+    /// Whether there is nobody left to whom something could happen: timers alone keep nothing going.
+    fn is_done(&self) -> bool {
+        self.feed.next_time() == Time::NEVER
+            && self.site.queue.is_empty()
+            && self.site.on_hold.is_empty()
+            && self.site.running.is_empty()
+            && !self.events.has_more_than_timers()
+    }
+
+    /// Goes on to the next instant and does everything that happens there; false if nothing is left to happen.
+    ///
+    /// Nobody outside is asked.
+    pub fn step(&mut self) -> Result<bool, F::Error> {
+        loop {
+            match self.advance()? {
+                Moment::Over => return Ok(true),
+                Moment::End => return Ok(false),
+                Moment::News => self.news.clear(),
+                _ => {}
+            }
+        }
+    }
+
+    /// At most `instants` steps; false if nothing is left to happen.
+    pub fn advance_by(&mut self, instants: u64) -> Result<bool, F::Error> {
+        for _ in 0..instants {
+            if !self.step()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Goes on to the next moment at which somebody outside is asked, or an instant is over.
+    pub fn advance(&mut self) -> Result<Moment, F::Error> {
+        loop {
+            match self.stage {
+                Stage::Between => {
+                    let now = self.next_time();
+                    if now == Time::NEVER {
+                        return Ok(Moment::End);
+                    }
+                    self.site.now = now.0;
+                    self.begin_instant();
+                    self.stage = Stage::Taking;
+                }
+                Stage::Taking => {
+                    if let Some(moment) = self.take_in()? {
+                        return Ok(moment);
+                    }
+                }
+                Stage::Admitting(job) => {
+                    self.stage = Stage::Taking;
+                    self.admit(job)?;
+                }
+                Stage::Telling => {
+                    self.stage = Stage::Ordering;
+                    if self.has_news() {
+                        return Ok(Moment::News);
+                    }
+                }
+                Stage::Ordering => {
+                    self.stage = Stage::Deciding;
+                    if self.wants_keys() {
+                        return Ok(Moment::Order);
+                    }
+                }
+                Stage::Deciding => {
+                    self.stage = Stage::Settling;
+                    if self.decide() {
+                        return Ok(Moment::Pass);
+                    }
+                }
+                Stage::Settling => {
+                    self.settle()?;
+                    self.stage = Stage::Taking;
+                }
+                Stage::Closing => {
+                    if self.has_news() {
+                        return Ok(Moment::News);
+                    }
+                    if self.close_instant() {
+                        return Ok(Moment::Over);
+                    }
+                }
+            }
+        }
+    }
+
+    fn has_news(&self) -> bool {
+        !self.news.is_empty()
+    }
+
+    fn tell(&mut self, change: Change, whom: u32) {
+        if self.listeners.changes {
+            self.news.push((change, whom));
+        }
+    }
+
+    fn wants_keys(&self) -> bool {
+        matches!(self.site.order, Order::Outside)
+            && self.site.queue.len() > 1
+            && self.site.may_start_some()
+            && !matches!(self.scheduler, Scheduler::Outside(_))
+    }
+
+    /// Makes a pass; true if it is somebody outside who has to.
+    fn decide(&mut self) -> bool {
+        self.timer = self.dispatch.as_ref().map(DispatchLog::begin);
+        self.disturbed = false;
+        let Scheduler::Outside(outside) = &mut self.scheduler else {
+            self.scheduler.pass(&mut self.site);
+            return false;
+        };
+        outside.begin();
+        self.listeners.every_instant || !self.site.queue.is_empty()
+    }
+
+    /// Sees to the jobs that the pass started, and to those that ended before it.
+    fn settle(&mut self) -> Result<(), F::Error> {
+        if let (Some(log), Some(timer)) = (&mut self.dispatch, &self.timer) {
+            log.end(timer, &self.site);
+        }
+        for index in 0..self.site.started.len() {
+            let job = self.site.started[index];
+            self.feed.started(&self.site, job);
+            self.schedule_end(job);
+            self.tell(Change::Started, job);
+        }
+        self.site.started.clear();
+        self.site.arrived.clear();
+        let mut ended = std::mem::take(&mut self.site.ended);
+        for job in ended.drain(..) {
+            self.feed.finished(&mut self.site, job)?;
+        }
+        self.site.ended = ended;
+        Ok(())
+    }
+
+    fn schedule_end(&mut self, job: u32) {
+        let row = *self.site.jobs.job(job);
+        let remaining = self.site.jobs.remaining(job);
+        let duration = match self.wall_time {
+            WallTime::Run => remaining,
+            WallTime::Kill => remaining.min(row.requested_time),
+        };
+        let time = Time(self.site.now + duration);
+        self.site.jobs.will_end(job, time.0);
+        let sequence = match self.order_at_instant {
+            OrderAtInstant::CompletionsFirst => row.row,
+            OrderAtInstant::ArrivalsFirst => self.starts,
+        };
+        self.starts += 1;
+        self.events.push(Event { time, kind: Kind::Completion, sequence, job });
+        self.schedule_expiry(job);
+    }
+
+    /// Has somebody asked again when a running job reaches its estimate.
+    fn schedule_expiry(&mut self, job: u32) {
+        let end = self.site.estimated_end(job).time;
+        if self.listeners.estimates && end > Time(self.site.now) {
+            let sequence = self.site.jobs.job(job).row;
+            self.events.push(Event { time: end, kind: Kind::Expiry, sequence, job });
+            self.may_be_stale = true;
+        }
+    }
+
+    /// Takes a job into the queue, or rejects it.
+    fn admit(&mut self, job: u32) -> Result<(), F::Error> {
+        let refused = self.site.jobs.state(job) == State::Rejected;
+        if refused || matches!(self.scheduler, Scheduler::Reject) || !self.site.can_ever_fit(job) {
+            self.site.jobs.set_state(job, State::Rejected);
+            self.finished += 1;
+            self.tell(Change::Rejected, job);
+            return self.feed.finished(&mut self.site, job);
+        }
+        self.site.enqueue(job);
+        self.tell(Change::Submitted, job);
+        self.feed.enqueued(&self.site, job);
+        Ok(())
+    }
+
+    /// Ends a job, which has given back its nodes.
+    fn end(&mut self, job: u32, state: State) {
+        self.site.jobs.end(job, self.site.now, state);
+        self.site.ended.push(job);
+        self.finished += 1;
+        self.tell(if state == State::Killed { Change::Killed } else { Change::Completed }, job);
+    }
+
+    /// A running job reaches its end.
+    fn complete(&mut self, job: u32) {
+        let cut = self.wall_time == WallTime::Kill
+            && self.site.jobs.remaining(job) > self.site.jobs.job(job).requested_time;
+        self.end(job, if cut { State::Killed } else { State::Completed });
+    }
+
+    fn drop_stale(&mut self) {
+        if !self.may_be_stale {
+            return;
+        }
+        let site = &self.site;
+        self.events.drop_stale(|event| match event.kind {
+            Kind::Timer => false,
+            Kind::Completion => !site.jobs.ends_at(event.job, event.time.0),
+            Kind::Expiry => {
+                site.jobs.state(event.job) != State::Running || site.estimated_end(event.job).time != event.time
+            }
+        });
+    }
+}

@@ -1,0 +1,121 @@
+//! Why a decision from outside is refused.
+use std::fmt;
+
+use crate::workload::jobs::State;
+
+/// A decision that breaks a rule; nothing was changed. Jobs are named by their slots.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refusal {
+    /// There is no such job.
+    NoSuchJob(u32),
+    /// There is no such node.
+    NoSuchNode {
+        /// The number given.
+        node: u32,
+        /// How many there are.
+        nodes: u32,
+    },
+    /// The job is not in a state in which this can be done.
+    WrongState {
+        /// The job.
+        job: u32,
+        /// Its state.
+        state: State,
+        /// What it would have to be.
+        needed: &'static str,
+    },
+    /// The job is on hold.
+    OnHold(u32),
+    /// The job ends at this very instant.
+    EndsNow(u32),
+    /// The job was started in this very pass.
+    StartsNow(u32),
+    /// The tasks placed are not those of the job.
+    WrongTasks {
+        /// The job.
+        job: u32,
+        /// How many were placed.
+        placed: u64,
+        /// How many it has.
+        tasks: u32,
+    },
+    /// A node has not the room.
+    NoRoom {
+        /// The job.
+        job: u32,
+        /// The node.
+        node: u32,
+        /// How many tasks were to go there.
+        tasks: u32,
+        /// How many there is room for.
+        slots: u32,
+    },
+    /// A node is named twice.
+    NodeTwice {
+        /// The job.
+        job: u32,
+        /// The node.
+        node: u32,
+    },
+    /// It would delay a job that has a reservation.
+    Delays(u32),
+    /// A time that has passed, or is none.
+    BadTime {
+        /// The time given.
+        time: f64,
+        /// The present time.
+        now: f64,
+    },
+    /// A duration that is negative or not finite.
+    BadDuration(f64),
+    /// Decisions are made in a scheduler's pass only.
+    NotDeciding,
+    /// The scheduler runs inside the kernel and takes no decisions.
+    DecidesItself,
+    /// Who runs is not kept for this run, so nothing can be done to running jobs and nodes.
+    Undisturbed,
+    /// An amount to be withheld that is negative or more than the node has.
+    BadAmount {
+        /// The node.
+        node: u32,
+        /// The amount given.
+        amount: i64,
+        /// What the node has.
+        capacity: i64,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchJob(job) => write!(out, "there is no job in row {job}"),
+            Self::NoSuchNode { node, nodes } => {
+                write!(out, "there is no node {node}; nodes are numbered from 0 to {}", nodes - 1)
+            }
+            Self::WrongState { state, needed, .. } => {
+                write!(out, "it is {}; it must be {needed}", state.name())
+            }
+            Self::OnHold(_) => write!(out, "it is on hold; release it first"),
+            Self::EndsNow(_) => write!(out, "it ends at this very instant"),
+            Self::StartsNow(_) => write!(out, "it was started in this very pass"),
+            Self::WrongTasks { placed, tasks, .. } => {
+                write!(out, "{placed} tasks are placed; it has {tasks}")
+            }
+            Self::NoRoom { node, tasks, slots, .. } => {
+                write!(out, "{tasks} tasks are placed on node {node}, which has room for {slots} of them")
+            }
+            Self::NodeTwice { node, .. } => {
+                write!(out, "node {node} is named twice; name it once, with all its tasks")
+            }
+            Self::Delays(_) => write!(out, "it would delay a job that has a reservation"),
+            Self::BadTime { time, now } => write!(out, "time = {time}; must be a number, and not before now = {now}"),
+            Self::BadDuration(seconds) => write!(out, "{seconds} s; must be a finite number >= 0"),
+            Self::NotDeciding => write!(out, "decisions are made while the scheduler is asked, not outside of a pass"),
+            Self::DecidesItself => write!(out, "the policy of this simulation runs in the kernel and takes no decisions"),
+            Self::Undisturbed => write!(out, "this simulation was made without observers; it cannot be disturbed"),
+            Self::BadAmount { node, amount, capacity } => {
+                write!(out, "amount = {amount} on node {node}; must be from 0 to {capacity}, its capacity")
+            }
+        }
+    }
+}
