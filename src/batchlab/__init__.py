@@ -20,6 +20,9 @@ if TYPE_CHECKING:
         BatchlabError as BatchlabError,
     )
     from batchlab.errors import (
+        DecisionError as DecisionError,
+    )
+    from batchlab.errors import (
         ExperimentError as ExperimentError,
     )
     from batchlab.errors import (
@@ -52,7 +55,11 @@ if TYPE_CHECKING:
     from batchlab.experiment import (
         dispatchers as dispatchers,
     )
+    from batchlab.observer import Observer as Observer
+    from batchlab.policy import Allocator as Allocator
     from batchlab.policy import Policy as Policy
+    from batchlab.policy import Scheduler as Scheduler
+    from batchlab.predictor import Predictor as Predictor
     from batchlab.result import metrics as metrics
     from batchlab.result.result import Result as Result
     from batchlab.simulation import Simulation as Simulation
@@ -100,17 +107,22 @@ if TYPE_CHECKING:
 
 # Where each public name lives.
 _HOMES = {
+    "Allocator": "policy",
     "BatchlabError": "errors",
     "Experiment": "experiment",
     "ExperimentError": "errors",
+    "DecisionError": "errors",
     "NodeGroup": "system",
+    "Observer": "observer",
     "Policy": "policy",
     "PolicyError": "errors",
     "PolicyNotFound": "errors",
+    "Predictor": "predictor",
     "Reader": "workload",
     "Result": "result.result",
     "ResultError": "errors",
     "Runs": "experiment",
+    "Scheduler": "policy",
     "Simulation": "simulation",
     "SimulationError": "errors",
     "System": "system",

@@ -204,7 +204,7 @@ def test_bad_specs(text: str, message: str) -> None:
     ("arguments", "message"),
     [
         ({"order": "sjff"}, "no order named 'sjff'. Did you mean 'sjf'?"),
-        ({"order": 3}, "order = 3; must be a name, e.g. 'fcfs'."),
+        ({"order": 3}, "order = 3; must be a name, e.g. 'fcfs', or a function of the jobs' columns."),
         ({"order": "sjf(backfill=easy)"}, "sjf takes no key 'backfill'"),
         ({"order": "easy"}, "'easy' is a backfilling rule, not an order."),
         ({"backfill": "esay"}, "no backfilling rule named 'esay'. Did you mean 'easy'?"),

@@ -1,4 +1,6 @@
 //! What is written down of a run beside the jobs: the cost of dispatching, interrupted runs, and news for listeners.
+use std::time::Duration;
+
 use cpu_time::ThreadTime;
 
 use crate::policy::Site;
@@ -75,18 +77,18 @@ pub struct DispatchLog {
 
 /// A pass being timed.
 #[derive(Clone, Debug)]
-pub struct Timer(ThreadTime);
+pub struct Timer(Duration);
 
 impl DispatchLog {
     /// Begins to time a pass.
     #[must_use]
     pub fn begin(&self) -> Timer {
-        Timer(ThreadTime::now())
+        Timer(ThreadTime::now().as_duration())
     }
 
     /// Writes the pass down.
     pub fn end(&mut self, timer: &Timer, site: &Site) {
-        self.cpu_time.push(timer.0.elapsed().as_secs_f64());
+        self.cpu_time.push(ThreadTime::now().as_duration().saturating_sub(timer.0).as_secs_f64());
         self.time.push(site.now);
         self.queue_length.push((site.queue.len() + site.started.len()) as u64);
         self.started.push(site.started.len() as u64);

@@ -2,12 +2,16 @@
 // PyO3 hands the arguments of Python functions over by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod columns;
+mod driver;
+mod job;
 mod policy;
 mod ranges;
 mod simulation;
 mod status;
 mod stream;
 mod swf;
+mod view;
 
 use pyo3::prelude::*;
 
@@ -17,6 +21,8 @@ mod _kernel {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
+    use crate::job::Job;
+    #[pymodule_export]
     use crate::ranges::node_ranges;
     #[pymodule_export]
     use crate::simulation::Simulation;
@@ -24,6 +30,8 @@ mod _kernel {
     use crate::stream::SwfStream;
     #[pymodule_export]
     use crate::swf::{SwfParser, read_swf_file};
+    #[pymodule_export]
+    use crate::view::{Candidates, Queue, View};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

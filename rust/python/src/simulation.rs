@@ -1,149 +1,48 @@
 //! `Simulation`: columns in, columns out; the loop itself runs with the GIL released.
-use batchlab_kernel::cluster::{Request, Requests};
+use batchlab_kernel::cluster::Requests;
 use batchlab_kernel::policy::choice::{Capacities, PolicyChoice};
 use batchlab_kernel::policy::order::FORMULA_NAMES;
 use batchlab_kernel::record::DispatchLog;
 use batchlab_kernel::replay::Replay;
-use batchlab_kernel::simulation::{OrderAtInstant, Simulation as Kernel, WallTime};
+use batchlab_kernel::simulation::{Listeners, OrderAtInstant, Simulation as Kernel, WallTime};
 use batchlab_kernel::time::Time;
-use batchlab_kernel::workload::jobs::{Job, JobTable, State};
-use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::columns::Columns;
+use crate::driver::{self, Hooks};
 use crate::policy::PolicyNames;
 use crate::status;
+use crate::view::View;
 
 /// Instants between two looks at signals and progress.
 pub const STRIDE: u64 = 20_000;
 
-/// The amount of one resource that each task asks: the same for all jobs, or one value per job.
-#[derive(FromPyObject)]
-enum Amount<'py> {
-    Same(i64),
-    PerJob(PyReadonlyArray1<'py, i64>),
-}
-
-impl Amount<'_> {
-    fn of(&self, job: usize) -> i64 {
-        match self {
-            Self::Same(amount) => *amount,
-            Self::PerJob(amounts) => amounts.as_array()[job],
-        }
-    }
-}
-
-/// The columns of a workload.
-#[derive(FromPyObject)]
+/// Who outside the kernel is asked.
+#[derive(Clone, Copy, FromPyObject)]
 #[pyo3(from_item_all)]
-struct Columns<'py> {
-    submit_time: PyReadonlyArray1<'py, f64>,
-    run_time: PyReadonlyArray1<'py, f64>,
-    requested_time: PyReadonlyArray1<'py, f64>,
-    tasks: PyReadonlyArray1<'py, i64>,
-    amounts: Vec<Amount<'py>>,
-    tasks_per_node: Option<PyReadonlyArray1<'py, i64>>,
-    exclusive: Option<PyReadonlyArray1<'py, bool>>,
-    /// What a formula may name; with values where it does.
-    formula: Vec<(String, Option<PyReadonlyArray1<'py, f64>>)>,
-    /// Jobs that ask for something the system does not have.
-    misfits: Option<PyReadonlyArray1<'py, bool>>,
-}
-
-impl Columns<'_> {
-    /// Checks what the kernel relies on; the Python side has given errors with more context before.
-    fn check(&self) -> PyResult<usize> {
-        let count = self.submit_time.len();
-        let lengths = [self.run_time.len(), self.requested_time.len(), self.tasks.len()];
-        if lengths.iter().any(|&length| length != count) {
-            return Err(PyValueError::new_err("the columns of the jobs differ in length"));
-        }
-        for (name, column) in [
-            ("submit_time", &self.submit_time),
-            ("run_time", &self.run_time),
-            ("requested_time", &self.requested_time),
-        ] {
-            if let Some(row) =
-                column.as_array().iter().position(|value| !(value.is_finite() && *value >= 0.0))
-            {
-                let value = column.as_array()[row];
-                return Err(PyValueError::new_err(format!(
-                    "row {row}: {name} = {value}; must be a finite number >= 0"
-                )));
-            }
-        }
-        if let Some(row) = self.tasks.as_array().iter().position(|&tasks| tasks < 1) {
-            return Err(PyValueError::new_err(format!(
-                "row {row}: tasks = {}; must be >= 1",
-                self.tasks.as_array()[row]
-            )));
-        }
-        Ok(count)
-    }
-
-    fn request(&self, job: usize) -> Request {
-        Request {
-            amounts: self.amounts.iter().map(|amount| amount.of(job).max(0)).collect(),
-            tasks_per_node: self
-                .tasks_per_node
-                .as_ref()
-                .map_or(0, |column| u32::try_from(column.as_array()[job].max(0)).unwrap_or(u32::MAX)),
-            exclusive: self.exclusive.as_ref().is_some_and(|column| column.as_array()[job]),
-        }
-    }
-
-    fn is_misfit(&self, job: usize) -> bool {
-        self.misfits.as_ref().is_some_and(|column| column.as_array()[job])
-    }
-
-    /// Whether all jobs ask the same of every node.
-    fn is_uniform(&self) -> bool {
-        self.amounts.iter().all(|amount| matches!(amount, Amount::Same(_)))
-            && self.tasks_per_node.is_none()
-            && self.exclusive.is_none()
-    }
-
-    fn table(&self, requests: &mut Requests) -> PyResult<JobTable> {
-        let count = self.check()?;
-        let uniform =
-            if count > 0 && self.is_uniform() { Some(requests.intern(self.request(0))) } else { None };
-        let (submit, run) = (self.submit_time.as_array(), self.run_time.as_array());
-        let (requested, tasks) = (self.requested_time.as_array(), self.tasks.as_array());
-        let jobs = (0..count)
-            .map(|row| Job {
-                row: row as u64,
-                // Adding 0 turns −0 into 0.
-                submit_time: submit[row] + 0.0,
-                run_time: run[row] + 0.0,
-                requested_time: requested[row] + 0.0,
-                estimate: requested[row] + 0.0,
-                tasks: u32::try_from(tasks[row]).unwrap_or(u32::MAX),
-                request: uniform.unwrap_or_else(|| requests.intern(self.request(row))),
-            })
-            .collect();
-        let columns = self
-            .formula
-            .iter()
-            .map(|(_, column)| column.as_ref().map_or(Vec::new(), |c| c.as_array().to_vec()));
-        let mut table = JobTable::new(jobs, columns.collect());
-        for job in (0..count).filter(|&job| self.is_misfit(job)) {
-            table.set_state(job as u32, State::Rejected);
-        }
-        Ok(table)
-    }
+struct Listening {
+    estimates: bool,
+    changes: bool,
+    every_instant: bool,
 }
 
 /// A replay of a workload: the compiled half of `batchlab.Simulation`.
 #[pyclass(module = "batchlab._kernel")]
 pub struct Simulation {
-    kernel: Kernel<Replay>,
+    pub kernel: Kernel<Replay>,
+    /// The names a formula may use, for policies that are adopted later.
+    names: Vec<String>,
+    core: Option<usize>,
 }
 
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, dispatch))]
+    #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, dispatch, listening))]
+    #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
     fn new(
         columns: Columns<'_>,
         capacity: PyReadonlyArray2<'_, i64>,
@@ -152,21 +51,26 @@ impl Simulation {
         walltime: &str,
         order_at_instant: &str,
         dispatch: bool,
+        listening: Listening,
     ) -> PyResult<Self> {
         let resources = capacity.shape()[1];
         let capacity: Vec<i64> = capacity.as_array().iter().copied().collect();
         let mut requests = Requests::new(resources, &capacity);
         let jobs = columns.table(&mut requests)?;
-        let names: Vec<&str> =
-            FORMULA_NAMES.into_iter().chain(columns.formula.iter().map(|(name, _)| name.as_str())).collect();
+        let names: Vec<String> = columns.formula.iter().map(|(name, _)| name.clone()).collect();
         let replay = Replay::new(&jobs);
         let capacities = Capacities { resources, amounts: capacity, core };
-        let (site, scheduler) = PolicyChoice::from(policy)
-            .open(jobs, requests, capacities, &names)
-            .map_err(PyValueError::new_err)?;
+        let mut choice = PolicyChoice::from(policy);
+        // Whoever listens may also do something to running jobs and nodes.
+        choice.keeps_running = listening.changes;
+        let (site, scheduler) =
+            choice.open(jobs, requests, capacities, &formula_names(&names)).map_err(PyValueError::new_err)?;
         let rules = (parse_wall_time(walltime)?, parse_order_at_instant(order_at_instant)?);
-        let dispatch = dispatch.then(DispatchLog::default);
-        Ok(Self { kernel: Kernel::new(site, scheduler, replay, rules.0, rules.1, dispatch) })
+        let Listening { estimates, changes, every_instant } = listening;
+        let kernel =
+            Kernel::new(site, scheduler, replay, rules.0, rules.1, dispatch.then(DispatchLog::default))
+                .with_listeners(Listeners { estimates, changes, every_instant });
+        Ok(Self { kernel, names, core })
     }
 
     /// The present time, seconds.
@@ -188,13 +92,13 @@ impl Simulation {
         self.kernel.finished()
     }
 
-    /// Does everything that happens at the next instant; false if nothing was left.
+    /// Does everything that happens at the next instant, asking nobody outside; false if nothing was left.
     fn step(&mut self, py: Python<'_>) -> bool {
         let Ok(more) = py.detach(|| self.kernel.step());
         more
     }
 
-    /// Does everything until `time`, inclusive; `progress(finished, now)` is called now and then.
+    /// Does everything until `time`, inclusive, asking nobody outside; `progress(finished, now)` is called now and then.
     #[pyo3(signature = (time, progress=None))]
     fn run_until(&mut self, py: Python<'_>, time: f64, progress: Option<Py<PyAny>>) -> PyResult<()> {
         loop {
@@ -218,9 +122,36 @@ impl Simulation {
         }
     }
 
+    /// The same, asking the hooks; at most `instants` of them. False if nothing is left to happen until then.
+    #[pyo3(signature = (time, hooks, view, progress=None, instants=u64::MAX))]
+    fn drive_until(
+        slf: &Bound<'_, Self>,
+        time: f64,
+        hooks: Hooks,
+        view: &Bound<'_, View>,
+        progress: Option<Py<PyAny>>,
+        instants: u64,
+    ) -> PyResult<bool> {
+        driver::drive(slf, time, &hooks, view, progress.as_ref(), instants)
+    }
+
     /// An independent copy of the present state.
     fn fork(&self) -> Self {
-        Self { kernel: self.kernel.clone() }
+        Self { kernel: self.kernel.clone(), names: self.names.clone(), core: self.core }
+    }
+
+    /// Goes on under another policy, beginning with a pass at this very instant.
+    fn adopt(&mut self, policy: PolicyNames) -> PyResult<()> {
+        let (scheduler, order, placer) = PolicyChoice::from(policy)
+            .parts(&self.kernel.site().machine, &formula_names(&self.names))
+            .map_err(PyValueError::new_err)?;
+        self.kernel.adopt(scheduler, order, placer);
+        Ok(())
+    }
+
+    /// From now on every job runs for its estimate, and no further job comes.
+    fn believe_estimates(&mut self) {
+        self.kernel.believe_estimates();
     }
 
     /// What became of every job so far: columns by name.
@@ -264,6 +195,23 @@ impl Simulation {
         status::gauges(self.kernel.site())
     }
 
+    /// The runs that were cut short so far, as columns.
+    fn interruptions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let log = self.kernel.interruptions();
+        let result = PyDict::new(py);
+        result.set_item("row", log.job.clone().into_pyarray(py))?;
+        result.set_item("start_time", log.start_time.clone().into_pyarray(py))?;
+        result.set_item("end_time", log.end_time.clone().into_pyarray(py))?;
+        result.set_item("saved", log.saved.clone().into_pyarray(py))?;
+        let offsets: Vec<i64> = std::iter::once(0).chain(log.until.iter().map(|&end| end as i64)).collect();
+        result.set_item("placement_offsets", offsets.into_pyarray(py))?;
+        let nodes: Vec<u32> = log.shares.iter().map(|share| share.node).collect();
+        result.set_item("placement_nodes", nodes.into_pyarray(py))?;
+        let tasks: Vec<u32> = log.shares.iter().map(|share| share.tasks).collect();
+        result.set_item("placement_tasks", tasks.into_pyarray(py))?;
+        Ok(result)
+    }
+
     /// The cost of every pass so far, as columns; None where it was not asked for.
     fn dispatch<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(log) = self.kernel.dispatch() else { return Ok(None) };
@@ -279,6 +227,10 @@ impl Simulation {
         let waiting = self.kernel.site().queue.len();
         format!("<Simulation at {} s: {} jobs done, {waiting} waiting>", self.now(), self.finished())
     }
+}
+
+fn formula_names(columns: &[String]) -> Vec<&str> {
+    FORMULA_NAMES.into_iter().chain(columns.iter().map(String::as_str)).collect()
 }
 
 /// `"run"` or `"kill"`.

@@ -1,6 +1,17 @@
 """Policies: who runs next, and where."""
 
+from batchlab.policy.allocator import Allocator
 from batchlab.policy.policy import Policy
-from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS, Rule
+from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS, PREDICTORS, Rule
+from batchlab.policy.scheduler import Scheduler
 
-__all__ = ["ALLOCATORS", "BACKFILLS", "ORDERS", "Policy", "Rule"]
+__all__ = [
+    "ALLOCATORS",
+    "BACKFILLS",
+    "ORDERS",
+    "PREDICTORS",
+    "Allocator",
+    "Policy",
+    "Rule",
+    "Scheduler",
+]

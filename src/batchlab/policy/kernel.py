@@ -2,22 +2,54 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING
 
+from batchlab.errors import PolicyError
+from batchlab.policy.allocator import Allocator
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
     from batchlab._kernel import PolicyNames
     from batchlab.policy.policy import Policy
 
-__all__ = ["policy_names"]
+__all__ = ["KEY_COLUMN", "policy_names", "takes_now"]
+
+KEY_COLUMN = "order_key"
+"""The column of the keys that a function gives to all jobs at once."""
 
 
 def policy_names(policy: Policy, seed: int) -> PolicyNames:
     """Give the names of a policy's parts, and the seed of the run."""
+    outside = policy.scheduler is not None or isinstance(policy.allocator, Allocator)
+    order, argument = policy.order_name, policy.order_argument or None
+    if not isinstance(policy.order, str):
+        order, argument = ("outside", None) if takes_now(policy.order) else ("expression", KEY_COLUMN)
     return {
-        "order": policy.order_name,
-        "argument": policy.order_argument or None,
-        "backfill": policy.backfill,
-        "allocator": policy.allocator,
-        "reservations": policy.reservations,
+        "order": order,
+        "argument": argument,
+        "backfill": "outside" if outside else policy.backfill,
+        "allocator": policy.allocator if isinstance(policy.allocator, str) else "first_fit",
+        "reservations": 1 if outside else policy.reservations,
         "seed": seed,
     }
+
+
+def takes_now(order: Callable[..., npt.ArrayLike]) -> bool:
+    """Tell whether an order's keys change with time: whether it takes the jobs and now, or the jobs alone.
+
+    Raises
+    ------
+    PolicyError
+        If it takes neither one nor two arguments.
+    """
+    for count in (2, 1):
+        try:
+            inspect.signature(order).bind(*[None] * count)
+        except TypeError:
+            continue
+        return count == 2  # noqa: PLR2004  # the jobs and now
+    raise PolicyError(f"order = {order!r}; must take the jobs' columns, or these and now.")

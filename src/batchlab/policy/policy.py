@@ -1,11 +1,11 @@
-"""Built-in policies: an order, a backfilling rule and an allocator, and the spec string that names them.
+"""Policies: an order, a backfilling rule, an allocator, by name or written in Python; and their spec strings.
 
 ::
 
     spec     = name | name "(" [argument {"," argument}] ")"
     name     = an order, or a backfilling rule (with the order fcfs unless told otherwise)
     argument = key "=" value | value            (a value without a key: the seed or the formula)
-    keys     : order, backfill, allocator, reservations; seed for random
+    keys     : order, backfill, allocator, reservations, predictor; seed for random
 
 ``easy`` is ``fcfs`` with backfill ``easy``; ``first_fit`` is ``fcfs(backfill=first_fit)``.
 """
@@ -15,23 +15,34 @@ from __future__ import annotations
 import operator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
 from batchlab.policy import spec
-from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS
+from batchlab.policy.allocator import Allocator
+from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS, PREDICTORS
+from batchlab.policy.scheduler import Scheduler
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
+
+    import numpy.typing as npt
+
+    from batchlab.predictor import Predictor
 
 __all__ = ["Policy"]
 
 _LARGEST_SEED = 2**64 - 1
 _MOST_RESERVATIONS = 2**31 - 1
-_KEYS = ("order", "backfill", "allocator", "reservations")
+_KEYS = ("order", "backfill", "allocator", "reservations", "predictor")
+_TABLES = {
+    "backfill": ("backfilling rule", BACKFILLS),
+    "allocator": ("allocator", ALLOCATORS),
+    "predictor": ("predictor", PREDICTORS),
+}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Policy:
     """Who runs next, and where.
 
@@ -39,13 +50,19 @@ class Policy:
     ----------
     order
         A name in `batchlab.policy.ORDERS`; ``random(SEED)`` (``random`` is ``random(0)``) and
-        ``expression("FORMULA")`` carry their argument.
+        ``expression("FORMULA")`` carry their argument. Or a function: of the columns of all jobs, for keys
+        that do not change; or of the columns of the waiting jobs and now, for keys that do. It returns one
+        number per job, the smallest first.
     backfill
         ``"none"``, ``"first_fit"``, ``"easy"`` or ``"conservative"``.
     allocator
-        A name in `batchlab.policy.ALLOCATORS`.
+        A name in `batchlab.policy.ALLOCATORS`, or an `Allocator`.
     reservations
         How many waiting jobs ``easy`` holds a reservation for; at least 1, and 1 for other rules.
+    predictor
+        What run times are taken to be: a name in `batchlab.policy.PREDICTORS`, or a `Predictor`.
+    scheduler
+        A `Scheduler`, which takes the place of the backfilling rule and sees the queue in `order`.
 
     Raises
     ------
@@ -62,17 +79,24 @@ class Policy:
     'sjf'
     """
 
-    order: str = "fcfs"
+    order: str | Callable[..., npt.ArrayLike] = "fcfs"
     backfill: str = "none"
-    allocator: str = "first_fit"
+    allocator: str | Allocator = "first_fit"
     reservations: int = 1
+    predictor: str | Predictor = "requested"
+    scheduler: Scheduler | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.order, str):
-            raise PolicyError(f"order = {shown(self.order)}; must be a name, e.g. 'fcfs'.")
-        object.__setattr__(self, "order", _order(*spec.parse(self.order)))
+        if isinstance(self.order, str):
+            object.__setattr__(self, "order", _order(*spec.parse(self.order)))
+        elif not callable(cast("object", self.order)):
+            rule = "must be a name, e.g. 'fcfs', or a function of the jobs' columns"
+            raise PolicyError(f"order = {shown(self.order)}; {rule}.")
         _known("backfilling rule", self.backfill, BACKFILLS)
-        _known("allocator", self.allocator, ALLOCATORS)
+        if not isinstance(self.allocator, Allocator):
+            _known("allocator", self.allocator, ALLOCATORS)
+        if not callable(getattr(self.predictor, "estimate", None)):
+            _known("predictor", self.predictor, PREDICTORS)
         reservations = _whole("reservations", self.reservations, 1, _MOST_RESERVATIONS)
         object.__setattr__(self, "reservations", reservations)
         if reservations > 1 and self.backfill != "easy":
@@ -80,6 +104,18 @@ class Policy:
             raise PolicyError(f"reservations = {reservations} {rule}")
         if self.order == "reject" and (self.backfill, self.allocator) != ("none", "first_fit"):
             raise PolicyError("reject starts no job; it goes with no backfilling rule and no allocator.")
+        self._check_pieces()
+
+    def _check_pieces(self) -> None:
+        """Check that what is written in Python goes together with the rest."""
+        if not isinstance(cast("object", self.scheduler), Scheduler | None):
+            rule = "must be an object of a subclass of batchlab.Scheduler"
+            raise PolicyError(f"scheduler = {shown(self.scheduler)}; {rule}.")
+        if self.scheduler is not None and self.backfill != "none":
+            raise PolicyError(f"a scheduler decides itself; it does not go with backfill {self.backfill}.")
+        if isinstance(self.allocator, Allocator) and self.backfill == "conservative":
+            rule = "plans nodes ahead, which an allocator written in Python cannot; choose one of"
+            raise PolicyError(f"conservative {rule} {', '.join(ALLOCATORS)}.")
 
     @classmethod
     def parse(cls, text: str) -> Policy:
@@ -108,28 +144,39 @@ class Policy:
         return _policy(*spec.parse(text))
 
     def __str__(self) -> str:
-        """Write the canonical spec string."""
+        """Write the canonical spec string; what is written in Python appears under its own name."""
         arguments: list[str] = []
-        name, argument = self.order_name, _argument(self.order)
-        if self.backfill in {"easy", "conservative"}:
-            name = self.backfill
-            arguments += [f"order={self.order}"] if self.order != "fcfs" else []
+        order = _name_of(self.order)
+        name, argument = order.partition("(")[0], _argument(order)
+        if self.scheduler is not None or self.backfill in {"easy", "conservative"}:
+            name = self.backfill if self.scheduler is None else _name_of(self.scheduler)
+            arguments += [f"order={order}"] if self.order != "fcfs" else []
         else:
             arguments += [argument] if argument else []
             arguments += [f"backfill={self.backfill}"] if self.backfill != "none" else []
-        arguments += [f"allocator={self.allocator}"] if self.allocator != "first_fit" else []
+        arguments += [f"allocator={_name_of(self.allocator)}"] if self.allocator != "first_fit" else []
         arguments += [f"reservations={self.reservations}"] if self.reservations != 1 else []
+        arguments += [f"predictor={_name_of(self.predictor)}"] if self.predictor != "requested" else []
         return f"{name}({', '.join(arguments)})" if arguments else name
+
+    def __repr__(self) -> str:
+        return f"<Policy {self}>"
+
+    @property
+    def is_named(self) -> bool:
+        """Whether all of it is built in, so that its spec string says everything."""
+        named = (self.order, self.allocator, self.predictor)
+        return self.scheduler is None and all(isinstance(piece, str) for piece in named)
 
     @property
     def order_name(self) -> str:
-        """The order without its argument."""
-        return self.order.partition("(")[0]
+        """The order without its argument; for a function, its name."""
+        return _name_of(self.order).partition("(")[0]
 
     @property
     def order_argument(self) -> str:
         """The seed of ``random``, the formula of ``expression``; empty for the others."""
-        return _argument(self.order).strip('"')
+        return _argument(_name_of(self.order)).strip('"')
 
 
 def _policy(text: spec.Spec, call: spec.Call) -> Policy:
@@ -176,7 +223,7 @@ def _chosen(text: spec.Spec, key: str, argument: spec.Argument) -> str | int:
     if key == "order":
         return _order(text, value)
     _refuse_others(text, value)
-    kind, table = ("backfilling rule", BACKFILLS) if key == "backfill" else ("allocator", ALLOCATORS)
+    kind, table = _TABLES[key]
     return _known(kind, value.name, table, where)
 
 
@@ -245,6 +292,14 @@ def _refuse_others(text: spec.Spec, call: spec.Call, keys: Collection[str] = (),
         raise PolicyError(
             f"this value of {call.name} needs a key, e.g. {call.name}(allocator=best_fit).{where}"
         )
+
+
+def _name_of(piece: object) -> str:
+    """Name a piece: built-in ones by their spec, others by their class or function."""
+    if isinstance(piece, str):
+        return piece
+    name: str = getattr(piece, "__name__", type(piece).__name__)
+    return name
 
 
 def _argument(order: str) -> str:

@@ -1,4 +1,4 @@
-"""The built-in orders, backfilling rules and allocators: their names, what they do, and where they come from.
+"""The built-in orders, backfilling rules, allocators and predictors: names, meanings, sources.
 
 What they do to the letter is in ``docs/semantics.md``; they run inside the kernel.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ALLOCATORS", "BACKFILLS", "ORDERS", "Rule"]
+__all__ = ["ALLOCATORS", "BACKFILLS", "ORDERS", "PREDICTORS", "Rule"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,10 @@ _CARASTAN = (
     "learning. SC'17"
 )
 _LIFKA = "D. A. Lifka: The ANL/IBM SP scheduling system. JSSPP 1995"
+_TSAFRIR = (
+    "D. Tsafrir, Y. Etsion, D. G. Feitelson: Backfilling using system-generated predictions rather than user "
+    "runtime estimates. IEEE TPDS 18(6), 2007"
+)
 _MUALEM = (
     "A. W. Mu'alem, D. G. Feitelson: Utilization, predictability, workloads, and user runtime estimates in "
     "scheduling the IBM SP2 with backfilling. IEEE TPDS 12(6), 2001"
@@ -85,5 +89,16 @@ ALLOCATORS: Mapping[str, Rule] = MappingProxyType(
         "random": Rule("nodes in a random order, the same for the same seed of the run"),
         "contiguous": Rule("the first row of neighbouring nodes that suffices"),
         "next_fit": Rule("nodes in their order, from where the latest start ended"),
+    }
+)
+
+PREDICTORS: Mapping[str, Rule] = MappingProxyType(
+    {
+        "requested": Rule("the requested time"),
+        "clairvoyant": Rule("the true run time"),
+        "last_two": Rule(
+            "the average of the run times of the user's latest two jobs that have ended", _TSAFRIR
+        ),
+        "recursive_mean": Rule("a running mean of the user's run times; the latest job counts for half"),
     }
 )

@@ -1,10 +1,17 @@
 """What the kernel hands back about every job: flat NumPy columns, one entry per row of the workload."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from batchlab._kernel import InterruptionColumns
 
 __all__ = ["STATES", "Outcome"]
 
@@ -37,6 +44,10 @@ class Outcome:
     dispatch
         Per scheduling pass, where it was asked for: columns ``time`` (s), ``queue_length``, ``cpu_time`` (s)
         and ``started`` (jobs).
+    interruptions
+        Per run that was cut short and whose job went back to the queue: columns ``row``, ``start_time``,
+        ``end_time``, ``saved`` (s), and ``placement_offsets``, ``placement_nodes`` and ``placement_tasks`` as
+        above. None where there are none.
     """
 
     state: npt.NDArray[np.uint8]
@@ -49,3 +60,4 @@ class Outcome:
     placement_tasks: npt.NDArray[np.uint32]
     now: float
     dispatch: Mapping[str, npt.NDArray[np.generic]] | None = None
+    interruptions: InterruptionColumns | None = None

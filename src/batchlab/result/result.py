@@ -12,7 +12,7 @@ import polars as pl
 from batchlab.errors import ResultError
 from batchlab.result import metrics
 from batchlab.result.summary import summarise
-from batchlab.result.table import jobs_table, node_lists, placements_table
+from batchlab.result.table import interruptions_table, jobs_table, node_lists, placements_table
 from batchlab.result.timeline import timeline
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class Result:
         The other parameters of the run that bear on the schedule, by name, such as ``seed``.
     elapsed
         How long the simulation itself took, in seconds, where it was measured.
+    observations
+        What observers have observed, by their names.
     """
 
     workload: Workload
@@ -50,6 +52,7 @@ class Result:
     outcome: Outcome
     options: Mapping[str, object] = field(default_factory=dict)
     elapsed: float | None = None
+    observations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Result of {self.policy}: {len(self.outcome.state):,} jobs on {self.system.nodes:,} nodes>"
@@ -76,6 +79,15 @@ class Result:
     def placements(self) -> pl.DataFrame:
         """One row per job and node: ``job_id``, ``row``, ``node``, ``tasks``."""
         return placements_table(self.workload, self.outcome)
+
+    @cached_property
+    def interruptions(self) -> pl.DataFrame:
+        """One row per run that was cut short and whose job went back to the queue.
+
+        Columns ``job_id``, ``row``, ``start_time`` and ``end_time`` (s), ``saved`` (seconds of it that need
+        not be run again), ``nodes`` (List(UInt32)); in the order in which it happened.
+        """
+        return interruptions_table(self.workload, self.outcome)
 
     @cached_property
     def timeline(self) -> pl.DataFrame:

@@ -3,13 +3,14 @@
 from collections.abc import Collection
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from batchlab.result.outcome import STATES, Outcome
 from batchlab.system.system import System
 from batchlab.workload.workload import Workload
 
-__all__ = ["jobs_table", "node_lists", "placements_table"]
+__all__ = ["interruptions_table", "jobs_table", "node_lists", "placements_table"]
 
 _STATES = pl.Series("state", STATES, dtype=pl.Enum(STATES))
 
@@ -65,13 +66,15 @@ def node_lists(outcome: Outcome) -> pl.Series:
     polars.Series
         ``nodes``, List(UInt32): one list per row of the workload, empty where the job did not run.
     """
-    if len(outcome.state) == 0:
+    return _lists(outcome.placement_offsets, outcome.placement_nodes)
+
+
+def _lists(offsets: npt.NDArray[np.int64], nodes: npt.NDArray[np.uint32]) -> pl.Series:
+    if len(offsets) <= 1:
         return pl.Series("nodes", [], dtype=pl.List(pl.UInt32))
     # Slicing one long list is the quickest way without pyarrow: 3 million entries in 200,000 rows take 40 ms.
-    every_node = pl.lit(pl.Series("nodes", outcome.placement_nodes).implode())
-    slices = pl.DataFrame(
-        {"start": outcome.placement_offsets[:-1], "length": np.diff(outcome.placement_offsets)}
-    )
+    every_node = pl.lit(pl.Series("nodes", nodes).implode())
+    slices = pl.DataFrame({"start": offsets[:-1], "length": np.diff(offsets)})
     return slices.select(every_node.list.slice(pl.col("start"), pl.col("length"))).to_series()
 
 
@@ -90,6 +93,32 @@ def placements_table(workload: Workload, outcome: Outcome) -> pl.DataFrame:
     job_id = workload.jobs["job_id"].gather(row)
     node = pl.Series("node", outcome.placement_nodes)
     return pl.DataFrame([job_id, row, node, pl.Series("tasks", outcome.placement_tasks)])
+
+
+def interruptions_table(workload: Workload, outcome: Outcome) -> pl.DataFrame:
+    """List the runs that were cut short and whose jobs went back to the queue.
+
+    Returns
+    -------
+    polars.DataFrame
+        As they happened: ``job_id`` (Int64), ``row`` (UInt32), ``start_time``, ``end_time`` and ``saved``
+        (Float64, s), ``nodes`` (List(UInt32)).
+    """
+    log = outcome.interruptions
+    if log is None:
+        nothing = np.empty(0)
+        rows, times, nodes = (
+            np.empty(0, np.uint32),
+            [nothing] * 3,
+            _lists(np.zeros(1, np.int64), np.empty(0, np.uint32)),
+        )
+    else:
+        rows, times = log["row"], [log["start_time"], log["end_time"], log["saved"]]
+        nodes = _lists(log["placement_offsets"], log["placement_nodes"])
+    row = pl.Series("row", rows)
+    named = zip(("start_time", "end_time", "saved"), times, strict=True)
+    columns = [pl.Series(name, values) for name, values in named]
+    return pl.DataFrame([workload.jobs["job_id"].gather(row), row, *columns, nodes])
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:

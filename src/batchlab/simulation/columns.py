@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
-from batchlab.errors import PolicyError
+from batchlab.errors import PolicyError, shown
+from batchlab.policy.kernel import KEY_COLUMN, takes_now
+from batchlab.simulation.view import Columns
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from batchlab._kernel import JobColumns
@@ -84,10 +88,30 @@ def _misfits(workload: Workload, system: System) -> npt.NDArray[np.bool_] | None
 
 def _formula_columns(jobs: pl.DataFrame, policy: Policy) -> list[tuple[str, npt.NDArray[np.float64] | None]]:
     """Give the names that a formula may use, with the values of those that it does use."""
+    if not isinstance(policy.order, str):
+        return [] if takes_now(policy.order) else [(KEY_COLUMN, _keys(jobs, policy, policy.order))]
     if policy.order_name != "expression":
         return []
     named = set(_NAME.findall(policy.order_argument))
     return [(name, _numbers(jobs[name], policy) if name in named else None) for name in _others(jobs)]
+
+
+def _keys(jobs: pl.DataFrame, policy: Policy, order: Callable[..., npt.ArrayLike]) -> npt.NDArray[np.float64]:
+    """Ask a function for the keys of all jobs."""
+    clairvoyant = bool(getattr(order, "clairvoyant", False))
+    answer = order(Columns(jobs, clairvoyant=clairvoyant))
+    try:
+        keys = np.ascontiguousarray(answer, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise PolicyError(f"{policy}: the order gave {shown(answer)}; must be one number per job.") from None
+    if keys.shape != (len(jobs),):
+        raise PolicyError(
+            f"{policy}: the order gave shape {keys.shape} for {len(jobs)} jobs; one number per job."
+        )
+    if np.isnan(keys).any():
+        row = int(np.isnan(keys).argmax())
+        raise PolicyError(f"{policy}: the order gave nan for job {jobs['job_id'][row]}; must be a number.")
+    return keys
 
 
 def _others(jobs: pl.DataFrame) -> list[str]:

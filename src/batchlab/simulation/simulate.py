@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from batchlab.simulation.simulation import Simulation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from batchlab.policy import Policy
+    from batchlab.observer import Observer
+    from batchlab.policy import Policy, Scheduler
     from batchlab.result.result import Result
     from batchlab.system import System
     from batchlab.workload import Workload
@@ -20,12 +21,13 @@ __all__ = ["simulate"]
 def simulate(
     workload: Workload,
     system: System,
-    policy: Policy | str,
+    policy: Policy | Scheduler | str,
     *,
     seed: int = 0,
     walltime: str = "run",
     order_at_instant: str = "completions_first",
     dispatch: bool = False,
+    observers: Sequence[Observer] = (),
     progress: Callable[[int, int], object] | None = None,
 ) -> Result:
     """Run a workload on a system under a policy, to its end.
@@ -37,7 +39,7 @@ def simulate(
     system
         The machine.
     policy
-        Who runs next, and where: a `Policy` or its spec string, as ``"easy(order=sjf)"``.
+        Who runs next, and where: a `Policy`, its spec string, as ``"easy(order=sjf)"``, or a `Scheduler`.
     seed
         Of everything random; an integer in [0, 2^64). Same inputs and seed, same result.
     walltime
@@ -46,6 +48,8 @@ def simulate(
         ``"completions_first"``, or ``"arrivals_first"`` with a pass after every event.
     dispatch
         Whether to record the cost of every scheduling pass, for `Result.dispatch`.
+    observers
+        Who watches the run; see `batchlab.Observer`.
     progress
         Called now and then with the number of jobs finished and the number of all jobs.
 
@@ -77,6 +81,7 @@ def simulate(
         walltime=walltime,
         order_at_instant=order_at_instant,
         dispatch=dispatch,
+        observers=observers,
     )
     simulation.run_until(progress=progress)
     return simulation.result()

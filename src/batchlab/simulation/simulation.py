@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING
+import weakref
+from typing import TYPE_CHECKING, cast
 
 from batchlab import _kernel
 from batchlab.errors import PolicyError, SimulationError, SystemDescriptionError, WorkloadError, shown
-from batchlab.policy import Policy
+from batchlab.policy import Policy, Scheduler
 from batchlab.policy.kernel import policy_names
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
 from batchlab.simulation.columns import core_index, job_columns
+from batchlab.simulation.driver import Driver, pieces_of
 from batchlab.simulation.status import Gauges, Status, shares_in_use
+from batchlab.simulation.view import Columns
 from batchlab.system import System
 from batchlab.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from batchlab.observer import Observer
 
 
 __all__ = ["Simulation"]
@@ -37,7 +42,7 @@ class Simulation:
     system
         The machine.
     policy
-        Who runs next, and where: a `Policy` or its spec string.
+        Who runs next, and where: a `Policy`, its spec string, or a `Scheduler`.
     seed
         Of everything random; an integer in [0, 2^64).
     walltime
@@ -47,11 +52,13 @@ class Simulation:
         ``"arrivals_first"``: submissions, completions, a pass after each, as PYSS does.
     dispatch
         Whether to record the cost of every scheduling pass.
+    observers
+        Who watches the run; see `batchlab.Observer`.
 
     Raises
     ------
     SimulationError
-        If an option is not one of its values.
+        If an option is not one of its values, or an observer is none.
     PolicyError
         If the policy's spec or its formula is wrong.
 
@@ -66,19 +73,21 @@ class Simulation:
         self,
         workload: Workload,
         system: System,
-        policy: Policy | str,
+        policy: Policy | Scheduler | str,
         *,
         seed: int = 0,
         walltime: str = "run",
         order_at_instant: str = "completions_first",
         dispatch: bool = False,
+        observers: Sequence[Observer] = (),
     ) -> None:
-        policy = Policy.parse(policy) if isinstance(policy, str) else policy
-        _check_types(workload, system, policy)
+        policy = _policy(policy)
+        _check_types(workload, system)
         self._options = {"seed": seed, "walltime": walltime, "order_at_instant": order_at_instant}
         _check(self._options)
         self._run_of = (workload, system, policy)
         self._elapsed = 0.0
+        pieces = pieces_of(policy, observers)
         try:
             self._kernel = _kernel.Simulation(
                 job_columns(workload, system, policy),
@@ -88,10 +97,17 @@ class Simulation:
                 walltime=walltime,
                 order_at_instant=order_at_instant,
                 dispatch=dispatch,
+                listening=pieces.listening,
             )
         except ValueError as error:
             # Everything else has been checked: it is the formula.
             raise PolicyError(f"{policy}: {error}") from error
+        self._driver: Driver | None = None
+        if pieces.any:
+            columns = Columns(workload.jobs, clairvoyant=False)
+            self._driver = Driver.of(pieces, self._kernel, system.resources, columns)
+            self._let_look_ahead(self._driver)
+            self._driver.begin()
 
     @property
     def now(self) -> float:
@@ -116,7 +132,9 @@ class Simulation:
         bool
             False if nothing was left to happen.
         """
-        return self._kernel.step()
+        if self._driver is None:
+            return self._kernel.step()
+        return self._kernel.drive_until(math.inf, self._driver, self._driver.view, instants=1)
 
     def run_until(
         self, until: float = math.inf, *, progress: Callable[[int, int], object] | None = None
@@ -140,15 +158,65 @@ class Simulation:
         total = len(self._run_of[0])
         begin = time.perf_counter()
         report = None if progress is None else lambda finished, _now: progress(finished, total)
-        self._kernel.run_until(float(until), report)
+        if self._driver is None:
+            self._kernel.run_until(float(until), report)
+        else:
+            self._kernel.drive_until(float(until), self._driver, self._driver.view, report)
         self._elapsed += time.perf_counter() - begin
 
     def fork(self) -> Simulation:
-        """Give an independent copy in the present state."""
+        """Give an independent copy in the present state; what is written in Python is copied deeply."""
         twin = object.__new__(Simulation)
         twin.__dict__.update(self.__dict__)
         twin._kernel = self._kernel.fork()  # our own twin
+        if self._driver is not None:
+            system = self._run_of[1]
+            twin._driver = self._driver.twin(twin._kernel, system.resources)
+            twin._let_look_ahead(twin._driver)
         return twin
+
+    def look_ahead(self, policy: Policy | str | None = None, *, clairvoyant: bool = False) -> Simulation:
+        """Give a copy that goes on by what is known at this moment.
+
+        Parameters
+        ----------
+        policy
+            A built-in policy under which the copy goes on; unless given, a deep copy of this one.
+        clairvoyant
+            Whether the copy knows the future: true run times, and jobs that are still to come. Unless set,
+            every job runs for its estimate and no further job comes.
+
+        Returns
+        -------
+        Simulation
+            To be run on, asked and thrown away.
+
+        Raises
+        ------
+        PolicyError
+            If the policy is written in Python, or is a formula.
+        """
+        twin = self.fork()
+        if policy is not None:
+            twin._go_on_under(_policy(policy))  # noqa: SLF001  # our own twin
+        if not clairvoyant:
+            twin._kernel.believe_estimates()  # noqa: SLF001  # likewise
+        return twin
+
+    def _go_on_under(self, policy: Policy) -> None:
+        if not policy.is_named or policy.order_name == "expression":
+            rule = "a look ahead goes on under its own policy or a built-in one, other than a formula"
+            raise PolicyError(f"policy = {policy}; {rule}.")
+        workload, system, _ = self._run_of
+        self._run_of = (workload, system, policy)
+        self._kernel.adopt(policy_names(policy, cast("int", self._options["seed"])))
+        if self._driver is not None:
+            self._driver = self._driver.without_policy(self._kernel, system.resources)
+
+    def _let_look_ahead(self, driver: Driver) -> None:
+        """Let those who see a view look ahead, without keeping this simulation alive."""
+        me = weakref.ref(self)
+        driver.view.simulation_of_this = lambda: cast("Simulation", me())
 
     def status(self) -> Status:
         """Give who waits, who runs where, and what is free; costs O(jobs + nodes)."""
@@ -168,8 +236,17 @@ class Simulation:
             requested_time=workload.jobs["requested_time"].to_numpy(),
             now=self.now,
             dispatch=self._kernel.dispatch(),
+            interruptions=self._kernel.interruptions(),
         )
-        return Result(workload, system, policy, outcome, options=self._options, elapsed=self._elapsed)
+        return Result(
+            workload,
+            system,
+            policy,
+            outcome,
+            options=self._options,
+            elapsed=self._elapsed,
+            observations={} if self._driver is None else self._driver.observations(),
+        )
 
     def __repr__(self) -> str:
         workload, system, policy = self._run_of
@@ -177,9 +254,18 @@ class Simulation:
         return f"<Simulation of {policy} on {system.nodes:,} nodes at {self.now:g} s: {done}>"
 
 
-def _check_types(workload: object, system: object, policy: object) -> None:
+def _policy(policy: object) -> Policy:
+    if isinstance(policy, str):
+        return Policy.parse(policy)
+    if isinstance(policy, Scheduler):
+        return Policy(scheduler=policy)
     if not isinstance(policy, Policy):
-        raise PolicyError(f"policy = {shown(policy)}; must be a Policy or its spec string, e.g. 'easy'.")
+        rule = "must be a Policy, its spec string, e.g. 'easy', or a Scheduler"
+        raise PolicyError(f"policy = {shown(policy)}; {rule}.")
+    return policy
+
+
+def _check_types(workload: object, system: object) -> None:
     if not isinstance(system, System):
         raise SystemDescriptionError(f"system = {shown(system)}; must be a System, e.g. of read_system().")
     if not isinstance(workload, Workload):

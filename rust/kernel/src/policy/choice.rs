@@ -57,14 +57,20 @@ impl PolicyChoice {
         }
         let allocator: Allocator = self.allocator.parse()?;
         let scheduler = self.scheduler(resources, &amounts)?;
-        let machine = Machine::new(resources, amounts, allocator.needs_loads());
+        // A policy that is adopted later may ask for what this one does not.
+        let machine = Machine::new(resources, amounts, allocator.needs_loads() || self.keeps_running);
         let placer = Placer::new(allocator, self.seed);
-        let plans = matches!(
-            scheduler,
-            Scheduler::Easy(_) | Scheduler::EasyReservations(_) | Scheduler::Outside(_)
-        );
+        let plans =
+            matches!(scheduler, Scheduler::Easy(_) | Scheduler::EasyReservations(_) | Scheduler::Outside(_));
         let keeps_running = self.keeps_running || plans;
         Ok((Site::new(jobs, requests, machine, placer, self.order(names)?, core, keeps_running), scheduler))
+    }
+
+    /// The scheduler, the order and the allocator, for a simulation that is under way on this machine.
+    pub fn parts(&self, machine: &Machine, names: &[&str]) -> Result<(Scheduler, Order, Placer), String> {
+        let mut scheduler = self.scheduler(machine.resources(), machine.capacity())?;
+        scheduler.disturbed();
+        Ok((scheduler, self.order(names)?, Placer::new(self.allocator.parse()?, self.seed)))
     }
 
     fn scheduler(&self, resources: usize, capacity: &[i64]) -> Result<Scheduler, String> {

@@ -130,13 +130,7 @@ impl Shadow {
     }
 
     /// Whether a job may start on these shares; if so, its effect on the room is noted.
-    pub(super) fn admit(
-        &mut self,
-        site: &Site,
-        job: u32,
-        shares: &[Share],
-        room: &mut FutureRoom,
-    ) -> bool {
+    pub(super) fn admit(&mut self, site: &Site, job: u32, shares: &[Share], room: &mut FutureRoom) -> bool {
         let request = site.request(job);
         if site.now + site.jobs.job(job).estimate <= self.time {
             if self.on_nodes {

@@ -172,6 +172,10 @@ impl<F: Feed> Simulation<F> {
 
     /// Hands over the next job; a moment if somebody estimates its run time.
     fn submit(&mut self) -> Result<Option<Moment>, F::Error> {
+        if self.listeners.estimates && self.has_news() {
+            // Who estimates has learnt all that happened before.
+            return Ok(Some(Moment::News));
+        }
         let job = self.feed.submit(&mut self.site)?;
         if self.listeners.estimates {
             self.stage = Stage::Admitting(job);

@@ -324,10 +324,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn wants_keys(&self) -> bool {
-        matches!(self.site.order, Order::Outside)
-            && self.site.queue.len() > 1
-            && self.site.may_start_some()
-            && !matches!(self.scheduler, Scheduler::Outside(_))
+        matches!(self.site.order, Order::Outside) && self.site.queue.len() > 1 && self.site.may_start_some()
     }
 
     /// Makes a pass; true if it is somebody outside who has to.
@@ -430,7 +427,8 @@ impl<F: Feed> Simulation<F> {
             Kind::Timer => false,
             Kind::Completion => !site.jobs.ends_at(event.job, event.time.0),
             Kind::Expiry => {
-                site.jobs.state(event.job) != State::Running || site.estimated_end(event.job).time != event.time
+                site.jobs.state(event.job) != State::Running
+                    || site.estimated_end(event.job).time != event.time
             }
         });
     }

@@ -108,11 +108,19 @@ impl fmt::Display for Refusal {
                 write!(out, "node {node} is named twice; name it once, with all its tasks")
             }
             Self::Delays(_) => write!(out, "it would delay a job that has a reservation"),
-            Self::BadTime { time, now } => write!(out, "time = {time}; must be a number, and not before now = {now}"),
+            Self::BadTime { time, now } => {
+                write!(out, "time = {time}; must be a number, and not before now = {now}")
+            }
             Self::BadDuration(seconds) => write!(out, "{seconds} s; must be a finite number >= 0"),
-            Self::NotDeciding => write!(out, "decisions are made while the scheduler is asked, not outside of a pass"),
-            Self::DecidesItself => write!(out, "the policy of this simulation runs in the kernel and takes no decisions"),
-            Self::Undisturbed => write!(out, "this simulation was made without observers; it cannot be disturbed"),
+            Self::NotDeciding => {
+                write!(out, "decisions are made while the scheduler is asked, not outside of a pass")
+            }
+            Self::DecidesItself => {
+                write!(out, "the policy of this simulation runs in the kernel and takes no decisions")
+            }
+            Self::Undisturbed => {
+                write!(out, "this simulation was made without observers; it cannot be disturbed")
+            }
             Self::BadAmount { node, amount, capacity } => {
                 write!(out, "amount = {amount} on node {node}; must be from 0 to {capacity}, its capacity")
             }

@@ -1,0 +1,123 @@
+//! The columns of a workload, as the Python side hands them over.
+use batchlab_kernel::cluster::{Request, Requests};
+use batchlab_kernel::workload::jobs::{Job, JobTable, State};
+use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// The amount of one resource that each task asks: the same for all jobs, or one value per job.
+#[derive(FromPyObject)]
+enum Amount<'py> {
+    Same(i64),
+    PerJob(PyReadonlyArray1<'py, i64>),
+}
+
+impl Amount<'_> {
+    fn of(&self, job: usize) -> i64 {
+        match self {
+            Self::Same(amount) => *amount,
+            Self::PerJob(amounts) => amounts.as_array()[job],
+        }
+    }
+}
+
+/// The columns of a workload.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Columns<'py> {
+    submit_time: PyReadonlyArray1<'py, f64>,
+    run_time: PyReadonlyArray1<'py, f64>,
+    requested_time: PyReadonlyArray1<'py, f64>,
+    tasks: PyReadonlyArray1<'py, i64>,
+    amounts: Vec<Amount<'py>>,
+    tasks_per_node: Option<PyReadonlyArray1<'py, i64>>,
+    exclusive: Option<PyReadonlyArray1<'py, bool>>,
+    /// What a formula may name; with values where it does.
+    pub formula: Vec<(String, Option<PyReadonlyArray1<'py, f64>>)>,
+    /// Jobs that ask for something the system does not have.
+    misfits: Option<PyReadonlyArray1<'py, bool>>,
+}
+
+impl Columns<'_> {
+    /// Checks what the kernel relies on; the Python side has given errors with more context before.
+    fn check(&self) -> PyResult<usize> {
+        let count = self.submit_time.len();
+        let lengths = [self.run_time.len(), self.requested_time.len(), self.tasks.len()];
+        if lengths.iter().any(|&length| length != count) {
+            return Err(PyValueError::new_err("the columns of the jobs differ in length"));
+        }
+        for (name, column) in [
+            ("submit_time", &self.submit_time),
+            ("run_time", &self.run_time),
+            ("requested_time", &self.requested_time),
+        ] {
+            if let Some(row) =
+                column.as_array().iter().position(|value| !(value.is_finite() && *value >= 0.0))
+            {
+                let value = column.as_array()[row];
+                return Err(PyValueError::new_err(format!(
+                    "row {row}: {name} = {value}; must be a finite number >= 0"
+                )));
+            }
+        }
+        if let Some(row) = self.tasks.as_array().iter().position(|&tasks| tasks < 1) {
+            return Err(PyValueError::new_err(format!(
+                "row {row}: tasks = {}; must be >= 1",
+                self.tasks.as_array()[row]
+            )));
+        }
+        Ok(count)
+    }
+
+    fn request(&self, job: usize) -> Request {
+        Request {
+            amounts: self.amounts.iter().map(|amount| amount.of(job).max(0)).collect(),
+            tasks_per_node: self
+                .tasks_per_node
+                .as_ref()
+                .map_or(0, |column| u32::try_from(column.as_array()[job].max(0)).unwrap_or(u32::MAX)),
+            exclusive: self.exclusive.as_ref().is_some_and(|column| column.as_array()[job]),
+        }
+    }
+
+    fn is_misfit(&self, job: usize) -> bool {
+        self.misfits.as_ref().is_some_and(|column| column.as_array()[job])
+    }
+
+    /// Whether all jobs ask the same of every node.
+    fn is_uniform(&self) -> bool {
+        self.amounts.iter().all(|amount| matches!(amount, Amount::Same(_)))
+            && self.tasks_per_node.is_none()
+            && self.exclusive.is_none()
+    }
+
+    /// The table of the jobs; what they ask is interned.
+    pub fn table(&self, requests: &mut Requests) -> PyResult<JobTable> {
+        let count = self.check()?;
+        let uniform =
+            if count > 0 && self.is_uniform() { Some(requests.intern(self.request(0))) } else { None };
+        let (submit, run) = (self.submit_time.as_array(), self.run_time.as_array());
+        let (requested, tasks) = (self.requested_time.as_array(), self.tasks.as_array());
+        let jobs = (0..count)
+            .map(|row| Job {
+                row: row as u64,
+                // Adding 0 turns −0 into 0.
+                submit_time: submit[row] + 0.0,
+                run_time: run[row] + 0.0,
+                requested_time: requested[row] + 0.0,
+                estimate: requested[row] + 0.0,
+                tasks: u32::try_from(tasks[row]).unwrap_or(u32::MAX),
+                request: uniform.unwrap_or_else(|| requests.intern(self.request(row))),
+            })
+            .collect();
+        let columns = self
+            .formula
+            .iter()
+            .map(|(_, column)| column.as_ref().map_or(Vec::new(), |c| c.as_array().to_vec()));
+        let mut table = JobTable::new(jobs, columns.collect());
+        for job in (0..count).filter(|&job| self.is_misfit(job)) {
+            table.set_state(job as u32, State::Rejected);
+        }
+        Ok(table)
+    }
+}

@@ -1,0 +1,209 @@
+//! A job as schedulers see it: a handle, whose attributes are looked up in columns.
+use batchlab_kernel::policy::Site;
+use batchlab_kernel::simulation::Refusal;
+use batchlab_kernel::workload::jobs::State;
+use pyo3::exceptions::PyAttributeError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyType};
+
+use crate::view::View;
+
+/// A job of a running simulation.
+#[pyclass(module = "batchlab._kernel", frozen)]
+pub struct Job {
+    view: Py<View>,
+    pub slot: u32,
+}
+
+impl Job {
+    pub fn new(view: &Bound<'_, View>, slot: u32) -> Self {
+        Self { view: view.clone().unbind(), slot }
+    }
+
+    fn with<T>(&self, py: Python<'_>, look: impl FnOnce(&Site) -> T) -> T {
+        look(self.view.get().simulation.borrow(py).kernel.site())
+    }
+
+    /// How errors call it.
+    pub fn name(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("job {}", self.id(py)?.str()?))
+    }
+}
+
+#[pymethods]
+impl Job {
+    /// Its `job_id` in the workload.
+    #[getter]
+    fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.__getitem__(py, "job_id")
+    }
+
+    /// Its row in the workload.
+    #[getter]
+    fn row(&self) -> u32 {
+        self.slot
+    }
+
+    /// When it is submitted, seconds.
+    #[getter]
+    fn submit_time(&self, py: Python<'_>) -> f64 {
+        self.with(py, |site| site.jobs.job(self.slot).submit_time)
+    }
+
+    /// The user's limit or estimate, seconds.
+    #[getter]
+    fn requested_time(&self, py: Python<'_>) -> f64 {
+        self.with(py, |site| site.jobs.job(self.slot).requested_time)
+    }
+
+    /// What its run_time is taken to be: requested_time, or what a predictor said; seconds.
+    #[getter]
+    fn estimate(&self, py: Python<'_>) -> f64 {
+        self.with(py, |site| site.jobs.job(self.slot).estimate)
+    }
+
+    /// Number of its tasks.
+    #[getter]
+    fn tasks(&self, py: Python<'_>) -> u32 {
+        self.with(py, |site| site.jobs.job(self.slot).tasks)
+    }
+
+    /// What each task asks of ONE node, by resource.
+    #[getter]
+    fn request<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let view = self.view.get();
+        let amounts = self.with(py, |site| site.request(self.slot).amounts.clone());
+        view.by_resource(py, amounts.into_iter())
+    }
+
+    /// What it asks in all, by resource.
+    #[getter]
+    fn demand<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let view = self.view.get();
+        let amounts: Vec<i64> = self.with(py, |site| {
+            (0..site.machine.resources()).map(|resource| site.need(self.slot, resource)).collect()
+        });
+        view.by_resource(py, amounts.into_iter())
+    }
+
+    /// Whether it takes whole idle nodes.
+    #[getter]
+    fn exclusive(&self, py: Python<'_>) -> bool {
+        self.with(py, |site| site.request(self.slot).exclusive)
+    }
+
+    /// At most so many of its tasks share a node; 0 for no limit.
+    #[getter]
+    fn tasks_per_node(&self, py: Python<'_>) -> u32 {
+        self.with(py, |site| site.request(self.slot).tasks_per_node)
+    }
+
+    /// "loaded", "queued", "running", "completed", "killed" or "rejected".
+    #[getter]
+    fn state(&self, py: Python<'_>) -> &'static str {
+        self.with(py, |site| site.jobs.state(self.slot).name())
+    }
+
+    /// When it started, seconds; None where it has not.
+    #[getter]
+    fn start_time(&self, py: Python<'_>) -> Option<f64> {
+        let start = self.with(py, |site| site.jobs.start_time(self.slot));
+        (!start.is_nan()).then_some(start)
+    }
+
+    /// When it ended, seconds; None where it has not.
+    #[getter]
+    fn end_time(&self, py: Python<'_>) -> Option<f64> {
+        let end = self.with(py, |site| site.jobs.end_time(self.slot));
+        (!end.is_nan()).then_some(end)
+    }
+
+    /// When it is thought to end if it runs: start_time + estimate, never before now; None where it does not.
+    #[getter]
+    fn expected_end(&self, py: Python<'_>) -> Option<f64> {
+        self.with(py, |site| {
+            (site.jobs.state(self.slot) == State::Running)
+                .then(|| site.estimated_end(self.slot).time.0.max(site.now))
+        })
+    }
+
+    /// The nodes that it runs or ran on, with the number of its tasks on each.
+    #[getter]
+    fn nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let nodes = PyDict::new(py);
+        let placement = self.with(py, |site| site.jobs.placement(self.slot).to_vec());
+        for share in placement {
+            nodes.set_item(share.node, share.tasks)?;
+        }
+        Ok(nodes)
+    }
+
+    /// Its true duration, seconds: of a job that is done, or for those who asked for it by name.
+    #[getter]
+    fn run_time(&self, py: Python<'_>) -> PyResult<f64> {
+        let (state, run_time, ran) = self.with(py, |site| {
+            let jobs = &site.jobs;
+            let ran = jobs.end_time(self.slot) - jobs.start_time(self.slot);
+            (jobs.state(self.slot), jobs.job(self.slot).run_time, ran)
+        });
+        if self.view.get().clairvoyant {
+            return Ok(run_time);
+        }
+        if matches!(state, State::Completed | State::Killed) && !ran.is_nan() {
+            return Ok(ran);
+        }
+        Err(decision_error(
+            py,
+            &format!(
+                "{}: its run_time is not known before it ends; set clairvoyant = True on the class to see it",
+                self.name(py)?
+            ),
+        ))
+    }
+
+    /// Its value in a column of the workload.
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.view.get().columns.bind(py).get_item(name)?.get_item(self.slot)
+    }
+
+    /// The workload's columns are attributes too.
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        if name.starts_with('_') {
+            return Err(PyAttributeError::new_err(name.to_owned()));
+        }
+        self.__getitem__(py, name).map_err(|error| PyAttributeError::new_err(error.value(py).to_string()))
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().slot == self.slot)
+    }
+
+    fn __hash__(&self) -> u64 {
+        u64::from(self.slot)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<Job {}: {}, {} tasks>", self.id(py)?.str()?, self.state(py), self.tasks(py)))
+    }
+}
+
+/// A `DecisionError` of the package.
+pub fn decision_error(py: Python<'_>, message: &str) -> PyErr {
+    static KIND: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    match KIND.import(py, "batchlab.errors", "DecisionError") {
+        Ok(kind) => PyErr::from_type(kind.clone(), message.to_owned()),
+        Err(error) => error,
+    }
+}
+
+/// The error of a refused decision about a job.
+pub fn refused(view: &Bound<'_, View>, job: &Job, what: &str, refusal: &Refusal) -> PyErr {
+    let py = view.py();
+    match job.name(py) {
+        Ok(name) => {
+            decision_error(py, &format!("{name} cannot {what} at {} s: {refusal}.", view.get().now(py)))
+        }
+        Err(error) => error,
+    }
+}

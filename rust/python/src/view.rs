@@ -1,0 +1,462 @@
+//! What a scheduler sees, and what it may do.
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use batchlab_kernel::policy::Scheduler;
+use batchlab_kernel::policy::site::Rank;
+use batchlab_kernel::simulation::{Keep, Refusal};
+use batchlab_kernel::workload::jobs::{Share, State};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::{PyAttributeError, PyIndexError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::job::{Job, decision_error, refused};
+use crate::simulation::Simulation;
+
+/// The state of a simulation as schedulers, allocators, predictors and observers see it.
+#[pyclass(module = "batchlab._kernel", frozen, subclass)]
+pub struct View {
+    pub simulation: Py<Simulation>,
+    resources: Vec<String>,
+    /// The workload's columns by name, without what nobody may see.
+    pub columns: Py<PyAny>,
+    values: Py<PyAny>,
+    allocator: Option<Py<PyAny>>,
+    pub clairvoyant: bool,
+    caller: AtomicU32,
+}
+
+impl View {
+    pub fn by_resource<'py>(
+        &self,
+        py: Python<'py>,
+        amounts: impl Iterator<Item = i64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let result = PyDict::new(py);
+        for (name, amount) in self.resources.iter().zip(amounts) {
+            result.set_item(name, amount)?;
+        }
+        Ok(result)
+    }
+
+    pub fn queue_of(view: &Bound<'_, Self>) -> Queue {
+        Queue { view: view.clone().unbind() }
+    }
+
+    fn handles(view: &Bound<'_, Self>, slots: Vec<u32>) -> Vec<Job> {
+        slots.into_iter().map(|slot| Job::new(view, slot)).collect()
+    }
+
+    /// One value per node and resource.
+    fn matrix<'py>(&self, py: Python<'py>, values: Vec<i64>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let width = self.resources.len();
+        let nodes = values.len() / width;
+        values.into_pyarray(py).reshape([nodes, width])
+    }
+
+    fn about_node(&self, py: Python<'_>, node: u32, what: &str, done: Result<(), Refusal>) -> PyResult<()> {
+        done.map_err(|refusal| {
+            decision_error(py, &format!("node {node} cannot {what} at {} s: {refusal}.", self.now(py)))
+        })
+    }
+}
+
+#[pymethods]
+impl View {
+    #[new]
+    fn new(
+        simulation: Py<Simulation>,
+        resources: Vec<String>,
+        columns: Py<PyAny>,
+        values: Py<PyAny>,
+        allocator: Option<Py<PyAny>>,
+        clairvoyant: bool,
+    ) -> Self {
+        Self { simulation, resources, columns, values, allocator, clairvoyant, caller: AtomicU32::new(0) }
+    }
+
+    /// The present time, seconds.
+    #[getter]
+    pub fn now(&self, py: Python<'_>) -> f64 {
+        self.simulation.borrow(py).kernel.site().now
+    }
+
+    /// Whether jobs show their true run times.
+    #[getter]
+    fn get_clairvoyant(&self) -> bool {
+        self.clairvoyant
+    }
+
+    /// The names of the resources, in the system's order.
+    #[getter]
+    fn resources(&self) -> Vec<String> {
+        self.resources.clone()
+    }
+
+    /// The workload's columns by name, as `NumPy` arrays: one value per row.
+    #[getter]
+    fn columns(&self, py: Python<'_>) -> Py<PyAny> {
+        self.columns.clone_ref(py)
+    }
+
+    /// Observers' values by name.
+    #[getter]
+    fn values(&self, py: Python<'_>) -> Py<PyAny> {
+        self.values.clone_ref(py)
+    }
+
+    /// The waiting jobs, in order.
+    #[getter]
+    fn queue(slf: &Bound<'_, Self>) -> Queue {
+        Self::queue_of(slf)
+    }
+
+    /// The waiting jobs behind `after` that may start now as far as totals tell and that have no reservation, in order,
+    /// found by index.
+    #[pyo3(signature = (after=None))]
+    fn candidates(slf: &Bound<'_, Self>, after: Option<&Job>) -> PyResult<Candidates> {
+        let at = match after {
+            None => None,
+            Some(job) => {
+                let simulation = slf.get().simulation.borrow(slf.py());
+                let state = simulation.kernel.site().jobs.state(job.slot);
+                if state == State::Loaded || state == State::Rejected {
+                    let refusal = Refusal::WrongState { job: job.slot, state, needed: "one that has waited" };
+                    return Err(refused(slf, job, "be searched behind", &refusal));
+                }
+                Some(simulation.kernel.site().rank_of(job.slot))
+            }
+        };
+        Ok(Candidates { view: slf.clone().unbind(), at, every: false })
+    }
+
+    /// The running jobs, by expected end.
+    #[getter]
+    fn running(slf: &Bound<'_, Self>) -> Vec<Job> {
+        let mut running = Vec::new();
+        slf.get().simulation.borrow(slf.py()).kernel.site().running.visit(&mut |end| {
+            running.push(end.job);
+            true
+        });
+        Self::handles(slf, running)
+    }
+
+    /// The jobs on hold, by row.
+    #[getter]
+    fn on_hold(slf: &Bound<'_, Self>) -> Vec<Job> {
+        let held = slf.get().simulation.borrow(slf.py()).kernel.site().on_hold.iter().copied().collect();
+        Self::handles(slf, held)
+    }
+
+    /// What is free on each node: int64, shape (nodes, resources).
+    #[getter]
+    fn free<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let simulation = self.simulation.borrow(py);
+        let machine = &simulation.kernel.site().machine;
+        let nodes = machine.capacity().len() / machine.resources();
+        self.matrix(py, (0..nodes as u32).flat_map(|node| machine.free_of(node)).copied().collect())
+    }
+
+    /// What each node has: int64, shape (nodes, resources).
+    #[getter]
+    fn capacity<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let capacity = self.simulation.borrow(py).kernel.site().machine.capacity().to_vec();
+        self.matrix(py, capacity)
+    }
+
+    /// What is free in all, by resource.
+    #[getter]
+    fn total_free<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let free = self.simulation.borrow(py).kernel.site().machine.total_free().to_vec();
+        self.by_resource(py, free.into_iter())
+    }
+
+    /// Whether a node takes nobody.
+    fn is_closed(&self, py: Python<'_>, node: u32) -> PyResult<bool> {
+        self.jobs_on_node(py, node)?;
+        Ok(self.simulation.borrow(py).kernel.site().machine.is_closed(node))
+    }
+
+    /// The running jobs with tasks on a node, by expected end.
+    fn jobs_on(slf: &Bound<'_, Self>, node: u32) -> PyResult<Vec<Job>> {
+        Ok(Self::handles(slf, slf.get().jobs_on_node(slf.py(), node)?))
+    }
+
+    /// The job in a row of the workload.
+    fn job(slf: &Bound<'_, Self>, row: u32) -> PyResult<Job> {
+        let jobs = slf.get().simulation.borrow(slf.py()).kernel.site().jobs.len();
+        if (row as usize) < jobs {
+            return Ok(Job::new(slf, row));
+        }
+        Err(PyIndexError::new_err(format!("row = {row}; the workload has {jobs} rows")))
+    }
+
+    /// Starts a waiting job; see the Python class.
+    #[pyo3(signature = (job, nodes=None))]
+    pub fn start(slf: &Bound<'_, Self>, job: &Job, nodes: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+        let py = slf.py();
+        let this = slf.get();
+        let chosen = match (&this.allocator, nodes) {
+            (_, Some(nodes)) => Some(shares(nodes)?),
+            (None, None) => None,
+            (Some(allocator), None) => {
+                if !this.simulation.borrow(py).kernel.site().may_fit_job(job.slot) {
+                    return Ok(false);
+                }
+                let nodes = allocator.call1(py, (Job::new(slf, job.slot), slf))?;
+                if nodes.is_none(py) {
+                    return Ok(false);
+                }
+                Some(shares(nodes.bind(py))?)
+            }
+        };
+        let kernel = &mut this.simulation.borrow_mut(py).kernel;
+        let done = match chosen {
+            None => kernel.start(job.slot),
+            // Where an allocator chose the nodes, a reservation may stand against it as it may against the kernel's.
+            Some(shares) => match kernel.start_at(job.slot, &shares) {
+                Err(Refusal::Delays(_)) if nodes.is_none() => Ok(false),
+                done => done.map(|()| true),
+            },
+        };
+        done.map_err(|refusal| refused(slf, job, "start", &refusal))
+    }
+
+    /// Whether a job fits now, wherever the allocator puts it: its nodes and the tasks on each, or None.
+    fn place<'py>(slf: &Bound<'py, Self>, job: &Job) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let py = slf.py();
+        let mut shares = Vec::new();
+        let fits = slf.get().simulation.borrow(py).kernel.place(job.slot, &mut shares);
+        if !fits.map_err(|refusal| refused(slf, job, "be placed", &refusal))? {
+            return Ok(None);
+        }
+        let nodes = PyDict::new(py);
+        for share in shares {
+            nodes.set_item(share.node, share.tasks)?;
+        }
+        Ok(Some(nodes))
+    }
+
+    /// How many tasks of a job a node admits now.
+    fn slots(slf: &Bound<'_, Self>, job: &Job, node: u32) -> PyResult<u32> {
+        slf.get().jobs_on_node(slf.py(), node)?;
+        Ok(slf.get().simulation.borrow(slf.py()).kernel.site().slots(node, job.slot))
+    }
+
+    /// Reserves for a waiting job; see the Python class.
+    #[pyo3(signature = (job, time=None))]
+    fn reserve(slf: &Bound<'_, Self>, job: &Job, time: Option<f64>) -> PyResult<f64> {
+        let kernel = &mut slf.get().simulation.borrow_mut(slf.py()).kernel;
+        let reserved = match time {
+            None => kernel.reserve(job.slot).map(Some),
+            Some(time) => kernel.reserve_at(job.slot, time).map(|fits| fits.then_some(time)),
+        };
+        match reserved {
+            Ok(Some(time)) => Ok(time),
+            Ok(None) => Err(refused(slf, job, "have this reservation", &Refusal::Delays(job.slot))),
+            Err(refusal) => Err(refused(slf, job, "have a reservation", &refusal)),
+        }
+    }
+
+    /// Takes a waiting job out of the queue until it is released.
+    fn hold(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
+        let done = slf.get().simulation.borrow_mut(slf.py()).kernel.hold(job.slot);
+        done.map_err(|refusal| refused(slf, job, "be held", &refusal))
+    }
+
+    /// Puts a job that is on hold back into the queue.
+    fn release(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
+        let done = slf.get().simulation.borrow_mut(slf.py()).kernel.release(job.slot);
+        done.map_err(|refusal| refused(slf, job, "be released", &refusal))
+    }
+
+    /// Ends a waiting or running job: it is killed.
+    fn kill(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
+        let done = slf.get().simulation.borrow_mut(slf.py()).kernel.kill(job.slot);
+        done.map_err(|refusal| refused(slf, job, "be killed", &refusal))
+    }
+
+    /// Puts a running job back into the queue; see the Python class.
+    #[pyo3(signature = (job, keep="nothing", every=None))]
+    fn preempt(slf: &Bound<'_, Self>, job: &Job, keep: &str, every: Option<f64>) -> PyResult<()> {
+        let keep = match (keep, every) {
+            ("nothing", None) => Keep::Nothing,
+            ("everything", None) => Keep::Everything,
+            ("checkpoints", Some(every)) => Keep::Checkpoints(every),
+            _ => {
+                return Err(decision_error(
+                    slf.py(),
+                    &format!(
+                        "keep = {keep:?}; must be \"nothing\", \"everything\", or \"checkpoints\" with every = seconds"
+                    ),
+                ));
+            }
+        };
+        let done = slf.get().simulation.borrow_mut(slf.py()).kernel.interrupt(job.slot, keep);
+        done.map_err(|refusal| refused(slf, job, "be preempted", &refusal))
+    }
+
+    /// Sets what a job's run_time is taken to be, seconds.
+    fn set_estimate(slf: &Bound<'_, Self>, job: &Job, seconds: f64) -> PyResult<()> {
+        let done = slf.get().simulation.borrow_mut(slf.py()).kernel.set_estimate(job.slot, seconds);
+        done.map_err(|refusal| refused(slf, job, "be estimated at", &refusal))
+    }
+
+    /// Lets a node take nobody more; who is there stays.
+    fn close(&self, py: Python<'_>, node: u32) -> PyResult<()> {
+        let done = self.simulation.borrow_mut(py).kernel.set_closed(node, true);
+        self.about_node(py, node, "be closed", done)
+    }
+
+    /// Lets a node take jobs again.
+    fn open(&self, py: Python<'_>, node: u32) -> PyResult<()> {
+        let done = self.simulation.borrow_mut(py).kernel.set_closed(node, false);
+        self.about_node(py, node, "be opened", done)
+    }
+
+    /// Withholds amounts of a node's resources, by name, in place of what was withheld of it before.
+    fn withhold(&self, py: Python<'_>, node: u32, amounts: &Bound<'_, PyDict>) -> PyResult<()> {
+        let mut withheld = vec![0; self.resources.len()];
+        for (name, amount) in amounts {
+            let name: String = name.extract()?;
+            let Some(index) = self.resources.iter().position(|known| *known == name) else {
+                let known = self.resources.join(", ");
+                return Err(decision_error(py, &format!("there is no resource {name:?}; known: {known}")));
+            };
+            withheld[index] = amount.extract()?;
+        }
+        let done = self.simulation.borrow_mut(py).kernel.withhold(node, &withheld);
+        self.about_node(py, node, "withhold this", done)
+    }
+
+    /// Asks to be called at a time, seconds.
+    fn wake(&self, py: Python<'_>, time: f64) -> PyResult<()> {
+        let whose = self.caller.load(Ordering::Relaxed);
+        let done = self.simulation.borrow_mut(py).kernel.wake_at(time, whose);
+        done.map_err(|refusal| decision_error(py, &format!("no timer can be set: {refusal}.")))
+    }
+
+    /// Who calls: 0 for the scheduler, else the number of the observer.
+    #[getter]
+    fn get_caller(&self) -> u32 {
+        self.caller.load(Ordering::Relaxed)
+    }
+
+    #[setter]
+    fn set_caller(&self, caller: u32) {
+        self.caller.store(caller, Ordering::Relaxed);
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let simulation = self.simulation.borrow(py);
+        let site = simulation.kernel.site();
+        format!("<View at {} s: {} waiting, {} running>", site.now, site.queue.len(), site.running.len())
+    }
+}
+
+impl View {
+    fn jobs_on_node(&self, py: Python<'_>, node: u32) -> PyResult<Vec<u32>> {
+        let jobs = self.simulation.borrow(py).kernel.jobs_on(node);
+        jobs.map_err(|refusal| decision_error(py, &format!("node = {node}: {refusal}")))
+    }
+}
+
+/// The nodes of a decision: a mapping from node to tasks, or one node per task.
+fn shares(nodes: &Bound<'_, PyAny>) -> PyResult<Vec<Share>> {
+    if let Ok(mapping) = nodes.cast::<PyDict>() {
+        return mapping
+            .iter()
+            .map(|(node, tasks)| Ok(Share { node: node.extract()?, tasks: tasks.extract()? }))
+            .collect();
+    }
+    let mut shares: Vec<Share> = Vec::new();
+    for node in nodes.try_iter()? {
+        let node = node?.extract()?;
+        match shares.iter_mut().rev().find(|share| share.node == node) {
+            Some(share) => share.tasks += 1,
+            None => shares.push(Share { node, tasks: 1 }),
+        }
+    }
+    Ok(shares)
+}
+
+/// The waiting jobs in order; columns by name, one value per job.
+#[pyclass(module = "batchlab._kernel", frozen)]
+pub struct Queue {
+    view: Py<View>,
+}
+
+#[pymethods]
+impl Queue {
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.view.get().simulation.borrow(py).kernel.site().queue.len()
+    }
+
+    fn __iter__(&self, py: Python<'_>) -> Candidates {
+        Candidates { view: self.view.clone_ref(py), at: None, every: true }
+    }
+
+    /// The rows of the waiting jobs in the workload, in order: int64.
+    #[getter]
+    fn rows<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        let queued = self.view.get().simulation.borrow(py).kernel.site().queued();
+        queued.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py)
+    }
+
+    /// What their run times are taken to be, seconds: float64.
+    #[getter]
+    fn estimate<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let simulation = self.view.get().simulation.borrow(py);
+        let site = simulation.kernel.site();
+        site.queued().into_iter().map(|job| site.jobs.job(job).estimate).collect::<Vec<_>>().into_pyarray(py)
+    }
+
+    /// A column of the workload for the waiting jobs.
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        match name {
+            "rows" => Ok(self.rows(py).into_any()),
+            "estimate" => Ok(self.estimate(py).into_any()),
+            _ => self.view.get().columns.bind(py).get_item(name)?.get_item(self.rows(py)),
+        }
+    }
+
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        if name.starts_with('_') {
+            return Err(PyAttributeError::new_err(name.to_owned()));
+        }
+        self.__getitem__(py, name).map_err(|error| PyAttributeError::new_err(error.value(py).to_string()))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<Queue of {} jobs>", self.__len__(py))
+    }
+}
+
+/// A walk over waiting jobs, in order. Jobs that leave the queue meanwhile do it no harm.
+#[pyclass(module = "batchlab._kernel")]
+pub struct Candidates {
+    view: Py<View>,
+    at: Option<Rank>,
+    every: bool,
+}
+
+#[pymethods]
+impl Candidates {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> Option<Job> {
+        let next = {
+            let simulation = self.view.get().simulation.borrow(py);
+            let site = simulation.kernel.site();
+            match simulation.kernel.scheduler() {
+                Scheduler::Outside(outside) if !self.every => outside.next_candidate(site, self.at),
+                _ if self.every => site.queue.first_matching(self.at.as_ref(), &|_: &[i64]| true),
+                _ => site.queue.first_matching(self.at.as_ref(), &|values: &[i64]| site.may_fit(values)),
+            }
+        };
+        self.at = next.or(self.at);
+        next.map(|rank| Job::new(self.view.bind(py), rank.job))
+    }
+}

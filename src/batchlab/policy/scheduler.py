@@ -1,0 +1,118 @@
+"""Schedulers written in Python: subclass `Scheduler`, and give an object of the class to `simulate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from batchlab._kernel import Job
+    from batchlab.simulation.view import View
+
+__all__ = ["Easy", "FirstFit", "InOrder", "Scheduler"]
+
+
+class Scheduler:
+    """Decides who runs next; one method, `schedule`.
+
+    An object may keep state from pass to pass; `begin` prepares it for a run. A fork of a simulation works on
+    a deep copy of it.
+
+    Attributes
+    ----------
+    clairvoyant
+        Whether jobs show their true run_time before they end. Unless set, only those that are done do.
+    every_instant
+        Whether `schedule` is called at every instant at which something happens, not only while jobs wait.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> class ShortestFirst(bl.Scheduler):
+    ...     def schedule(self, view):
+    ...         for job in sorted(view.queue, key=lambda job: job.requested_time):
+    ...             if not view.start(job):
+    ...                 break
+    """
+
+    clairvoyant: ClassVar[bool] = False
+    every_instant: ClassVar[bool] = False
+
+    def begin(self, view: View) -> None:
+        """Prepare for a run; called once, before its first instant.
+
+        Parameters
+        ----------
+        view
+            The empty machine and the workload's columns.
+        """
+
+    def schedule(self, view: View) -> Iterable[Job] | None:
+        """Decide what starts now; called once at each instant, after everything else that happens there.
+
+        Parameters
+        ----------
+        view
+            Who waits and runs, what is free, and the ways to act on it.
+
+        Returns
+        -------
+        iterable of Job or None
+            Jobs to be started in this order, each of which must fit; nothing where the decisions were made
+            through the view.
+
+        Raises
+        ------
+        DecisionError
+            From the view's methods: a decision that breaks a rule was refused, and nothing was changed.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define schedule(view)")
+
+
+class InOrder(Scheduler):
+    """No backfilling: start jobs in the order of the queue, stop at the first that does not fit."""
+
+    def schedule(self, view: View) -> None:
+        """Start jobs in order while they fit."""
+        for job in view.queue:
+            if not view.start(job):
+                return
+
+
+class FirstFit(Scheduler):
+    """First fit: start every job that fits, in the order of the queue."""
+
+    def schedule(self, view: View) -> None:
+        """Start every job that fits."""
+        for job in view.candidates():
+            view.start(job)
+
+
+class Easy(Scheduler):
+    """EASY backfilling: a later job may start if it delays none of the first that do not fit.
+
+    Parameters
+    ----------
+    reservations
+        How many waiting jobs are not delayed; at least 1.
+    """
+
+    def __init__(self, reservations: int = 1) -> None:
+        self.reservations = reservations
+
+    def schedule(self, view: View) -> None:
+        """Start in order, reserve for the first that do not fit, and fill the holes."""
+        left = self.reservations
+        last = None
+        for job in view.queue:
+            # A job that fits but would delay a reservation waits without one of its own.
+            if not view.start(job) and view.place(job) is None:
+                view.reserve(job)
+                left -= 1
+                if left == 0:
+                    last = job
+                    break
+        if last is not None:
+            for job in view.candidates(after=last):
+                view.start(job)

@@ -1,0 +1,15 @@
+"""Predictors: what a job's run time is taken to be by those who schedule it."""
+
+from batchlab.predictor.history import LastTwo, RecursiveMean
+from batchlab.predictor.known import Clairvoyant, Requested
+from batchlab.predictor.predictor import Predictor
+
+__all__ = ["PREDICTORS", "Clairvoyant", "LastTwo", "Predictor", "RecursiveMean", "Requested"]
+
+PREDICTORS: dict[str, type[Predictor]] = {
+    "clairvoyant": Clairvoyant,
+    "last_two": LastTwo,
+    "recursive_mean": RecursiveMean,
+    "requested": Requested,
+}
+"""The predictors that specs may name."""

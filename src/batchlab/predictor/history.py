@@ -1,0 +1,129 @@
+"""Predictors that go by what the same user's jobs took before."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from typing import TYPE_CHECKING
+
+from batchlab.errors import PolicyError
+from batchlab.predictor.predictor import Predictor
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from batchlab._kernel import Job
+    from batchlab.simulation.view import View
+
+__all__ = ["LastTwo", "RecursiveMean"]
+
+# How much longer a job is taken to run each time that it outlives its estimate; seconds.
+_INCREMENTS = (60.0, 300.0, 900.0, 1800.0, 3600.0, 7200.0, 18_000.0, 36_000.0, 72_000.0, 180_000.0, 360_000.0)
+
+
+class _ByUser(Predictor):
+    """Keeps apart the jobs of different users; never says more than was requested.
+
+    Parameters
+    ----------
+    column
+        The column of the workload that tells whose a job is.
+    """
+
+    def __init__(self, column: str = "user_id") -> None:
+        self.column = column
+        self._outlived: dict[int, int] = {}
+
+    def begin(self, view: View) -> None:
+        """Forget everything."""
+        self._outlived.clear()
+        try:
+            view.columns[self.column]
+        except KeyError as error:
+            name = type(self).__name__
+            raise PolicyError(f"{name} goes by column {self.column!r}: {error.args[0]}") from None
+
+    def user(self, job: Job) -> Hashable:
+        """Tell whose a job is."""
+        user: Hashable = job[self.column]
+        return user
+
+    def correct(self, job: Job, view: View) -> float:  # noqa: ARG002
+        """Add an increment that grows each time; never more than was requested.
+
+        The idea is from D. Tsafrir, Y. Etsion, D. G. Feitelson: Backfilling using system-generated
+        predictions rather than user runtime estimates. IEEE TPDS 18(6), 2007.
+        """
+        times = self._outlived.get(job.row, 0)
+        self._outlived[job.row] = times + 1
+        increment = _INCREMENTS[min(times, len(_INCREMENTS) - 1)]
+        return min(job.estimate + increment, job.requested_time)
+
+
+class LastTwo(_ByUser):
+    """The average of the run times of the user's two latest jobs that have ended.
+
+    A user's first job is taken to run for its requested time; nobody's for more.
+
+    Source: D. Tsafrir, Y. Etsion, D. G. Feitelson: Backfilling using system-generated predictions rather than
+    user runtime estimates. IEEE TPDS 18(6), 2007 (part of EASY++).
+
+    Parameters
+    ----------
+    column
+        The column of the workload that tells whose a job is.
+    """
+
+    def begin(self, view: View) -> None:
+        """Forget everything."""
+        super().begin(view)
+        self._latest: dict[Hashable, deque[float]] = defaultdict(lambda: deque(maxlen=2))
+
+    def estimate(self, job: Job, view: View) -> float:  # noqa: ARG002
+        """Average the two latest run times, seconds."""
+        latest = self._latest.get(self.user(job))
+        if not latest:
+            return job.requested_time
+        return min(sum(latest) / len(latest), job.requested_time)
+
+    def learn(self, job: Job, view: View) -> None:  # noqa: ARG002
+        """Remember how long a job ran."""
+        self._latest[self.user(job)].append(job.run_time)
+        self._outlived.pop(job.row, None)
+
+
+class RecursiveMean(_ByUser):
+    """A running mean of the user's run times, in which the latest job counts for `weight`.
+
+    mean ← (1 − weight)·mean + weight·run_time. A user's first job is taken to run for its requested time;
+    nobody's for more.
+
+    Parameters
+    ----------
+    weight
+        Of the latest job, in (0, 1].
+    column
+        The column of the workload that tells whose a job is.
+    """
+
+    def __init__(self, weight: float = 0.5, column: str = "user_id") -> None:
+        if not 0 < weight <= 1:
+            raise PolicyError(f"weight = {weight}; must be in (0, 1].")
+        super().__init__(column)
+        self.weight = weight
+
+    def begin(self, view: View) -> None:
+        """Forget everything."""
+        super().begin(view)
+        self._mean: dict[Hashable, float] = {}
+
+    def estimate(self, job: Job, view: View) -> float:  # noqa: ARG002
+        """Give the user's mean, seconds."""
+        mean = self._mean.get(self.user(job))
+        return job.requested_time if mean is None else min(mean, job.requested_time)
+
+    def learn(self, job: Job, view: View) -> None:  # noqa: ARG002
+        """Take how long a job ran into the user's mean."""
+        user = self.user(job)
+        mean = self._mean.get(user, job.run_time)
+        self._mean[user] = mean + self.weight * (job.run_time - mean)
+        self._outlived.pop(job.row, None)

@@ -1,0 +1,31 @@
+"""Predictors that learn nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from batchlab.predictor.predictor import Predictor
+
+if TYPE_CHECKING:
+    from batchlab._kernel import Job
+    from batchlab.simulation.view import View
+
+__all__ = ["Clairvoyant", "Requested"]
+
+
+class Requested(Predictor):
+    """The requested time: what schedulers go by unless told otherwise."""
+
+    def estimate(self, job: Job, view: View) -> float:  # noqa: ARG002
+        """Give the requested time, seconds."""
+        return job.requested_time
+
+
+class Clairvoyant(Predictor):
+    """The true run time: how good a policy could be if estimates were perfect."""
+
+    clairvoyant: ClassVar[bool] = True
+
+    def estimate(self, job: Job, view: View) -> float:  # noqa: ARG002
+        """Give the run time, seconds."""
+        return job.run_time
