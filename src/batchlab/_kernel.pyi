@@ -4,6 +4,7 @@ from typing import Any, Self, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 __version__: str
 
@@ -222,6 +223,7 @@ class Candidates:
     def __iter__(self) -> Candidates: ...
     def __next__(self) -> Job: ...
 
+@disjoint_base
 class View:
     caller: int
     def __new__(

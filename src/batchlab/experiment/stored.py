@@ -186,7 +186,7 @@ class StoredResults(Sequence[Result]):
 
 
 def _outcome(members: Mapping[str, Any]) -> Outcome:
-    columns = {
+    columns: dict[str, Any] = {
         name: value.astype(_KINDS.get(name, value.dtype), copy=False)
         for name, value in members.items()
         if isinstance(value, np.ndarray)
