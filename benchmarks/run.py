@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-USUAL = ["kernel", "call", "queue_growth", "scale", "stream"]
+USUAL = ["kernel", "call", "queue_growth", "scale", "stream", "generate"]
 KNOWN = [*USUAL, "accasim"]
 
 

@@ -39,10 +39,10 @@ class Fit:
     distributions
         All that were fitted, by family.
     table
-        A row per family, the best first: ``family``, ``distribution`` (as text), ``log_likelihood``, ``aic``
-        (Akaike's criterion: twice the number of parameters less twice the log-likelihood), ``distance`` and
-        ``p_value`` (of the one-sample test of Kolmogorov and Smirnov; the p-value is too large, since the
-        parameters come from the same numbers).
+        A row per family, the best first: ``family``, ``distribution`` (as text, in four digits),
+        ``log_likelihood``, ``aic`` (Akaike's criterion: twice the number of parameters less twice the
+        log-likelihood), ``distance`` and ``p_value`` (of the one-sample test of Kolmogorov and Smirnov; the
+        p-value is too large, since the parameters come from the same numbers).
     """
 
     best: Distribution
@@ -129,12 +129,17 @@ def _row(family: str, distribution: Distribution, frozen: Any, data: Floats) -> 
     test = kstest(data, frozen.cdf)
     return {
         "family": family,
-        "distribution": repr(distribution),
+        "distribution": _text(distribution),
         "log_likelihood": likelihood,
         "aic": 2.0 * parameters - 2.0 * likelihood,
         "distance": float(test.statistic),
         "p_value": float(test.pvalue),
     }
+
+
+def _text(distribution: Distribution) -> str:
+    parameters = ", ".join(f"{name}={value:.4g}" for name, value in vars(distribution).items())
+    return f"{type(distribution).__name__}({parameters})"
 
 
 # Each gives the distribution, and SciPy's of the same parameters for its density.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["like", "origin"]
 
-_FINEST = 1000.0  # run times are whole milliseconds
+_FINEST = 1e6  # run times are whole microseconds
 _NEARBY = 200  # a requested time comes from one of so many jobs that ran about as long, or a hundredth of all
 _SMALLEST_LOG = 2
 
@@ -75,7 +75,7 @@ def like(
         Over how many seconds to spread the jobs; by default they come about as often as in the log, over
         whole years where it has months to follow.
     whole_seconds
-        Whether run times are whole seconds, at least 1, rather than milliseconds.
+        Whether run times are whole seconds, at least 1, rather than microseconds.
     seed
         The same seed gives the same jobs.
 
