@@ -24,9 +24,9 @@ def main() -> None:
             log, 5000, system=system, performance=performance, performance_of_log={"core": CORE}, seed=1
         )
         likeness = bl.generate.compare(log, made, performance=performance, performance_of_real={"core": CORE})
-        slowdown = bl.metrics.bounded_slowdown(bl.simulate(made, system, "easy").jobs).mean()
+        slowdown = bl.metrics.bounded_slowdown(bl.simulate(made, system, "easy").jobs).to_numpy().mean()
         hours = made.jobs["run_time"].to_numpy().sum() / 3600
-        print(f"{system}")
+        print(system)
         print(f"  GFLOP per job: distance {likeness.distance:.2f} from the log's")
         print(f"  run times: {hours:,.0f} h in all; mean bounded slowdown {slowdown:.1f}")
 

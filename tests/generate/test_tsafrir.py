@@ -93,12 +93,11 @@ def test_known_shares_are_kept(jobs: int, longest: int, popular: dict[float, flo
 
 
 def test_known_times_replace_the_nearest() -> None:
-    """Round ones first: 21 hours take the place of 20."""
-    times = _head_times(DAY)
-    assert set(_replaced(times, {21 * HOUR: 0.1})) ^ set(times) in (
-        {21 * HOUR, 20 * HOUR},
-        {21 * HOUR, 22 * HOUR},
-    )
+    """Round ones first, and none that is known itself: 21 hours take the place of 20, or else of 16."""
+    times = set(_head_times(DAY))
+    assert times ^ set(_replaced([*_head_times(DAY)], {21 * HOUR: 0.1})) == {21 * HOUR, 20 * HOUR}
+    known = {20 * HOUR: 0.1, 21 * HOUR: 0.1, 22 * HOUR: 0.1}
+    assert times ^ set(_replaced([*_head_times(DAY)], known)) == {21 * HOUR, 16 * HOUR}
 
 
 def test_assignment() -> None:

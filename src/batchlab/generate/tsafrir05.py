@@ -239,7 +239,7 @@ def _replaced(times: list[int], known: Mapping[int, float]) -> list[int]:
     new = [time for time in known if time not in times]
     place: dict[int, int] = {}
     for shared in (False, True):
-        old = [time for time in times[1:] if (time in _JOINT) == shared]
+        old = [time for time in times[1:] if (time in _JOINT) == shared and time not in known]
         for _, wanted, given in sorted((abs(one - other), one, other) for one, other in product(new, old)):
             if wanted not in place.values() and given not in place:
                 place[given] = wanted
@@ -280,14 +280,16 @@ def _ranks(times: list[int], fixed: Mapping[int, int], random: np.random.Generat
     pool: list[int] = []
     for place, time in enumerate(times):
         pool += _RANKS[place]
-        pool = [rank for rank in pool if rank not in chosen and rank not in reserved]
-        due = [rank for rank in latest if latest[rank] <= place and rank not in (*chosen, *reserved)]
+        free = [rank for rank in latest if rank not in (*chosen, *reserved)]
+        pool = [rank for rank in pool if rank in free]
+        due = [rank for rank in free if latest[rank] <= place]
         if time in fixed:
             chosen.append(fixed[time])
-        elif place == 0 and 1 not in reserved:
+        elif place == 0 and 1 in free:
             chosen.append(1)
-        elif due:
-            chosen.append(min(due))
+        elif due or not pool:
+            # Where estimates are known, all ranks so far may be theirs.
+            chosen.append(min(due or free))
         else:
             chosen.append(min(pool[int(index)] for index in random.integers(0, len(pool), 2)))
     return chosen
