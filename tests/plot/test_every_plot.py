@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import numpy as np
+import polars as pl
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -157,6 +158,22 @@ def test_words_are_checked(several: list[bl.Result]) -> None:
         bl.plot.gantt(several[0], start=5.0, end=5.0)
     with pytest.raises(ResultError, match="time = nan s; must be a number"):
         bl.plot.allocation_map(several[0], time=np.nan)
+
+
+def test_power_must_have_been_observed() -> None:
+    """A plot of power says what it needs, whether nothing was observed or something else."""
+    result = simulated("fcfs", 10)
+    other = replace(result, observations={"power": result.timeline})
+    for without in (result, other):
+        with pytest.raises(ResultError, match="has no observations of power; pass simulate"):
+            bl.plot.power(without)
+
+
+def test_energy_is_the_integral_of_power() -> None:
+    """Two seconds at 1 kW and one at 3 kW are 5 kJ."""
+    table = pl.DataFrame({"time": [0.0, 2.0, 3.0], "power": [1000.0, 3000.0, 0.0]})
+    ax = bl.plot.power(replace(one_job(), observations={"power": table}), kind="energy")
+    assert np.asarray(ax.lines[0].get_ydata()).tolist() == [0, 2000, 5000]
 
 
 def test_gflops_of_arrays_and_workloads(several: list[bl.Result]) -> None:

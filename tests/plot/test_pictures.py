@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 import batchlab as bl
-from to_draw import simulated
+from to_draw import simulated, with_power
 
 PICTURES = Path(__file__).parent / "pictures"
 # Of 255, the root of the mean square. Other renderings of fonts stay below 4, other curves are above 8.
@@ -38,6 +38,8 @@ DRAWINGS: dict[str, Drawing] = {
     "allocation_map": lambda ax, several: bl.plot.allocation_map(several[1], ax=ax, time=40_000),
     "cpu_time": lambda ax, several: bl.plot.cpu_time(several, ax=ax),
     "cpu_time_by_queue_size": lambda ax, several: bl.plot.cpu_time_by_queue_size(several, ax=ax, band=True),
+    "power": lambda ax, several: bl.plot.power([*map(with_power, several)], ax=ax),
+    "energy": lambda ax, several: bl.plot.power(with_power(several[1]), ax=ax, kind="energy"),
     "scalability": lambda ax, several: bl.plot.scalability([*several, simulated("easy", 400)], ax=ax),
     "job_sizes": lambda ax, several: bl.plot.job_sizes(several, ax=ax),
     "run_times": lambda ax, several: bl.plot.run_times(several, ax=ax, title="Run times"),

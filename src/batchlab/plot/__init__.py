@@ -8,6 +8,7 @@ from batchlab.plot.gantt import gantt
 from batchlab.plot.gflops import gflops
 from batchlab.plot.job_sizes import job_sizes
 from batchlab.plot.load import load
+from batchlab.plot.power import power
 from batchlab.plot.queue_size import queue_size
 from batchlab.plot.run_times import run_times
 from batchlab.plot.scalability import scalability
@@ -24,6 +25,7 @@ __all__ = [
     "gflops",
     "job_sizes",
     "load",
+    "power",
     "queue_size",
     "run_times",
     "scalability",

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+import polars as pl
 from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -13,8 +14,9 @@ from batchlab.errors import ResultError
 from batchlab.plot.canvas import GRID, INK, begin, choice, dress, pale, say
 from batchlab.plot.gantt import job_colours
 from batchlab.plot.placement import Placements, placements
-from batchlab.plot.results import Results, single
+from batchlab.plot.results import Results, jobs_of, single
 from batchlab.plot.scales import short_duration
+from batchlab.result.timeline import steps
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -89,11 +91,9 @@ def allocation_map(
 
 
 def _busiest(result: Result, resource: str) -> float:
-    timeline = result.timeline
-    if timeline.is_empty():
-        return 0.0
-    busiest = timeline[f"used_{resource}"].arg_max()
-    return float(timeline["time"][busiest or 0])
+    used = steps(jobs_of(result), {resource: pl.col(f"allocated_{resource}")})
+    busiest = used[f"used_{resource}"].arg_max()
+    return 0.0 if busiest is None else float(used["time"][busiest])
 
 
 def _columns(ax: Axes, capacity: Floats) -> None:

@@ -59,7 +59,7 @@ def load(
     found = groups(results)
     name = resources_of(found, resource)[0]
     lines = [
-        Line(group.label, tuple(_course(result, name) for result in group.results), index)
+        Line(group.label, tuple(_course(result, name) for result in group.schedules), index)
         for index, group in enumerate(found)
     ]
     label = f"{name} asked for, of capacity"

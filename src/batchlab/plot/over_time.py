@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -66,7 +66,13 @@ def means(steps: Steps, edges: Floats) -> Floats:
 
 
 def over_time(
-    ax: Axes, lines: Sequence[Line], label: str, *, window: float | None = None, log: bool = False
+    ax: Axes,
+    lines: Sequence[Line],
+    label: str,
+    *,
+    window: float | None = None,
+    log: bool = False,
+    joined: bool = False,
 ) -> Axes:
     """Draw courses over simulated time.
 
@@ -82,6 +88,8 @@ def over_time(
         Seconds over which means are taken; 0 draws every step, None decides by the number of steps.
     log
         Whether values are shown on a scale that is logarithmic above 1, and begins at 0.
+    joined
+        Whether values are joined by straight lines in place of steps.
 
     Returns
     -------
@@ -100,7 +108,7 @@ def over_time(
         return say(ax, "nothing happened")
     width = _width(every, window)
     for line in lines:
-        _draw(ax, line, _drawable(line, width), fill=len(lines) == 1)
+        _draw(ax, line, _drawable(line, width), fill=len(lines) == 1, joined=joined)
     ax.set_xlabel("simulated time" + (f" (means over {short_duration(width)})" if width else ""))
     ax.set_ylabel(label)
     ax.margins(x=0.01)
@@ -141,12 +149,14 @@ def _at(steps: Steps, times: Floats) -> Floats:
     return np.where(places >= 0, steps.value[places], 0.0)
 
 
-def _draw(ax: Axes, line: Line, steps: Steps, *, fill: bool) -> None:
+def _draw(ax: Axes, line: Line, steps: Steps, *, fill: bool, joined: bool) -> None:
     hue = colour(line.number)
     style = line.style or line_style(line.number)
-    ax.step(steps.time, steps.value, where="post", color=hue, ls=style, linewidth=1.2, label=line.label)
+    drawn: Literal["default", "steps-post"] = "default" if joined else "steps-post"
+    ax.plot(steps.time, steps.value, drawstyle=drawn, color=hue, ls=style, linewidth=1.2, label=line.label)
     if fill:
-        ax.fill_between(steps.time, steps.value, step="post", color=pale(hue, 0.25), linewidth=0)
+        step: Literal["post"] | None = None if joined else "post"
+        ax.fill_between(steps.time, steps.value, step=step, color=pale(hue, 0.25), linewidth=0)
 
 
 def _values_axis(ax: Axes, *, log: bool) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import polars as pl
 
 from batchlab.plot.canvas import begin, choice
 from batchlab.plot.distribution import Quantity, Sample, distribution
 from batchlab.plot.over_time import Line, Steps, over_time
 from batchlab.plot.results import Results, groups, jobs_of
+from batchlab.result.timeline import steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,22 +69,21 @@ def queue_size(
     ax, found = begin(ax, title=title), groups(results)
     if kind == "time":
         lines = [
-            Line(each.label, tuple(map(_course, each.results)), index) for index, each in enumerate(found)
+            Line(each.label, tuple(map(_course, each.schedules)), index) for index, each in enumerate(found)
         ]
         return over_time(ax, lines, "jobs in the queue", window=window, log=log)
-    samples = [Sample(each.label, np.concatenate([*map(_at_dispatch, each.results)])) for each in found]
+    samples = [Sample(each.label, np.concatenate([*map(_at_dispatch, each.schedules)])) for each in found]
     scale: Literal["log1p", "linear"] = "log1p" if log else "linear"
     quantity = Quantity("jobs in the queue", scale, of="instants", nothing="nothing was submitted")
     return distribution(ax, samples, quantity, kind)
 
 
 def _course(result: Result) -> Steps:
-    timeline = result.timeline
-    return Steps(timeline["time"].to_numpy(), timeline["queued"].to_numpy().astype(np.float64))
+    table = steps(jobs_of(result))
+    return Steps(table["time"].to_numpy(), table["queued"].to_numpy().astype(np.float64))
 
 
 def _at_dispatch(result: Result) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    started = jobs_of(result).filter(pl.col("start_time").is_not_null()).group_by("start_time").len("started")
-    instants = result.timeline.join(started, left_on="time", right_on="start_time", how="left")
-    found = instants.select((pl.col("queued") + pl.col("started").fill_null(0)).cast(pl.Float64))
-    return found.to_series().to_numpy()
+    course, started = _course(result), np.sort(result.outcome.start_time)
+    until = np.searchsorted(started, course.time, side="right")
+    return course.value + until - np.searchsorted(started, course.time, side="left")

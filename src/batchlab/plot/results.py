@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
 
 from batchlab.errors import ResultError, shown
 from batchlab.result.result import Result
@@ -36,6 +39,17 @@ class Group:
 
     label: str
     results: tuple[Result, ...]
+
+    @cached_property
+    def schedules(self) -> tuple[Result, ...]:
+        """The results, but only the first where all have the same schedule, as under policies without chance.
+
+        What is pooled or averaged over them is the same, and need not be worked out ten times.
+        """
+        first = self.results[0]
+        return (
+            self.results[:1] if all(_is_same_schedule(first, each) for each in self.results) else self.results
+        )
 
 
 @dataclass(frozen=True)
@@ -195,6 +209,17 @@ def _is_replication(one: Result, other: Result) -> bool:
         and one.system == other.system
         and _options(one) == _options(other)
         and _is_same(one.workload, other.workload)
+    )
+
+
+def _is_same_schedule(one: Result, other: Result) -> bool:
+    return one is other or (
+        one.system == other.system
+        and _is_same(one.workload, other.workload)
+        and all(
+            np.array_equal(getattr(one.outcome, name), getattr(other.outcome, name), equal_nan=True)
+            for name in ("state", "start_time", "end_time", "allocated")
+        )
     )
 
 

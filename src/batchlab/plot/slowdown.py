@@ -60,7 +60,9 @@ def slowdown(
     simulator for job dispatching research in HPC systems", Cluster Computing 23, 2020.
     """
     samples = [
-        Sample(group.label, np.concatenate([_values(jobs_of(result), threshold) for result in group.results]))
+        Sample(
+            group.label, np.concatenate([_values(jobs_of(result), threshold) for result in group.schedules])
+        )
         for group in groups(results)
     ]
     name = "slowdown" if threshold is None else "bounded slowdown"

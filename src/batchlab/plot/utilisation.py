@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
+import polars as pl
 from matplotlib.ticker import PercentFormatter
 
 from batchlab.plot.canvas import begin, choice
 from batchlab.plot.over_time import Line, Steps, over_time
-from batchlab.plot.results import Group, Results, groups
+from batchlab.plot.results import Group, Results, groups, jobs_of
+from batchlab.result.timeline import steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    import numpy.typing as npt
     from matplotlib.axes import Axes
 
     from batchlab.result.result import Result
@@ -76,9 +79,14 @@ def resources_of(found: Sequence[Group], resource: str | None) -> tuple[str, ...
 
 
 def _is_held(found: Sequence[Group], resource: str) -> bool:
-    column = f"used_{resource}"
-    tables = (result.timeline for group in found for result in group.results)
-    return any(column in table.columns and bool((table[column] > 0).any()) for table in tables)
+    results = (result for group in found for result in group.schedules)
+    return any(
+        bool(_held(result, resource).any()) for result in results if resource in result.system.resources
+    )
+
+
+def _held(result: Result, resource: str) -> npt.NDArray[np.int64]:
+    return result.outcome.allocated[:, result.system.resources.index(resource)]
 
 
 def _lines(found: Sequence[Group], names: Sequence[str]) -> list[Line]:
@@ -86,7 +94,7 @@ def _lines(found: Sequence[Group], names: Sequence[str]) -> list[Line]:
     for place, group in enumerate(found):
         for index, name in enumerate(names):
             courses = tuple(
-                _course(result, name) for result in group.results if name in result.system.resources
+                _course(result, name) for result in group.schedules if name in result.system.resources
             )
             if len(found) == 1:
                 lines.append(Line(name, courses, index))
@@ -99,6 +107,6 @@ def _lines(found: Sequence[Group], names: Sequence[str]) -> list[Line]:
 
 
 def _course(result: Result, resource: str) -> Steps:
-    timeline = result.timeline
-    share = timeline[f"utilisation_{resource}"].fill_null(0.0)
-    return Steps(timeline["time"].to_numpy(), np.asarray(share.to_numpy(), dtype=np.float64))
+    table = steps(jobs_of(result), {resource: pl.col(f"allocated_{resource}")})
+    used = table[f"used_{resource}"].to_numpy()
+    return Steps(table["time"].to_numpy(), used / max(result.system.total[resource], 1))

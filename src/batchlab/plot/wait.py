@@ -54,7 +54,7 @@ def wait(
         Sample(
             group.label,
             np.concatenate(
-                [metrics.wait(jobs_of(result)).drop_nulls().to_numpy() for result in group.results]
+                [metrics.wait(jobs_of(result)).drop_nulls().to_numpy() for result in group.schedules]
             ),
         )
         for group in groups(results)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Chart", "gantt", "plotly_script"]
 
-_COLUMNS, _ROWS = 600, 150
+_ROWS = 150
 _UNITS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
 
 
@@ -54,7 +54,7 @@ def plotly_script() -> str:
     return str(get_plotlyjs())
 
 
-def gantt(result: Result, most: int) -> Chart | None:
+def gantt(result: Result, most: int, columns: int) -> Chart | None:
     """Describe the chart of one result.
 
     Parameters
@@ -63,6 +63,8 @@ def gantt(result: Result, most: int) -> Chart | None:
         The result.
     most
         Above so many rectangles, the mean use of nodes over time is shown in their place.
+    columns
+        Into how many means the time is divided then.
 
     Returns
     -------
@@ -81,8 +83,8 @@ def gantt(result: Result, most: int) -> Chart | None:
     if boxes is not None and len(boxes.row) <= most:
         note = "Each rectangle is a job; jobs that share a node have parts of its height."
         return Chart(_bars(boxes, jobs_of(result), size), layout, note)
-    binned = cells(placed, first, last, columns=_COLUMNS, rows=_ROWS)
-    width, resource = (last - first) / _COLUMNS, result.system.resources[0]
+    binned = cells(placed, first, last, columns=columns, rows=_ROWS)
+    width, resource = (last - first) / columns, result.system.resources[0]
     heat = {
         **_heat(binned),
         "x0": (first + width / 2) / size,

@@ -24,10 +24,10 @@ _MANY = 1000
 
 @dataclass(frozen=True)
 class Measure:
-    """A number of a result, how it is written, and which of two is better, if either is."""
+    """A number per replication, how it is written, and which of two is better, if either is."""
 
     name: str
-    value: Callable[[Result], float | None]
+    value: Callable[[Group], Sequence[float | None]]
     written: Callable[[float], str]
     better: Literal["lower", "higher"] | None = None
 
@@ -53,18 +53,16 @@ def measures(groups: Sequence[Group]) -> list[Measure]:
         Measure("mean queue", _of("queue_length", "mean"), number, "lower"),
         Measure("longest queue", _of("queue_length", "max"), _whole, "lower"),
         *(Measure(state, _of("jobs", state), _whole) for state in ("completed", "killed", "rejected")),
-        Measure("simulated in", lambda result: result.elapsed, short_duration),
+        Measure("simulated in", lambda group: [result.elapsed for result in group.results], short_duration),
         Measure("of it for decisions", _decisions, short_duration),
     ]
-    return [measure for measure in every if any(_tells(measure, result) for result in results)]
+    return [measure for measure in every if any(_tells(measure, group) for group in groups)]
 
 
 def measures_table(groups: Sequence[Group]) -> Html:
     """Write the table of all measures, the best of each column marked."""
     columns = measures(groups)
-    found = [
-        [estimate([each.value(result) for result in group.results]) for each in columns] for group in groups
-    ]
+    found = [[estimate(each.value(group)) for each in columns] for group in groups]
     best = [_best(each, [row[index] for row in found]) for index, each in enumerate(columns)]
     rows = []
     for group, estimates in zip(groups, found, strict=True):
@@ -106,29 +104,36 @@ def _share(metric: str, resource: str, text: str) -> Measure:
     return Measure(f"{resource} {text}", _of(metric, resource), percent, better)
 
 
-def _of(*path: str) -> Callable[[Result], float | None]:
-    def value(result: Result) -> float | None:
-        found: object = result.metrics()
-        for name in path:
-            found = cast("Mapping[str, object] | None", found) and cast("dict[str, object]", found).get(name)
-        return float(found) if isinstance(found, int | float) else None
+def _of(*path: str) -> Callable[[Group], Sequence[float | None]]:
+    def values(group: Group) -> list[float | None]:
+        # Of equal schedules the first is measured, and counts for all.
+        found = [_at(result.metrics(), path) for result in group.schedules]
+        return found * (len(group.results) // len(found))
 
-    return value
+    return values
 
 
-def _decisions(result: Result) -> float | None:
-    return None if result.outcome.dispatch is None else float(result.dispatch["cpu_time"].sum())
+def _at(found: object, path: Sequence[str]) -> float | None:
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return float(found) if isinstance(found, int | float) else None
+
+
+def _decisions(group: Group) -> list[float | None]:
+    return [
+        None if result.outcome.dispatch is None else float(result.dispatch["cpu_time"].sum())
+        for result in group.results
+    ]
 
 
 def _whole(value: float) -> str:
     return f"{value:,.10g}" if value == int(value) else f"{value:,.1f}"
 
 
-def _tells(measure: Measure, result: Result) -> bool:
-    value = measure.value(result)
+def _tells(measure: Measure, group: Group) -> bool:
     # Whoever sees no killed or rejected column knows that there is none; the same holds for unused resources.
     quiet = measure.name in {"killed", "rejected"} or measure.name.endswith(("in use", "lost"))
-    return value is not None and not (quiet and value == 0)
+    return any(value is not None and not (quiet and value == 0) for value in measure.value(group))
 
 
 def _best(measure: Measure, values: Sequence[Estimate | None]) -> float | None:
@@ -142,4 +147,4 @@ def _estimated(measure: Measure, value: Estimate | None) -> str:
     if value is None:
         return "–"
     half = value.half_width
-    return measure.written(value.mean) + ("" if half is None else f" ± {measure.written(half)}")
+    return measure.written(value.mean) + (f" ± {measure.written(half)}" if half else "")

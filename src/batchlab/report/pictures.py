@@ -17,6 +17,7 @@ __all__ = ["figure"]
 
 # A hundredth of a point is enough for any eye.
 _DIGITS = re.compile(r"(\.\d\d)\d+")
+_PLACES = {"d", "x", "y", "points"}
 _LINKS = ("href", "clip-path", "style")
 _DROPPED = ("metadata", "style")
 
@@ -62,8 +63,10 @@ def _clean(parent: ET.Element) -> None:
     """Leave out namespaces, which HTML does without, the date, and rules that would hold for all the page."""
     parent.tag = parent.tag.rpartition("}")[2]
     parent.attrib = {key.rpartition("}")[2]: value for key, value in parent.attrib.items()}
-    if "d" in parent.attrib:
-        parent.attrib["d"] = _DIGITS.sub(r"\1", parent.attrib["d"])
+    for key in _PLACES & parent.attrib.keys():
+        parent.attrib[key] = " ".join(_DIGITS.sub(r"\1", parent.attrib[key]).split())
+    # Words are drawn as outlines, so what stands between elements is blank.
+    parent.text = parent.tail = None
     for child in [*parent]:
         if child.tag.rpartition("}")[2] in _DROPPED:
             parent.remove(child)

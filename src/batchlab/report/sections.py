@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from string import Template
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from batchlab import plot
 from batchlab.plot.scales import short_duration
-from batchlab.report.interactive import gantt
-from batchlab.report.markup import Html, element, table
-from batchlab.report.measures import measures_table, percent, statistics_table
+from batchlab.report.interactive import Chart, gantt
+from batchlab.report.markup import Html, element
+from batchlab.report.measures import measures_table, statistics_table
+from batchlab.report.origin import what_was_run
 from batchlab.report.pictures import figure
-from batchlab.report.statistics import Comparison, compare
-from batchlab.result.manifest import manifest
-from batchlab.result.output import identify
+from batchlab.report.significance import significance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from matplotlib.axes import Axes
 
@@ -27,15 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Section", "sections"]
 
-_MOST_RECTANGLES = 3000
-_MOST_IN_ALL = 12_000
-_SIGNIFICANT = 0.05
-_ON_SIGNIFICANCE = """\
-Bounded slowdowns of single jobs against those of $baseline, two-sided. Where the same jobs ran under both:
-the Wilcoxon signed-rank test on the pairs, a job's slowdown being its mean over the replications. Where the
-jobs differ: the Mann–Whitney U test. p-values carry Holm's correction for $count comparison$plural. Jobs of
-one run wait for each other, so they are not independent, and p understates chance; with many jobs, small
-differences are significant. Look at the shares and the measures for whether they matter."""
+# What the charts of jobs may weigh: each by itself, and all together.
+_MOST_RECTANGLES, _RECTANGLES_IN_ALL = 3000, 12_000
+_MOST_COLUMNS, _COLUMNS_IN_ALL = 600, 3600
 
 
 @dataclass(frozen=True)
@@ -66,102 +58,26 @@ def sections(groups: Sequence[Group], baseline: Group) -> Iterator[Section]:
     Section
         What was run, the measures, significance, plots, then every group by itself.
     """
-    yield Section("run", "What was run", _what_was_run(groups))
+    yield Section("run", "What was run", what_was_run(groups))
     yield Section("measures", "Measures", _measures(groups))
     if len(groups) > 1:
-        yield Section("significance", "Significance", _significance(groups, baseline))
+        yield Section("significance", "Significance", significance(groups, baseline))
     yield Section("comparison", "Comparison" if len(groups) > 1 else "Plots", _comparison(groups))
-    most = min(_MOST_RECTANGLES, _MOST_IN_ALL // len(groups))
+    rectangles = min(_MOST_RECTANGLES, _RECTANGLES_IN_ALL // len(groups))
+    columns = min(_MOST_COLUMNS, max(_COLUMNS_IN_ALL // len(groups), 1))
     for index, group in enumerate(groups):
-        yield Section(f"policy-{index + 1}", group.label, _alone(group, index, most))
-
-
-def _what_was_run(groups: Sequence[Group]) -> Html:
-    described = [(group, [_described(result) for result in group.results]) for group in groups]
-    everything = [each for _, found in described for each in found]
-    parts = [
-        _listed("Workload", [_workload(each) for each in everything]),
-        _listed("System", [_system(each) for each in everything]),
-        _listed("Versions", [_versions(each) for each in everything]),
-    ]
-    rows = [
-        [
+        yield Section(
+            f"policy-{index + 1}",
             group.label,
-            str(found[0]["policy"]),
-            _numbers([each["seed"] for each in found]),
-            ", ".join(
-                f"{name} = {value}" for name, value in cast("dict[str, object]", found[0]["options"]).items()
-            ),
-            str(len(found)),
-        ]
-        for group, found in described
-    ]
-    head = ["policy", "as it was written", "seeds", "options", "runs"]
-    return Html(element("dl", *parts) + table("Every policy", head, rows))
-
-
-def _described(result: Result) -> dict[str, object]:
-    return manifest(
-        result.policy,
-        result.system,
-        options=result.options,
-        workload={**identify(result.workload), "source": result.workload.report.source},
-        inputs={},
-        command=None,
-    )
-
-
-def _listed(term: str, descriptions: Sequence[Html]) -> Html:
-    """Write each different description once."""
-    different = dict.fromkeys(descriptions)
-    name = term if len(different) == 1 or term.endswith("s") else f"{term}s"
-    return Html(element("dt", name) + "".join(element("dd", each) for each in different))
-
-
-def _workload(described: Mapping[str, object]) -> Html:
-    workload = cast("dict[str, object]", described["workload"])
-    report = cast("dict[str, object]", workload["report"])
-    changed = ", ".join(
-        f"{sum(cast('dict[str, int]', report[name]).values()):,} {name}"
-        for name in ("dropped", "mended")
-        if report[name]
-    )
-    text = f"{workload['source']}: {workload['jobs']:,} jobs"
-    hashed = element("code", str(workload["sha256"]))
-    return Html(
-        element("span", text + (f" ({changed} by the reader)" if changed else "")) + " sha256 " + hashed
-    )
-
-
-def _system(described: Mapping[str, object]) -> Html:
-    system = cast("dict[str, object]", described["system"])
-    groups = cast("list[dict[str, object]]", system["groups"])
-    texts = [f"{group['count']:,} × ({_amounts(group['resources'])})" for group in groups]
-    one = _amounts(system["equivalence"])
-    return element("span", f"{system['name'] or 'nodes'}: {'; '.join(texts)}; one processor is {one}")
-
-
-def _amounts(resources: object) -> str:
-    return ", ".join(f"{amount:,} {name}" for name, amount in cast("dict[str, int]", resources).items())
-
-
-def _versions(described: Mapping[str, object]) -> Html:
-    versions = cast("dict[str, str]", described["versions"])
-    return element("span", ", ".join(f"{name} {version}" for name, version in versions.items()))
-
-
-def _numbers(values: Sequence[object]) -> str:
-    """List seeds, neighbours as a range."""
-    numbers = sorted({value for value in values if isinstance(value, int)})
-    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:  # noqa: PLR2004  # two are written out
-        return f"{numbers[0]} to {numbers[-1]}"
-    return ", ".join(map(str, numbers)) or "none"
+            _alone(group, index, gantt(group.results[0], rectangles, columns)),
+        )
 
 
 def _measures(groups: Sequence[Group]) -> Html:
     count = max(len(group.results) for group in groups)
     replicated = (
-        f"Means over up to {count} replications ± half the 95 % confidence interval (Student's t). "
+        f"Means over up to {count} replications ± half the 95 % confidence interval (Student's t; none "
+        "where all replications agree). "
         if count > 1
         else ""
     )
@@ -173,68 +89,32 @@ def _measures(groups: Sequence[Group]) -> Html:
     return Html(measures_table(groups) + element("p", note, class_="note"))
 
 
-def _significance(groups: Sequence[Group], baseline: Group) -> Html:
-    found = compare(groups, baseline)
-    rows = [
-        [
-            each.label,
-            "Wilcoxon signed-rank" if each.paired else "Mann–Whitney U",
-            f"{each.count:,}",
-            "–" if each.lower is None else percent(each.lower),
-            "–" if each.higher is None else percent(each.higher),
-            _p(each.adjusted),
-            _verdict(each),
-        ]
-        for each in found
-    ]
-    head = ["policy", "test", "jobs", "lower for", "higher for", "p (Holm)", f"differs from {baseline.label}"]
-    note = Template(_ON_SIGNIFICANCE).substitute(
-        baseline=baseline.label, count=len(found), plural="s" if len(found) > 1 else ""
-    )
-    return Html(
-        table(f"Against {baseline.label}", head, rows, class_="numbers") + element("p", note, class_="note")
-    )
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"  # noqa: PLR2004  # four digits are shown
-
-
-def _verdict(each: Comparison) -> str:
-    if each.adjusted is None:
-        return "cannot be told"
-    if each.adjusted >= _SIGNIFICANT:
-        return "no"
-    if each.lower is None or each.higher is None:
-        return "yes"
-    return "yes, mostly lower" if each.lower > each.higher else "yes, mostly higher"
+_QUARTILES = "quartiles, mean (diamond), 5th to 95th percentile"
 
 
 def _comparison(groups: Sequence[Group]) -> Html:
-    by_label = {group.label: group.results for group in groups}
-    drawn: list[tuple[Callable[[], Axes], str]] = [
-        (
-            lambda: plot.slowdown(by_label),
-            "Bounded slowdowns of jobs: quartiles, mean (diamond), 5th to 95th percentile",
-        ),
-        (lambda: plot.wait(by_label, kind="cdf"), "The share of jobs that waited at most so long"),
-        (
-            lambda: plot.queue_size(by_label),
-            "Jobs in the queue at dispatch instants: quartiles, mean (diamond), 5th to 95th percentile",
-        ),
-        (lambda: plot.queue_size(by_label, kind="time"), "Jobs in the queue over time"),
-        (lambda: plot.utilisation(by_label), "Resources in use over time"),
-    ]
-    return element(
-        "div",
-        *(figure(draw(), caption, f"c{index}") for index, (draw, caption) in enumerate(drawn)),
-        class_="plots",
-    )
+    drawn = _plots({group.label: group.results for group in groups})
+    pictures = (figure(draw(), caption, f"c{index}") for index, (draw, caption) in enumerate(drawn))
+    return element("div", *pictures, class_="plots")
 
 
-def _alone(group: Group, index: int, most: int) -> Html:
+def _plots(by_label: dict[str, tuple[Result, ...]]) -> Iterator[tuple[Callable[[], Axes], str]]:
+    """Give the plots that these results can fill, each with its caption."""
+    results = [result for group in by_label.values() for result in group]
+    yield lambda: plot.slowdown(by_label), f"Bounded slowdowns of jobs: {_QUARTILES}"
+    yield lambda: plot.wait(by_label, kind="cdf"), "The share of jobs that waited at most so long"
+    yield lambda: plot.queue_size(by_label), f"Jobs in the queue at dispatch instants: {_QUARTILES}"
+    yield lambda: plot.queue_size(by_label, kind="time"), "Jobs in the queue over time"
+    yield lambda: plot.utilisation(by_label), "Resources in use over time"
+    if all(result.outcome.dispatch is not None for result in results):
+        yield lambda: plot.cpu_time(by_label), "CPU time of decisions per instant of the simulation, mean"
+        by_queue = "CPU time of a scheduling pass by the number of jobs in the queue, mean"
+        yield lambda: plot.cpu_time_by_queue_size(by_label), by_queue
+    if all("power" in result.observations for result in results):
+        yield lambda: plot.power(by_label), "Power of the machine over time"
+
+
+def _alone(group: Group, index: int, chart: Chart | None) -> Html:
     result = group.results[0]
     count = len(group.results)
     first = f"The first of {count} replications. " if count > 1 else ""
@@ -249,12 +129,11 @@ def _alone(group: Group, index: int, most: int) -> Html:
         element("p", f"{run}{elapsed}.")
         + statistics_table(result)
         + element("div", *pictures, class_="plots")
-        + _chart(result, most)
+        + _chart(chart)
     )
 
 
-def _chart(result: Result, most: int) -> Html:
-    chart = gantt(result, most)
+def _chart(chart: Chart | None) -> Html:
     if chart is None:
         return element("p", "No job has run, so there is no chart of nodes over time.")
     # A "<" could end the script.

@@ -133,7 +133,7 @@ def _pairs(group: Group, baseline: Group) -> tuple[Floats, Floats] | None:
     if not all(result.workload.jobs is first or result.workload.jobs.equals(first) for result in everything):
         return None
     ours, theirs = (
-        np.mean([_slowdowns(result) for result in each.results], axis=0) for each in (group, baseline)
+        np.mean([_slowdowns(result) for result in each.schedules], axis=0) for each in (group, baseline)
     )
     both = np.isfinite(ours) & np.isfinite(theirs)
     return ours[both], theirs[both]

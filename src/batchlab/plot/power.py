@@ -1,0 +1,91 @@
+"""How much power the machine draws over time, and the energy that this adds up to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from matplotlib.ticker import EngFormatter
+
+from batchlab.errors import ResultError
+from batchlab.plot.canvas import begin, choice
+from batchlab.plot.over_time import Line, Steps, over_time
+from batchlab.plot.results import Results, groups
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from batchlab.result.result import Result
+
+__all__ = ["power"]
+
+_OBSERVATION = "power"
+_COLUMNS = ("time", "power")
+
+
+def power(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    kind: Literal["power", "energy"] = "power",
+    window: float | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw the power of the whole machine over time, or the energy used since the beginning.
+
+    Parameters
+    ----------
+    results
+        Results with observations of power: one, several, or a mapping of labels to results or to
+        replications, of which the mean is taken. ``Result.observations["power"]`` has the columns ``time``
+        (s) and ``power`` (W): from each time on the power, until the next.
+    ax
+        The axes to draw on; new ones unless given.
+    kind
+        ``"power"`` (W), or ``"energy"`` (J), its integral.
+    window
+        Of the power: seconds over which means are taken; 0 for none, chosen unless given.
+    title
+        A title, where one is wanted.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on.
+
+    Raises
+    ------
+    ResultError
+        If the power was not observed, or an argument is not one of its values.
+    """
+    choice("kind", kind, ("power", "energy"))
+    lines = [
+        Line(group.label, tuple(map(_course, group.results)), index)
+        for index, group in enumerate(groups(results))
+    ]
+    if kind == "energy":
+        lines = [Line(each.label, tuple(map(_added_up, each.replications)), each.number) for each in lines]
+        # Energy only grows: there is nothing to be evened out.
+        ax = over_time(begin(ax, title=title), lines, "energy used", window=0, joined=True)
+    else:
+        ax = over_time(begin(ax, title=title), lines, "power", window=window)
+    if ax.lines:
+        ax.yaxis.set_major_formatter(EngFormatter(unit="J" if kind == "energy" else "W"))
+    return ax
+
+
+def _course(result: Result) -> Steps:
+    table = result.observations.get(_OBSERVATION)
+    if table is None or not set(_COLUMNS) <= set(table.columns):
+        raise ResultError(
+            f"{result!r} has no observations of power; pass simulate() an observer that is called 'power' "
+            "and gives a table with the columns time (s) and power (W)."
+        )
+    time, drawn = (table[name].to_numpy().astype(np.float64) for name in _COLUMNS)
+    return Steps(time, drawn)
+
+
+def _added_up(steps: Steps) -> Steps:
+    if not len(steps.time):
+        return steps
+    return Steps(steps.time, np.concatenate([[0.0], np.cumsum(steps.value[:-1] * np.diff(steps.time))]))

@@ -1,0 +1,100 @@
+"""What was run: workloads, systems, versions, and every policy with its seeds and options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from batchlab.report.markup import Html, element, table
+from batchlab.result.manifest import manifest
+from batchlab.result.output import identify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from batchlab.plot.results import Group
+    from batchlab.result.result import Result
+
+__all__ = ["what_was_run"]
+
+
+def what_was_run(groups: Sequence[Group]) -> Html:
+    """Write what makes the runs what they are, each different workload, system and set of versions once."""
+    described = [(group, [_described(result) for result in group.results]) for group in groups]
+    everything = [each for _, found in described for each in found]
+    parts = [
+        _listed("Workload", [_workload(each) for each in everything]),
+        _listed("System", [_system(each) for each in everything]),
+        _listed("Versions", [_versions(each) for each in everything]),
+    ]
+    rows = [
+        [
+            group.label,
+            str(found[0]["policy"]),
+            _numbers([each["seed"] for each in found]),
+            ", ".join(
+                f"{name} = {value}" for name, value in cast("dict[str, object]", found[0]["options"]).items()
+            ),
+            str(len(found)),
+        ]
+        for group, found in described
+    ]
+    head = ["policy", "as it was written", "seeds", "options", "runs"]
+    return Html(element("dl", *parts) + table("Every policy", head, rows))
+
+
+def _described(result: Result) -> dict[str, object]:
+    return manifest(
+        result.policy,
+        result.system,
+        options=result.options,
+        workload={**identify(result.workload), "source": result.workload.report.source},
+        inputs={},
+        command=None,
+    )
+
+
+def _listed(term: str, descriptions: Sequence[Html]) -> Html:
+    """Write each different description once."""
+    different = dict.fromkeys(descriptions)
+    name = term if len(different) == 1 or term.endswith("s") else f"{term}s"
+    return Html(element("dt", name) + "".join(element("dd", each) for each in different))
+
+
+def _workload(described: Mapping[str, object]) -> Html:
+    workload = cast("dict[str, object]", described["workload"])
+    report = cast("dict[str, object]", workload["report"])
+    changed = ", ".join(
+        f"{sum(cast('dict[str, int]', report[name]).values()):,} {name}"
+        for name in ("dropped", "mended")
+        if report[name]
+    )
+    text = f"{workload['source']}: {workload['jobs']:,} jobs"
+    hashed = element("code", str(workload["sha256"]))
+    return Html(
+        element("span", text + (f" ({changed} by the reader)" if changed else "")) + " sha256 " + hashed
+    )
+
+
+def _system(described: Mapping[str, object]) -> Html:
+    system = cast("dict[str, object]", described["system"])
+    groups = cast("list[dict[str, object]]", system["groups"])
+    texts = [f"{group['count']:,} × ({_amounts(group['resources'])})" for group in groups]
+    one = _amounts(system["equivalence"])
+    return element("span", f"{system['name'] or 'nodes'}: {'; '.join(texts)}; one processor is {one}")
+
+
+def _amounts(resources: object) -> str:
+    return ", ".join(f"{amount:,} {name}" for name, amount in cast("dict[str, int]", resources).items())
+
+
+def _versions(described: Mapping[str, object]) -> Html:
+    versions = cast("dict[str, str]", described["versions"])
+    return element("span", ", ".join(f"{name} {version}" for name, version in versions.items()))
+
+
+def _numbers(values: Sequence[object]) -> str:
+    """List seeds, neighbours as a range."""
+    numbers = sorted({value for value in values if isinstance(value, int)})
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:  # noqa: PLR2004  # two are written out
+        return f"{numbers[0]} to {numbers[-1]}"
+    return ", ".join(map(str, numbers)) or "none"

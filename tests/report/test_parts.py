@@ -1,0 +1,137 @@
+"""Parts of the report: markup, measures, pictures and charts, each by its numbers."""
+
+import re
+from base64 import b64decode
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import batchlab as bl
+from batchlab.plot.results import groups
+from batchlab.report.interactive import gantt
+from batchlab.report.markup import Html, element, table
+from batchlab.report.measures import measures_table, statistics_table
+from batchlab.report.origin import what_was_run
+from batchlab.report.pictures import figure
+from hand_made import Job, make_result
+from to_draw import no_jobs, with_costs
+
+
+def text_of(html: str) -> str:
+    """Give the words of a page."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
+
+
+def unpacked(packed: object) -> npt.NDArray[np.float64]:
+    """Read numbers as plotly does."""
+    assert isinstance(packed, dict)
+    values = np.frombuffer(b64decode(packed["bdata"]), np.dtype(packed["dtype"]).newbyteorder("<"))
+    shape = [int(part) for part in packed.get("shape", str(len(values))).split(",")]
+    return values.reshape(shape).astype(np.float64)
+
+
+def test_markup_escapes() -> None:
+    """Text is escaped in content and attributes; elements are not escaped twice."""
+    inner = element("b", "1 < 2")
+    assert element("p", "a & ", inner, title='"') == '<p title="&quot;">a &amp; <b>1 &lt; 2</b></p>'
+    assert '<th scope="row">&lt;x&gt;</th>' in table("t", ["h"], [["<x>", Html("<td>y</td>")]])
+
+
+def test_measures() -> None:
+    """Two jobs, the second of which waited 100 s: the numbers of the table."""
+    result = make_result([Job(0, 0, 100, nodes=((0, 2),)), Job(0, 100, 200, nodes=((0, 2),))])
+    words = text_of(measures_table(groups({"mine": result})))
+    assert "mine 50 s 50 s 00:01:35 1.5 1.95 00:03:20 25.00 %" in words
+    assert "rejected" not in words
+    assert "killed" not in words
+
+
+def test_intervals_over_replications() -> None:
+    """Replications that differ have an interval, those that agree none; the better of two is marked."""
+    waits = [make_result([Job(0, wait, wait + 100, nodes=((0, 2),))]) for wait in (10.0, 20.0, 30.0)]
+    both: dict[str, list[bl.Result]] = {"varied": waits, "same": [waits[0]] * 3}
+    page = measures_table(groups(both))
+    assert "20 s ± 24.84 s" in page
+    assert '<td class="best">10 s</td>' in page
+
+
+def test_costs_are_told_where_they_are_known() -> None:
+    """The simulation's time, and that of decisions, have columns of their own."""
+    page = text_of(measures_table(groups(with_costs(make_result([Job(0, 0, 9, nodes=((0, 1),))])))))
+    assert "simulated in of it for decisions" in page
+    assert "1 ms 4 µs" in page
+
+
+def test_statistics_of_nothing() -> None:
+    """Where no job ran there are dashes, not errors."""
+    assert text_of(statistics_table(no_jobs())).count("–") == 25
+
+
+def test_origin(results: list[bl.Result]) -> None:
+    """What is the same for all is told once, seeds as ranges."""
+    seeds = [bl.simulate(results[0].workload, results[0].system, "random", seed=seed) for seed in range(4)]
+    both: dict[str, list[bl.Result]] = {"all": seeds, "easy": [results[1]]}
+    words = text_of(what_was_run(groups(both)))
+    assert "all random(0) 0 to 3 walltime = run" in words
+    assert words.count("sha256") == 1
+    assert words.count("demo: 32 × (8 core); one processor is 1 core") == 1
+
+
+def test_pictures_can_stand_in_one_page(results: list[bl.Result]) -> None:
+    """Names within a picture are its own and lead somewhere; nothing holds for the whole page."""
+    pictures = [figure(bl.plot.slowdown(results), "A caption", name) for name in ("a", "b")]
+    for name, picture in zip("ab", pictures, strict=True):
+        names = re.findall(r' id="([^"]+)"', picture)
+        assert len(names) == len(set(names))
+        assert all(each.startswith(f"{name}-") for each in names)
+        assert set(re.findall(r'(?:url\(|href=")#([\w-]+)', picture)) == set(names)
+        assert "<style" not in picture
+        assert "<metadata" not in picture
+        assert "var(--ink)" in picture
+        assert 'aria-label="A caption"' in picture
+    assert re.sub(r"([\"#])a-", r"\1b-", pictures[0]) == pictures[1]
+
+
+def test_chart_of_jobs() -> None:
+    """Few jobs are bars, where they were and when, in a unit that suits."""
+    result = make_result(
+        [Job(0, 0, 7200, nodes=((0, 2), (1, 2)), tasks=4), Job(0, 7200, 10_800, nodes=((3, 1),))]
+    )
+    chart = gantt(result, 10, 5)
+    assert chart is not None
+    data = chart.data
+    assert data["type"] == "bar"
+    assert unpacked(data["base"]).tolist() == [0, 2]
+    assert unpacked(data["x"]).tolist() == [2, 1]
+    assert unpacked(data["y"]).tolist() == [0.5, 2.75]
+    assert unpacked(data["width"]).tolist() == [2, 0.5]
+    assert data["hovertext"] == [
+        "job 1, 4 tasks<br>start 0 s, waited 0 s<br>ran 02:00:00",
+        "job 2, 1 task<br>start 02:00:00, waited 02:00:00<br>ran 01:00:00",
+    ]
+    assert "simulated time (h)" in str(chart.layout)
+
+
+def test_chart_of_means() -> None:
+    """Many jobs are means over nodes and time, and the note says so."""
+    result = make_result([Job(0, 0, 10, nodes=((0, 2),)), Job(0, 10, 20, nodes=((1, 1),))])
+    chart = gantt(result, 1, 4)
+    assert chart is not None
+    assert unpacked(chart.data["z"]).tolist() == [[100, 100, 0, 0], [0, 0, 50, 50], [0] * 4, [0] * 4]
+    assert "2 jobs are too many to be drawn one by one" in chart.note
+    assert "one node over 5 s" in chart.note
+
+
+def test_chart_of_nothing() -> None:
+    """Without jobs there is no chart."""
+    assert gantt(no_jobs(), 10, 10) is None
+
+
+@pytest.mark.parametrize("jobs", [0, 1])
+def test_small_results_have_a_report(jobs: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Nothing, and one job, can be reported."""
+    result = make_result([Job(0, 0, 100, nodes=((1, 2),), tasks=2)][:jobs])
+    page = bl.report.write(result, tmp_path_factory.mktemp("small") / "report.html").read_text("utf-8")
+    assert "What was run" in page
+    assert ("No job has run" in page) == (jobs == 0)
