@@ -26,6 +26,9 @@ if TYPE_CHECKING:
         ExperimentError as ExperimentError,
     )
     from batchlab.errors import (
+        MonitorError as MonitorError,
+    )
+    from batchlab.errors import (
         PolicyError as PolicyError,
     )
     from batchlab.errors import (
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
     from batchlab.experiment import (
         dispatchers as dispatchers,
     )
+    from batchlab.monitor import Monitor as Monitor
     from batchlab.observer import Observer as Observer
     from batchlab.policy import Allocator as Allocator
     from batchlab.policy import Policy as Policy
@@ -112,6 +116,8 @@ _HOMES = {
     "Experiment": "experiment",
     "ExperimentError": "errors",
     "DecisionError": "errors",
+    "Monitor": "monitor",
+    "MonitorError": "errors",
     "NodeGroup": "system",
     "Observer": "observer",
     "Policy": "policy",

@@ -125,7 +125,7 @@ def test_whatever_goes_wrong_is_one_line(
     def fail(*_arguments: object, **_options: object) -> None:
         raise error
 
-    monkeypatch.setattr(batchlab, "simulate", fail)
+    monkeypatch.setattr(batchlab, "Simulation", fail)
     out = log.parent / "out"
     assert main(["run", str(log), "--out", str(out)]) == code
     written = capsys.readouterr()

@@ -96,12 +96,19 @@ class Session:
                 where = f"{self.document.name}:{block.line}: {command}"
                 assert agrees(shown, output), f"{where} says otherwise now:\n{output}"
 
+    def _own_places(self) -> dict[str, str]:
+        """Keep the logs and runs of the documents apart from those of whoever runs the tests."""
+        return {
+            "BATCHLAB_CACHE": str(self.folder / "cache"),
+            "BATCHLAB_RUNTIME": str(self.folder / "runtime"),
+        }
+
     def _shell(self, command: str) -> tuple[int, str]:
         environment = {**os.environ, "PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
         done = subprocess.run(  # noqa: S603  # our own documents
             ["bash", "-c", command],  # noqa: S607  # any bash will do
             cwd=self.folder,
-            env={**environment, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"},
+            env={**environment, **self._own_places(), "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

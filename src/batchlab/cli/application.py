@@ -13,6 +13,7 @@ from batchlab.cli.generate import generate
 from batchlab.cli.policies import policies
 from batchlab.cli.run import run
 from batchlab.cli.traces import traces
+from batchlab.cli.watch import watch
 
 __all__ = ["answer"]
 
@@ -51,6 +52,7 @@ application.command()(run)
 application.command()(demo)
 application.command()(generate)
 application.command()(policies)
+application.command()(watch)
 application.add_typer(traces, name="traces")
 
 

@@ -1,5 +1,6 @@
 """How a command fails: one line on standard error, and an exit code."""
 
+import math
 import os
 import sys
 import traceback
@@ -9,7 +10,7 @@ import typer
 
 from batchlab.errors import BatchlabError, ResultError, SimulationError
 
-__all__ = ["INTERRUPTED", "at_least_one", "check_directory", "explain", "is_seed", "wrong_usage"]
+__all__ = ["INTERRUPTED", "at_least_one", "check_directory", "explain", "is_pace", "is_seed", "wrong_usage"]
 
 _LARGEST_SEED = 2**64 - 1
 
@@ -73,6 +74,13 @@ def is_seed(value: int) -> int:
     """Refuse what the kernel's generators cannot start from; for options."""
     if not 0 <= value <= _LARGEST_SEED:
         raise typer.BadParameter(f"{value}; must be an integer from 0 to 2^64 - 1")
+    return value
+
+
+def is_pace(value: float | None) -> float | None:
+    """Refuse what no clock can go at; for options."""
+    if value is not None and not 0 < value < math.inf:
+        raise typer.BadParameter(f"{value}; must be a number of seconds > 0")
     return value
 
 

@@ -4,7 +4,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["Format", "Invalid", "OrderAtInstant", "Overrun", "Processors", "RunRequest", "WallTime"]
+__all__ = [
+    "Format",
+    "Invalid",
+    "OrderAtInstant",
+    "Overrun",
+    "Processors",
+    "RunRequest",
+    "WallTime",
+    "Watching",
+]
 
 Overrun = Literal["extend", "cut", "keep"]
 Invalid = Literal["drop", "raise"]
@@ -12,6 +21,18 @@ Processors = Literal["requested", "allocated"]
 WallTime = Literal["run", "kill"]
 OrderAtInstant = Literal["completions_first", "arrivals_first"]
 Format = Literal["text", "json"]
+
+
+@dataclass(frozen=True)
+class Watching:
+    """How ``batchlab run`` is to be looked at; `port` and `host` are None where they were not given."""
+
+    live: bool = False
+    serve: bool = False
+    host: str | None = None
+    port: int | None = None
+    pace: float | None = None
+    keep: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,4 +58,5 @@ class RunRequest:
     walltime: WallTime
     order_at_instant: OrderAtInstant
     form: Format
+    watching: Watching
     command: str

@@ -8,11 +8,21 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from batchlab.cli.answer import tell
-from batchlab.cli.failure import at_least_one, check_directory, is_seed, wrong_usage
+from batchlab.cli.failure import at_least_one, check_directory, is_pace, is_seed, wrong_usage
 from batchlab.cli.log import catalogued_machine, located
 from batchlab.cli.machine import check_memory, described_machine, machine_of_log
+from batchlab.cli.monitored import check_watching, keep, monitored
 from batchlab.cli.progress import progress_bar
-from batchlab.cli.request import Format, Invalid, OrderAtInstant, Overrun, Processors, RunRequest, WallTime
+from batchlab.cli.request import (
+    Format,
+    Invalid,
+    OrderAtInstant,
+    Overrun,
+    Processors,
+    RunRequest,
+    WallTime,
+    Watching,
+)
 
 if TYPE_CHECKING:
     from batchlab.policy.policy import Policy
@@ -24,6 +34,7 @@ __all__ = ["run", "simulate_with_progress"]
 
 _TABLES = (".csv", ".parquet")
 _MACHINE, _READING, _RULES, _OUTPUT = "The machine", "Reading the log", "The rules", "The answer"
+_WATCHING = "Looking at it"
 
 
 def run(
@@ -121,6 +132,39 @@ def run(
     form: Annotated[
         Format, typer.Option("--format", rich_help_panel=_OUTPUT, help="How to print the answer.")
     ] = "text",
+    live: Annotated[
+        bool, typer.Option("--live", rich_help_panel=_WATCHING, help="Show how the run stands, all the time.")
+    ] = False,
+    serve: Annotated[
+        bool,
+        typer.Option("--serve", rich_help_panel=_WATCHING, help="Serve a page for browsers; says where."),
+    ] = False,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            rich_help_panel=_WATCHING,
+            help="Where to serve; 127.0.0.1, for this machine only, unless given.",
+        ),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, max=65535, rich_help_panel=_WATCHING, help="The page's port; any free one."
+        ),
+    ] = None,
+    pace: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            callback=is_pace,
+            rich_help_panel=_WATCHING,
+            help="Simulated seconds per second; as fast as can be unless given.",
+        ),
+    ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", rich_help_panel=_WATCHING, help="Serve on after the end, until Ctrl-C.")
+    ] = False,
     stream: Annotated[
         bool,
         typer.Option(
@@ -130,6 +174,8 @@ def run(
 ) -> None:
     """Replay a log on a machine under a policy, and tell what would have happened to every job."""
     check_directory(out)
+    watching = Watching(live, serve, host, port, pace, keep)
+    check_watching(watching, stream=stream)
     file, name = located(trace)
     request = RunRequest(
         trace=file,
@@ -147,6 +193,7 @@ def run(
         walltime=walltime,
         order_at_instant=order_at_instant,
         form=form,
+        watching=watching,
         command=cast("str", context.obj),
     )
     if stream:
@@ -203,18 +250,14 @@ def _replay(request: RunRequest) -> None:
     if system is None:
         system = machine_of_log(workload.header, request.cores)
     check_memory(system, request.use_memory)
-    result = simulate_with_progress(
-        workload,
-        system,
-        policy,
-        seed=request.seed,
-        walltime=request.walltime,
-        order_at_instant=request.order_at_instant,
-    )
-    if request.out is not None:
-        inputs = {"trace": request.trace} | ({"system": request.system} if request.system else {})
-        result.write(request.out, inputs=inputs, command=request.command)
-    tell(result.summary, result.metrics, request.form, request.out)
+    with monitored(request, workload, system, policy) as monitor:
+        result = monitor.run()
+        if request.out is not None:
+            inputs = {"trace": request.trace} | ({"system": request.system} if request.system else {})
+            result.write(request.out, inputs=inputs, command=request.command)
+        tell(result.summary, result.metrics, request.form, request.out)
+        if request.watching.keep:
+            keep(monitor)
 
 
 def _read(request: RunRequest) -> Workload:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["core_index", "job_columns"]
+__all__ = ["amounts", "core_index", "job_columns"]
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 # What formulas call these is computed by the kernel itself; `run_time` is its secret.
@@ -52,7 +52,7 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
         "run_time": jobs["run_time"].to_numpy(),
         "requested_time": jobs["requested_time"].to_numpy(),
         "tasks": jobs["tasks"].to_numpy(),
-        "amounts": [*_amounts(workload, system)],
+        "amounts": amounts(workload, system),
         "tasks_per_node": jobs["tasks_per_node"].to_numpy() if "tasks_per_node" in jobs.columns else None,
         "exclusive": jobs["exclusive"].to_numpy() if "exclusive" in jobs.columns else None,
         "formula": _formula_columns(jobs, policy),
@@ -65,10 +65,20 @@ def core_index(system: System) -> int | None:
     return system.resources.index("core") if "core" in system.resources else None
 
 
-def _amounts(workload: Workload, system: System) -> list[int | npt.NDArray[np.int64]]:
+def amounts(workload: Workload, system: System) -> list[int | npt.NDArray[np.int64]]:
     """Give what each task asks of each resource: one number for all jobs, or one per job.
 
     A workload that says nothing of cores asks for processors, which the system's equivalence translates.
+
+    Parameters
+    ----------
+    workload, system
+        The jobs, and the machine.
+
+    Returns
+    -------
+    list
+        One entry for each of the system's resources.
     """
     processor = {} if "core" in workload.resources else dict(system.equivalence)
     return [

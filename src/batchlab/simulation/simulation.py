@@ -110,6 +110,21 @@ class Simulation:
             self._driver.begin()
 
     @property
+    def workload(self) -> Workload:
+        """The jobs."""
+        return self._run_of[0]
+
+    @property
+    def system(self) -> System:
+        """The machine."""
+        return self._run_of[1]
+
+    @property
+    def policy(self) -> Policy:
+        """Who runs next, and where."""
+        return self._run_of[2]
+
+    @property
     def now(self) -> float:
         """The present time, seconds since the workload's origin."""
         return self._kernel.now

@@ -1,0 +1,94 @@
+"""``batchlab run`` while others look at it: in this terminal, in another one, in a browser."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from batchlab.cli.failure import wrong_usage
+from batchlab.cli.memory import peak_memory
+from batchlab.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from batchlab.cli.request import RunRequest, Watching
+    from batchlab.monitor import Monitor
+    from batchlab.policy.policy import Policy
+    from batchlab.system.system import System
+    from batchlab.workload.workload import Workload
+
+__all__ = ["check_watching", "keep", "monitored"]
+
+
+def check_watching(watching: Watching, *, stream: bool) -> None:
+    """Refuse options that make no sense together.
+
+    Parameters
+    ----------
+    watching
+        How the run is to be looked at.
+    stream
+        Whether it is streamed.
+    """
+    given = {"--host": watching.host, "--port": watching.port, "--keep": watching.keep or None}
+    for option, value in given.items():
+        if value is not None and not watching.serve:
+            raise wrong_usage("is about the page for browsers; add --serve, or leave it out.", option)
+    looks = {"--live": watching.live, "--serve": watching.serve, "--pace": watching.pace is not None}
+    for option, wanted in looks.items():
+        if wanted and stream:
+            raise wrong_usage("needs all jobs at hand, which --stream does without; leave one out.", option)
+
+
+@contextmanager
+def monitored(request: RunRequest, workload: Workload, system: System, policy: Policy) -> Iterator[Monitor]:
+    """Prepare a run that can be looked at.
+
+    Parameters
+    ----------
+    request
+        What ``batchlab run`` was asked to do.
+    workload, system, policy
+        What to simulate.
+
+    Yields
+    ------
+    Monitor
+        Ready to run; the page's address has been said.
+    """
+    import batchlab  # noqa: PLC0415  # the library is imported when it is needed
+    from batchlab.monitor.monitor import Serving  # noqa: PLC0415  # here too
+
+    watching = request.watching
+    simulation = batchlab.Simulation(
+        workload,
+        system,
+        policy,
+        seed=request.seed,
+        walltime=request.walltime,
+        order_at_instant=request.order_at_instant,
+    )
+    with ExitStack() as stack:
+        progress = None if watching.live else stack.enter_context(progress_bar(str(policy)))
+        monitor = batchlab.Monitor(
+            simulation,
+            title=request.trace.name,
+            live=watching.live,
+            serve=watching.serve and Serving(watching.host or "127.0.0.1", watching.port or 0),
+            pace=watching.pace,
+            memory=peak_memory,
+            progress=progress,
+        )
+        stack.enter_context(monitor)
+        if monitor.url is not None:
+            typer.echo(f"batchlab: look at {monitor.url}", err=True)
+        yield monitor
+
+
+def keep(monitor: Monitor) -> None:
+    """Go on serving, and say so."""
+    typer.echo(f"batchlab: still serving {monitor.url}; Ctrl-C ends it.", err=True)
+    monitor.keep()

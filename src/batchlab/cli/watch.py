@@ -1,0 +1,148 @@
+"""``batchlab watch``: ask a run in another terminal how it stands."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from batchlab.cli.failure import is_pace
+from batchlab.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from batchlab.monitor.runs import Run
+
+__all__ = ["watch"]
+
+_LONGEST = 40
+_STATES = ("queued", "running", "completed", "killed", "rejected")
+_ROW = "{:>10} {:>8} {:>14} {:>14}  {}"
+
+
+def watch(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN] [status|queued|running|job ID|node ID|utilisation|runs]",
+            help="Which run, where there are several, and what to ask it; its status unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as one JSON document.")] = False,
+    every: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S", callback=is_pace, help="Ask again every so many seconds, until the run ends."
+        ),
+    ] = None,
+) -> None:
+    """Ask a simulation that is running how it stands: what waits, what runs where, what is in use."""
+    from batchlab.monitor import runs  # noqa: PLC0415  # --help does without
+
+    if words == ["runs"]:
+        _tell_runs(runs.runs(), as_json=as_json)
+        return
+    name, question = _parsed(words or [])
+    run = runs.choose(name)
+    while True:
+        answer = runs.ask(run, question)
+        typer.echo(
+            json.dumps(answer, ensure_ascii=False) if as_json else "\n".join(_lines(question[0], answer))
+        )
+        if every is None or answer.get("phase", "running") != "running":
+            return
+        time.sleep(every)
+        if run.name not in {other.name for other in runs.runs()}:
+            return
+
+
+def _parsed(words: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Tell the run from the question: whatever is no question is a run's name, if it comes first."""
+    from batchlab.monitor.questions import QUESTIONS  # noqa: PLC0415  # --help does without
+
+    is_run = bool(words) and words[0] not in QUESTIONS and words[0][:1].isdecimal()
+    name = words[0] if is_run else None
+    return name, list(words[is_run:]) or ["status"]
+
+
+def _tell_runs(found: Sequence[Run], *, as_json: bool) -> None:
+    if as_json:
+        rows = [{"run": run.name, "workload": run.workload, "policy": run.policy} for run in found]
+        typer.echo(json.dumps(rows, ensure_ascii=False))
+        return
+    typer.echo("\n".join(f"{run.name:10} {run.workload}  {run.policy}" for run in found) or "no runs")
+
+
+def _lines(kind: str, answer: dict[str, Any]) -> Iterator[str]:
+    """Write an answer for people."""
+    if kind == "status":
+        yield from (f"{label:13} {text}" for label, text in _status(answer))
+    elif kind == "job":
+        yield from (f"{label:13} {text}" for label, text in _job(answer))
+    elif kind == "utilisation":
+        for name, use in answer["resources"].items():
+            yield f"{name:13} {_percent(use['utilisation']):>7}, {use['used']:,} of {use['capacity']:,}"
+    else:
+        if kind == "node":
+            free = answer["free"]
+            held = (f"{free[name]:,} of {amount:,} {name}" for name, amount in answer["capacity"].items())
+            yield f"node {answer['node']}: {', '.join(held)} free"
+        yield from _table(answer["jobs"])
+
+
+def _status(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "workload", answer["workload"]
+    yield "policy", answer["policy"]
+    share = 100 * answer["finished"] // max(answer["jobs"], 1)
+    yield "progress", f"{share} %, {answer['finished']:,} of {answer['jobs']:,} jobs done, {answer['phase']}"
+    yield "time", format_duration(answer["simulated"]) + _date(answer)
+    counts = [f"{answer[state]:,} {state}" for state in _STATES if answer[state]]
+    yield "jobs", ", ".join(counts) or "none yet"
+    used = (f"{name} {_percent(share)}" for name, share in answer["utilisation"].items())
+    yield "utilisation", ", ".join(used)
+    cost = [
+        format_duration(round(answer["elapsed"], 1)),
+        f"CPU {format_duration(round(answer['cpu_time'], 1))}",
+    ]
+    if answer["memory"] is not None:
+        cost.append(f"{answer['memory'] / 1e6:,.0f} MB")
+    yield "cost", ", ".join(cost)
+
+
+def _job(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "job", f"{answer['job_id']}, {answer['state']}"
+    tasks = "1 task" if answer["tasks"] == 1 else f"{answer['tasks']:,} tasks"
+    yield "asks for", f"{tasks} for {format_duration(answer['requested_time'])}"
+    if answer["state"] != "loaded":
+        yield "waits for" if answer["state"] == "queued" else "waited", format_duration(answer["wait"])
+    if answer["state"] == "running":
+        yield "runs for", format_duration(answer["time"] - answer["start_time"])
+        yield "nodes", answer["nodes"]
+    if "end_time" in answer:
+        yield "ran for", format_duration(answer["end_time"] - answer["start_time"])
+
+
+def _table(jobs: Sequence[dict[str, Any]]) -> Iterator[str]:
+    if not jobs:
+        yield "no jobs"
+        return
+    last = "nodes" if "nodes" in jobs[0] else ""
+    yield _ROW.format("job", "tasks", "waited", "asks for", last).rstrip()
+    for job in jobs[:_LONGEST]:
+        times = format_duration(job["wait"]), format_duration(job["requested_time"])
+        yield _ROW.format(job["job_id"], f"{job['tasks']:,}", *times, job.get("nodes", "")).rstrip()
+    if len(jobs) > _LONGEST:
+        yield f"… and {len(jobs) - _LONGEST:,} more; --json lists all"
+
+
+def _date(answer: dict[str, Any]) -> str:
+    return "" if answer["date"] is None else f" ({answer['date'][:16].replace('T', ' ')})"
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f} %"

@@ -1,0 +1,5 @@
+"""Looking at a run while it goes on: in the terminal, from another terminal, and in the browser."""
+
+from batchlab.monitor.monitor import Monitor
+
+__all__ = ["Monitor"]

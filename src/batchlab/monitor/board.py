@@ -1,0 +1,71 @@
+"""Where the thread that simulates pins up what the others may read.
+
+The simulation belongs to one thread while it runs, and nobody else may call it. Whoever wants to know
+something asks the board, and the simulating thread looks, between two slices, whether somebody has asked. A
+snapshot that nobody wants is never made.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from batchlab.monitor.snapshot import Snapshot
+
+__all__ = ["Board"]
+
+
+class Board:
+    """The newest snapshot of a run.
+
+    Parameters
+    ----------
+    first
+        What is shown until a newer one is wanted.
+    """
+
+    def __init__(self, first: Snapshot) -> None:
+        self._changed = threading.Condition()
+        self._newest = first
+        self._wanted = False
+        self._closed = False
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody waits for a new snapshot."""
+        return self._wanted
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Pin up a snapshot; for the simulating thread."""
+        with self._changed:
+            self._newest = snapshot
+            self._wanted = False
+            self._changed.notify_all()
+
+    def close(self, last: Snapshot) -> None:
+        """Pin up the last snapshot: nobody has to wait any more."""
+        with self._changed:
+            self._closed = True
+        self.publish(last)
+
+    def latest(self, *, patience: float = 1.0) -> Snapshot:
+        """Ask for a new snapshot, and wait for it; for any thread but the simulating one.
+
+        Parameters
+        ----------
+        patience
+            How long to wait, seconds; after that the newest there is must do. A policy in Python may think
+            for long, and nothing can be asked meanwhile.
+
+        Returns
+        -------
+        Snapshot
+            The newest.
+        """
+        with self._changed:
+            before = self._newest
+            if not self._closed:
+                self._wanted = True
+                self._changed.wait_for(lambda: self._newest is not before or self._closed, patience)
+            return self._newest

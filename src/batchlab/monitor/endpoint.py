@@ -1,0 +1,106 @@
+"""The run's own end of `batchlab.monitor.runs`: a thread that answers questions on the loopback interface."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socketserver
+import threading
+from typing import TYPE_CHECKING, Any, Self
+
+from batchlab.errors import MonitorError
+from batchlab.monitor import runs
+from batchlab.monitor.questions import answer
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from batchlab.monitor.board import Board
+
+__all__ = ["Endpoint"]
+
+_LONGEST_QUESTION = 4096
+_PATIENCE = 5.0
+
+
+class Endpoint:
+    """Answers questions about a run, from its beginning to its end.
+
+    Parameters
+    ----------
+    board
+        What is known of the run.
+    workload, policy
+        What the list of runs says of it.
+
+    Raises
+    ------
+    MonitorError, OSError
+        If no socket can be opened, or its file not be written where only the user can read it.
+    """
+
+    def __init__(self, board: Board, *, workload: str, policy: str) -> None:
+        self._board = board
+        self._token = secrets.token_urlsafe(32)
+        self._server = _Server(("127.0.0.1", 0), self._reply)
+        try:
+            port = self._server.server_address[1]
+            self._file = runs.announce(port, self._token, workload=workload, policy=policy)
+        except BaseException:
+            self._server.server_close()
+            raise
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.05,), name="batchlab-endpoint", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Answer no more, and leave no file behind."""
+        self._file.unlink(missing_ok=True)
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _reply(self, line: bytes) -> dict[str, Any]:
+        try:
+            question = json.loads(line)
+            token, words = str(question["token"]), [str(word) for word in question["words"]]
+        except (ValueError, KeyError, TypeError):
+            return {"error": "this is no question of batchlab watch."}
+        if not secrets.compare_digest(token.encode(), self._token.encode()):
+            return {"error": "the token is not that of this run."}
+        try:
+            return {"answer": answer(self._board.latest(), words)}
+        except MonitorError as error:
+            return {"error": str(error)}
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    """One question and one answer per connection, each a line of JSON."""
+
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], reply: Any) -> None:  # noqa: ANN401  # a bound method
+        self.reply = reply
+        super().__init__(address, _Handler)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: whoever asked has gone away."""
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    timeout = _PATIENCE
+
+    def handle(self) -> None:
+        """Read a line, write a line."""
+        line = self.rfile.readline(_LONGEST_QUESTION)
+        if line.endswith(b"\n") and isinstance(self.server, _Server):
+            self.wfile.write(json.dumps(self.server.reply(line)).encode() + b"\n")

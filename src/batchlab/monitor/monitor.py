@@ -1,0 +1,229 @@
+"""A run that is looked at while it goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self, TextIO
+
+from batchlab.errors import MonitorError, shown
+from batchlab.monitor.board import Board
+from batchlab.monitor.drive import drive
+from batchlab.monitor.history import History
+from batchlab.monitor.snapshot import Phase, RunFacts, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from batchlab.monitor.panel import Display
+    from batchlab.monitor.server import Server
+    from batchlab.result.result import Result
+    from batchlab.simulation import Simulation
+
+__all__ = ["Monitor", "Serving"]
+
+# Runs that are over before anybody could ask need no socket.
+_PATIENCE = 1.0
+_POINTS = 500
+
+
+@dataclass(frozen=True)
+class Serving:
+    """Where the page is served.
+
+    Parameters
+    ----------
+    host
+        The address to listen at; only this machine can reach the usual one.
+    port
+        0 for any that is free.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+
+
+class Monitor:
+    """Runs a simulation to its end, and shows it meanwhile; for a ``with`` block.
+
+    Whatever is shown, ``batchlab watch`` can ask the run after its first second. What comes of the run is not
+    changed by being looked at.
+
+    Parameters
+    ----------
+    simulation
+        What to run.
+    title
+        What the workload is called, for people.
+    live
+        Whether to show a panel on standard error; plain lines now and then where that is no terminal.
+    serve
+        Whether, or where, to serve a page for browsers; needs the extra ``serve``.
+    pace
+        Simulated seconds per second; None for as fast as can be.
+    memory
+        Tells the memory of this process, bytes.
+    progress
+        Called now and then with the number of jobs finished and the number of all jobs.
+    stream
+        Where the panel goes; standard error unless given.
+
+    Raises
+    ------
+    MonitorError
+        If the pace is no positive number, or the page cannot be served there.
+    MissingExtraError
+        If the page needs packages that are not installed.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> jobs = {"submit_time": [0, 9], "run_time": [60, 30], "tasks": [3, 2]}
+    >>> system = bl.System.homogeneous(nodes=1, resources={"core": 4})
+    >>> simulation = bl.Simulation(bl.Workload.from_table(jobs), system, "fcfs")
+    >>> with bl.Monitor(simulation) as monitor:
+    ...     result = monitor.run()
+    >>> result.jobs["end_time"].to_list()
+    [60.0, 90.0]
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        *,
+        title: str = "",
+        live: bool = False,
+        serve: Serving | bool = False,
+        pace: float | None = None,
+        memory: Callable[[], int | None] | None = None,
+        progress: Callable[[int, int], object] | None = None,
+        stream: TextIO | None = None,
+    ) -> None:
+        if pace is not None and not 0 < pace < math.inf:
+            raise MonitorError(f"pace = {shown(pace)}; must be a finite number of seconds > 0.")
+        self._simulation = simulation
+        self._facts = RunFacts.of(simulation, title)
+        self._pace = pace
+        self._memory = memory
+        self._progress = progress
+        self._began = (time.monotonic(), time.process_time())
+        self._begun_at = max(simulation.now, self._facts.first_submission)
+        self._board = Board(self._snapshot("running"))
+        self._history = History(simulation.system.resources)
+        self._stream = stream or sys.stderr
+        self._display: Display | None = None
+        self._server: Server | None = None
+        self._at_once = live or serve is not False
+        self._wishes = (live, Serving() if serve is True else serve)
+        self._stack = contextlib.ExitStack()
+        self._asked = False
+
+    @property
+    def url(self) -> str | None:
+        """The page's address, token included; None where none is served."""
+        return None if self._server is None else self._server.url
+
+    def __enter__(self) -> Self:
+        live, serve = self._wishes
+        with contextlib.ExitStack() as stack:
+            if serve:
+                # Only those who serve need starlette and uvicorn.
+                from batchlab.monitor.server import Server  # noqa: PLC0415
+
+                self._server = stack.enter_context(Server(self._board, self._history, serve))
+            if live:
+                from batchlab.monitor.panel import Display  # noqa: PLC0415  # nor does everybody need rich
+
+                self._display = stack.enter_context(Display(self._stream))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def run(self) -> Result:
+        """Run the simulation to its end.
+
+        Returns
+        -------
+        Result
+            What became of every job.
+        """
+        self._began = (time.monotonic(), time.process_time())
+        self._begun_at = max(self._simulation.now, self._facts.first_submission)
+        self._note()
+        try:
+            drive(self._simulation, self._note, longest=self._longest(), pace=self._pace)
+        except BaseException:
+            self._finish("stopped")
+            raise
+        self._finish("done")
+        return self._simulation.result()
+
+    def keep(self) -> None:
+        """Go on answering after the end, until Ctrl-C."""
+        with contextlib.suppress(KeyboardInterrupt):
+            while True:
+                time.sleep(3600)
+
+    def _note(self) -> None:
+        """Tell whoever wants to know, between two slices."""
+        self._remember()
+        if self._progress is not None:
+            self._progress(self._simulation.finished, len(self._facts.workload))
+        if not self._asked and (self._at_once or time.monotonic() - self._began[0] > _PATIENCE):
+            self._listen()
+        due = self._display is not None and self._display.is_due()
+        if due or self._board.is_wanted:
+            snapshot = self._snapshot("running")
+            self._board.publish(snapshot)
+            if self._display is not None and due:
+                self._display.show(snapshot)
+
+    def _finish(self, phase: Phase) -> None:
+        self._remember()
+        last = self._snapshot(phase)
+        self._board.close(last)
+        if self._display is not None:
+            self._display.finish(last)
+
+    def _remember(self) -> None:
+        """Add to the page's curves, which begin with the first submission."""
+        if self._server is not None and self._simulation.now >= self._facts.first_submission:
+            self._history.add(self._simulation.gauges())
+
+    def _listen(self) -> None:
+        """Let others ask; a run that cannot be asked is still a run."""
+        from batchlab.monitor.endpoint import Endpoint  # noqa: PLC0415  # most runs are over before
+
+        self._asked = True
+        with contextlib.suppress(OSError, MonitorError):
+            self._stack.enter_context(
+                Endpoint(self._board, workload=self._facts.title, policy=self._facts.policy)
+            )
+
+    def _longest(self) -> float:
+        """Give the longest slice that leaves enough points for a curve."""
+        if self._server is None:
+            return math.inf
+        length = self._facts.last_submission - self._facts.first_submission
+        return max(length / _POINTS, 1.0)
+
+    def _snapshot(self, phase: Phase) -> Snapshot:
+        began, cpu_began = self._began
+        return Snapshot(
+            self._facts,
+            self._simulation.status(),
+            phase,
+            begun_at=self._begun_at,
+            elapsed=time.monotonic() - began,
+            cpu_time=time.process_time() - cpu_began,
+            memory=None if self._memory is None else self._memory(),
+            pace=self._pace,
+        )

@@ -1,0 +1,194 @@
+"""A run in the terminal: a panel that is drawn anew, or plain lines where there is no terminal."""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Self, TextIO
+
+from batchlab.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+    from rich.console import RenderableType
+    from rich.live import Live
+
+    from batchlab.monitor.snapshot import Snapshot
+
+__all__ = ["Display", "compact", "line", "panel"]
+
+_FRAME, _LINE = 0.125, 10.0
+_FIRST_LINE = 1.0
+_WIDEST = 100
+_ALWAYS = ("queued", "running", "completed")
+
+
+class Display:
+    """Shows snapshots on a stream; for a ``with`` block.
+
+    Parameters
+    ----------
+    stream
+        A terminal gets a panel, anything else a line every ten seconds and one at the end.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._stack = ExitStack()
+        self._live: Live | None = None
+        self._next = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if not self._stream.isatty():
+            self._next += _FIRST_LINE
+            return self
+        from rich.console import Console  # noqa: PLC0415  # lines do without
+        from rich.live import Live  # noqa: PLC0415  # here too
+
+        console = Console(file=self._stream)
+        # We draw when there is something new; a thread of its own would draw the same again.
+        live = Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+        self._live = self._stack.enter_context(live)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def is_due(self) -> bool:
+        """Tell whether it is time to show something new."""
+        return time.monotonic() >= self._next
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Show a snapshot."""
+        if self._live is None:
+            self._stream.write(line(snapshot) + "\n")
+            self._stream.flush()
+            self._next = time.monotonic() + _LINE
+        else:
+            self._live.update(panel(snapshot), refresh=True)
+            self._next = time.monotonic() + _FRAME
+
+    def finish(self, snapshot: Snapshot) -> None:
+        """Show the last snapshot, which stays above whatever is printed next."""
+        self.show(snapshot)
+        self._stack.close()
+
+
+def line(snapshot: Snapshot) -> str:
+    """Tell in one line how a run stands.
+
+    Parameters
+    ----------
+    snapshot
+        The run.
+
+    Returns
+    -------
+    str
+        Without a line end.
+    """
+    counts, shares = snapshot.status.counts, snapshot.status.utilisation
+    used = ", ".join(f"{name} {_percent(share)}" for name, share in shares.items() if not math.isnan(share))
+    return (
+        f"{_share_done(snapshot)} of {snapshot.jobs:,} jobs done at {_moment(snapshot)}: "
+        f"{counts['queued']:,} queued, {counts['running']:,} running, {used}; {', '.join(_costs(snapshot))}"
+    )
+
+
+def panel(snapshot: Snapshot) -> RenderableType:
+    """Draw how a run stands.
+
+    Parameters
+    ----------
+    snapshot
+        The run.
+
+    Returns
+    -------
+    rich renderable
+        At most 100 columns wide.
+    """
+    # Lines do without rich, and most runs are over before anything is drawn.
+    from rich.constrain import Constrain  # noqa: PLC0415
+    from rich.panel import Panel  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    rows = Table.grid(padding=(0, 2), expand=True)
+    rows.add_column(style="dim", no_wrap=True)
+    rows.add_column(ratio=1)
+    for label, value in _rows(snapshot):
+        rows.add_row(label, value)
+    box = Panel(
+        rows,
+        title=Text.assemble((snapshot.facts.policy, "bold"), (f"  {snapshot.facts.title}", "dim")),
+        title_align="left",
+        subtitle=Text(snapshot.phase, "dim"),
+        subtitle_align="right",
+        border_style={"running": "cyan", "done": "green", "stopped": "red"}[snapshot.phase],
+    )
+    return Constrain(box, _WIDEST)
+
+
+def _rows(snapshot: Snapshot) -> Iterator[tuple[str, RenderableType]]:
+    from rich.text import Text  # noqa: PLC0415  # as above
+
+    yield "jobs", _bar(snapshot.share_done, f"{_share_done(snapshot)} of {snapshot.jobs:,} done", "cyan")
+    for name, total in snapshot.facts.system.total.items():
+        share = snapshot.status.utilisation[name]
+        if not math.isnan(share):
+            yield name, _bar(share, f"{_percent(share)} of {total:,} in use", "magenta")
+    yield "time", Text(_moment(snapshot))
+    counts = snapshot.status.counts
+    # The three that a scheduler works on are always there, what went wrong only if something did.
+    shown = [name for name, number in counts.items() if name != "loaded" and (number or name in _ALWAYS)]
+    yield "", Text("   ").join(Text.assemble((f"{counts[name]:,}", "bold"), f" {name}") for name in shown)
+    yield "cost", Text("   ".join(_costs(snapshot)))
+
+
+def _bar(share: float, told: str, style: str) -> RenderableType:
+    from rich.progress_bar import ProgressBar  # noqa: PLC0415  # as above
+    from rich.table import Table  # noqa: PLC0415  # as above
+
+    row = Table.grid(padding=(0, 2))
+    row.add_column(width=32)
+    row.add_column(no_wrap=True)
+    bar = ProgressBar(total=1.0, completed=share, complete_style=style, finished_style=style)
+    row.add_row(bar, told)
+    return row
+
+
+def _share_done(snapshot: Snapshot) -> str:
+    return f"{math.floor(100 * snapshot.share_done)} %, {snapshot.status.finished:,}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _moment(snapshot: Snapshot) -> str:
+    date = snapshot.date
+    known = "" if date is None else f" ({date:%Y-%m-%d %H:%M %Z})"
+    return f"{format_duration(snapshot.simulated)}{known}"
+
+
+def _costs(snapshot: Snapshot) -> Iterator[str]:
+    """Tell how long it took, at which speed, and what it took."""
+    yield f"{format_duration(round(snapshot.elapsed, 1))}"
+    yield f"{compact(snapshot.speed)} × real time"
+    yield f"CPU {format_duration(round(snapshot.cpu_time, 1))}"
+    if snapshot.memory is not None:
+        yield f"{snapshot.memory / 1e6:,.0f} MB"
+
+
+def compact(number: float) -> str:
+    """Write a large number in three digits: ``"12.3 k"``, ``"4.56 M"``."""
+    for size, unit in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= size:
+            return f"{number / size:.3g}{unit}"
+    return f"{number:.3g}"

@@ -1,0 +1,96 @@
+"""What the page draws: the run's numbers, its queue, who is on which node, and what is new in its curves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from batchlab.monitor.questions import overview
+
+if TYPE_CHECKING:
+    from batchlab.monitor.history import Stretch
+    from batchlab.monitor.snapshot import RunFacts, Snapshot
+
+__all__ = ["picture"]
+
+_QUEUE_SHOWN = 20
+
+
+def picture(snapshot: Snapshot, news: Stretch) -> dict[str, object]:
+    """Describe a run for the page.
+
+    Parameters
+    ----------
+    snapshot
+        The run.
+    news
+        The points of its curves that the page does not have.
+
+    Returns
+    -------
+    dict
+        Ready for JSON: the numbers of `overview`, the machine, the running jobs, the queue and the curves.
+    """
+    status, facts = snapshot.status, snapshot.facts
+    curves = asdict(news)
+    curves["utilisation"] = {name: _finite(values) for name, values in news.utilisation.items()}
+    return {
+        **overview(snapshot),
+        "now": status.now,
+        "origin": None if facts.origin is None else facts.origin.timestamp(),
+        "time_zone": facts.workload.header.time_zone_string,
+        "first": facts.first_submission,
+        "system": _system(facts),
+        "placements": [_placement(snapshot, index) for index in range(len(status.running))],
+        "queue": [_queued(snapshot, row) for row in status.queue[:_QUEUE_SHOWN].tolist()],
+        "history": curves,
+    }
+
+
+def _system(facts: RunFacts) -> dict[str, object]:
+    system = facts.system
+    return {
+        "name": system.name,
+        "resources": list(system.resources),
+        "total": list(system.total.values()),
+        "groups": [
+            [group.count, [group.resources.get(name, 0) for name in system.resources]]
+            for group in system.groups
+        ],
+    }
+
+
+def _placement(snapshot: Snapshot, index: int) -> list[object]:
+    """Give a running job: number, row, start, expected end, amounts per task or None, nodes, tasks there."""
+    status, facts = snapshot.status, snapshot.facts
+    row = int(status.running[index])
+    start = float(status.start_time[row])
+    whole = facts.exclusive is not None and bool(facts.exclusive[row])
+    amounts = [int(amount) if isinstance(amount, int) else int(amount[row]) for amount in facts.amounts]
+    nodes, tasks = status.placement(index)
+    expected = start + float(facts.requested_time[row])
+    return [
+        int(facts.job_ids[row]),
+        row,
+        start,
+        expected,
+        None if whole else amounts,
+        nodes.tolist(),
+        tasks.tolist(),
+    ]
+
+
+def _queued(snapshot: Snapshot, row: int) -> list[object]:
+    """Give a waiting job: number, submission, tasks, requested time."""
+    jobs = snapshot.facts.workload.jobs
+    return [
+        int(snapshot.facts.job_ids[row]),
+        float(jobs["submit_time"][row]),
+        int(jobs["tasks"][row]),
+        float(jobs["requested_time"][row]),
+    ]
+
+
+def _finite(values: list[float]) -> list[float | None]:
+    return [None if math.isnan(value) else round(value, 4) for value in values]

@@ -1,0 +1,184 @@
+"""What one may ask of a running simulation, and the answers: plain documents, ready for JSON."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from batchlab import _kernel
+from batchlab.errors import MonitorError, shown, suggest
+from batchlab.result.outcome import STATES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from batchlab.monitor.snapshot import Snapshot
+
+__all__ = ["QUESTIONS", "answer", "overview"]
+
+Document = dict[str, object]
+
+
+def answer(snapshot: Snapshot, words: Sequence[str]) -> Document:
+    """Answer a question about a run.
+
+    Parameters
+    ----------
+    snapshot
+        The run.
+    words
+        One of `QUESTIONS`, and for ``job`` and ``node`` the number.
+
+    Returns
+    -------
+    dict
+        The answer; ``time`` says of when it is.
+
+    Raises
+    ------
+    MonitorError
+        If there is no such question, job or node.
+    """
+    name, *rest = words or ("status",)
+    if name not in QUESTIONS:
+        raise MonitorError(f"nothing is called {shown(name)}.{suggest(name, QUESTIONS)}")
+    reply, argument = QUESTIONS[name]
+    if len(rest) != (argument is not None):
+        wanted = f"must be followed by {argument}" if argument else "takes nothing after it"
+        raise MonitorError(f"{name!r} {wanted}; given {shown(' '.join(rest)) if rest else 'nothing'}.")
+    return {"time": snapshot.status.now, **reply(snapshot, *rest)}
+
+
+def overview(snapshot: Snapshot) -> Document:
+    """Tell in numbers how a run stands."""
+    status, facts = snapshot.status, snapshot.facts
+    date = snapshot.date
+    return {
+        "workload": facts.title,
+        "policy": facts.policy,
+        "phase": snapshot.phase,
+        "simulated": snapshot.simulated,
+        "date": None if date is None else date.isoformat(),
+        "jobs": snapshot.jobs,
+        "finished": status.finished,
+        **status.counts,
+        "utilisation": _without_nan(status.utilisation),
+        "elapsed": snapshot.elapsed,
+        "cpu_time": snapshot.cpu_time,
+        "memory": snapshot.memory,
+        "speed": snapshot.speed,
+        "pace": snapshot.pace,
+    }
+
+
+def _status(snapshot: Snapshot) -> Document:
+    return overview(snapshot)
+
+
+def _queued(snapshot: Snapshot) -> Document:
+    return {"jobs": [_waiting(snapshot, row) for row in snapshot.status.queue.tolist()]}
+
+
+def _running(snapshot: Snapshot) -> Document:
+    return {"jobs": [_placed(snapshot, index) for index in range(len(snapshot.status.running))]}
+
+
+def _job(snapshot: Snapshot, number: str) -> Document:
+    rows = np.flatnonzero(snapshot.facts.job_ids == _integer(number, "job"))
+    if not len(rows):
+        raise MonitorError(f"no job has the number {number}; the workload has {snapshot.jobs:,} jobs.")
+    row = int(rows[0])
+    status = snapshot.status
+    state = STATES[status.state[row]]
+    known = {"state": state, **_waiting(snapshot, row)}
+    if state == "running":
+        return known | _placed(snapshot, int(np.searchsorted(status.running, row)))
+    if state in ("completed", "killed"):
+        known |= {"start_time": float(status.start_time[row]), "end_time": float(status.end_time[row])}
+    return known
+
+
+def _node(snapshot: Snapshot, number: str) -> Document:
+    status, node = snapshot.status, _integer(number, "node")
+    if not 0 <= node < len(status.free):
+        raise MonitorError(f"no node {number}; nodes are numbered from 0 to {len(status.free) - 1:,}.")
+    system = snapshot.facts.system
+    entries = np.flatnonzero(status.placement_nodes == node)
+    holders = np.searchsorted(status.placement_offsets, entries, side="right") - 1
+    return {
+        "node": node,
+        "capacity": dict(zip(system.resources, system.capacity[node].tolist(), strict=True)),
+        "free": dict(zip(system.resources, status.free[node].tolist(), strict=True)),
+        "jobs": [_placed(snapshot, index) for index in holders.tolist()],
+    }
+
+
+def _utilisation(snapshot: Snapshot) -> Document:
+    status, system = snapshot.status, snapshot.facts.system
+    free = dict(zip(system.resources, status.free.sum(axis=0).tolist(), strict=True))
+    return {
+        "resources": {
+            name: {"used": total - free[name], "capacity": total, "utilisation": share}
+            for (name, total), share in zip(
+                system.total.items(), _without_nan(status.utilisation).values(), strict=True
+            )
+        }
+    }
+
+
+def _waiting(snapshot: Snapshot, row: int) -> Document:
+    """Tell what the scheduler knows of a job before it starts."""
+    jobs = snapshot.facts.workload.jobs
+    submitted = float(jobs["submit_time"][row])
+    started = float(snapshot.status.start_time[row])
+    until = snapshot.status.now if math.isnan(started) else started
+    return {
+        "job_id": int(snapshot.facts.job_ids[row]),
+        "submit_time": submitted,
+        "wait": max(until - submitted, 0.0),
+        "tasks": int(jobs["tasks"][row]),
+        "requested_time": float(jobs["requested_time"][row]),
+    }
+
+
+def _placed(snapshot: Snapshot, index: int) -> Document:
+    """Tell of a running job where it is, and until when it may stay."""
+    row = int(snapshot.status.running[index])
+    start = float(snapshot.status.start_time[row])
+    known = _waiting(snapshot, row)
+    nodes, _tasks = snapshot.status.placement(index)
+    return known | {
+        "start_time": start,
+        "expected_end": start + float(snapshot.facts.workload.jobs["requested_time"][row]),
+        "nodes": ranges(nodes),
+    }
+
+
+def ranges(nodes: npt.NDArray[np.uint32]) -> str:
+    """Write node numbers as ranges: ``"0-3,7"``."""
+    return _kernel.node_ranges(np.array([0, len(nodes)], dtype=np.int64), np.ascontiguousarray(nodes))[0]
+
+
+def _integer(text: str, of: str) -> int:
+    if not text.isdecimal() or len(text) > 18:  # noqa: PLR2004  # what int64 surely holds
+        raise MonitorError(f"{of} {shown(text)}: must be a whole number.")
+    return int(text)
+
+
+def _without_nan(shares: dict[str, float]) -> dict[str, float | None]:
+    return {name: None if math.isnan(share) else share for name, share in shares.items()}
+
+
+QUESTIONS: dict[str, tuple[Callable[..., Document], str | None]] = {
+    "status": (_status, None),
+    "queued": (_queued, None),
+    "running": (_running, None),
+    "job": (_job, "the job's number"),
+    "node": (_node, "the node's number, from 0"),
+    "utilisation": (_utilisation, None),
+}
+"""What can be asked: how it is answered, and what must follow it."""

@@ -1,0 +1,161 @@
+"""A page for browsers about a run, and the numbers that it asks for; starlette and uvicorn in a thread.
+
+Nothing is told to whoever does not know the token, which is part of the page's address. The server listens on
+the loopback interface unless told otherwise.
+"""
+
+from __future__ import annotations
+
+import functools
+import secrets
+import socket
+import threading
+from importlib.resources import files
+from typing import TYPE_CHECKING, Self
+
+from batchlab.errors import MissingExtraError, MonitorError
+from batchlab.monitor.picture import picture
+
+try:
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.responses import HTMLResponse, JSONResponse, Response
+    from starlette.routing import Route
+except ImportError as error:
+    raise MissingExtraError(
+        f"serving a page needs {error.name}. Install it with: pip install 'batchlab[serve]'"
+    ) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from starlette.requests import Request
+
+    from batchlab.monitor.board import Board
+    from batchlab.monitor.history import History
+    from batchlab.monitor.monitor import Serving
+
+__all__ = ["Server", "application"]
+
+_FORBIDDEN = 403
+_WILDCARDS = ("0.0.0.0", "::", "")  # noqa: S104  # what the user may have chosen
+_HEADERS = {
+    "Cache-Control": "no-store",
+    # The token must not travel on to other pages, and nothing is loaded from anywhere.
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+}
+_REFUSAL = """\
+<!doctype html><html lang="en"><meta charset="utf-8"><title>batchlab: the token is missing</title>
+<body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 4em auto; padding: 0 1em">
+<h1 style="font-size: 1.3em">The token is missing</h1>
+<p>This page belongs to a run of batchlab, and is shown to those who know its whole address. The run printed
+it when it began; it ends in <code>?token=…</code></p>
+"""
+
+
+def application(board: Board, history: History, token: str) -> Starlette:
+    """Make the web application.
+
+    Parameters
+    ----------
+    board, history
+        What is known of the run.
+    token
+        What every request must have.
+
+    Returns
+    -------
+    Starlette
+        ``/`` is the page, ``/state`` its numbers.
+    """
+
+    def page(_request: Request) -> Response:
+        return HTMLResponse(files("batchlab.monitor").joinpath("page.html").read_text("utf-8"))
+
+    def state(request: Request) -> Response:
+        known = (_number(request, "generation"), _number(request, "points"))
+        return JSONResponse(picture(board.latest(), history.since(*known)))
+
+    routes = [("/", page), ("/state", state)]
+    return Starlette(routes=[Route(path, _guarded(answer, token)) for path, answer in routes])
+
+
+class Server:
+    """Serves the page from a thread; for a ``with`` block.
+
+    Parameters
+    ----------
+    board, history
+        What is known of the run.
+    place
+        Where to listen.
+
+    Raises
+    ------
+    MonitorError
+        If it cannot listen there.
+    """
+
+    def __init__(self, board: Board, history: History, place: Serving) -> None:
+        token = secrets.token_urlsafe(16)
+        self._socket = _listening(place)
+        port = self._socket.getsockname()[1]
+        host = socket.gethostname() if place.host in _WILDCARDS else place.host
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}/?token={token}"
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                application(board, history, token),
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                timeout_graceful_shutdown=1,
+            )
+        )
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [self._socket]}, name="batchlab-page", daemon=True
+        )
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+
+def _guarded(answer: Callable[[Request], Response], token: str) -> Callable[[Request], Response]:
+    """Answer only those who know the token, and keep it from all others."""
+
+    @functools.wraps(answer)
+    def guarded(request: Request) -> Response:
+        given = request.query_params.get("token", "")
+        knows = secrets.compare_digest(given.encode(), token.encode())
+        response = answer(request) if knows else HTMLResponse(_REFUSAL, _FORBIDDEN)
+        response.headers.update(_HEADERS)
+        return response
+
+    return guarded
+
+
+def _listening(place: Serving) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+        return socket.create_server((place.host, place.port), family=family)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise MonitorError(
+            f"cannot serve at {place.host} port {place.port}: {reason}. Choose another --port, or none."
+        ) from None
+
+
+def _number(request: Request, name: str) -> int:
+    text = request.query_params.get(name, "")
+    return int(text) if text.isdecimal() and len(text) < 18 else -1  # noqa: PLR2004  # a count, not an attack

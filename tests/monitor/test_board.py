@@ -1,0 +1,101 @@
+"""The board between the thread that simulates and those that look; the curves; the slices."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from batchlab.monitor.board import Board
+from batchlab.monitor.drive import drive
+from batchlab.monitor.history import History
+from batchlab.simulation import Gauges
+
+if TYPE_CHECKING:
+    import batchlab as bl
+    from batchlab.monitor.snapshot import Snapshot
+
+
+def test_who_asks_gets_a_new_snapshot(snapshot: Snapshot) -> None:
+    """Asking marks the board as wanted, and waits until something new is there."""
+    board, newer = Board(snapshot), replace(snapshot, elapsed=3.0)
+    assert not board.is_wanted
+
+    def simulate() -> None:
+        while not board.is_wanted:
+            time.sleep(0.001)
+        board.publish(newer)
+
+    thread = threading.Thread(target=simulate)
+    thread.start()
+    assert board.latest(patience=10.0) is newer
+    assert not board.is_wanted
+    thread.join()
+
+
+def test_who_asks_does_not_wait_for_ever(snapshot: Snapshot) -> None:
+    """Neither for a policy that thinks for long, nor after the end."""
+    board = Board(snapshot)
+    assert board.latest(patience=0.0) is snapshot
+    last = replace(snapshot, phase="done")
+    board.close(last)
+    assert board.latest(patience=100.0) is last
+    assert not board.is_wanted
+
+
+def point(now: float) -> Gauges:
+    return Gauges(now, int(now), {"core": now / 100})
+
+
+def test_readers_of_a_history_get_what_they_lack() -> None:
+    """All at first, then the rest; a point of the same time replaces the last."""
+    history = History(("core",))
+    for now in (1.0, 2.0, 3.0):
+        history.add(point(now))
+    everything = history.since(-1, 0)
+    assert (everything.start, everything.time, everything.queued) == (0, [1, 2, 3], [1, 2, 3])
+    assert everything.utilisation == {"core": [0.01, 0.02, 0.03]}
+    history.add(replace(point(3.0), queued=9))
+    history.add(point(4.0))
+    news = history.since(everything.generation, 2)
+    assert (news.start, news.time, news.queued) == (2, [3, 4], [9, 4])
+    assert history.since(everything.generation, 99).start == 0
+
+
+def test_histories_are_bounded() -> None:
+    """Points are thinned out evenly, and readers are told to begin anew."""
+    history = History(("core",), limit=16)
+    for now in range(1000):
+        history.add(point(float(now)))
+        assert len(history.since(-1, 0).time) < 16
+    news = history.since(0, 5)
+    assert (news.generation > 0, news.start) == (True, 0)
+    gaps = {second - first for first, second in pairwise(news.time)}
+    assert max(gaps) <= 2 * min(gaps)
+    assert news.time[-1] > 850
+
+
+@pytest.mark.parametrize(("longest", "pace"), [(math.inf, None), (7.0, None), (25.0, 500.0)])
+def test_slices_do_not_change_what_comes_of_it(
+    simulation: bl.Simulation, longest: float, pace: float | None
+) -> None:
+    """Nor does the pace."""
+    whole = simulation.fork()
+    whole.run_until()
+    looks: list[float] = []
+    drive(simulation, lambda: looks.append(simulation.now), longest=longest, pace=pace)
+    assert simulation.result().jobs.equals(whole.result().jobs)
+    assert looks[-1] == 131
+    assert looks == sorted(looks)
+
+
+def test_pace_is_kept(simulation: bl.Simulation) -> None:
+    """131 simulated seconds at 400 a second take a third of a second, and not much more."""
+    began = time.monotonic()
+    drive(simulation, lambda: None, pace=400.0)
+    assert 0.3 < time.monotonic() - began < 1.5

@@ -1,0 +1,148 @@
+"""Asking a run over its socket: tokens, files, and runs that are no more."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+import batchlab as bl
+from batchlab.monitor import runs
+from batchlab.monitor.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from batchlab.monitor.board import Board
+
+posix = pytest.mark.skipif(os.name != "posix", reason="other platforms have no such permissions")
+
+
+def endpoint(board: Board) -> Endpoint:
+    return Endpoint(board, workload="by hand", policy="fcfs")
+
+
+def raw(port: int, line: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(line)
+        connection.shutdown(socket.SHUT_WR)
+        return connection.makefile("rb").read()
+
+
+def test_a_run_answers(board: Board, runtime: Path) -> None:
+    """While it goes on, and leaves nothing behind afterwards."""
+    with endpoint(board):
+        run = runs.choose()
+        assert (run.name, run.workload, run.policy) == (str(os.getpid()), "by hand", "fcfs")
+        assert runs.ask(run, ["job", "11"])["state"] == "running"
+        assert runs.ask(run, [])["queued"] == 1
+        with pytest.raises(bl.MonitorError, match="no job has the number 99"):
+            runs.ask(run, ["job", "99"])
+    assert list(runtime.iterdir()) == []
+    with pytest.raises(bl.MonitorError, match=r"does not answer .*Has it just ended"):
+        runs.ask(run, [])
+
+
+@posix
+def test_only_the_user_can_read_the_token(board: Board, runtime: Path) -> None:
+    """The directory has mode 0700, the file 0600."""
+    with endpoint(board):
+        (file,) = runtime.iterdir()
+        assert (runtime.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
+
+
+@posix
+def test_directories_that_others_can_enter_are_refused(board: Board, runtime: Path) -> None:
+    """Rather than telling them the token."""
+    runtime.mkdir()
+    runtime.chmod(0o755)
+    with pytest.raises(bl.MonitorError, match=r"is open to others; must be .* mode 0700"):
+        endpoint(board)
+    with pytest.raises(bl.MonitorError, match=r"is open to others"):
+        runs.runs()
+    assert list(runtime.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"token": "wrong", "words": []}\n',
+        b'{"token": "", "words": []}\n',
+        b'{"words": []}\n',
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"[]\n",
+        b"\xff\xfe\n",
+    ],
+)
+def test_without_the_token_nothing_is_told(line: bytes, board: Board) -> None:
+    """Whatever is sent."""
+    with endpoint(board):
+        said = json.loads(raw(runs.choose().port, line))
+    assert set(said) == {"error"}
+
+
+@pytest.mark.parametrize("line", [b"", b"x" * 10_000])
+def test_what_is_no_line_is_not_answered(line: bytes, board: Board) -> None:
+    """Neither silence nor noise."""
+    with endpoint(board):
+        port = runs.choose().port
+        # Whoever sends too much may find the door closed.
+        with contextlib.suppress(ConnectionResetError):
+            assert raw(port, line) == b""
+        assert runs.ask(runs.choose(), [])["jobs"] == 4
+
+
+def test_files_of_dead_runs_are_removed(board: Board, runtime: Path) -> None:
+    """And so are files that are none."""
+    with endpoint(board):
+        alive = runs.choose()
+        with socket.create_server(("127.0.0.1", 0)) as closed:
+            port = closed.getsockname()[1]
+        dead = {"name": "1", "process": 1, "port": port, "token": "", "workload": "", "policy": ""}
+        (runtime / "1.json").write_text(json.dumps(dead))
+        (runtime / "2.json").write_text("{")
+        (runtime / "3.json").write_text('{"name": "3"}')
+        assert runs.runs() == [alive]
+        assert [path.name for path in runtime.iterdir()] == [f"{alive.name}.json"]
+
+
+def test_several_runs_must_be_told_apart(board: Board) -> None:
+    """The error lists them; a second run of one process has a name of its own."""
+    with endpoint(board), endpoint(board):
+        names = [str(os.getpid()), f"{os.getpid()}-2"]
+        assert sorted(run.name for run in runs.runs()) == sorted(names)
+        said = rf"2 runs are going on: .*\(by hand, fcfs\); .*Say which: batchlab watch {os.getpid()}"
+        with pytest.raises(bl.MonitorError, match=said):
+            runs.choose()
+        assert runs.choose(names[1]).name == names[1]
+        with pytest.raises(bl.MonitorError, match=r"no run '7'\. There are: "):
+            runs.choose("7")
+
+
+def test_no_run() -> None:
+    """The error says how there would be one."""
+    with pytest.raises(bl.MonitorError, match=r"no run can be asked now.*batchlab run --live"):
+        runs.choose()
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"XDG_RUNTIME_DIR": "{tmp}"}, "{tmp}/batchlab"),
+        ({"TMPDIR": "{tmp}"}, "{tmp}/batchlab-"),
+    ],
+)
+def test_where_runs_are_announced(
+    variables: dict[str, str], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the user's runtime directory, else in one of his own among the temporary files."""
+    for name in (runs.RUNTIME_VARIABLE, "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value.format(tmp=tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    assert str(runs.directory()).startswith(expected.format(tmp=tmp_path))

@@ -1,0 +1,200 @@
+"""The page's server: nothing without the token, numbers with it; and the page in a real browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import socket
+import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import batchlab as bl
+from batchlab.monitor.board import Board
+from batchlab.monitor.history import History
+from batchlab.monitor.monitor import Serving
+from batchlab.monitor.server import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from email.message import Message
+    from pathlib import Path
+
+    from batchlab.monitor.snapshot import Snapshot
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture
+def history(simulation: bl.Simulation) -> History:
+    """Points of the run's first ten seconds."""
+    history, fork = History(simulation.system.resources), simulation.fork()
+    for time in (0.0, 5.0, 10.0):
+        fork.run_until(time)
+        history.add(fork.gauges())
+    return history
+
+
+@pytest.fixture
+def server(board: Board, history: History) -> Iterator[Server]:
+    """Serve what is known of the run at t = 10."""
+    with Server(board, history, Serving()) as server:
+        yield server
+
+
+def get(server: Server, path: str, query: str | None = None) -> tuple[int, Message, str]:
+    """Ask for a page with the token, or with another query: status, headers, text."""
+    address, _, token = server.url.partition("?")
+    request = f"{address.rstrip('/')}{path}?{token if query is None else query}"
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310  # our own
+            return answer.status, answer.headers, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.headers, error.read().decode()
+
+
+def state(server: Server, **known: object) -> Any:  # noqa: ANN401  # whatever JSON holds
+    """Ask for the numbers."""
+    token = server.url.partition("?")[2]
+    status, _, text = get(server, "/state", f"{token}&{urllib.parse.urlencode(known)}")
+    assert status == 200
+    return json.loads(text)
+
+
+@pytest.mark.parametrize("path", ["/", "/state"])
+def test_without_the_token_nothing_is_told(path: str, server: Server) -> None:
+    """But that it is missing: no part of it will do, nor anything like it."""
+    token = server.url.partition("token=")[2]
+    for query in ("", "token=", f"token={token[:-1]}", f"token={token}x", "token=%C3%BC", f"Token={token}"):
+        status, _, text = get(server, path, query)
+        assert status == 403
+        assert "The token is missing" in text
+        assert "by hand" not in text
+        assert "script" not in text
+    assert get(server, path)[0] == 200
+
+
+@pytest.mark.parametrize("query", [None, ""])
+def test_nothing_leaves_the_page(query: str | None, server: Server) -> None:
+    """No referrer that would carry the token, nothing stored, nothing loaded from elsewhere."""
+    _, headers, _ = get(server, "/", query)
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["Cache-Control"] == "no-store"
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+
+
+def test_the_page_asks_nothing_of_others(server: Server) -> None:
+    """It is one file, and names no other address than that of the vector format."""
+    _, headers, page = get(server, "/")
+    assert headers.get_content_type() == "text/html"
+    assert set(re.findall(r"https?://[\w.]+", page)) == {"http://www.w3.org"}
+    assert not re.search(r"\b(src|innerHTML)\s*=", page)
+
+
+def test_the_numbers(server: Server) -> None:
+    """Those of the picture; of the curves only what the page does not have."""
+    first = state(server)
+    assert (first["queued"], first["running"], first["now"]) == (1, 2, 10.0)
+    assert first["history"]["time"] == [0, 5, 10]
+    generation = first["history"]["generation"]
+    news = state(server, generation=generation, points=2)["history"]
+    assert (news["start"], news["time"]) == (2, [10])
+    assert state(server, generation="x", points="9" * 99)["history"]["start"] == 0
+
+
+def test_it_listens_to_this_machine_only(server: Server) -> None:
+    """Unless told otherwise."""
+    port = int(server.url.partition("127.0.0.1:")[2].partition("/")[0])
+    others = {str(entry[4][0]) for entry in socket.getaddrinfo(socket.gethostname(), port, socket.AF_INET)}
+    for address in others - {"127.0.0.1", "127.0.1.1"}:
+        with pytest.raises(OSError, match=r"refused|timed out|unreachable"):
+            socket.create_connection((address, port), timeout=2)
+
+
+def test_addresses_that_are_taken(board: Board, history: History) -> None:
+    """The error names them and the way out."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(bl.MonitorError, match=rf"127\.0\.0\.1 port {port}: Address already in use"):
+            Server(board, history, Serving(port=port))
+    with pytest.raises(bl.MonitorError, match="cannot serve at no-such-host"):
+        Server(board, history, Serving(host="no-such-host.invalid"))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::1"])  # noqa: S104  # that is the test
+def test_other_hosts_are_served_if_told(host: str, board: Board, history: History) -> None:
+    """The address can be opened: a name for all interfaces, brackets around colons."""
+    try:
+        server = Server(board, history, Serving(host=host))
+    except bl.MonitorError as error:
+        pytest.skip(f"this machine has no such interface: {error}")
+    with server:
+        name = socket.gethostname() if host == "0.0.0.0" else "[::1]"  # noqa: S104  # here too
+        assert re.fullmatch(rf"http://{re.escape(name)}:\d+/\?token=[\w-]{{22}}", server.url)
+
+
+def browse(url: str, profile: Path) -> str:
+    """Open a page in a browser without a window, wait until it has drawn, and give what it has become."""
+    if BROWSER is None:
+        pytest.skip("needs chromium, which is not here")
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={profile}",
+        "--window-size=1280,1400",
+    ]
+    command = [BROWSER, *options, "--virtual-time-budget=2500", "--dump-dom", url]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=True)  # noqa: S603  # ours
+    return html.unescape(done.stdout)
+
+
+def attribute(document: str, name: str) -> str:
+    found = re.search(rf'<canvas id="nodes"[^>]*\bdata-{name}="([^"]*)"', document)
+    assert found is not None, f"the map of nodes has no data-{name}"
+    return found[1]
+
+
+def test_the_page_in_a_browser(server: Server, tmp_path: Path) -> None:
+    """It draws the curve of every resource, the map of nodes and the queue, and finds no error."""
+    document = browse(server.url, tmp_path)
+    assert re.search(r'<div id="error" role="alert" hidden="">\s*</div>', document)
+    assert '<h1 id="policy">fcfs</h1>' in document
+    assert "0 of 4 jobs done (0 %)" in document
+    assert "<dt>of 8 core</dt><dd>62.5 %</dd>" in document
+    utilisation = re.search(r'<svg id="utilisation".*?</svg>', document, re.DOTALL)
+    assert utilisation is not None
+    curves = re.findall(r'<path d="(M[^"]+)"[^>]*class="curve"', utilisation[0])
+    assert len(curves) == 3
+    assert all(curve.count("H") == 2 for curve in curves)
+    drawn = {name: attribute(document, name) for name in ("nodes", "busy", "jobs", "resource")}
+    assert drawn == {"nodes": "2", "busy": "2", "jobs": "2", "resource": "core"}
+    assert "2 of 2 nodes have core in use · 2 jobs" in document
+    assert re.search(r"<td>13</td><td>4</td><td>0 s</td><td>30 s</td>", document)
+    assert re.search(r"</span>12</span></td><td>1</td><td>5 s</td><td>40 s</td>", document)
+
+
+def test_a_browser_without_the_token_is_refused(server: Server, tmp_path: Path) -> None:
+    """It sees nothing of the run."""
+    document = browse(server.url.partition("?")[0], tmp_path)
+    assert "The token is missing" in document
+    assert "fcfs" not in document
+
+
+def test_names_cannot_become_markup(snapshot: Snapshot, history: History, tmp_path: Path) -> None:
+    """A log's name is text, whatever is in it."""
+    facts = replace(snapshot.facts, title="<img src=x onerror=document.title='broken'>.swf")
+    board = Board(snapshot)
+    board.close(replace(snapshot, facts=facts))
+    with Server(board, history, Serving()) as server:
+        document = browse(server.url, tmp_path)
+    assert "<title>0 % · fcfs · batchlab</title>" in document
+    assert re.search(r'<p id="subject">[^<]*<img src=x[^/]*\.swf · pair · 2 nodes</p>', document)
