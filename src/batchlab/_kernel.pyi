@@ -72,6 +72,8 @@ class StatusColumns(TypedDict):
     placement_nodes: NDArray[np.uint32]
     placement_tasks: NDArray[np.uint32]
     free: NDArray[np.int64]
+    unused: NDArray[np.int64]
+    closed: NDArray[np.bool_]
 
 class StreamedMachine(TypedDict):
     resources: list[str]

@@ -15,6 +15,8 @@ from batchlab.monitor import runs
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from batchlab.simulation.view import View
+
 
 def test_looking_changes_nothing(simulation: bl.Simulation) -> None:
     """With a panel, a page and a pace the result is that of `run_until`."""
@@ -27,6 +29,39 @@ def test_looking_changes_nothing(simulation: bl.Simulation) -> None:
         result = monitor.run()
     assert result.jobs.equals(alone.result().jobs)
     assert stream.getvalue().startswith("100 %, 4 of 4 jobs done at 00:02:11: 0 queued, 0 running")
+
+
+class Watcher(bl.Observer):
+    """Sets timers for ever, and closes a node."""
+
+    def begin(self, view: View) -> None:
+        view.wake(3.0)
+
+    def wake(self, view: View) -> None:
+        view.close(0)
+        view.wake(view.now + 7.0)
+
+
+class Newest(bl.Scheduler):
+    """Starts whatever fits."""
+
+    def schedule(self, view: View) -> None:
+        for job in view.queue:
+            view.start(job)
+
+
+def test_what_is_written_in_python_can_be_looked_at() -> None:
+    """Slices neither change its schedule nor miss its end."""
+    jobs = {"submit_time": [0, 1, 2], "run_time": [9, 9, 4], "tasks": [1, 1, 1]}
+    system = bl.System.homogeneous(nodes=2, resources={"core": 1})
+    workload = bl.Workload.from_table(jobs)
+    expected = bl.simulate(workload, system, Newest(), observers=[Watcher()])
+    simulation = bl.Simulation(workload, system, Newest(), observers=[Watcher()])
+    stream = io.StringIO()
+    with bl.Monitor(simulation, live=True, serve=True, stream=stream) as monitor:
+        result = monitor.run()
+    assert result.jobs.equals(expected.jobs)
+    assert result.jobs["end_time"].to_list() == [9, 10, 14]
 
 
 def test_a_run_can_be_asked_while_it_runs(simulation: bl.Simulation, runtime: Path) -> None:

@@ -14,6 +14,7 @@ import urllib.request
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import batchlab as bl
@@ -180,6 +181,17 @@ def test_the_page_in_a_browser(server: Server, tmp_path: Path) -> None:
     assert "2 of 2 nodes have core in use · 2 jobs" in document
     assert re.search(r"<td>13</td><td>4</td><td>0 s</td><td>30 s</td>", document)
     assert re.search(r"</span>12</span></td><td>1</td><td>5 s</td><td>40 s</td>", document)
+
+
+def test_closed_nodes_are_crossed_out(snapshot: Snapshot, history: History, tmp_path: Path) -> None:
+    """And counted."""
+    board = Board(snapshot)
+    board.close(replace(snapshot, status=replace(snapshot.status, closed=np.array([True, False]))))
+    with Server(board, history, Serving()) as server:
+        document = browse(server.url, tmp_path)
+    assert re.search(r'<div id="error" role="alert" hidden="">', document)
+    assert attribute(document, "closed") == "1"
+    assert "<dt>nodes closed</dt><dd>1</dd>" in document
 
 
 def test_a_browser_without_the_token_is_refused(server: Server, tmp_path: Path) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import pytest
 
 import batchlab as bl
 from batchlab.result.outcome import STATES
 from batchlab.simulation import Gauges
+
+if TYPE_CHECKING:
+    from batchlab.simulation.view import View
 
 
 def test_status_by_hand(four: bl.Workload, pair: bl.System) -> None:
@@ -48,6 +52,32 @@ def test_the_queue_is_in_its_own_order(four: bl.Workload, pair: bl.System) -> No
     assert simulation.status().queue.tolist() == sorted(
         waiting, key=four.jobs["requested_time"].to_list().__getitem__
     )
+
+
+class Closer(bl.Observer):
+    """Closes the second node at t = 4, where job 1 is."""
+
+    def begin(self, view: View) -> None:
+        view.wake(4.0)
+
+    def wake(self, view: View) -> None:
+        view.close(1)
+
+
+def test_closed_nodes_are_not_in_use(four: bl.Workload, pair: bl.System) -> None:
+    """What runs there still is; what nobody has can neither be taken nor counts as used."""
+    simulation = bl.Simulation(four, pair, "fcfs", observers=[Closer()])
+    simulation.run_until(5.0)
+    busy = simulation.status()
+    assert (busy.closed.tolist(), busy.free.tolist(), busy.unused.tolist()) == (
+        [False, True],
+        [[0], [0]],
+        [[0], [0]],
+    )
+    simulation.run_until(10.0)
+    left = simulation.status()
+    assert (left.free.tolist(), left.unused.tolist()) == ([[0], [0]], [[0], [1]])
+    assert left.utilisation == simulation.gauges().utilisation == {"core": 0.5}
 
 
 @pytest.mark.parametrize("policy", ["easy", "conservative", "first_fit"])

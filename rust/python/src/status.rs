@@ -23,7 +23,10 @@ pub fn status<'py>(py: Python<'py>, site: &Site) -> PyResult<Bound<'py, PyDict>>
         offsets.push(nodes.len() as i64);
     }
     let count = machine.capacity().len() / machine.resources();
-    let free: Vec<i64> = (0..count as u32).flat_map(|node| machine.free_of(node)).copied().collect();
+    let per_node = || 0..count as u32;
+    let free: Vec<i64> = per_node().flat_map(|node| machine.free_of(node)).copied().collect();
+    let unused: Vec<i64> = per_node().flat_map(|node| machine.unused_of(node)).copied().collect();
+    let closed: Vec<bool> = per_node().map(|node| machine.is_closed(node)).collect();
     let result = PyDict::new(py);
     result
         .set_item("state", slots().map(|job| jobs.state(job) as u8).collect::<Vec<_>>().into_pyarray(py))?;
@@ -39,10 +42,22 @@ pub fn status<'py>(py: Python<'py>, site: &Site) -> PyResult<Bound<'py, PyDict>>
     result.set_item("placement_nodes", nodes.into_pyarray(py))?;
     result.set_item("placement_tasks", tasks.into_pyarray(py))?;
     result.set_item("free", free.into_pyarray(py).reshape([count, machine.resources()])?)?;
+    result.set_item("unused", unused.into_pyarray(py).reshape([count, machine.resources()])?)?;
+    result.set_item("closed", closed.into_pyarray(py))?;
     Ok(result)
 }
 
-/// How many jobs wait, and what is free of each resource in all: O(resources).
+/// How many jobs wait, and what nobody holds of each resource in all: O(resources), or O(nodes) where some are withheld.
 pub fn gauges(site: &Site) -> (usize, Vec<i64>) {
-    (site.queue.len(), site.machine.total_free().to_vec())
+    let machine = &site.machine;
+    if !machine.withholds() {
+        return (site.queue.len(), machine.total_free().to_vec());
+    }
+    let mut unused = vec![0; machine.resources()];
+    for node in 0..(machine.capacity().len() / machine.resources()) as u32 {
+        for (total, amount) in unused.iter_mut().zip(machine.unused_of(node)) {
+            *total += amount;
+        }
+    }
+    (site.queue.len(), unused)
 }

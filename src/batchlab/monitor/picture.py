@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from batchlab.monitor.questions import overview
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ def picture(snapshot: Snapshot, news: Stretch) -> dict[str, object]:
         "first": facts.first_submission,
         "system": _system(facts),
         "placements": [_placement(snapshot, index) for index in range(len(status.running))],
+        "closed": np.flatnonzero(status.closed).tolist(),
         "queue": [_queued(snapshot, row) for row in status.queue[:_QUEUE_SHOWN].tolist()],
         "history": curves,
     }

@@ -240,8 +240,8 @@ class Simulation:
 
     def gauges(self) -> Gauges:
         """Give the length of the queue and the utilisation; costs nothing to speak of."""
-        queued, free = self._kernel.gauges()
-        return Gauges(self.now, queued, shares_in_use(self._run_of[1], free))
+        queued, unused = self._kernel.gauges()
+        return Gauges(self.now, queued, shares_in_use(self._run_of[1], unused))
 
     def result(self) -> Result:
         """Give what has become of every job so far."""

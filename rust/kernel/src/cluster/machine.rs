@@ -104,6 +104,14 @@ impl Machine {
         &self.free[from..from + self.resources]
     }
 
+    /// What nobody holds on a node, on offer or not.
+    #[must_use]
+    pub fn unused_of(&self, node: u32) -> &[i64] {
+        let all = self.withheld.as_ref().map_or(&self.free, |withheld| &withheld.unused);
+        let from = node as usize * self.resources;
+        &all[from..from + self.resources]
+    }
+
     /// Whether anything was ever withheld: then free totals and what jobs will give back do not add up.
     #[must_use]
     pub fn withholds(&self) -> bool {
