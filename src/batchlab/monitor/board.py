@@ -10,6 +10,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from batchlab.errors import MonitorError
+
 if TYPE_CHECKING:
     from batchlab.monitor.snapshot import Snapshot
 
@@ -17,7 +19,7 @@ __all__ = ["Board"]
 
 
 class Board:
-    """The newest snapshot of a run.
+    """The newest snapshot of a run; the first must be there before others are let in.
 
     Parameters
     ----------
@@ -25,7 +27,7 @@ class Board:
         What is shown until a newer one is wanted.
     """
 
-    def __init__(self, first: Snapshot) -> None:
+    def __init__(self, first: Snapshot | None = None) -> None:
         self._changed = threading.Condition()
         self._newest = first
         self._wanted = False
@@ -62,10 +64,17 @@ class Board:
         -------
         Snapshot
             The newest.
+
+        Raises
+        ------
+        MonitorError
+            If there is none yet.
         """
         with self._changed:
             before = self._newest
             if not self._closed:
                 self._wanted = True
                 self._changed.wait_for(lambda: self._newest is not before or self._closed, patience)
+            if self._newest is None:
+                raise MonitorError("the run has not begun. Ask again.")
             return self._newest

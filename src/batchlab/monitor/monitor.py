@@ -112,7 +112,7 @@ class Monitor:
         self._progress = progress
         self._began = (time.monotonic(), time.process_time())
         self._begun_at = max(simulation.now, self._facts.first_submission)
-        self._board = Board(self._snapshot("running"))
+        self._board = Board()
         self._history = History(simulation.system.resources)
         self._stream = stream or sys.stderr
         self._display: Display | None = None
@@ -131,6 +131,7 @@ class Monitor:
         live, serve = self._wishes
         with contextlib.ExitStack() as stack:
             if serve:
+                self._board.publish(self._snapshot("running"))
                 # Only those who serve need starlette and uvicorn.
                 from batchlab.monitor.server import Server  # noqa: PLC0415
 
@@ -188,6 +189,9 @@ class Monitor:
 
     def _finish(self, phase: Phase) -> None:
         self._remember()
+        if not self._asked:
+            # Nobody could look, and nobody pays for it.
+            return
         last = self._snapshot(phase)
         self._board.close(last)
         if self._display is not None:
@@ -203,6 +207,7 @@ class Monitor:
         from batchlab.monitor.endpoint import Endpoint  # noqa: PLC0415  # most runs are over before
 
         self._asked = True
+        self._board.publish(self._snapshot("running"))
         with contextlib.suppress(OSError, MonitorError):
             self._stack.enter_context(
                 Endpoint(self._board, workload=self._facts.title, policy=self._facts.policy)
