@@ -1,9 +1,6 @@
 //! What is written down of a run beside the jobs: the cost of dispatching, interrupted runs, and news for listeners.
-use std::time::Duration;
-
-use cpu_time::ThreadTime;
-
 use crate::policy::Site;
+use crate::stopwatch::{Stopwatch, Timer};
 use crate::workload::jobs::Share;
 
 /// Runs that were cut short and whose jobs went back to the queue.
@@ -73,22 +70,19 @@ pub struct DispatchLog {
     pub cpu_time: Vec<f64>,
     /// Jobs started by the pass.
     pub started: Vec<u64>,
+    stopwatch: Stopwatch,
 }
-
-/// A pass being timed.
-#[derive(Clone, Debug)]
-pub struct Timer(Duration);
 
 impl DispatchLog {
     /// Begins to time a pass.
     #[must_use]
     pub fn begin(&self) -> Timer {
-        Timer(ThreadTime::now().as_duration())
+        self.stopwatch.begin()
     }
 
     /// Writes the pass down.
     pub fn end(&mut self, timer: &Timer, site: &Site) {
-        self.cpu_time.push(ThreadTime::now().as_duration().saturating_sub(timer.0).as_secs_f64());
+        self.cpu_time.push(self.stopwatch.end(timer).as_secs_f64());
         self.time.push(site.now);
         self.queue_length.push((site.queue.len() + site.started.len()) as u64);
         self.started.push(site.started.len() as u64);

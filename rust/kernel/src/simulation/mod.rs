@@ -11,7 +11,8 @@ pub use refusal::Refusal;
 
 use crate::event::{Event, EventQueue, Kind};
 use crate::policy::{Backfill, Order, Scheduler, Site};
-use crate::record::{Change, DispatchLog, Interruptions, News, Timer};
+use crate::record::{Change, DispatchLog, Interruptions, News};
+use crate::stopwatch::Timer;
 use crate::time::Time;
 use crate::workload::jobs::State;
 
