@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+from typing import TYPE_CHECKING
+
+import polars as pl
 
 import batchlab as bl
 
-__all__ = ["SYSTEM", "Counting", "deadly", "failing", "made", "small"]
+if TYPE_CHECKING:
+    from batchlab.simulation.view import View
+
+__all__ = ["COSTS", "SYSTEM", "Breaking", "Forgetful", "deadly", "failing", "made", "small"]
 
 SYSTEM = bl.System.homogeneous(nodes=2, resources={"core": 4}, name="pair")
 
@@ -47,12 +53,41 @@ def deadly(seed: int) -> bl.Workload:
     return small()
 
 
-class Counting:
-    """A function of a seed with a state of its own."""
+class Forgetful(bl.Scheduler):
+    """Start one job a pass, from the end of the queue; count passes, and stop all after so many."""
 
-    def __init__(self, jobs: int) -> None:
-        self.jobs = jobs
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.passes = 0
 
-    def __call__(self, seed: int) -> bl.Workload:
-        """So many jobs, for any seed."""
-        return small(self.jobs + 0 * seed)
+    def schedule(self, view: View) -> None:
+        """Start the last that fits."""
+        self.passes += 1
+        if self.passes > self.most:
+            raise RuntimeError(f"pass {self.passes}")
+        for job in [*view.queue][::-1]:
+            if view.start(job):
+                break
+
+
+class Breaking(bl.Observer):
+    """Send back whoever runs on node 0 at 95 s, and tell when that was."""
+
+    name = "broken"
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[float, int]] = []
+
+    def begin(self, view: View) -> None:
+        """Ask to be woken."""
+        view.wake(95.0)
+
+    def wake(self, view: View) -> None:
+        """Interrupt."""
+        for job in view.jobs_on(0):
+            view.preempt(job)
+            self.seen.append((view.now, job.row))
+
+    def observations(self, _view: View) -> pl.DataFrame:
+        """Give time and job."""
+        return pl.DataFrame(self.seen, schema={"time": pl.Float64, "job": pl.Int64}, orient="row")

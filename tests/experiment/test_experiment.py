@@ -243,7 +243,7 @@ def test_tables_are_written(tmp_path: Path) -> None:
         ),
         pytest.param({"policies": ["easy", "easy"]}, "policies: two are called 'easy'", id="twice"),
         pytest.param({"policies": "esay"}, "no policy named 'esay'. Did you mean 'easy'", id="misspelt"),
-        pytest.param({"policies": 1}, "policies: 1; must be a Policy or its spec", id="no policy"),
+        pytest.param({"policies": 1}, "policies: 1; must be a Policy, its spec string", id="no policy"),
         pytest.param({"seeds": ()}, "seeds = .*; must be one or more", id="no seed"),
         pytest.param({"seeds": (1, 1)}, "all different", id="seed twice"),
         pytest.param({"seeds": -1}, r"seed = -1; must be an integer in \[0, 2\^64\)", id="seed"),

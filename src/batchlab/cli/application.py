@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from batchlab.cli.compare import compare
 from batchlab.cli.demo import demo
+from batchlab.cli.experiment import experiment
 from batchlab.cli.failure import INTERRUPTED, explain
 from batchlab.cli.generate import generate
 from batchlab.cli.policies import policies
@@ -49,6 +51,8 @@ def _batchlab(
 
 
 application.command()(run)
+application.command()(compare)
+application.command()(experiment)
 application.command()(demo)
 application.command()(generate)
 application.command()(policies)

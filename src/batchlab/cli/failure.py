@@ -84,21 +84,23 @@ def is_pace(value: float | None) -> float | None:
     return value
 
 
-def check_directory(path: Path | None) -> None:
+def check_directory(path: Path | None, option: str = "--out") -> None:
     """Refuse a directory for results that cannot be written, before hours of simulation.
 
     Parameters
     ----------
     path
-        The value of ``--out``, if any.
+        The value of the option, if any.
+    option
+        Its name.
     """
     if path is None:
         return
     nearest = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     if not nearest.is_dir():
-        raise wrong_usage(f"{nearest} is not a directory; choose another.", "--out")
+        raise wrong_usage(f"{nearest} is not a directory; choose another.", option)
     if not os.access(nearest, os.W_OK | os.X_OK):
-        raise wrong_usage(f"{nearest} may not be written to; choose another directory.", "--out")
+        raise wrong_usage(f"{nearest} may not be written to; choose another directory.", option)
 
 
 def _told(error: BaseException) -> tuple[str, int]:

@@ -9,9 +9,13 @@ from batchlab.cli.failure import wrong_usage
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from batchlab.cli.request import Invalid, Overrun, Processors
     from batchlab.system.system import System
+    from batchlab.workload.workload import Workload
 
-__all__ = ["catalogued_machine", "located"]
+__all__ = ["catalogued_machine", "located", "read_log"]
+
+_TABLES = (".csv", ".parquet")
 
 
 def located(given: Path) -> tuple[Path, str | None]:
@@ -64,3 +68,27 @@ def catalogued_machine(name: str | None, cores: int | None) -> System | None:
     from batchlab.trace import traces  # noqa: PLC0415  # --help does without
 
     return traces.system(name) if traces.find(name).nodes else None
+
+
+def read_log(
+    trace: Path, *, overrun: Overrun, invalid: Invalid, processors: Processors, use_memory: bool
+) -> Workload:
+    """Read a log or a table.
+
+    Parameters
+    ----------
+    trace
+        The file.
+    overrun, invalid, processors, use_memory
+        As for `read_swf`; the last two are refused for tables.
+    """
+    import batchlab  # noqa: PLC0415  # the library is imported when it is needed
+
+    if trace.suffix.lower() not in _TABLES:
+        return batchlab.read_swf(
+            trace, overrun=overrun, invalid=invalid, processors=processors, use_memory=use_memory
+        )
+    if processors != "requested" or use_memory:
+        option = "--use-memory" if use_memory else "--processors"
+        raise wrong_usage(f"is about the fields of an SWF log; {trace} is a table. Leave it out.", option)
+    return batchlab.read_table(trace, overrun=overrun, invalid=invalid)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from batchlab.cli.answer import tell
-from batchlab.cli.failure import at_least_one, check_directory, is_pace, is_seed, wrong_usage
-from batchlab.cli.log import catalogued_machine, located
+from batchlab.cli.failure import at_least_one, check_directory, is_pace, is_seed
+from batchlab.cli.log import catalogued_machine, located, read_log
 from batchlab.cli.machine import check_memory, described_machine, machine_of_log
 from batchlab.cli.monitored import check_watching, keep, monitored
 from batchlab.cli.progress import progress_bar
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["run", "simulate_with_progress"]
 
-_TABLES = (".csv", ".parquet")
 _MACHINE, _READING, _RULES, _OUTPUT = "The machine", "Reading the log", "The rules", "The answer"
 _WATCHING = "Looking at it"
 
@@ -245,7 +244,13 @@ def _replay(request: RunRequest) -> None:
     # What is wrong with a policy or a system shall not wait until a long log is read.
     policy = Policy.parse(request.policy)
     system = described_machine(request.system, request.nodes, request.cores)
-    workload = _read(request)
+    workload = read_log(
+        request.trace,
+        overrun=request.overrun,
+        invalid=request.invalid,
+        processors=request.processors,
+        use_memory=request.use_memory,
+    )
     system = system or catalogued_machine(request.name, request.cores)
     if system is None:
         system = machine_of_log(workload.header, request.cores)
@@ -258,22 +263,3 @@ def _replay(request: RunRequest) -> None:
         tell(result.summary, result.metrics, request.form, request.out)
         if request.watching.keep:
             keep(monitor)
-
-
-def _read(request: RunRequest) -> Workload:
-    import batchlab  # noqa: PLC0415  # the library is imported when it is needed
-
-    if request.trace.suffix.lower() not in _TABLES:
-        return batchlab.read_swf(
-            request.trace,
-            overrun=request.overrun,
-            invalid=request.invalid,
-            processors=request.processors,
-            use_memory=request.use_memory,
-        )
-    if request.processors != "requested" or request.use_memory:
-        option = "--use-memory" if request.use_memory else "--processors"
-        raise wrong_usage(
-            f"is about the fields of an SWF log; {request.trace} is a table. Leave it out.", option
-        )
-    return batchlab.read_table(request.trace, overrun=request.overrun, invalid=request.invalid)

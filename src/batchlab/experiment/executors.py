@@ -94,7 +94,8 @@ def _check_picklable(tasks: Sequence[Task]) -> None:
         if (number := (id(task.policy), id(task.source))) in seen:
             continue
         seen.add(number)
-        for part, name in ((task.policy, "policies"), (task.source, "workloads"), (task.system, "systems")):
+        parts = {"policies": task.policy, "observers": task.observers, "workloads": task.source}
+        for name, part in parts.items():
             try:
                 pickle.dumps(part)
             except Exception as error:

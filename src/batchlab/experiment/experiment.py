@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from batchlab.errors import ExperimentError, shown
 from batchlab.experiment.executors import perform, runs_here
-from batchlab.experiment.plan import Run, as_policy, as_system, labelled, made_from, name_of, seed_of
+from batchlab.experiment.plan import Run, as_policy, as_system, labelled, made_from, name_of, paired, seed_of
 from batchlab.experiment.runs import Runs
 from batchlab.experiment.source import as_source
 from batchlab.experiment.store import Store
@@ -20,9 +19,10 @@ from batchlab.workload import Workload
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Executor
 
+    from batchlab.observer import Observer
     from batchlab.policy import Policy
 
 __all__ = ["Experiment", "dispatchers"]
@@ -49,6 +49,8 @@ class Experiment:
         are derived from it.
     walltime, order_at_instant, dispatch
         As for `simulate`.
+    observers
+        As for `simulate`; every run has copies of its own, of these and of policies that keep a state.
 
     Raises
     ------
@@ -81,6 +83,7 @@ class Experiment:
         walltime: str = "run",
         order_at_instant: str = "completions_first",
         dispatch: bool = False,
+        observers: Sequence[Observer] = (),
     ) -> None:
         self.workloads = labelled("workloads", workloads, as_source, lambda source: source.label)
         self.systems = labelled(
@@ -91,6 +94,7 @@ class Experiment:
         self.replications = _at_least_one("replications", replications)
         options = {"walltime": walltime, "order_at_instant": order_at_instant, "dispatch": bool(dispatch)}
         self.options: Mapping[str, object] = MappingProxyType(options)
+        self.observers = tuple(observers)
         self._check_options()
 
     def _check_options(self) -> None:
@@ -145,7 +149,9 @@ class Experiment:
             for _, _, own in seeds
         }
         parts = {
-            (system, policy): made_from(self.systems[system], self.policies[policy], self.options)
+            (system, policy): made_from(
+                self.systems[system], self.policies[policy], self.observers, self.options
+            )
             for system, policy in product(self.systems, self.policies)
         }
         runs = []
@@ -250,6 +256,7 @@ class Experiment:
                 self.systems[run.system],
                 self.policies[run.policy],
                 run.run_seed,
+                self.observers,
                 dict(self.options),
                 run.made_from,
             )
@@ -303,7 +310,7 @@ def dispatchers(schedulers: object, allocators: object) -> list[Policy]:
     """
     policies = labelled("schedulers", schedulers, as_policy, str)
     names = labelled("allocators", allocators, str, str)
-    return [replace(policy, allocator=name) for policy, name in product(policies.values(), names.values())]
+    return [paired(policy, name) for policy, name in product(policies.values(), names.values())]
 
 
 def _counted(count: int, noun: str) -> str:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from batchlab import _kernel
 from batchlab.errors import BatchlabError, ExperimentError, PolicyError, shown
 from batchlab.experiment.fingerprint import fingerprint
-from batchlab.policy import Policy
+from batchlab.policy import Policy, Scheduler
 from batchlab.system import System, read_system
 
-__all__ = ["Run", "as_policy", "as_system", "labelled", "made_from", "name_of", "seed_of"]
+if TYPE_CHECKING:
+    from batchlab.observer import Observer
+
+__all__ = ["Run", "as_policy", "as_system", "labelled", "made_from", "name_of", "paired", "seed_of"]
 
 _T = TypeVar("_T")
 
@@ -58,12 +61,14 @@ def seed_of(seed: int, replication: int) -> int:
     return int(np.random.SeedSequence([seed, replication]).generate_state(1, np.uint64)[0])
 
 
-def made_from(system: System, policy: object, options: Mapping[str, object]) -> dict[str, object]:
+def made_from(
+    system: System, policy: Policy, observers: Sequence[Observer], options: Mapping[str, object]
+) -> dict[str, object]:
     """Say what determines a run, apart from its workload and its seed.
 
     Parameters
     ----------
-    system, policy, options
+    system, policy, observers, options
         As for `simulate`.
 
     Returns
@@ -75,6 +80,7 @@ def made_from(system: System, policy: object, options: Mapping[str, object]) -> 
         "batchlab": _kernel.__version__,
         "system": _described(system),
         "policy": _policy(policy),
+        "observers": [fingerprint(each, f"observers: {type(each).__name__}") for each in observers],
         "options": dict(options),
     }
 
@@ -110,12 +116,21 @@ def labelled(
 
 
 def as_policy(value: object) -> Policy:
-    """Take a policy or its spec string."""
+    """Take a policy, its spec string, or a scheduler."""
     if isinstance(value, str):
         return Policy.parse(value)
+    if isinstance(value, Scheduler):
+        return Policy(scheduler=value)
     if isinstance(value, Policy):
         return value
-    raise PolicyError(f"policies: {shown(value)}; must be a Policy or its spec string, e.g. 'easy'.")
+    raise PolicyError(
+        f"policies: {shown(value)}; must be a Policy, its spec string, e.g. 'easy', or a Scheduler."
+    )
+
+
+def paired(policy: Policy, allocator: str) -> Policy:
+    """Give a policy with another allocator."""
+    return replace(policy, allocator=allocator)
 
 
 def as_system(value: object) -> System:
@@ -138,7 +153,7 @@ def _described(system: System) -> dict[str, object]:
     return {"groups": groups, "equivalence": dict(system.equivalence), "start_time": system.start_time}
 
 
-def _policy(policy: object) -> str:
+def _policy(policy: Policy) -> str:
     """Name a policy by its spec, where that says all; by a fingerprint, where there is code of the user's."""
     text = str(policy)
     try:

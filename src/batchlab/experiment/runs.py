@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from batchlab.atomic import atomic_write
-from batchlab.errors import ExperimentError, shown, suggest
+from batchlab.experiment.output import write
 from batchlab.experiment.spread import LABELS, spread
 from batchlab.experiment.stored import Shelf, StoredResults
 
@@ -179,15 +178,28 @@ class Runs:
                 grouped.setdefault(label, []).append(self._tasks[run.key])
         return {label: StoredResults(self._shelf, tasks) for label, tasks in grouped.items()}
 
-    def write(self, directory: str | os.PathLike[str], *, form: str = "csv") -> Path:
-        """Write ``table``, ``summary`` and ``failures`` as files; each is there whole or not at all.
+    def write(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        form: str = "csv",
+        inputs: Mapping[str, str | os.PathLike[str]] | None = None,
+        command: str | None = None,
+    ) -> Path:
+        """Write ``table``, ``summary`` and ``failures`` as files, and ``manifest.json`` about them.
+
+        Each file is there whole or not at all, the manifest last.
 
         Parameters
         ----------
         directory
-            Where to; made if it is not there.
+            Where to; made if it is not there. Files of these names are replaced, others left alone.
         form
             ``"csv"`` or ``"parquet"``.
+        inputs
+            The files that the experiment was made from, by role, to be hashed.
+        command
+            The command line, where there was one.
 
         Returns
         -------
@@ -199,21 +211,30 @@ class Runs:
         ExperimentError
             If the form is another, or a file cannot be written.
         """
-        if form not in {"csv", "parquet"}:
-            raise ExperimentError(
-                f"form = {shown(form)}; must be one of these.{suggest(form, ('csv', 'parquet'))}"
-            )
-        target = Path(directory)
         tables = {"table": self.table, "summary": self.summary(), "failures": self.failures}
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-            for name, table in tables.items():
-                with atomic_write(target / f"{name}.{form}", "wb") as file:
-                    (table.write_csv if form == "csv" else table.write_parquet)(file)
-        except OSError as error:
-            where = error.filename or target
-            raise ExperimentError(f"{where}: {error.strerror}. Choose another directory.") from error
-        return target
+        made_from = {**_what_was_run(self._plan), "inputs": inputs or {}, "command": command}
+        return write(Path(directory), tables, form, made_from)
+
+
+def _what_was_run(plan: Sequence[Run]) -> dict[str, object]:
+    """Tell what each label stands for, and which seeds there were."""
+
+    def found(label: str, part: str) -> dict[str, object]:
+        return {getattr(run, label): run.made_from[part] for run in plan}
+
+    workloads: dict[str, list[object]] = {}
+    for run in plan:
+        if (digest := run.made_from["workload"]) not in workloads.setdefault(run.workload, []):
+            workloads[run.workload].append(digest)
+    return {
+        "runs": len(plan),
+        "workloads": workloads,
+        "systems": found("system", "system"),
+        "policies": found("policy", "policy"),
+        "seeds": sorted({run.seed for run in plan}),
+        "replications": 1 + max(run.replication for run in plan),
+        "options": plan[0].made_from["options"],
+    }
 
 
 def _flat(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from batchlab.errors import ExperimentError, WorkloadError, shown
 from batchlab.experiment.archive import read_archive, table_digest, write_archive
@@ -33,6 +33,7 @@ _SUFFIXES = (".gz", ".swf", ".csv", ".parquet")
 _KEPT = 3
 
 
+@runtime_checkable
 class Source(Protocol):
     """Where a workload comes from."""
 
@@ -198,7 +199,7 @@ def as_source(value: object) -> Source:
         return _Given(value)
     if isinstance(value, str | os.PathLike):
         return LogFile(Path(value))
-    if isinstance(value, LogFile):
+    if isinstance(value, Source):
         return value
     if callable(value):
         return _Made(value)

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Shelf", "StoredResult", "StoredResults"]
 
-_PASSES = "passes/"
-# The kinds that columns have in an `Outcome`; in the store they are as small as their values allow.
+# The kinds that columns have in an `Outcome`; in the store integers are as small as their values allow.
 _KINDS: Mapping[str, Any] = {
     "state": np.uint8,
     "start_time": np.float64,
@@ -39,9 +38,9 @@ _KINDS: Mapping[str, Any] = {
     "placement_offsets": np.int64,
     "placement_nodes": np.uint32,
     "placement_tasks": np.uint32,
-    "passes/time": np.float64,
-    "passes/queue_length": np.uint64,
-    "passes/started": np.uint64,
+    "queue_length": np.uint64,
+    "started": np.uint64,
+    "row": np.uint32,
 }
 
 
@@ -142,14 +141,21 @@ class Shelf:
             **{name: task.options[name] for name in ("walltime", "order_at_instant")},
         }
         described = (twin.workload, task.system, task.policy, outcome)
-        return StoredResult(*described, options=options, elapsed=costs["elapsed"], twin=twin)
+        return StoredResult(
+            *described,
+            options=options,
+            elapsed=costs["elapsed"],
+            observations=twin.observations,
+            twin=twin,
+        )
 
     def _twin(self, task: Task, schedule: str) -> Result:
         twin = self._twins.get(schedule)
         if twin is None:
             members = _read(self._store.path("schedules", schedule))
             workload = loaded(task.source, task.seed, task.digest)
-            twin = Result(workload, task.system, task.policy, _outcome(members))
+            observations = _group(members, "observations")
+            twin = Result(workload, task.system, task.policy, _outcome(members), observations=observations)
             self._twins[schedule] = twin
         return twin
 
@@ -186,14 +192,21 @@ class StoredResults(Sequence[Result]):
 
 
 def _outcome(members: Mapping[str, Any]) -> Outcome:
-    columns: dict[str, Any] = {
-        name: value.astype(_KINDS.get(name, value.dtype), copy=False)
+    columns = {
+        name: value.astype(_KINDS.get(name.rpartition("/")[2], value.dtype), copy=False)
         for name, value in members.items()
         if isinstance(value, np.ndarray)
     }
-    passes = {name: columns.pop(name) for name in [*columns] if name.startswith(_PASSES)}
-    dispatch = {name.removeprefix(_PASSES): column for name, column in passes.items()}
-    return Outcome(**columns, now=members["now"], dispatch=dispatch or None)
+    own: dict[str, Any] = {name: value for name, value in columns.items() if "/" not in name}
+    interruptions: Any = _group(columns, "interruptions") or None
+    dispatch = _group(columns, "passes") or None
+    return Outcome(**own, now=members["now"], dispatch=dispatch, interruptions=interruptions)
+
+
+def _group(members: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Give the members of a group, without its name."""
+    prefix = f"{name}/"
+    return {key.removeprefix(prefix): value for key, value in members.items() if key.startswith(prefix)}
 
 
 def _read(path: Path) -> dict[str, Any]:

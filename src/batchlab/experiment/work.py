@@ -8,7 +8,7 @@ import hashlib
 import time
 import traceback
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
@@ -20,8 +20,9 @@ from batchlab.experiment.store import Store
 from batchlab.simulation import simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from batchlab.observer import Observer
     from batchlab.policy import Policy
     from batchlab.result.result import Result
     from batchlab.system import System
@@ -41,7 +42,7 @@ class Task:
         The store's directory.
     source, digest
         Where the workload comes from, and its hash.
-    system, policy, seed, options
+    system, policy, seed, observers, options
         As for `simulate`; the seed is also that of a workload that is made.
     made_from
         What the key is the hash of, for the record.
@@ -54,6 +55,7 @@ class Task:
     system: System
     policy: Policy
     seed: int
+    observers: Sequence[Observer]
     options: Mapping[str, Any]
     made_from: Mapping[str, object]
 
@@ -94,11 +96,11 @@ def told(error: BaseException) -> dict[str, object]:
 
 def _run(task: Task, store: Store) -> dict[str, object]:
     workload = loaded(task.source, task.seed, task.digest)
-    # A policy that keeps something in mind must not find what another run left there.
-    policy = copy.deepcopy(task.policy)
+    # What keeps something in mind must not find there what another run left.
+    policy, observers = copy.deepcopy((task.policy, task.observers))
     with MemoryWatch() as memory:
         began, cpu = time.perf_counter(), time.thread_time()
-        result = simulate(workload, task.system, policy, seed=task.seed, **task.options)
+        result = simulate(workload, task.system, policy, seed=task.seed, observers=observers, **task.options)
         elapsed, cpu_time = time.perf_counter() - began, time.thread_time() - cpu
     schedule, metrics = _keep_schedule(result, task, store)
     return {
@@ -147,9 +149,10 @@ def _members(result: Result) -> dict[str, np.ndarray[Any, Any] | pl.DataFrame]:
     members: dict[str, Any] = {
         name: compact(value) for name, value in values.items() if isinstance(value, np.ndarray)
     }
-    passes = outcome.dispatch or {}
-    members |= {f"passes/{name}": compact(column) for name, column in passes.items() if name != "cpu_time"}
-    return members
+    passes = {name: column for name, column in (outcome.dispatch or {}).items() if name != "cpu_time"}
+    for group, columns in (("passes", passes), ("interruptions", outcome.interruptions or {})):
+        members |= {f"{group}/{name}": compact(cast("Any", column)) for name, column in columns.items()}
+    return members | {f"observations/{name}": table for name, table in result.observations.items()}
 
 
 def _digest(members: Mapping[str, Any], made_from: str) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.system import System
 
-__all__ = ["OutputFiles", "manifest", "output_files"]
+__all__ = ["OutputFiles", "file_identity", "manifest", "output_files", "versions"]
 
 _FORMAT = 1
 
@@ -112,16 +112,29 @@ def manifest(
         "policy": str(policy),
         "seed": options.get("seed"),
         "options": {name: value for name, value in options.items() if name != "seed"},
-        "inputs": {role: _file(Path(path)) for role, path in inputs.items()},
+        "inputs": {role: file_identity(Path(path)) for role, path in inputs.items()},
         "workload": dict(workload),
         "system": _system(system),
-        "versions": {
-            "batchlab": _kernel.__version__,
-            "python": platform.python_version(),
-            "numpy": version("numpy"),
-            "polars": version("polars"),
-        },
+        "versions": versions(),
     }
+
+
+def versions() -> dict[str, str]:
+    """Give the versions of what a run depends on."""
+    return {
+        "batchlab": _kernel.__version__,
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "polars": version("polars"),
+    }
+
+
+def file_identity(path: Path) -> dict[str, object]:
+    """Give a file's ``path``, ``bytes`` and ``sha256``; None for what is no regular file."""
+    if not path.is_file():
+        # A pipe can be read but once.
+        return {"path": str(path), "bytes": None, "sha256": None}
+    return {"path": str(path), **_digest(path)}
 
 
 def _json(content: Mapping[str, object]) -> bytes:
@@ -131,13 +144,6 @@ def _json(content: Mapping[str, object]) -> bytes:
 def _written(file: IO[bytes]) -> dict[str, object]:
     file.flush()
     return _digest(Path(file.name))
-
-
-def _file(path: Path) -> dict[str, object]:
-    if not path.is_file():
-        # A pipe can be read but once.
-        return {"path": str(path), "bytes": None, "sha256": None}
-    return {"path": str(path), **_digest(path)}
 
 
 def _digest(path: Path) -> dict[str, object]:

@@ -13,7 +13,18 @@ from batchlab.system import rules
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-__all__ = ["Amount", "Count", "GroupName", "Model", "Resources", "Seconds", "Title", "checked", "refusal"]
+__all__ = [
+    "Amount",
+    "Count",
+    "GroupName",
+    "Model",
+    "Resources",
+    "Seconds",
+    "Title",
+    "checked",
+    "refusal",
+    "written",
+]
 
 
 class Model(BaseModel):
@@ -91,10 +102,10 @@ def checked(
 def refusal(path: _Path, value: object, rule: str) -> SystemDescriptionError:
     """Say what is wrong with one value of a document."""
     if len(path) > 2 and path[-1] == "[key]":  # noqa: PLR2004  # else something is called "[key]"
-        return SystemDescriptionError(f"{_written(path[:-2])}: key {shown(value)}; {rule}.")
+        return SystemDescriptionError(f"{written(path[:-2])}: key {shown(value)}; {rule}.")
     if value is _MISSING:
-        return SystemDescriptionError(f"{_written(path)} {rule}.")
-    return SystemDescriptionError(f"{_written(path)} = {shown(value)}; {rule}.")
+        return SystemDescriptionError(f"{written(path)} {rule}.")
+    return SystemDescriptionError(f"{written(path)} = {shown(value)}; {rule}.")
 
 
 def _needed(path: _Path) -> str:
@@ -109,13 +120,13 @@ def _needed(path: _Path) -> str:
     return purposes.get(str(path[-1]), "add it")
 
 
-def _written(path: _Path) -> str:
-    """Write a path the way it would be written in TOML: ``groups[0].resources.core``."""
-    written = ""
+def written(path: _Path) -> str:
+    """Write a path into a document as in TOML: ``groups[0].resources.core``."""
+    text = ""
     for part in path:
         if isinstance(part, int):
-            written += f"[{part}]"
+            text += f"[{part}]"
         else:
             key = part if _BARE.fullmatch(part) else shown(part)
-            written += f".{key}" if written else key
-    return written
+            text += f".{key}" if text else key
+    return text

@@ -1,0 +1,144 @@
+"""What ``batchlab experiment`` and ``batchlab compare`` share: to run, to write, and to tell."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import typer
+
+from batchlab.cli.failure import wrong_usage
+from batchlab.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from batchlab.cli.request import Format
+    from batchlab.experiment import Experiment, Runs
+
+__all__ = ["Wish", "carry_out", "check_report"]
+
+_PLOTS = ("slowdown", "queue_size")
+_OF_PASSES = ("cpu_time", "cpu_time_by_queue_size")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How an experiment is to be run, and what is to come of it; None is what nobody asked for.
+
+    `kept` tells whether the store is to be named in the answer, `inputs` are the files that the runs were
+    made from, by role, and `command` is the command line, both for the manifest.
+    """
+
+    title: str
+    executor: str | None
+    workers: int | None
+    store: Path
+    kept: bool
+    out: Path | None
+    report: Path | None
+    baseline: str | None
+    plots: tuple[str, ...] | None
+    form: Format
+    inputs: Mapping[str, Path]
+    command: str
+
+
+def check_report(report: Path | None) -> None:
+    """Refuse a report that cannot be written, before hours of simulation.
+
+    Parameters
+    ----------
+    report
+        The value of ``--report``, if any.
+    """
+    if report is None:
+        return
+    if report.is_dir() or not report.absolute().parent.is_dir():
+        raise wrong_usage(f"{report} is no file in a directory that is there; name one.", "--report")
+    from batchlab.report.interactive import plotly_script  # noqa: PLC0415  # an extra, looked for in time
+
+    plotly_script()
+
+
+def carry_out(experiment: Experiment, wish: Wish) -> None:
+    """Run an experiment, write what is wanted, and tell.
+
+    Parameters
+    ----------
+    experiment
+        The runs.
+    wish
+        What is wanted.
+
+    Raises
+    ------
+    typer.Exit
+        With 1 where runs failed, once all that there is has been written and told.
+    """
+    with progress_bar(wish.title) as progress:
+        runs = experiment.run(wish.executor, wish.store, progress, wish.workers)
+    written = _write(runs, experiment, wish)
+    if wish.form == "json":
+        typer.echo(json.dumps(_document(runs), indent=2, ensure_ascii=False))
+    else:
+        _tell(runs, wish.title, written)
+    if failed := runs.failures.height:
+        first = runs.failures.row(0, named=True)
+        where = f"{first['policy']}, seed {first['seed']}, replication {first['replication']}"
+        sys.stderr.write(
+            f"batchlab: {failed} of {len(runs)} runs failed; the first ({where}): "
+            f"{first['error']}: {' '.join(first['message'].split())}\n"
+        )
+        raise typer.Exit(1)
+
+
+def _tell(runs: Runs, title: str, written: Mapping[str, str]) -> None:
+    from batchlab.cli.comparison import tables, tell  # noqa: PLC0415  # --help does without
+
+    typer.echo(f"{title}: {runs!r}\n".replace("<Runs: ", "").replace(">", ""))
+    for table in tables(runs):
+        tell(table)
+        typer.echo()
+    for name, where in written.items():
+        typer.echo(f"{name:14}{where}")
+
+
+def _document(runs: Runs) -> dict[str, object]:
+    tables = {"table": runs.table, "summary": runs.summary(), "failures": runs.failures}
+    return {name: table.to_dicts() for name, table in tables.items()}
+
+
+def _write(runs: Runs, experiment: Experiment, wish: Wish) -> dict[str, str]:
+    """Write tables, figures and report; say where they are."""
+    written = {"kept in": str(wish.store)} if wish.kept else {}
+    results = runs.results()
+    if wish.out is not None:
+        runs.write(wish.out, inputs=wish.inputs, command=wish.command)
+        plots = wish.plots
+        if plots is None:
+            plots = (*_PLOTS, *(_OF_PASSES if experiment.options["dispatch"] else ()))
+        files = [f"{name}.csv" for name in ("table", "summary", "failures")]
+        if results:
+            files += _draw(results, plots, wish.out)
+        written["written to"] = f"{wish.out}: {', '.join([*files, 'manifest.json'])}"
+    if wish.report is not None and results:
+        from batchlab import report  # noqa: PLC0415  # heavy, and an extra
+
+        report.write(results, wish.report, title=wish.title, baseline=wish.baseline)
+        written["report"] = str(wish.report)
+    return written
+
+
+def _draw(results: Mapping[str, object], plots: tuple[str, ...], directory: Path) -> list[str]:
+    from batchlab import plot  # noqa: PLC0415  # heavy
+    from batchlab.atomic import atomic_write  # noqa: PLC0415
+
+    for name in plots:
+        axes = getattr(plot, name)(results)
+        with atomic_write(directory / f"{name}.png", "wb") as file:
+            axes.get_figure(root=True).savefig(file, format="png", dpi=160)
+    return [f"{name}.png" for name in plots]

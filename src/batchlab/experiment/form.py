@@ -1,0 +1,159 @@
+"""The form of an experiment's file: its keys, their kinds, and errors that give the path into it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from batchlab.errors import BatchlabError, ExperimentError, shown, suggest
+from batchlab.system.document import written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["Description", "Dispatchers", "Log", "Model", "Nodes", "Plot", "checked", "within"]
+
+Plot = Literal["slowdown", "wait", "queue_size", "utilisation", "load", "cpu_time", "cpu_time_by_queue_size"]
+"""The plots in which results are compared."""
+
+_Path = tuple[str | int, ...]
+
+
+class Model(BaseModel):
+    """A table of the file: its keys are known, its values keep their kinds."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Dispatchers(Model):
+    """All pairs of these."""
+
+    schedulers: list[str] | dict[str, str]
+    allocators: list[str] | dict[str, str]
+
+
+class Options(Model):
+    """The options of `simulate`."""
+
+    walltime: Literal["run", "kill"] = "run"
+    order_at_instant: Literal["completions_first", "arrivals_first"] = "completions_first"
+    dispatch: bool = False
+
+
+class Running(Model):
+    """How the runs are done."""
+
+    executor: Literal["threads", "processes"] | None = None
+    workers: int | None = Field(default=None, ge=1)
+    store: str | None = None
+
+
+class Output(Model):
+    """What is written."""
+
+    directory: str | None = None
+    report: str | None = None
+    baseline: str | None = None
+    plots: list[Plot] | None = None
+
+
+class Description(Model):
+    """The whole file."""
+
+    title: str = ""
+    workloads: dict[str, Any] = Field(min_length=1)
+    systems: dict[str, Any] = Field(min_length=1)
+    policies: list[str] | dict[str, str] = []
+    dispatchers: Dispatchers | None = None
+    seeds: list[int] = Field(default=[0], min_length=1)
+    replications: int = Field(default=1, ge=1)
+    options: Options = Options()
+    run: Running = Running()
+    output: Output = Output()
+
+
+class Log(Model):
+    """A workload that is read, with the options of reading; those that are not given are the reader's."""
+
+    path: str
+    overrun: Literal["extend", "cut", "keep"] | None = None
+    invalid: Literal["drop", "raise"] | None = None
+    processors: Literal["requested", "allocated"] | None = None
+    use_memory: bool | None = None
+    max_jobs: int | None = Field(default=None, ge=0)
+
+
+class Nodes(Model):
+    """A system of equal nodes."""
+
+    nodes: int
+    resources: dict[str, int]
+    equivalence: dict[str, int] | None = None
+
+
+_ModelType = TypeVar("_ModelType", bound=Model)
+_TABLES: Mapping[str, type[Model]] = {
+    "dispatchers": Dispatchers,
+    "options": Options,
+    "run": Running,
+    "output": Output,
+}
+_RULES = {
+    "greater_than_equal": "must be at least {ge}",
+    "too_short": "is empty; name at least one",
+    "dict_type": "must be a table of labels",
+    "list_type": "must be a list",
+    "model_type": "must be a table",
+    "string_type": "must be a text",
+    "int_type": "must be an integer",
+    "bool_type": "must be true or false",
+    "literal_error": "must be {expected}",
+}
+
+
+def checked(model: type[_ModelType], document: object, path: _Path = ()) -> _ModelType:
+    """Type a table of the file.
+
+    Parameters
+    ----------
+    model
+        What it should be.
+    document
+        What was parsed.
+    path
+        Where in the file it is.
+
+    Raises
+    ------
+    ExperimentError
+        Naming the path of the first thing that is wrong, the value, the rule, and the nearest right key.
+    """
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        problems = error.errors(include_url=False)
+        # A misspelt key is at once unknown and missing: the typing error is the one to tell.
+        first = min(problems, key=lambda problem: problem["type"] == "missing")
+        # Of the kinds that a value may be, the last part of the path names the one that was tried.
+        place = [part for part in first["loc"] if not isinstance(part, str) or "[" not in part]
+        where, kind = written((*path, *place)), first["type"]
+        if kind == "extra_forbidden":
+            table = _TABLES.get(str(place[0]), model) if len(place) > 1 else model
+            raise ExperimentError(
+                f"{where}: no such key.{suggest(str(place[-1]), table.model_fields)}"
+            ) from None
+        if kind == "missing":
+            raise ExperimentError(f"{where} is missing; add it.") from None
+        rule = _RULES.get(kind, first["msg"]).format(**first.get("ctx", {}))
+        raise ExperimentError(f"{where} = {shown(first['input'])}; {rule}.") from None
+
+
+@contextmanager
+def within(*path: str | int) -> Iterator[None]:
+    """Let errors begin with the path of what they are about."""
+    try:
+        yield
+    except BatchlabError as error:
+        raise ExperimentError(f"{written(path)}: {error}") from error

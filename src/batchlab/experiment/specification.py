@@ -1,0 +1,245 @@
+"""Experiments described in a TOML file.
+
+::
+
+    title = "Order matters"            # all but workloads, systems and policies may be left out
+    policies = ["fcfs", "easy"]        # specs; or [policies] with a label for each
+    seeds = [0, 1]
+    replications = 5
+
+    [workloads]                        # by label: a path, a path with options of reading, or a generator
+    seth = "HPC2N-2002-2.2-cln.swf.gz"
+    cut = { path = "HPC2N-2002-2.2-cln.swf.gz", overrun = "cut" }
+    made = { generator = "demo", jobs = 500 }
+
+    [systems]                          # by label: a path, equal nodes, or what a system's file would say
+    seth = "seth.json"
+    small = { nodes = 16, resources = { core = 4 } }
+
+    [dispatchers]                      # all pairs, beside policies or in their place
+    schedulers = { FIFO = "fcfs", EBF = "easy" }
+    allocators = { FF = "first_fit", BF = "best_fit" }
+
+    [options]                          # of simulate
+    walltime = "run"
+    order_at_instant = "completions_first"
+    dispatch = true
+
+    [run]
+    executor = "processes"
+    workers = 2
+    store = "runs"
+
+    [output]
+    directory = "out"
+    report = "report.html"
+    baseline = "FIFO-FF"
+    plots = ["slowdown", "queue_size"]
+
+Paths count from the file's folder.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from batchlab.errors import BatchlabError, ExperimentError, shown
+from batchlab.experiment.experiment import Experiment
+from batchlab.experiment.form import Description, Dispatchers, Log, Nodes, checked, within
+from batchlab.experiment.generator import Generator
+from batchlab.experiment.plan import as_policy, paired
+from batchlab.experiment.source import LogFile, Source
+from batchlab.system import System, own, read_system
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from batchlab.policy import Policy
+
+__all__ = ["Specification", "read_specification"]
+
+_MOST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Specification:
+    """What an experiment's file says.
+
+    Parameters
+    ----------
+    path
+        The file.
+    title
+        Its title; the file's name without the suffix where it has none.
+    experiment
+        The runs.
+    executor, workers, store
+        How to do them, and where to keep them; None where the file does not say.
+    directory, report, baseline, plots
+        Where to write tables and figures, where the report, what the report compares with, and which
+        figures; None where the file does not say.
+    """
+
+    path: Path
+    title: str
+    experiment: Experiment
+    executor: Literal["threads", "processes"] | None = None
+    workers: int | None = None
+    store: Path | None = None
+    directory: Path | None = None
+    report: Path | None = None
+    baseline: str | None = None
+    plots: tuple[str, ...] | None = None
+
+    @property
+    def inputs(self) -> dict[str, Path]:
+        """The file itself, and the logs that it names, by label."""
+        sources = self.experiment.workloads.items()
+        logs = {label: source.path for label, source in sources if isinstance(source, LogFile)}
+        return {"specification": self.path, **logs}
+
+
+def read_specification(path: str | os.PathLike[str]) -> Specification:
+    """Read the description of an experiment.
+
+    Parameters
+    ----------
+    path
+        A TOML file, with the keys that `batchlab.experiment.specification` lists.
+
+    Returns
+    -------
+    Specification
+        With the `Experiment`, of which nothing has run.
+
+    Raises
+    ------
+    ExperimentError
+        If the file cannot be read or breaks a rule; the message begins with the file, and the path into it.
+    """
+    file = Path(path)
+    try:
+        return _specification(file, checked(Description, _document(file)))
+    except BatchlabError as error:
+        raise ExperimentError(f"{file}: {error}") from error
+
+
+def _document(file: Path) -> dict[str, object]:
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise ExperimentError(f"cannot be read: {error.strerror or error}. Check the path.") from error
+    if len(content) > _MOST_BYTES:
+        raise ExperimentError("has more than 1 MiB; no description needs that. Is it the right file?")
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except ValueError as error:
+        raise ExperimentError(f"is not TOML: {error}. Is it the right file?") from error
+
+
+def _specification(file: Path, said: Description) -> Specification:
+    folder, output = file.absolute().parent, said.output
+    experiment = Experiment(
+        {label: _workload(label, value, folder) for label, value in said.workloads.items()},
+        {label: _system(label, value, folder) for label, value in said.systems.items()},
+        _policies(said),
+        seeds=said.seeds,
+        replications=said.replications,
+        **said.options.model_dump(),
+    )
+    return Specification(
+        file,
+        said.title or file.stem,
+        experiment,
+        said.run.executor,
+        said.run.workers,
+        _place(folder, said.run.store),
+        _place(folder, output.directory),
+        _place(folder, output.report),
+        output.baseline,
+        None if output.plots is None else tuple(output.plots),
+    )
+
+
+def _place(folder: Path, name: str | None) -> Path | None:
+    return None if name is None else folder / name
+
+
+def _workload(label: str, value: object, folder: Path) -> Source:
+    if isinstance(value, str):
+        return LogFile(folder / value)
+    if not isinstance(value, dict):
+        raise ExperimentError(
+            f"workloads.{label} = {shown(value)}; must be a path, or a table with path or generator."
+        )
+    with within("workloads", label):
+        if "generator" in value:
+            return _generator(value, folder)
+    given = checked(Log, value, ("workloads", label)).model_dump(exclude_none=True)
+    return LogFile(folder / given.pop("path"), given)
+
+
+def _generator(value: Mapping[str, Any], folder: Path) -> Generator:
+    parameters = dict(value)
+    name = parameters.pop("generator")
+    log = parameters.pop("workload", None)
+    return Generator(str(name), parameters, None if log is None else LogFile(folder / str(log)))
+
+
+def _system(label: str, value: object, folder: Path) -> System:
+    if isinstance(value, str):
+        return read_system(folder / value)
+    if not isinstance(value, dict):
+        raise ExperimentError(
+            f"systems.{label} = {shown(value)}; must be a path, or a table with nodes or groups."
+        )
+    if "nodes" not in value:
+        with within("systems", label):
+            return own.system(value)
+    given = checked(Nodes, value, ("systems", label)).model_dump(exclude_none=True)
+    with within("systems", label):
+        return System.homogeneous(**given, name=label)
+
+
+def _policies(said: Description) -> dict[str, Policy]:
+    """Put policies and pairs together under their labels."""
+    found = {}
+    for key, label, spec in _specs("policies", said.policies):
+        with within("policies", key):
+            found[label] = as_policy(spec)
+    pairs = {} if said.dispatchers is None else _pairs(said.dispatchers)
+    if twice := found.keys() & pairs.keys():
+        raise ExperimentError(
+            f"dispatchers: {min(twice)!r} is among the policies too. Give one another label."
+        )
+    if not found and not pairs:
+        raise ExperimentError('policies is missing; add policies = ["easy", …], or [dispatchers].')
+    return found | pairs
+
+
+def _pairs(said: Dispatchers) -> dict[str, Policy]:
+    found = {}
+    schedulers, allocators = said.schedulers, said.allocators
+    for scheduler, allocator in product(_specs("schedulers", schedulers), _specs("allocators", allocators)):
+        with within("dispatchers", "schedulers", scheduler[0]):
+            policy = as_policy(scheduler[2])
+        with within("dispatchers", "allocators", allocator[0]):
+            policy = paired(policy, allocator[2])
+        named = isinstance(schedulers, dict) and isinstance(allocators, dict)
+        found[f"{scheduler[1]}-{allocator[1]}" if named else str(policy)] = policy
+    return found
+
+
+def _specs(argument: str, given: list[str] | dict[str, str]) -> list[tuple[str | int, str, str]]:
+    """Give the key, the label and the spec of each."""
+    if isinstance(given, dict):
+        return [(label, label, spec) for label, spec in given.items()]
+    if len(set(given)) < len(given):
+        raise ExperimentError(f"{argument} = {shown(given)}; holds one twice. Leave it out.")
+    return [(index, spec, spec) for index, spec in enumerate(given)]

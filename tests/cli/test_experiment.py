@@ -1,0 +1,219 @@
+"""`batchlab experiment` and `batchlab compare`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from batchlab.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPEC = """
+title = "Small"
+seeds = [0, 1]
+policies = { first = "fcfs", short = "sjf" }
+
+[workloads]
+small = "small.swf"
+
+[systems]
+eight = { nodes = 4, resources = { core = 2 } }
+"""
+
+
+@pytest.fixture
+def specification(log: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Describe the small log on 8 cores, first come and shortest first, for two seeds."""
+    monkeypatch.chdir(log.parent)
+    path = log.parent / "case.toml"
+    path.write_text(SPEC)
+    return path
+
+
+def lines(captured: pytest.CaptureFixture[str]) -> list[list[str]]:
+    """Give the words of every line that was printed."""
+    return [line.split() for line in captured.readouterr().out.splitlines()]
+
+
+def test_an_experiment_is_run_and_told(specification: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line per policy: waits of 0, 90 and 130 s, or of 0, 100 and 80 s."""
+    assert main(["experiment", str(specification)]) == 0
+    said = lines(capsys)
+    assert said[0] == ["Small:", "4", "done"]
+    assert said[3][:3] == ["first", "00:01:13", "00:01:30"]
+    assert said[4][0] == "short"
+    assert ["kept", "in", "runs"] in said
+    assert len([*(specification.parent / "runs/runs").rglob("*.json")]) == 4
+
+
+def test_what_is_finished_is_not_run_again(specification: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The store keeps it, wherever it is."""
+    for _ in range(2):
+        assert main(["experiment", str(specification), "--store", "kept", "--workers", "1"]) == 0
+    journal = (specification.parent / "kept/journal.jsonl").read_text("utf-8")
+    assert journal.count("started") == 4
+    assert ["kept", "in", "kept"] in lines(capsys)
+
+
+def test_programs_get_json(specification: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All tables, and nothing else."""
+    assert main(["experiment", str(specification), "--format", "json"]) == 0
+    written = capsys.readouterr()
+    document = json.loads(written.out)
+    assert written.err == ""
+    assert [row["wait_max"] for row in document["table"]] == [130, 130, 100, 100]
+    assert document["failures"] == []
+    assert {row["method"] for row in document["summary"] if row["metric"] == "wait_max"} == {
+        "Student's t, 95 %"
+    }
+
+
+def test_files_are_written(specification: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tables, figures, and a manifest with the hashes of what they were made from."""
+    spec = SPEC + '[output]\ndirectory = "out"\nplots = ["slowdown"]\n'
+    specification.write_text(spec)
+    assert main(["experiment", str(specification)]) == 0
+    out = specification.parent / "out"
+    assert sorted(path.name for path in out.iterdir()) == [
+        "failures.csv",
+        "manifest.json",
+        "slowdown.png",
+        "summary.csv",
+        "table.csv",
+    ]
+    assert pl.read_csv(out / "table.csv").height == 4
+    assert (out / "slowdown.png").read_bytes().startswith(b"\x89PNG")
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["command"] == f"batchlab experiment {specification}"
+    assert list(manifest["inputs"]) == ["specification", "small"]
+    assert manifest["policies"] == {"first": "fcfs", "short": "sjf"}
+    assert set(manifest["outputs"]) == {"table.csv", "summary.csv", "failures.csv"}
+    assert "slowdown.png, manifest.json" in capsys.readouterr().out
+
+
+def test_a_report_is_written(specification: Path) -> None:
+    """With the title and the labels of the file."""
+    assert main(["experiment", str(specification), "--report", "report.html"]) == 0
+    text = (specification.parent / "report.html").read_text("utf-8")
+    assert "<title>Small</title>" in text
+    assert "short" in text
+
+
+def test_failures_are_told_at_the_end(specification: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In one line, with exit code 1; the other runs are done and told."""
+    specification.write_text(SPEC.replace('"sjf"', "'expression(\"no_column\")'"))
+    assert main(["experiment", str(specification)]) == 1
+    written = capsys.readouterr()
+    assert written.out.startswith("Small: 2 done, 2 failed")
+    assert written.err.startswith(
+        "batchlab: 2 of 4 runs failed; the first (short, seed 0, replication 0): PolicyError: "
+    )
+    assert written.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (SPEC.replace("policies", "polcies"), "case.toml: polcies: no such key. Did you mean 'policies'?"),
+        (SPEC.replace("small.swf", "gone.swf"), "gone.swf: cannot be read: No such file or directory"),
+    ],
+)
+def test_wrong_files_are_told_in_a_line(
+    text: str, message: str, specification: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With exit code 2."""
+    specification.write_text(text)
+    assert main(["experiment", str(specification)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_outputs_are_checked_first(specification: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything is run."""
+    for options in (["--report", "nowhere/report.html"], ["--report", "."], ["--store", "small.swf/x"]):
+        assert main(["experiment", str(specification), *options]) == 2
+    errors = capsys.readouterr().err.splitlines()
+    assert "nowhere/report.html is no file in a directory that is there" in errors[0]
+    assert "--report" in errors[1]
+    assert "--store" in errors[2]
+    assert not (specification.parent / "runs").exists()
+
+
+def compared(*arguments: object, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    """Give the table of `batchlab compare`."""
+    assert main(["compare", *map(str, arguments), "--format", "json"]) == 0
+    table: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["table"]
+    return table
+
+
+def test_policies_are_compared(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On the machine of the options or of the log's header; nothing is left behind."""
+    policies = ["--policy", "fcfs", "--policy", "sjf(allocator=best_fit)"]
+    table = compared(log, *policies, capsys=capsys)
+    assert [(row["policy"], row["wait_max"]) for row in table] == [
+        ("fcfs", 130),
+        ("sjf(allocator=best_fit)", 100),
+    ]
+    assert compared(log, "--nodes", 4, "--cores", 2, *policies, capsys=capsys)[0]["wait_max"] == 130
+    assert compared(log, "--nodes", 8, "--cores", 2, *policies, capsys=capsys)[0]["wait_max"] == 40
+    assert [path.name for path in log.parent.iterdir()] == ["small.swf"]
+
+
+def test_comparison_has_usual_policies(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where none is named."""
+    assert len(compared(log, capsys=capsys)) == 4
+
+
+def test_comparison_has_replications(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And options of the simulation and of reading."""
+    options = [
+        "--policy",
+        "fcfs",
+        "--replications",
+        3,
+        "--dispatch",
+        "--walltime",
+        "kill",
+        "--overrun",
+        "keep",
+    ]
+    table = compared(log, *options, "--store", log.parent / "kept", capsys=capsys)
+    assert [row["replication"] for row in table] == [0, 1, 2]
+    assert all(row["dispatch_passes"] > 0 for row in table)
+    assert (log.parent / "kept/store.json").exists()
+    assert main(["compare", str(log), *map(str, options)]) == 0
+    said = capsys.readouterr().out
+    assert "of it decisions" in said
+    assert "±" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--policy", "esay"], "no policy named 'esay'. Did you mean 'easy'"),
+        (["--policy", "easy", "--policy", "easy"], "--policy: two are called 'easy'"),
+        (["--replications", "0"], "0; must be >= 1"),
+        (["--use-memory"], "ask for mem, which the machine lacks"),
+    ],
+)
+def test_wrong_comparisons(
+    options: list[str], message: str, log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Are told in a line, with exit code 2."""
+    assert main(["compare", str(log), *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_terminals_get_lines(
+    log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table with rules where somebody looks at it, else columns."""
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main(["compare", str(log), "--policy", "fcfs"]) == 0
+    assert "───" in capsys.readouterr().out

@@ -1,0 +1,219 @@
+"""Experiments described in files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import batchlab as bl
+from batchlab.experiment.generator import generators
+from batchlab.experiment.specification import Specification, read_specification
+from batchlab.generate import demo_workload
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WHOLE = """
+title = "Order matters"
+policies = ["fcfs", "easy(order=sjf)"]
+seeds = [0, 7]
+replications = 2
+
+[workloads]
+log = "tiny.swf"
+cut = { path = "tiny.swf", overrun = "cut" }
+made = { generator = "demo", jobs = 30 }
+
+[systems]
+file = "system.json"
+nodes = { nodes = 4, resources = { core = 2 }, equivalence = { core = 2 } }
+groups = { groups = [{ name = "a", count = 3, resources = { core = 8 } }] }
+
+[dispatchers]
+schedulers = { FIFO = "fcfs", EBF = "easy" }
+allocators = { FF = "first_fit", BF = "best_fit" }
+
+[options]
+walltime = "kill"
+dispatch = true
+
+[run]
+executor = "processes"
+workers = 2
+store = "kept"
+
+[output]
+directory = "out"
+report = "report.html"
+baseline = "FIFO-FF"
+plots = ["slowdown", "cpu_time"]
+"""
+
+LEAST = """
+policies = ["fcfs"]
+workloads.made = { generator = "demo", jobs = 30 }
+systems.small = { nodes = 4, resources = { core = 8 } }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Make a folder with a log and a system."""
+    (tmp_path / "tiny.swf").write_text("1 0 -1 100 1 -1 -1 1 60 -1 1 1 1 -1 -1 -1 -1 -1\n")
+    groups = [{"name": "a", "count": 2, "resources": {"core": 4}}]
+    (tmp_path / "system.json").write_text(json.dumps({"groups": groups}))
+    return tmp_path
+
+
+def read(folder: Path, text: str) -> Specification:
+    """Read a text as a file in the folder."""
+    (folder / "case.toml").write_text(text)
+    return read_specification(folder / "case.toml")
+
+
+def test_all_that_a_file_may_say(folder: Path) -> None:
+    """Paths count from the file's folder; dispatchers are beside policies, labelled by both."""
+    said = read(folder, WHOLE)
+    experiment = said.experiment
+    assert said.title == "Order matters"
+    assert list(experiment.workloads) == ["log", "cut", "made"]
+    assert {label: system.total for label, system in experiment.systems.items()} == {
+        "file": {"core": 8},
+        "nodes": {"core": 8},
+        "groups": {"core": 24},
+    }
+    assert {label: str(policy) for label, policy in experiment.policies.items()} == {
+        "fcfs": "fcfs",
+        "easy(order=sjf)": "easy(order=sjf)",
+        "FIFO-FF": "fcfs",
+        "FIFO-BF": "fcfs(allocator=best_fit)",
+        "EBF-FF": "easy",
+        "EBF-BF": "easy(allocator=best_fit)",
+    }
+    assert (experiment.seeds, experiment.replications, len(experiment)) == ((0, 7), 2, 3 * 3 * 6 * 4)
+    expected = {"walltime": "kill", "order_at_instant": "completions_first", "dispatch": True}
+    assert dict(experiment.options) == expected
+    assert (said.executor, said.workers, said.store) == ("processes", 2, folder / "kept")
+    assert (said.directory, said.report) == (folder / "out", folder / "report.html")
+    assert (said.baseline, said.plots) == ("FIFO-FF", ("slowdown", "cpu_time"))
+    assert list(said.inputs) == ["specification", "log", "cut"]
+
+
+def test_what_is_described_runs(folder: Path) -> None:
+    """The described workloads are those that the functions give."""
+    experiment = read(folder, WHOLE).experiment
+    table = experiment.run(store=folder / "runs").table
+    assert table["status"].unique().to_list() == ["done"]
+    some = table.filter(system="groups", policy="fcfs", seed=7, replication=0)
+    assert some.select("workload", "makespan", "jobs_submitted").rows()[:2] == [
+        ("log", 100.0, 1),
+        ("cut", 60.0, 1),
+    ]
+    alone = bl.simulate(demo_workload(30, seed=7), experiment.systems["groups"], "fcfs", walltime="kill")
+    assert some["wait_mean"][2] == alone.metrics()["wait"]["mean"]  # type: ignore[index]
+
+
+def test_little_need_be_said(folder: Path) -> None:
+    """The rest is as for `Experiment`."""
+    said = read(folder, LEAST)
+    assert said.title == "case"
+    assert (said.executor, said.workers, said.store, said.directory, said.report) == (None,) * 5
+    assert len(said.experiment) == 1
+    pairs = 'dispatchers = { schedulers = ["fcfs", "easy"], allocators = ["first_fit"] }\n'
+    alone = read(folder, pairs + LEAST.replace('policies = ["fcfs"]', ""))
+    assert list(alone.experiment.policies) == ["fcfs", "easy"]
+
+
+def test_generators_can_be_like_a_log(folder: Path) -> None:
+    """The log that they imitate is read from its path, and counts for what they make."""
+    log = folder / "some.swf"
+    bl.write_swf(demo_workload(300), log)
+    text = LEAST.replace('generator = "demo"', 'generator = "like", workload = "some.swf"')
+    assert "like" in generators()
+    before = read(folder, text).experiment.plan()[0].key
+    bl.write_swf(demo_workload(301), log)
+    assert read(folder, text).experiment.plan()[0].key != before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("policies", "polices", r"case.toml: polices: no such key. Did you mean 'policies'"),
+        (
+            '["fcfs"]',
+            '["fcfs", "esay"]',
+            r"case.toml: policies\[1\]: no policy named 'esay'. Did you mean 'easy'",
+        ),
+        ('["fcfs"]', '["fcfs", "fcfs"]', r"policies = .*; holds one twice. Leave it out"),
+        ('["fcfs"]', '{ mine = "fcsf" }', r"policies.mine: no policy named 'fcsf'"),
+        ('["fcfs"]', "[3]", r"policies\[0\] = 3; must be a text"),
+        ('policies = ["fcfs"]', "", "policies is missing; add policies = "),
+        (
+            "jobs = 30",
+            "job = 30",
+            "workloads.made: job: generator demo has no such parameter. Did you mean 'jobs'",
+        ),
+        ('"demo"', '"dema"', "workloads.made: generator = 'dema'; there is none. Did you mean 'demo'"),
+        (
+            '{ generator = "demo", jobs = 30 }',
+            "3",
+            "workloads.made = 3; must be a path, or a table with path",
+        ),
+        ('generator = "demo"', 'path = "a", overun = 1', "workloads.made.*: no such key"),
+        (
+            'generator = "demo", jobs = 30',
+            'path = "a", overrun = "cot"',
+            "workloads.made.overrun = 'cot'; must be",
+        ),
+        ("nodes = 4", "nodes = 0", "systems.small: .*count = 0; must be an integer from 1"),
+        ("core = 8", "core = 8.5", "systems.small.resources.core = 8.5; must be an integer"),
+        ("nodes = 4", "node = 4", "systems.small: .*node.* is not a key"),
+        (
+            "{ nodes = 4, resources = { core = 8 } }",
+            "[]",
+            r"systems.small = \[\]; must be a path, or a table",
+        ),
+        ("{ nodes = 4, resources = { core = 8 } }", '"gone.json"', "gone.json: cannot be read: No such file"),
+        ("policies", "replications = 0\npolicies", "replications = 0; must be at least 1"),
+        ("policies", "seeds = []\npolicies", r"seeds = \[\]; is empty; name at least one"),
+        ("policies", "run = { workers = true }\npolicies", "run.workers = True; must be an integer"),
+        ("policies", 'output = { plot = ["x"] }\npolicies', "output.plot: no such key. Did you mean 'plots'"),
+        (
+            "policies",
+            'output = { plots = ["slow"] }\npolicies',
+            r"output.plots\[0\] = 'slow'; must be 'slowdown'",
+        ),
+        (
+            "policies",
+            'dispatchers = { schedulers = ["fcfs"], allocators = ["firstfit"] }\npolicies',
+            r"dispatchers.allocators\[0\]: no allocator named 'firstfit'. Did you mean 'first_fit'",
+        ),
+        (
+            "policies",
+            'dispatchers = { schedulers = ["fcfs"], allocators = ["first_fit"] }\npolicies',
+            "dispatchers: 'fcfs' is among the policies too",
+        ),
+        ("policies", "= policies", "is not TOML: .*line 2"),
+        ("workloads.made", "workload.made", "workload: no such key. Did you mean 'workloads'"),
+        ('workloads.made = { generator = "demo", jobs = 30 }', "", "workloads is missing; add it"),
+    ],
+)
+def test_wrong_files(old: str, new: str, message: str, folder: Path) -> None:
+    """Are refused with the file, the path into it, the value and the rule."""
+    assert old in LEAST
+    with pytest.raises(bl.ExperimentError, match=message):
+        read(folder, LEAST.replace(old, new, 1))
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    """A directory, a missing one, a huge one."""
+    with pytest.raises(bl.ExperimentError, match=r"gone.toml: cannot be read: No such file"):
+        read_specification(tmp_path / "gone.toml")
+    (tmp_path / "huge.toml").write_text("#" * (1 << 20) + "\n")
+    with pytest.raises(bl.ExperimentError, match="has more than 1 MiB"):
+        read_specification(tmp_path / "huge.toml")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\x00")
+    with pytest.raises(bl.ExperimentError, match="is not TOML"):
+        read_specification(tmp_path / "binary.toml")
