@@ -11,7 +11,7 @@ import batchlab as bl
 from batchlab.plot.results import groups
 from batchlab.report.interactive import gantt
 from batchlab.report.markup import Html, element, table
-from batchlab.report.measures import measures_table, statistics_table
+from batchlab.report.measures import cost_measures, measures_table, schedule_measures, statistics_table
 from batchlab.report.origin import what_was_run
 from batchlab.report.pictures import figure
 from hand_made import Job, make_result
@@ -41,25 +41,27 @@ def test_markup_escapes() -> None:
 def test_measures() -> None:
     """Two jobs, the second of which waited 100 s: the numbers of the table."""
     result = make_result([Job(0, 0, 100, nodes=((0, 2),)), Job(0, 100, 200, nodes=((0, 2),))])
-    words = text_of(measures_table(groups({"mine": result})))
+    found = groups({"mine": result})
+    words = text_of(measures_table("Of schedules", found, schedule_measures(found)))
     assert "mine 50 s 50 s 00:01:35 1.5 1.95 00:03:20 25.00 %" in words
-    assert "rejected" not in words
-    assert "killed" not in words
+    jobs = text_of(measures_table("Of jobs", found, cost_measures(found)))
+    assert "policy completed mine 2" in jobs
 
 
 def test_intervals_over_replications() -> None:
     """Replications that differ have an interval, those that agree none; the better of two is marked."""
     waits = [make_result([Job(0, wait, wait + 100, nodes=((0, 2),))]) for wait in (10.0, 20.0, 30.0)]
     both: dict[str, list[bl.Result]] = {"varied": waits, "same": [waits[0]] * 3}
-    page = measures_table(groups(both))
+    page = measures_table("", groups(both), schedule_measures(groups(both)))
     assert "20 s ± 24.84 s" in page
     assert '<td class="best">10 s</td>' in page
 
 
 def test_costs_are_told_where_they_are_known() -> None:
     """The simulation's time, and that of decisions, have columns of their own."""
-    page = text_of(measures_table(groups(with_costs(make_result([Job(0, 0, 9, nodes=((0, 1),))])))))
-    assert "simulated in of it for decisions" in page
+    found = groups(with_costs(make_result([Job(0, 0, 9, nodes=((0, 1),))])))
+    page = text_of(measures_table("Costs", found, cost_measures(found)))
+    assert "simulated in CPU time of decisions" in page
     assert "1 ms 4 µs" in page
 
 
@@ -70,10 +72,11 @@ def test_statistics_of_nothing() -> None:
 
 def test_origin(results: list[bl.Result]) -> None:
     """What is the same for all is told once, seeds as ranges."""
-    seeds = [bl.simulate(results[0].workload, results[0].system, "random", seed=seed) for seed in range(4)]
+    seeds = [bl.simulate(results[0].workload, results[0].system, f"random({n})", seed=n) for n in range(4)]
     both: dict[str, list[bl.Result]] = {"all": seeds, "easy": [results[1]]}
     words = text_of(what_was_run(groups(both)))
-    assert "all random(0) 0 to 3 walltime = run" in words
+    assert "all random(0), …, random(3) 4 0 to 3 easy easy 1 0" in words
+    assert words.count("walltime = run") == 1
     assert words.count("sha256") == 1
     assert words.count("demo: 32 × (8 core); one processor is 1 core") == 1
 

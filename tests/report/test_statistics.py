@@ -27,6 +27,9 @@ def test_intervals_are_students() -> None:
     assert one is not None
     assert one.half_width is None
     assert estimate([None]) is None
+    equal = estimate([0.1] * 10)
+    assert equal is not None
+    assert equal.half_width == 0
 
 
 def test_holm() -> None:

@@ -11,7 +11,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from batchlab.errors import ResultError
-from batchlab.plot.canvas import GRID, INK, begin, choice, dress, pale, say
+from batchlab.plot.canvas import GRID, INK, begin, choice, dress, say, tint
 from batchlab.plot.gantt import job_colours
 from batchlab.plot.placement import Placements, placements
 from batchlab.plot.results import Results, jobs_of, single
@@ -98,7 +98,7 @@ def _busiest(result: Result, resource: str) -> float:
 
 def _columns(ax: Axes, capacity: Floats) -> None:
     edges = np.arange(len(capacity) + 1)
-    ax.stairs(capacity, edges, fill=True, color=pale(GRID, 0.5), rasterized=len(capacity) > _MOST_VECTORS)
+    ax.stairs(capacity, edges, fill=True, color=tint(GRID, 0.5), rasterized=len(capacity) > _MOST_VECTORS)
     ax.stairs(capacity, edges, color=INK, linewidth=0.6)
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "line_style",
     "pale",
     "say",
+    "tint",
 ]
 
 INK = "#24292f"
@@ -143,6 +144,11 @@ def pale(name: str, share: float = 0.35) -> tuple[float, float, float]:
     """Mix a colour with white; `share` is how much of it stays."""
     red, green, blue = (1 - share * (1 - part) for part in to_rgb(name))
     return red, green, blue
+
+
+def tint(name: str, share: float = 0.35) -> tuple[str, float]:
+    """Let what is behind shine through a colour; `share` is how much of the colour is seen."""
+    return name, share
 
 
 def choice(name: str, value: str, known: Collection[str]) -> str:

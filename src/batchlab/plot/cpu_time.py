@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from batchlab.plot.canvas import INK, begin, choice, colour, dress, pale, say
+from batchlab.plot.canvas import INK, begin, choice, colour, dress, say, tint
 from batchlab.plot.distribution import Quantity, Sample, distribution
 from batchlab.plot.estimate import estimate
 from batchlab.plot.results import Group, Results, groups
@@ -83,7 +83,7 @@ def _means(ax: Axes, found: Sequence[Group]) -> Axes:
         return say(ax, "no pass was made")
     for index, value in enumerate(estimates):
         if value is not None:
-            ax.barh(index, value.mean, height=0.6, color=pale(colour(index), 0.6), edgecolor=colour(index))
+            ax.barh(index, value.mean, height=0.6, color=tint(colour(index), 0.6), edgecolor=colour(index))
         if value is not None and value.half_width is not None:
             ax.errorbar(value.mean, index, xerr=value.half_width, color=INK, capsize=3, linewidth=1.0)
     ax.set_yticks(range(len(found)), [group.label for group in found])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from batchlab.plot.canvas import begin, colour, dress, legend, line_style, pale, say
+from batchlab.plot.canvas import begin, colour, dress, legend, line_style, say, tint
 from batchlab.plot.results import Group, Results, groups
 from batchlab.plot.scales import log1p_axis, log_axis
 
@@ -110,4 +110,4 @@ def _draw(ax: Axes, index: int, label: str, points: Floats, *, band: bool) -> No
         label=label,
     )
     if band:
-        ax.fill_between(points[:, 0], points[:, 2], points[:, 3], color=pale(hue), alpha=0.4, linewidth=0)
+        ax.fill_between(points[:, 0], points[:, 2], points[:, 3], color=tint(hue, 0.15), linewidth=0)

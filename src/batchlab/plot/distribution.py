@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from batchlab.plot.canvas import INK, choice, colour, dress, legend, line_style, pale, say
+from batchlab.plot.canvas import INK, choice, colour, dress, legend, line_style, say, tint
 from batchlab.plot.scales import duration_axis, log1p_axis, log_axis
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _boxes(ax: Axes, samples: Sequence[Sample], _quantity: Quantity) -> None:
             showfliers=False,
             showmeans=True,
             manage_ticks=False,
-            boxprops={"facecolor": pale(colour(index)), "edgecolor": colour(index), "linewidth": 1.0},
+            boxprops={"facecolor": tint(colour(index)), "edgecolor": colour(index), "linewidth": 1.0},
             medianprops={"color": colour(index), "linewidth": 2.2, "solid_capstyle": "butt"},
             whiskerprops={"color": colour(index), "linewidth": 1.0},
             capprops={"color": colour(index), "linewidth": 1.0},
@@ -135,7 +135,7 @@ def _violins(ax: Axes, samples: Sequence[Sample], quantity: Quantity) -> None:
         places, density = _density(forward(sample.values))
         half = 0.4 * density / density.max()
         ax.fill_between(
-            inverse(places), index - half, index + half, color=pale(colour(index)), ec=colour(index), lw=0.8
+            inverse(places), index - half, index + half, color=tint(colour(index)), ec=colour(index), lw=0.8
         )
         first, median, third = np.percentile(sample.values, (25, 50, 75))
         ax.plot([first, third], [index, index], color=colour(index), linewidth=3.5, solid_capstyle="butt")

@@ -45,5 +45,6 @@ def estimate(values: Sequence[float | None]) -> Estimate | None:
     mean, count = float(numbers.mean()), len(numbers)
     if count == 1:
         return Estimate(mean, None, count)
-    error = float(numbers.std(ddof=1)) / math.sqrt(count)
+    # The mean of equal numbers may be rounded, and then they seem to differ from it.
+    error = float(numbers.std(ddof=1)) / math.sqrt(count) if np.ptp(numbers) else 0.0
     return Estimate(mean, float(stats.t.ppf(0.5 + _LEVEL / 2, count - 1)) * error, count)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
-from batchlab.plot.canvas import colour, dress, legend, line_style, pale, say
+from batchlab.plot.canvas import colour, dress, legend, line_style, say, tint
 from batchlab.plot.scales import log_axis
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def classes(ax: Axes, counts: Mapping[str, Floats], names: Sequence[str]) -> Axe
     for index, (label, count) in enumerate(counts.items()):
         share, hue = count / max(count.sum(), 1), colour(index)
         if len(counts) == 1:
-            ax.bar(places, share, width=0.8, color=pale(hue, 0.6), edgecolor=hue, linewidth=0.8, label=label)
+            ax.bar(places, share, width=0.8, color=tint(hue, 0.6), edgecolor=hue, linewidth=0.8, label=label)
         else:
             ax.plot(places, share, "o", ls=line_style(index), c=hue, markersize=3.5, lw=1.2, label=label)
     every = math.ceil(len(names) / _MOST_LABELS)
@@ -87,7 +87,7 @@ def logarithmic(ax: Axes, samples: Mapping[str, Floats], *, least: float, durati
         share = np.histogram(values.clip(edges[0], edges[-1]), edges)[0] / max(len(values), 1)
         hue = colour(index)
         if len(finite) == 1:
-            ax.stairs(share, edges, fill=True, color=pale(hue, 0.6))
+            ax.stairs(share, edges, fill=True, color=tint(hue, 0.6))
         ax.stairs(share, edges, color=hue, linewidth=1.2, linestyle=line_style(index), label=label)
     ax.set_xlim(edges[0], edges[-1])
     log_axis(ax, "x", durations=durations)

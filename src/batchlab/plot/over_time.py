@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from batchlab.errors import ResultError
-from batchlab.plot.canvas import colour, dress, legend, line_style, pale, say
+from batchlab.plot.canvas import colour, dress, legend, line_style, say, tint
 from batchlab.plot.scales import duration_axis, log1p_axis, nice_step, short_duration
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _draw(ax: Axes, line: Line, steps: Steps, *, fill: bool, joined: bool) -> No
     ax.plot(steps.time, steps.value, drawstyle=drawn, color=hue, ls=style, linewidth=1.2, label=line.label)
     if fill:
         step: Literal["post"] | None = None if joined else "post"
-        ax.fill_between(steps.time, steps.value, step=step, color=pale(hue, 0.25), linewidth=0)
+        ax.fill_between(steps.time, steps.value, step=step, color=tint(hue, 0.25), linewidth=0)
 
 
 def _values_axis(ax: Axes, *, log: bool) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from batchlab.plot.results import Group
     from batchlab.result.result import Result
 
-__all__ = ["Measure", "measures", "measures_table", "number", "percent", "statistics_table"]
+__all__ = ["Measure", "cost_measures", "measures_table", "percent", "schedule_measures", "statistics_table"]
 
 _STATISTICS = ("mean", "median", "p95", "p99", "max")
 _MANY = 1000
@@ -42,26 +42,31 @@ def percent(share: float) -> str:
     return f"{100 * share:.2f} %"
 
 
-def measures(groups: Sequence[Group]) -> list[Measure]:
-    """Give the measures that tell something about these groups: none that all results lack."""
-    results = [result for group in groups for result in group.results]
-    resources = dict.fromkeys(name for result in results for name in result.system.resources)
+def schedule_measures(groups: Sequence[Group]) -> list[Measure]:
+    """Give the measures of schedules that tell something about these groups."""
+    resources = dict.fromkeys(name for group in groups for name in group.results[0].system.resources)
     every = [
         *_times(),
         *(_share("utilisation", name, "in use") for name in resources),
         *(_share("loss_of_capacity", name, "lost") for name in resources),
         Measure("mean queue", _of("queue_length", "mean"), number, "lower"),
         Measure("longest queue", _of("queue_length", "max"), _whole, "lower"),
-        *(Measure(state, _of("jobs", state), _whole) for state in ("completed", "killed", "rejected")),
-        Measure("simulated in", lambda group: [result.elapsed for result in group.results], short_duration),
-        Measure("of it for decisions", _decisions, short_duration),
     ]
     return [measure for measure in every if any(_tells(measure, group) for group in groups)]
 
 
-def measures_table(groups: Sequence[Group]) -> Html:
-    """Write the table of all measures, the best of each column marked."""
-    columns = measures(groups)
+def cost_measures(groups: Sequence[Group]) -> list[Measure]:
+    """Give what became of the jobs, and how long it took to know."""
+    every = [
+        *(Measure(state, _of("jobs", state), _whole) for state in ("completed", "killed", "rejected")),
+        Measure("simulated in", lambda group: [result.elapsed for result in group.results], short_duration),
+        Measure("CPU time of decisions", _decisions, short_duration),
+    ]
+    return [measure for measure in every if any(_tells(measure, group) for group in groups)]
+
+
+def measures_table(caption: str, groups: Sequence[Group], columns: Sequence[Measure]) -> Html:
+    """Write a table of measures, the best of each column marked."""
     found = [[estimate(each.value(group)) for each in columns] for group in groups]
     best = [_best(each, [row[index] for row in found]) for index, each in enumerate(columns)]
     rows = []
@@ -71,9 +76,7 @@ def measures_table(groups: Sequence[Group]) -> Html:
             for measure, value, mark in zip(columns, estimates, best, strict=True)
         )
         rows.append([group.label, *cells])
-    return table(
-        "Measures of every policy", ["policy", *(each.name for each in columns)], rows, class_="numbers"
-    )
+    return table(caption, ["policy", *(each.name for each in columns)], rows, class_="numbers")
 
 
 def statistics_table(result: Result) -> Html:

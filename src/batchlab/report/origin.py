@@ -18,28 +18,43 @@ __all__ = ["what_was_run"]
 
 
 def what_was_run(groups: Sequence[Group]) -> Html:
-    """Write what makes the runs what they are, each different workload, system and set of versions once."""
+    """Write what makes the runs what they are; what is the same for several is told once."""
     described = [(group, [_described(result) for result in group.results]) for group in groups]
     everything = [each for _, found in described for each in found]
     parts = [
         _listed("Workload", [_workload(each) for each in everything]),
         _listed("System", [_system(each) for each in everything]),
+        _listed("Options", [element("span", _options(each)) for each in everything]),
         _listed("Versions", [_versions(each) for each in everything]),
     ]
-    rows = [
-        [
-            group.label,
-            str(found[0]["policy"]),
-            _numbers([each["seed"] for each in found]),
-            ", ".join(
-                f"{name} = {value}" for name, value in cast("dict[str, object]", found[0]["options"]).items()
-            ),
-            str(len(found)),
-        ]
-        for group, found in described
-    ]
-    head = ["policy", "as it was written", "seeds", "options", "runs"]
-    return Html(element("dl", *parts) + table("Every policy", head, rows))
+    return Html(element("dl", *parts) + _policies(described))
+
+
+def _policies(described: Sequence[tuple[Group, list[dict[str, object]]]]) -> Html:
+    """List every policy with its runs, and what is not the same for all."""
+    columns: dict[str, list[str]] = {
+        "policy": [group.label for group, _ in described],
+        "as it was written": [_policies_of(found) for _, found in described],
+        "runs": [str(len(found)) for _, found in described],
+        "seeds": [_numbers([each["seed"] for each in found]) for _, found in described],
+        "options": [_options(found[0]) for _, found in described],
+    }
+    if columns["as it was written"] == columns["policy"]:
+        del columns["as it was written"]
+    if len(set(columns["options"])) == 1:
+        del columns["options"]
+    return table("Every policy", columns, zip(*columns.values(), strict=True))
+
+
+def _policies_of(found: Sequence[dict[str, object]]) -> str:
+    written = [*dict.fromkeys(str(each["policy"]) for each in found)]
+    few = len(written) <= 3  # noqa: PLR2004  # what fits on a line
+    return ", ".join(written) if few else f"{written[0]}, …, {written[-1]}"
+
+
+def _options(described: Mapping[str, object]) -> str:
+    options = cast("dict[str, object]", described["options"])
+    return ", ".join(f"{name} = {value}" for name, value in options.items()) or "none"
 
 
 def _described(result: Result) -> dict[str, object]:

@@ -10,7 +10,7 @@ from batchlab import plot
 from batchlab.plot.scales import short_duration
 from batchlab.report.interactive import Chart, gantt
 from batchlab.report.markup import Html, element
-from batchlab.report.measures import measures_table, statistics_table
+from batchlab.report.measures import cost_measures, measures_table, schedule_measures, statistics_table
 from batchlab.report.origin import what_was_run
 from batchlab.report.pictures import figure
 from batchlab.report.significance import significance
@@ -86,7 +86,12 @@ def _measures(groups: Sequence[Group]) -> Html:
         "resource, the share in use is over the makespan, and what is lost lay idle while waiting jobs asked "
         "for it."
     )
-    return Html(measures_table(groups) + element("p", note, class_="note"))
+    tables = (
+        measures_table("Of schedules", groups, schedule_measures(groups)),
+        element("p", note, class_="note"),
+        measures_table("Of jobs and runs", groups, cost_measures(groups)),
+    )
+    return Html("".join(tables))
 
 
 _QUARTILES = "quartiles, mean (diamond), 5th to 95th percentile"

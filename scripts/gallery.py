@@ -1,0 +1,88 @@
+"""Draw the pictures of docs/plots.md anew: `python scripts/gallery.py`, and look at each."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PIL import Image
+
+import batchlab as bl
+from batchlab.generate import demo_system, demo_workload
+
+PICTURES = Path(__file__).parents[1] / "docs/pictures"
+POLICIES = ("fcfs", "easy", "easy(order=sjf)")
+COLOURS = 64
+DPI = 96
+
+
+def plots() -> dict[str, Callable[[], Axes]]:
+    """Give every picture's name, and how it is drawn."""
+    workload, system = demo_workload(2000), demo_system()
+    results = [bl.simulate(workload, system, policy, dispatch=True) for policy in POLICIES]
+    easy = results[1]
+    return {
+        "slowdown": lambda: bl.plot.slowdown(results),
+        "wait": lambda: bl.plot.wait(results, kind="cdf"),
+        "queue_size": lambda: bl.plot.queue_size(results, kind="violin"),
+        "queue_size_time": lambda: bl.plot.queue_size(results, kind="time"),
+        "utilisation": lambda: bl.plot.utilisation(easy),
+        "load": lambda: bl.plot.load(easy),
+        "gantt": lambda: bl.plot.gantt(easy),
+        "allocation_map": lambda: bl.plot.allocation_map(easy),
+        "cpu_time_by_queue_size": lambda: bl.plot.cpu_time_by_queue_size(costly(system)),
+        "scalability": lambda: bl.plot.scalability(growing(system)),
+        "power": lambda: bl.plot.power(with_power(easy)),
+        "arrivals": lambda: bl.plot.arrivals(workload, start_time=8 * 3600),
+        "job_sizes": lambda: bl.plot.job_sizes(workload),
+        "run_times": lambda: bl.plot.run_times(workload),
+    }
+
+
+def growing(system: bl.System) -> list[bl.Result]:
+    """Run ever more jobs."""
+    policies = ("easy", "conservative")
+    return [
+        bl.simulate(demo_workload(jobs), system, policy)
+        for jobs in (200, 600, 2000, 6000)
+        for policy in policies
+    ]
+
+
+def costly(system: bl.System) -> list[bl.Result]:
+    """Run so many jobs that the costs of decisions even out."""
+    workload = demo_workload(20_000)
+    return [bl.simulate(workload, system, policy, dispatch=True) for policy in ("sjf", "easy")]
+
+
+def with_power(result: bl.Result) -> bl.Result:
+    """Let every node draw 150 W, and every busy core 12 W more."""
+    power = 150.0 * result.system.nodes + 12.0 * pl.col("used_core")
+    return bl.Result(
+        result.workload,
+        result.system,
+        result.policy,
+        result.outcome,
+        observations={"power": result.timeline.select("time", power=power)},
+    )
+
+
+def main() -> None:
+    """Write all pictures, in few colours, so that they stay light."""
+    for name, plot in plots().items():
+        figure = plot().get_figure(root=True)
+        if figure is None:
+            raise RuntimeError(f"{name} has no figure")
+        figure.set_dpi(DPI)
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()  # type: ignore[no-untyped-call]
+        pixels = np.asarray(canvas.buffer_rgba())[..., :3]  # type: ignore[no-untyped-call]
+        Image.fromarray(pixels).quantize(COLOURS).save(PICTURES / f"{name}.png", optimize=True)
+    sizes = [path.stat().st_size for path in PICTURES.glob("*.png")]
+    print(f"{len(sizes)} pictures, {sum(sizes):,} bytes")
+
+
+if __name__ == "__main__":
+    main()
