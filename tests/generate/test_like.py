@@ -148,6 +148,14 @@ def test_periods(log: bl.Workload) -> None:
     assert usual_period(half, 5 * len(half)) == pytest.approx(5 * (half[-1] - half[0]))
 
 
+def test_a_log_of_minutes_has_no_cycle() -> None:
+    """Its jobs come as often as they did."""
+    table = {"submit_time": range(0, 600, 6), "run_time": [5] * 100, "tasks": [1] * 100}
+    made = bl.generate.like(bl.Workload.from_table(table), 1000, system=SYSTEM).jobs["submit_time"].to_numpy()
+    assert made[-1] == pytest.approx(6000, rel=0.01)
+    assert set(np.diff(made)) == {5.0, 6.0}
+
+
 def test_the_period_can_be_given(log: bl.Workload) -> None:
     """Then the jobs are spread over it."""
     made = bl.generate.like(log, 2000, system=SYSTEM, period=30 * 86400).jobs["submit_time"].to_numpy()
@@ -256,7 +264,9 @@ def test_a_log_with_cores_per_task() -> None:
         pytest.param({"jobs": 1.5}, "jobs = 1.5; must be a whole number", id="part of a job"),
         pytest.param({"seed": -1}, "seed = -1; must be a whole number >= 0", id="seed"),
         pytest.param({"seed": "x"}, "seed = 'x'; must be a whole number >= 0", id="no seed"),
-        pytest.param({"period": 0}, "period = 0; must be a positive number", id="period"),
+        pytest.param({"period": 0}, "period = 0; must be a number of seconds above 0", id="period"),
+        pytest.param({"jobs": 10**9}, "the log's rate; must be .* at most 10\\^10", id="centuries"),
+        pytest.param({"work": 7}, "work = 7; must be a distribution", id="no work"),
         pytest.param({"requested_time": "me"}, "requested_time = 'me'", id="requested time"),
         pytest.param(
             {"performance": {"gpu": 1}}, r"performance\['gpu'\]: the system has no", id="no such unit"

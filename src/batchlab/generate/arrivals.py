@@ -4,7 +4,7 @@ from bisect import bisect_right
 
 import numpy as np
 
-from batchlab.generate.calendar import MONTHS, SLOTS, WEEKDAYS, Slots
+from batchlab.generate.calendar import HALF_HOUR, MONTHS, SLOTS, WEEKDAYS, Slots
 from batchlab.generate.chance import Floats, stream
 from batchlab.generate.cycle import Shares, weights
 
@@ -15,7 +15,10 @@ _YEAR = 365.25 * 86_400.0
 _STEADY = 20.0
 # However far behind or ahead, the walk is never more than so many times slower or faster.
 _STRONGEST = 4.0
-_SHORTEST_HALF = 0.5
+# So many years count as one, that the months can have their shares.
+_ALMOST_ONE = 0.5
+_DAY = 86_400.0
+_MONTHS_SEEN = 365 * _DAY
 
 
 def usual_period(times: Floats, jobs: int) -> float:
@@ -37,7 +40,7 @@ def usual_period(times: Floats, jobs: int) -> float:
     period = float(times[-1] - times[0])
     needed = period * jobs / len(times)
     years = needed / _YEAR
-    if period < 365 * 86_400.0 or years < _SHORTEST_HALF:
+    if period < _MONTHS_SEEN or years < _ALMOST_ONE:
         return max(needed, 1.0)
     return max(round(years), 1) * _YEAR
 
@@ -61,14 +64,17 @@ def arrivals(times: Floats, jobs: int, *, period: float, seed: int) -> Floats:
     array
         Whole seconds since 1970, in order; the first is the log's first.
     """
-    begin = float(times[0])
+    begin, span = float(times[0]), float(times[-1] - times[0])
     points = _points(times, jobs, seed)
+    if span < _DAY:
+        # Such a log has no daily cycle to follow.
+        return np.floor(begin + points * (period / jobs))
     shares = Shares.of(times)
-    if period < 365 * 86_400.0:
+    if period < _MONTHS_SEEN:
         shares = shares.without_months()
     # Jobs that come late are still given a half hour.
-    slots = Slots.between(begin, begin + 2 * period + 86_400.0)
-    inside = int(period // (slots.edges[1] - slots.edges[0])) + 1
+    slots = Slots.between(begin, begin + 2 * period + _DAY)
+    inside = int(period // HALF_HOUR) + 1
     wanted = weights(Slots(slots.first, *(places[:inside] for places in slots[1:])), shares)
     expected = np.concatenate([wanted, np.resize(wanted, len(slots.slot) - inside)]) * jobs
     reached = _walk(points.tolist(), slots, expected, shares)
@@ -83,16 +89,21 @@ def _points(times: Floats, jobs: int, seed: int) -> Floats:
     A log's interval between submissions is worth the weight of the half hours it lasted: an hour at night
     less than one at noon. Drawn anew in any order, none is longer than the log's longest.
     """
-    slots = Slots.between(float(times[0]), float(times[-1]))
-    scale = np.concatenate([[0.0], np.cumsum(weights(slots, Shares.of(times)))])
-    intervals = np.diff(np.interp(times, slots.edges, scale))
-    if not intervals.size or intervals.max() <= 0:
-        intervals = np.ones(1)
+    intervals = _intervals(times)
     drawn = intervals[stream(seed, "arrivals").integers(0, len(intervals), jobs)]
     drawn[0] = 0.0
     points = np.cumsum(drawn)
     # The last job is to fall where the period ends, whatever was drawn.
     return np.asarray(points * (jobs / points[-1]) if points[-1] > 0 else np.arange(jobs), dtype=np.float64)
+
+
+def _intervals(times: Floats) -> Floats:
+    """Give the log's intervals on the scale of weights."""
+    if times[-1] - times[0] < _DAY:
+        return np.diff(times)
+    slots = Slots.between(float(times[0]), float(times[-1]))
+    scale = np.concatenate([[0.0], np.cumsum(weights(slots, Shares.of(times)))])
+    return np.diff(np.interp(times, slots.edges, scale))
 
 
 def _walk(points: list[float], slots: Slots, expected: Floats, shares: Shares) -> list[float]:

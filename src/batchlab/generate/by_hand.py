@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
-from batchlab.generate.chance import Floats, count_of_jobs, stream
-from batchlab.generate.distributions import Distribution
+from batchlab.generate.chance import count_of_jobs
+from batchlab.generate.distributions import Distribution, draw
 from batchlab.workload.workload import Workload
 
 if TYPE_CHECKING:
@@ -72,11 +72,11 @@ def from_distributions(
     jobs = count_of_jobs(jobs)
     if largest is not None and largest < 1:
         raise WorkloadError(f"largest = {shown(largest)}; must be >= 1.")
-    intervals = _drawn("arrival", arrival, jobs, seed)
+    intervals = draw("arrival", arrival, jobs, seed)
     intervals[0] = 0.0
-    tasks = np.clip(np.rint(_drawn("size", size, jobs, seed)), 1, largest or 2**32 - 1)
-    ran = np.maximum(np.rint(_drawn("run_time", run_time, jobs, seed) * _FINEST), 1) / _FINEST
-    factor = 1.0 if overestimate is None else np.maximum(_drawn("overestimate", overestimate, jobs, seed), 1)
+    tasks = np.clip(np.rint(draw("size", size, jobs, seed)), 1, largest or 2**32 - 1)
+    ran = np.maximum(np.rint(draw("run_time", run_time, jobs, seed) * _FINEST), 1) / _FINEST
+    factor = 1.0 if overestimate is None else np.maximum(draw("overestimate", overestimate, jobs, seed), 1)
     table = {
         "job_id": np.arange(1, jobs + 1),
         "submit_time": np.rint(np.cumsum(intervals) * _FINEST) / _FINEST,
@@ -85,15 +85,3 @@ def from_distributions(
         "tasks": tasks.astype(np.int64),
     }
     return Workload.from_table(pl.DataFrame(table), resources=(), invalid="raise", header=header)
-
-
-def _drawn(name: str, distribution: Distribution, jobs: int, seed: int) -> Floats:
-    if not isinstance(distribution, Distribution):
-        raise WorkloadError(
-            f"{name} = {shown(distribution)}; must be a distribution, such as Exponential(60), or whatever "
-            "has sample(random, count)."
-        )
-    values = np.array(distribution.sample(stream(seed, name), jobs), dtype=np.float64)
-    if values.shape != (jobs,) or not ((values >= 0) & np.isfinite(values)).all():
-        raise WorkloadError(f"{name}: {shown(distribution)} must give {jobs} numbers >= 0.")
-    return values

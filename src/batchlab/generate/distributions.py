@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from batchlab.errors import WorkloadError, shown
-from batchlab.generate.chance import Floats
+from batchlab.generate.chance import Floats, stream
 
 __all__ = [
     "Constant",
@@ -28,6 +28,7 @@ __all__ = [
     "TwoStageUniform",
     "Uniform",
     "Weibull",
+    "draw",
 ]
 
 _SUM_OF_SHARES = 1e-9
@@ -306,6 +307,25 @@ class Empirical:
         """Draw so many numbers."""
         values = np.asarray(self.values, dtype=np.float64)
         return values[random.integers(0, len(values), count)]
+
+
+def draw(name: str, distribution: Distribution, jobs: int, seed: int) -> Floats:
+    """Draw numbers >= 0 for an argument of a generator, from the stream of its name.
+
+    Raises
+    ------
+    WorkloadError
+        If it is no distribution, or gives what are no such numbers.
+    """
+    if not isinstance(distribution, Distribution):
+        raise WorkloadError(
+            f"{name} = {shown(distribution)}; must be a distribution, such as Exponential(60), or whatever "
+            "has sample(random, count)."
+        )
+    values = np.array(distribution.sample(stream(seed, name), jobs), dtype=np.float64)
+    if values.shape != (jobs,) or not ((values >= 0) & np.isfinite(values)).all():
+        raise WorkloadError(f"{name}: {shown(distribution)} must give {jobs} numbers >= 0.")
+    return values
 
 
 def _positive(

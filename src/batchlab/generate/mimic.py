@@ -9,6 +9,7 @@ import polars as pl
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.arrivals import arrivals, usual_period
 from batchlab.generate.chance import Floats, Integers, count_of_jobs, stream
+from batchlab.generate.distributions import draw
 from batchlab.generate.requests import CORE, Limits, Requests, draw_requests
 from batchlab.generate.sizes import SizeModel
 from batchlab.generate.work import check_performance, speed
@@ -25,6 +26,7 @@ __all__ = ["like", "origin"]
 _FINEST = 1e6  # run times are whole microseconds
 _NEARBY = 200  # a requested time comes from one of so many jobs that ran about as long, or a hundredth of all
 _SMALLEST_LOG = 2
+_LONGEST_PERIOD = 1e10  # the walk takes time and memory for each half hour
 
 
 def like(
@@ -55,7 +57,8 @@ def like(
         How many to make, from 1 to 10^9.
     system
         The machine that they are to run on. Its ``start_time``, else the log's header, says when the log
-        began; the hours are those of UTC.
+        began; the hours are those of UTC. Its equivalence says what a processor of the log is, where the log
+        says nothing of cores.
     performance
         What one unit of each processing resource of the machine does, in GFLOP per second, as
         ``{"core": 1.667, "gpu": 933}``; ``{"core": 1.0}`` unless told otherwise.
@@ -109,7 +112,9 @@ def like(
     jobs = count_of_jobs(jobs)
     check_choice("requested_time", requested_time, ("log", "run_time"))
     speeds = check_performance(performance or {CORE: 1.0})
-    times = _submissions(workload, origin(workload, system))
+    begin = origin(workload, system)
+    times = _submissions(workload, begin)
+    spread = _period(period, times, jobs)
     limits = Limits.of(request_limits, system, speeds)
     for name in speeds.keys() - set(system.resources):
         raise WorkloadError(
@@ -119,13 +124,11 @@ def like(
     requests = draw_requests(sizes, limits, system, frozenset(speeds), jobs=jobs, seed=seed)
     rate = _rate(requests, speeds, limits)
     log_speed = speed(workload, performance_of_log or speeds, system.equivalence)
-    drawn = _work(workload, log_speed, rate, seed) if work is None else _own_work(work, jobs, seed)
+    drawn = _work(workload, log_speed, rate, seed) if work is None else draw("work", work, jobs, seed)
     run_time = _run_times(drawn / rate, whole_seconds=whole_seconds)
-    submit = arrivals(times, jobs, period=_period(period, times, jobs), seed=seed)
-    begin = origin(workload, system)
     table = {
         "job_id": np.arange(1, jobs + 1),
-        "submit_time": submit - begin,
+        "submit_time": arrivals(times, jobs, period=spread, seed=seed) - begin,
         "run_time": run_time,
         "requested_time": _estimates(workload, run_time, seed) if requested_time == "log" else run_time,
         "tasks": requests.tasks,
@@ -165,11 +168,14 @@ def _submissions(workload: Workload, begin: float) -> Floats:
 
 
 def _period(period: float | None, times: Floats, jobs: int) -> float:
-    if period is None:
-        return usual_period(times, jobs)
-    if not 0 < period <= 2**40:
-        raise WorkloadError(f"period = {shown(period)}; must be a positive number of seconds, at most 2^40.")
-    return float(period)
+    chosen = usual_period(times, jobs) if period is None else period
+    if not 0 < chosen <= _LONGEST_PERIOD:
+        usual = "" if period is not None else ", the log's rate"
+        raise WorkloadError(
+            f"period = {shown(chosen)}{usual}; must be a number of seconds above 0, at most 10^10. "
+            "Pass a shorter one."
+        )
+    return float(chosen)
 
 
 def _cores(workload: Workload, system: "System") -> Integers:
@@ -209,10 +215,6 @@ def _work(workload: Workload, log_speed: Floats, rate: Floats, seed: int) -> Flo
     place = ((made + random.random(len(rate))) * (len(in_log) / len(rate))).astype(np.int64)
     chosen = in_log[np.minimum(place, len(in_log) - 1)]
     return np.asarray(run_time[chosen] * log_speed[chosen], dtype=np.float64)
-
-
-def _own_work(work: "Distribution", jobs: int, seed: int) -> Floats:
-    return np.maximum(work.sample(stream(seed, "work"), jobs), 0.0)
 
 
 def _run_times(seconds: Floats, *, whole_seconds: bool) -> Floats:
