@@ -20,6 +20,11 @@ def first_runs() -> dict[str, np.ndarray]:
     return {**{column.name: column.to_numpy() for column in first}, "runs": counts}
 
 
+def test_parameters() -> None:
+    """Those that the module's description gives."""
+    assert list(vars(FeitelsonParameters()).values()) == [1.5, 10.0, 1.0, 7.0, 0.95, 0.20, 3600.0, 2.5, 1000]
+
+
 def test_sizes(first_runs: dict[str, np.ndarray]) -> None:
     """As n^-1.5, ten times as likely for powers of two."""
     weight = np.array([n**-1.5 * (10 if n & (n - 1) == 0 else 1) for n in range(1, 129)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -13,101 +15,161 @@ from moments import agree, shares_agree
 
 JOBS = 200_000
 
+# As the program defines them, kind by kind.
+DEFINED: dict[str, dict[str, float]] = {
+    "all": {
+        "SERIAL_PROB": 0.244,
+        "POW2_PROB": 0.576,
+        "ULOW": 0.8,
+        "UMED": 4.5,
+        "UHI": 7,
+        "UPROB": 0.86,
+        "A1": 4.2,
+        "B1": 0.94,
+        "A2": 312,
+        "B2": 0.03,
+        "PA": -0.0054,
+        "PB": 0.78,
+        "AARR": 10.2303,
+        "BARR": 0.4871,
+        "ANUM": 8.1737,
+        "BNUM": 3.9631,
+        "ARAR": 1.0225,
+    },
+    "batch": {
+        "SERIAL_PROB": 0.2927,
+        "POW2_PROB": 0.6686,
+        "ULOW": 1.2,
+        "UMED": 5,
+        "UHI": 7,
+        "UPROB": 0.875,
+        "A1": 6.57,
+        "B1": 0.823,
+        "A2": 639.1,
+        "B2": 0.0156,
+        "PA": -0.003,
+        "PB": 0.6986,
+        "AARR": 6.0415,
+        "BARR": 0.8531,
+        "ANUM": 6.1271,
+        "BNUM": 5.2740,
+        "ARAR": 1.0519,
+    },
+    "interactive": {
+        "SERIAL_PROB": 0.1541,
+        "POW2_PROB": 0.625,
+        "ULOW": 1,
+        "UMED": 3,
+        "UHI": 5.5,
+        "UPROB": 0.705,
+        "A1": 3.8351,
+        "B1": 0.6605,
+        "A2": 7.073,
+        "B2": 0.6856,
+        "PA": -0.0118,
+        "PB": 0.9156,
+        "AARR": 6.5510,
+        "BARR": 0.6621,
+        "ANUM": 8.9186,
+        "BNUM": 3.6680,
+        "ARAR": 0.9797,
+    },
+}
+SETS = {
+    "all": LublinParameters(),
+    "batch": LublinParameters.batch(),
+    "interactive": LublinParameters.interactive(),
+}
 
-@pytest.fixture(scope="module")
-def jobs() -> dict[str, np.ndarray]:
-    """Jobs of all kinds."""
-    return {column.name: column.to_numpy() for column in bl.generate.lublin(JOBS, seed=11).jobs}
+
+class Sample(NamedTuple):
+    """Jobs of one kind, as arrays, with the numbers that they must follow."""
+
+    size: np.ndarray
+    run_time: np.ndarray
+    submit_time: np.ndarray
+    given: dict[str, float]
 
 
-def test_sizes(jobs: dict[str, np.ndarray]) -> None:
-    """Serial with 0.244; rounded with 0.576; else log2 is uniform on (0.8, 4.5) with 0.86, or on (4.5, 7)."""
-    size = jobs["tasks"].astype(float)
+@pytest.fixture(scope="module", params=DEFINED)
+def sample(request: pytest.FixtureRequest) -> Sample:
+    """Make jobs of one kind."""
+    made = bl.generate.lublin(JOBS, kind=request.param, seed=11).jobs
+    size, run_time, submit_time = (made[name].to_numpy() for name in ("tasks", "run_time", "submit_time"))
+    return Sample(size, run_time, submit_time, DEFINED[request.param])
+
+
+@pytest.mark.parametrize("kind", DEFINED)
+def test_parameters(kind: str) -> None:
+    """They are the program's, in the order of its definitions."""
+    found = SETS[kind]
+    assert [found.serial, found.power_of_two, found.low, found.middle, found.high, found.first_stage] == [
+        DEFINED[kind][name] for name in ("SERIAL_PROB", "POW2_PROB", "ULOW", "UMED", "UHI", "UPROB")
+    ]
+    assert [*found.run_shapes, *found.run_scales, found.slope, found.intercept] == [
+        DEFINED[kind][name] for name in ("A1", "A2", "B1", "B2", "PA", "PB")
+    ]
+    assert [
+        found.interval_shape,
+        found.interval_scale,
+        found.cycle_shape,
+        found.cycle_scale,
+        found.rush_ratio,
+    ] == [DEFINED[kind][name] for name in ("AARR", "BARR", "ANUM", "BNUM", "ARAR")]
+
+
+def test_sizes(sample: Sample) -> None:
+    """Serial or not, rounded or not, and two-stage uniform."""
+    given = sample.given
+    serial, rounded = given["SERIAL_PROB"], given["POW2_PROB"]
 
     def stages(logarithm: float) -> float:
-        return float(np.interp(logarithm, [0.8, 4.5, 7.0], [0, 0.86, 1.0]))
+        bends = [given[name] for name in ("ULOW", "UMED", "UHI")]
+        return float(np.interp(logarithm, bends, [0, given["UPROB"], 1]))
 
     def below(point: float) -> float:
-        # Sizes are whole, the point is halfway between two.
-        exponent = np.floor(np.log2(point)) + 0.5
-        return 0.244 + 0.576 * stages(float(exponent)) + 0.18 * stages(float(np.log2(point)))
+        # Sizes are whole, and the point is halfway between two.
+        exponent = float(np.floor(np.log2(point))) + 0.5
+        return serial + rounded * stages(exponent) + (1 - serial - rounded) * stages(float(np.log2(point)))
 
-    assert shares_agree(size, below, [1.5, 2.5, 3.5, 4.5, 8.5, 16.5, 32.5, 64.5, 100.5])
-    assert size.max() == 128
+    assert shares_agree(sample.size, below, [1.5, 2.5, 3.5, 4.5, 8.5, 16.5, 32.5, 64.5, 100.5])
+    assert sample.size.max() <= 128
 
 
 @pytest.mark.parametrize("size", [1, 16])
-def test_run_times(jobs: dict[str, np.ndarray], size: int) -> None:
+def test_run_times(sample: Sample, size: int) -> None:
     """Hyper-gamma logarithms, cut at 12, of which the first part gets rarer with the size."""
-    run_time = jobs["run_time"][jobs["tasks"] == size]
-    share = -0.0054 * size + 0.78
-    first, second = stats.gamma(4.2, scale=0.94), stats.gamma(312, scale=0.03)
+    given = sample.given
+    share = given["PA"] * size + given["PB"]
+    first, second = stats.gamma(given["A1"], scale=given["B1"]), stats.gamma(given["A2"], scale=given["B2"])
 
     def whole(logarithm: float) -> float:
         return float(share * first.cdf(logarithm) + (1 - share) * second.cdf(logarithm))
 
-    # What is above 12 is drawn again, each time from either part.
+    run_time = sample.run_time[sample.size == size]
     points = [float(np.ceil(np.exp(logarithm))) for logarithm in (1, 2, 3, 4, 5, 6, 7, 8, 9, 9.5, 10, 11)]
+    # What is above 12 is drawn again, each time from either part.
     assert shares_agree(run_time, lambda point: whole(np.log(point)) / whole(12.0), points)
     assert (run_time == np.floor(run_time)).all()
 
 
-def test_intervals(jobs: dict[str, np.ndarray]) -> None:
+def test_intervals(sample: Sample) -> None:
     """Over whole days an interval is on average as long as the gamma distribution of its logarithm says."""
-    law = stats.gamma(10.2303 * 1.0225, scale=0.4871)
+    law = stats.gamma(sample.given["AARR"] * sample.given["ARAR"], scale=sample.given["BARR"])
     mean = integrate.quad(lambda x: np.exp(x) * law.pdf(x), 0, 13)[0] / law.cdf(13)
-    assert agree(np.diff(jobs["submit_time"]), mean)
+    assert agree(np.diff(sample.submit_time), mean)
 
 
-def test_the_daily_cycle(jobs: dict[str, np.ndarray]) -> None:
+def test_the_daily_cycle(sample: Sample) -> None:
     """Each half hour gets the increase of the gamma distribution, counted from the 11th."""
-    law = stats.gamma(8.1737, scale=3.9631)
+    law = stats.gamma(sample.given["ANUM"], scale=sample.given["BNUM"])
     expected = np.zeros(48)
     for number in range(11, 59):
         expected[(number - 1) % 48] = law.cdf(number + 0.5) - law.cdf(number - 0.5)
     expected /= expected.sum()
-    found = np.bincount(jobs["submit_time"].astype(int) // 1800 % 48, minlength=48) / JOBS
+    found = np.bincount(sample.submit_time.astype(int) // 1800 % 48, minlength=48) / JOBS
     assert np.abs(found - expected).max() < 0.15 * expected.max()
     assert np.corrcoef(found, expected)[0, 1] > 0.99
-
-
-@pytest.mark.parametrize(
-    ("kind", "parameters", "first", "second", "interval"),
-    [
-        ("batch", LublinParameters.batch(), (6.57, 0.823), (639.1, 0.0156), (6.0415 * 1.0519, 0.8531)),
-        (
-            "interactive",
-            LublinParameters.interactive(),
-            (3.8351, 0.6605),
-            (7.073, 0.6856),
-            (6.5510 * 0.9797, 0.6621),
-        ),
-    ],
-    ids=["batch", "interactive"],
-)
-def test_kinds(
-    kind: str,
-    parameters: LublinParameters,
-    first: tuple[float, float],
-    second: tuple[float, float],
-    interval: tuple[float, float],
-) -> None:
-    """Batch and interactive jobs have their own parameters."""
-    made = bl.generate.lublin(JOBS, kind=kind, seed=5).jobs  # type: ignore[arg-type]
-    serial = made.filter(made["tasks"] == 1)["run_time"].to_numpy()
-    share = {"batch": -0.003 + 0.6986, "interactive": -0.0118 + 0.9156}[kind]
-    parts = [stats.gamma(shape, scale=scale) for shape, scale in (first, second)]
-
-    def whole(logarithm: float) -> float:
-        return float(share * parts[0].cdf(logarithm) + (1 - share) * parts[1].cdf(logarithm))
-
-    points = [float(np.ceil(np.exp(logarithm))) for logarithm in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)]
-    assert shares_agree(serial, lambda point: whole(np.log(point)) / whole(12.0), points)
-    assert np.mean(made["tasks"].to_numpy() == 1) == pytest.approx(parameters.serial, abs=0.004)
-    law = stats.gamma(interval[0], scale=interval[1])
-    mean = integrate.quad(lambda x: np.exp(x) * law.pdf(x), 0, 13)[0] / law.cdf(13)
-    assert agree(np.diff(made["submit_time"].to_numpy()), mean)
-    assert set(made["queue_id"]) == {1 if kind == "batch" else 0}
 
 
 def test_both_kinds_are_merged() -> None:
