@@ -1,7 +1,5 @@
 """The clock of submissions."""
 
-import calendar
-
 import polars as pl
 import pytest
 
@@ -19,9 +17,14 @@ def greatest(workload: bl.Workload, per: str, **options: object) -> str:
     """Name the class that has the most jobs."""
     ax = bl.plot.arrivals(workload, per=per, **options)  # type: ignore[arg-type]
     heights = [patch.get_height() for patch in ax.patches]  # type: ignore[attr-defined]
-    classes = {"hour": [str(hour) for hour in range(24)], "day": [*calendar.day_abbr]}
-    months = [*calendar.month_abbr][1:]
-    return str(classes.get(per, months)[heights.index(max(heights))])
+    return _names(per)[heights.index(max(heights))]
+
+
+def _names(per: str) -> list[str]:
+    if per == "hour":
+        return [str(hour) for hour in range(24)]
+    days, months = "Mon Tue Wed Thu Fri Sat Sun", "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
+    return (days if per == "day" else months).split()
 
 
 def test_without_a_header() -> None:

@@ -160,6 +160,23 @@ def test_words_are_checked(several: list[bl.Result]) -> None:
         bl.plot.allocation_map(several[0], time=np.nan)
 
 
+def test_an_empty_span(several: list[bl.Result]) -> None:
+    """A time span in which nothing ran is drawn empty."""
+    for shows in ("jobs", "use"):
+        ax = bl.plot.gantt(several[0], start=1e9, end=2e9, shows=shows)
+        drawn(ax)
+        assert ax.get_xlim() == (1e9, 2e9)
+
+
+def test_many_groups_have_room(several: list[bl.Result]) -> None:
+    """A figure of its own grows with the number of rows."""
+    heights = [
+        bl.plot.slowdown({str(number): several[0] for number in range(count)}).figure.bbox.height
+        for count in (3, 40)
+    ]
+    assert heights[1] > 3 * heights[0]
+
+
 def test_power_must_have_been_observed() -> None:
     """A plot of power says what it needs, whether nothing was observed or something else."""
     result = simulated("fcfs", 10)

@@ -71,6 +71,10 @@ def test_a_cell_is_that_of_the_job_that_holds_most() -> None:
     result = make_result([Job(0, 0, 3, nodes=((0, 2),)), Job(0, 3, 10, nodes=((0, 2),))])
     binned = cells(placements(result), 0.0, 10.0, columns=1, rows=4)
     assert binned.row[:, 0].tolist() == [1, -1, -1, -1]
+    wide = Job(0, 0, 4, nodes=((0, 2), (1, 2)), tasks=4)
+    narrow = Job(0, 4, 10, nodes=((0, 2),), tasks=2)
+    together = cells(placements(make_result([narrow, wide])), 0.0, 10.0, columns=1, rows=2)
+    assert together.row[:, 0].tolist() == [1, -1]
     cut = cells(placements(result), 0.0, 4.0, columns=1, rows=4)
     assert cut.row[0, 0] == 0
     assert cut.busy[0, 0] == 1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -21,8 +20,8 @@ __all__ = ["arrivals"]
 
 _CLASSES = {
     "hour": [str(hour) for hour in range(24)],
-    "day": [*calendar.day_abbr],
-    "month": [*calendar.month_abbr][1:],
+    "day": ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
+    "month": ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"],
 }
 _LABELS = {"hour": "hour of the day", "day": "day of the week", "month": "month"}
 

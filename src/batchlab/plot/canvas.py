@@ -29,6 +29,7 @@ __all__ = [
     "legend",
     "line_style",
     "pale",
+    "rows_size",
     "say",
     "tint",
 ]
@@ -75,6 +76,11 @@ def begin(ax: Axes | None, *, title: str | None, size: tuple[float, float] = (6.
     if title is not None:
         ax.set_title(title, loc="left", fontsize="medium", color=INK)
     return ax
+
+
+def rows_size(rows: int) -> tuple[float, float]:
+    """Give the size of a figure in which so many labelled rows find room, inches."""
+    return 6.4, max(3.6, 1.0 + 0.3 * rows)
 
 
 def dress(ax: Axes, *, grid: Literal["x", "y", "both"] | None) -> Axes:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from batchlab.plot.canvas import INK, begin, choice, colour, dress, say, tint
+from batchlab.plot.canvas import INK, begin, choice, colour, dress, rows_size, say, tint
 from batchlab.plot.distribution import Quantity, Sample, distribution
 from batchlab.plot.estimate import estimate
 from batchlab.plot.results import Group, Results, groups
@@ -64,7 +64,7 @@ def cpu_time(
     """
     choice("kind", kind, ("mean", "box", "violin", "cdf"))
     found = groups(results)
-    ax = begin(ax, title=title)
+    ax = begin(ax, title=title, size=rows_size(len(found)))
     if kind == "mean":
         return _means(ax, found)
     samples = [Sample(each.label, np.concatenate([*map(_per_instant, each.results)])) for each in found]

@@ -213,9 +213,21 @@ def cells(placed: Placements, start: float, end: float, *, columns: int, rows: i
     in_line = np.full(lines, together)
     in_line[-1] = placed.nodes - together * (lines - 1)
     busy = np.bincount(cell, held, lines * columns).reshape(lines, columns) / (in_line[:, None] * width)
-    owner = np.full(lines * columns, -1, dtype=np.int64)
+    owner = _owners(cell, inside.row[which], held, lines * columns, joined=together > 1)
+    return Cells(busy, owner.reshape(lines, columns), together)
+
+
+def _owners(cell: Integers, row: Integers, held: Floats, count: int, *, joined: bool) -> Integers:
+    """Give each cell the row of the job that holds most of it, -1 where there is none."""
+    if joined and len(cell):
+        # A job may be on several nodes of a cell.
+        key = cell * (int(row.max()) + 1) + row
+        order = np.argsort(key, kind="stable")
+        begins = np.flatnonzero(np.diff(key[order], prepend=-1))
+        cell, row, held = cell[order][begins], row[order][begins], np.add.reduceat(held[order], begins)
+    owner = np.full(count, -1, dtype=np.int64)
     order = np.argsort(held, kind="stable")
     order = order[held[order] > 0]
     # Of several values for one place NumPy keeps the last, which is the greatest here.
-    owner[cell[order]] = inside.row[which[order]]
-    return Cells(busy, owner.reshape(lines, columns), together)
+    owner[cell[order]] = row[order]
+    return owner

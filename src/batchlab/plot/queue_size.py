@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from batchlab.plot.canvas import begin, choice
+from batchlab.plot.canvas import begin, choice, rows_size
 from batchlab.plot.distribution import Quantity, Sample, distribution
 from batchlab.plot.over_time import Line, Steps, over_time
 from batchlab.plot.results import Results, groups, jobs_of
@@ -66,7 +66,8 @@ def queue_size(
     simulator for job dispatching research in HPC systems", Cluster Computing 23, 2020.
     """
     choice("kind", kind, ("box", "violin", "cdf", "time"))
-    ax, found = begin(ax, title=title), groups(results)
+    found = groups(results)
+    ax = begin(ax, title=title, size=rows_size(len(found)))
     if kind == "time":
         lines = [
             Line(each.label, tuple(map(_course, each.schedules)), index) for index, each in enumerate(found)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from batchlab.plot.canvas import begin
+from batchlab.plot.canvas import begin, rows_size
 from batchlab.plot.distribution import Kind, Quantity, Sample, distribution
 from batchlab.plot.results import Results, groups, jobs_of
 from batchlab.result import metrics
@@ -67,7 +67,7 @@ def slowdown(
     ]
     name = "slowdown" if threshold is None else "bounded slowdown"
     quantity = Quantity(name, "log" if log else "linear")
-    return distribution(begin(ax, title=title), samples, quantity, kind)
+    return distribution(begin(ax, title=title, size=rows_size(len(samples))), samples, quantity, kind)
 
 
 def _values(jobs: pl.DataFrame, threshold: float | None) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

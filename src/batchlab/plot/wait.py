@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from batchlab.plot.canvas import begin
+from batchlab.plot.canvas import begin, rows_size
 from batchlab.plot.distribution import Kind, Quantity, Sample, distribution
 from batchlab.plot.results import Results, groups, jobs_of
 from batchlab.result import metrics
@@ -60,4 +60,4 @@ def wait(
         for group in groups(results)
     ]
     quantity = Quantity("wait", "log1p" if log else "linear", durations=True)
-    return distribution(begin(ax, title=title), samples, quantity, kind)
+    return distribution(begin(ax, title=title, size=rows_size(len(samples))), samples, quantity, kind)

@@ -1,5 +1,6 @@
 "use strict";
-// Draws each Gantt chart when it comes into view, in the page's colours, and marks where the reader is.
+// Draws each Gantt chart when it comes into view, or in an idle moment, in the page's colours, and marks where the
+// reader is.
 (() => {
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const charts = [...document.querySelectorAll(".gantt")];
@@ -54,6 +55,11 @@
     { rootMargin: "400px" },
   );
   charts.forEach((chart) => near.observe(chart));
+  const drawNext = () => {
+    const [chart] = undrawn();
+    if (chart) draw(chart).then(() => setTimeout(drawNext, 50));
+  };
+  window.addEventListener("load", () => setTimeout(drawNext, 200));
   window.addEventListener("beforeprint", () => undrawn().forEach(draw));
   window
     .matchMedia("(prefers-color-scheme: dark)")
