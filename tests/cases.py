@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies
 
-from reference import Expression, Job, Machine, Outcome, simulate
+from reference import Expression, Interruption, Job, Machine, NodeEvent, Outcome, simulate
 from reference.numbers import divide
 
 FORMULAS = {
@@ -40,6 +40,7 @@ ORDERS = (
 )
 BACKFILLS = ("none", "first_fit", "easy", "conservative")
 ALLOCATORS = ("first_fit", "best_fit", "worst_fit", "random", "next_fit", "contiguous")
+FATES = ("stay", "kill", "requeue", "keep", "checkpoint")
 RESOURCES = (("core",), ("mem",), ("core", "mem"), ("mem", "gpu"), ("core", "gpu", "mem"))
 
 
@@ -60,6 +61,7 @@ class Case:
     seed: int = 0
     walltime: str = "run"
     order_at_instant: str = "completions_first"
+    node_events: tuple[NodeEvent, ...] = ()
 
     @property
     def order_text(self) -> str:
@@ -72,8 +74,8 @@ class Case:
             case formula:
                 return f'{self.order}("{formula}")'
 
-    def expected(self) -> list[Outcome]:
-        """Run the reference."""
+    def expected(self, interruptions: list[Interruption] | None = None) -> list[Outcome]:
+        """Run the reference; `interruptions` receives the runs that were cut short."""
         match self.order_argument:
             case None:
                 order: str | tuple[str, int] | Expression = self.order
@@ -91,12 +93,18 @@ class Case:
             seed=self.seed,
             walltime=self.walltime,
             order_at_instant=self.order_at_instant,
+            node_events=self.node_events,
+            interruptions=interruptions,
         )
 
     def without(self, row: int) -> "Case":
         """Leave one job out (rows are numbered anew): a step towards a smaller failing case."""
         kept = [job for job in self.jobs if job.row != row]
         return replace(self, jobs=tuple(replace(job, row=new) for new, job in enumerate(kept)))
+
+    def without_event(self, number: int) -> "Case":
+        """Leave one node event out."""
+        return replace(self, node_events=self.node_events[:number] + self.node_events[number + 1 :])
 
 
 def random_case(rng: random.Random, *, plain: float = 0.3, large: float = 0.0) -> Case:
@@ -185,6 +193,38 @@ def random_jobs(rng: random.Random, machine: Machine, count: int, *, plain: bool
         )
         jobs.append(job)
     return tuple(jobs)
+
+
+def disturbed(case: Case, rng: random.Random) -> Case:
+    """Add node events to a case, many of them at instants at which jobs come, start or end."""
+    instants = sorted({job.submit_time for job in case.jobs})
+    steps = [job.run_time for job in case.jobs] + [job.requested_time for job in case.jobs] + [0.0]
+    fates = rng.choice((("stay",), ("kill",), ("requeue",), ("keep",), ("checkpoint",), FATES))
+    acts = rng.choice((("close", "open"), ("withhold",), ("close", "open", "withhold"), ("close",)))
+    events = [
+        NodeEvent(
+            time=rng.choice(instants) + rng.choice(steps) * rng.randint(0, 2),
+            node=rng.randrange(len(case.machine.capacity)),
+            act=rng.choice(acts),
+            amounts=withheld_amounts(rng, case.machine),
+            fate=rng.choice(fates),
+            every=rng.choice((0.3, 1.0, 2.0, 50.0)),
+        )
+        for _ in range(rng.randint(1, rng.choice((4, 12, 30))))
+    ]
+    # Nodes that stay as they were left make some cases end with waiting jobs; others are put right.
+    last = max(event.time for event in events)
+    nodes = range(len(case.machine.capacity))
+    if rng.random() < 0.7:
+        nothing = tuple(0 for _ in case.machine.resources)
+        events += [NodeEvent(last + 1, node, "open") for node in nodes]
+        events += [NodeEvent(last + 1, node, "withhold", nothing) for node in nodes]
+    return replace(case, node_events=tuple(sorted(events, key=lambda event: event.time)))
+
+
+def withheld_amounts(rng: random.Random, machine: Machine) -> tuple[int, ...]:
+    """Give what is withheld of a node, at most what every node has."""
+    return tuple(rng.randint(0, min(column)) for column in zip(*machine.capacity, strict=True))
 
 
 @dataclass(frozen=True)

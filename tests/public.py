@@ -6,10 +6,23 @@ from itertools import groupby
 import polars as pl
 
 import batchlab as bl
+from batchlab.simulation.view import View
 from cases import Case
-from reference import Job, Machine, Outcome
+from reference import Interruption, Job, Machine, Outcome
 
-__all__ = ["differences", "outcomes", "policy_of", "shrunk", "simulation_of", "system_of", "workload_of"]
+__all__ = [
+    "NodeEvents",
+    "differences",
+    "interruptions_of",
+    "observers_of",
+    "outcomes",
+    "policy_of",
+    "readable",
+    "shrunk",
+    "simulation_of",
+    "system_of",
+    "workload_of",
+]
 
 
 def workload_of(case: Case) -> bl.Workload:
@@ -45,6 +58,40 @@ def policy_of(case: Case) -> bl.Policy:
     return bl.Policy(case.order_text, case.backfill, case.allocator, case.reservations)
 
 
+class NodeEvents(bl.Observer):
+    """Does to the nodes what a case says, event by event."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+
+    def begin(self, view: View) -> None:
+        """Set a timer for each instant."""
+        for time in sorted({event.time for event in self.case.node_events}):
+            view.wake(time)
+
+    def wake(self, view: View) -> None:
+        """Do what is due."""
+        for event in [event for event in self.case.node_events if event.time == view.now]:
+            if event.act == "open":
+                view.open(event.node)
+            elif event.act == "withhold":
+                view.withhold(event.node, dict(zip(self.case.machine.resources, event.amounts, strict=True)))
+            else:
+                view.close(event.node)
+                for job in [] if event.fate == "stay" else view.jobs_on(event.node):
+                    if event.fate == "kill":
+                        view.kill(job)
+                    elif event.fate == "checkpoint":
+                        view.preempt(job, keep="checkpoints", every=event.every)
+                    else:
+                        view.preempt(job, keep="everything" if event.fate == "keep" else "nothing")
+
+
+def observers_of(case: Case) -> list[bl.Observer]:
+    """Give who disturbs the nodes; nobody where there are no node events."""
+    return [NodeEvents(case)] if case.node_events else []
+
+
 def simulation_of(case: Case) -> bl.Simulation:
     """Give the simulation, before its first instant."""
     return bl.Simulation(
@@ -54,19 +101,25 @@ def simulation_of(case: Case) -> bl.Simulation:
         seed=case.seed,
         walltime=case.walltime,
         order_at_instant=case.order_at_instant,
+        observers=observers_of(case),
     )
 
 
-def outcomes(case: Case) -> list[Outcome]:
-    """Run the case through `simulate`, and read the table of jobs and the table of placements."""
+def outcomes(
+    case: Case, interruptions: list[Interruption] | None = None, policy: bl.Policy | None = None
+) -> list[Outcome]:
+    """Run the case through `simulate`, and read the tables of jobs, of placements and of interruptions."""
     result = bl.simulate(
         workload_of(case),
         system_of(case.machine),
-        policy_of(case),
+        policy or policy_of(case),
         seed=case.seed,
         walltime=case.walltime,
         order_at_instant=case.order_at_instant,
+        observers=observers_of(case),
     )
+    if interruptions is not None:
+        interruptions.extend(interruptions_of(result))
     placements: list[list[tuple[int, int]]] = [[] for _ in case.jobs]
     for row, node, tasks in result.placements.select("row", "node", "tasks").iter_rows():
         placements[row].append((node, tasks))
@@ -78,16 +131,42 @@ def outcomes(case: Case) -> list[Outcome]:
     return found
 
 
-def differences(case: Case) -> list[str]:
-    """List the jobs on which the public API and the reference differ, one line each."""
-    pairs = zip(case.jobs, case.expected(), outcomes(case), strict=True)
-    return [
+def interruptions_of(result: bl.Result) -> list[Interruption]:
+    """Read the runs that were cut short."""
+    log = result.outcome.interruptions
+    assert log is not None
+    found = []
+    for number, (row, *times) in enumerate(
+        zip(log["row"], log["start_time"], log["end_time"], log["saved"], strict=True)
+    ):
+        part = slice(log["placement_offsets"][number], log["placement_offsets"][number + 1])
+        nodes = zip(log["placement_nodes"][part].tolist(), log["placement_tasks"][part].tolist(), strict=True)
+        start, end, saved = (float(value) for value in times)
+        found.append(Interruption(int(row), start, end, saved, [*nodes]))
+    return found
+
+
+def differences(case: Case, policy: bl.Policy | None = None) -> list[str]:
+    """List where the public API and the reference differ, one line each."""
+    cut_short: tuple[list[Interruption], list[Interruption]] = ([], [])
+    pairs = zip(case.jobs, case.expected(cut_short[0]), outcomes(case, cut_short[1], policy), strict=True)
+    lines = [
         f"job {job.row}: expected {expected}, got {got}" for job, expected, got in pairs if expected != got
     ]
+    if cut_short[0] != cut_short[1]:
+        lines.append(f"interruptions: expected {cut_short[0]}, got {cut_short[1]}")
+    return lines
 
 
 def shrunk(case: Case, fails: Callable[[Case], bool]) -> Case:
-    """Leave out jobs as long as the case still fails."""
+    """Leave out jobs and node events as long as the case still fails."""
+    number = 0
+    while number < len(case.node_events):
+        smaller = case.without_event(number)
+        if smaller.node_events and fails(smaller):
+            case, number = smaller, 0
+        else:
+            number += 1
     row = 0
     while row < len(case.jobs):
         smaller = case.without(row)
@@ -107,8 +186,10 @@ def readable(case: Case) -> str:
             f"{job.request}, {job.tasks_per_node}, {job.exclusive}),"
         )
 
+    events = [f"    {event}," for event in case.node_events]
     settings = f"{policy_of(case)}; seed={case.seed}, {case.walltime}, {case.order_at_instant}"
     return "\n".join(
         [settings, str(case.machine), "Job(row, submit, run, requested, tasks, request, per node, exclusive)"]
         + [line(job) for job in case.jobs]
+        + events
     )

@@ -1,6 +1,7 @@
 """Backfilling rules: what one pass starts (S5, S6, S7)."""
 
 from collections.abc import Callable
+from math import inf
 
 from reference.model import Job, Placement
 from reference.plan import Plan, Rectangle
@@ -36,7 +37,8 @@ def easy_by_shadow_time(state: State, _: int) -> None:
         if head is None and placement is None:
             head = job
             ends = sorted({each.end for each in state.running_plan()})
-            shadow_time = next(end for end in ends if fits_at(state, head, end, []))
+            # One that does not fit on what the machine offers has no shadow time, and restrains nobody.
+            shadow_time = next((end for end in ends if fits_at(state, head, end, [])), inf)
         elif placement is not None and (
             head is None
             or state.now + job.requested_time <= shadow_time
@@ -70,6 +72,9 @@ def place_again(state: State, supposed: Rectangle, reserved: Plan) -> Plan | Non
     """Place each reservation again at its own instant, beside a supposed start; None where one fails."""
     replaced: Plan = []
     for old in reserved:
+        if old.start == inf:
+            replaced.append(old)
+            continue
         plan = [*state.running_plan(), supposed, *replaced]
         reservation = state.reserve(old.job, plan, [old.start])
         if reservation is None:
@@ -79,8 +84,10 @@ def place_again(state: State, supposed: Rectangle, reserved: Plan) -> Plan | Non
 
 
 def conservative(state: State, _: int) -> None:
-    """Compress after completions, reserve for new jobs, start what is due (S7)."""
+    """Compress after completions, reserve for new jobs, start what is due (S7); plan disturbed ones anew."""
     queue = state.ordered_queue()
+    if state.disturbed:
+        state.reservations.clear()
     if state.completed_since_pass:
         for job in [job for job in queue if job.row in state.reservations]:
             reservation = reserve_anew(state, job)

@@ -1,12 +1,13 @@
 """The event loop (S2): what happens at one instant, and in which order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from reference.allocators import Allocator
 from reference.backfill import RULES
-from reference.model import Job, Machine, Order, Outcome
+from reference.model import Interruption, Job, Machine, NodeEvent, Order, Outcome
+from reference.node_events import apply
 from reference.room import room_beside
 from reference.state import Running, State
 
@@ -19,16 +20,30 @@ class Kernel:
     backfill: str
     reservations: int
     to_come: list[Job]
+    node_events: list[NodeEvent]
     outcomes: dict[int, Outcome]
 
     def next_instant(self) -> float:
         submissions = [job.submit_time for job in self.to_come]
+        events = [event.time for event in self.node_events]
         ends = [running.end for running in self.state.running]
         due = [reservation.start for reservation in self.state.reservations.values()]
         # A reservation that was due and still has to wait gets no second pass at the same instant.
-        return min([*submissions, *ends, *(time for time in due if time > self.state.now)], default=inf)
+        return min(
+            [*submissions, *events, *ends, *(time for time in due if time > self.state.now)], default=inf
+        )
+
+    def change_nodes(self) -> None:
+        for event in [event for event in self.node_events if event.time == self.state.now]:
+            self.node_events.remove(event)
+            apply(self.state, event, self.kill)
 
     def completions_first(self) -> None:
+        is_due = self.is_due()
+        self.change_nodes()
+        # Node events that change nothing, if nothing else happens, let nobody decide.
+        if not (is_due or self.state.disturbed or self.ending() or self.submissions()):
+            return
         # Whatever their order, one pass follows them all.
         for running in self.ending():
             self.complete(running)
@@ -41,8 +56,10 @@ class Kernel:
             self.make_pass()
 
     def arrivals_first(self) -> None:
-        if not self.submissions() and not self.ending():
-            self.make_pass()  # for a reservation
+        is_due = self.is_due()
+        self.change_nodes()
+        if self.state.disturbed or (is_due and not self.submissions() and not self.ending()):
+            self.make_pass()
         for running in self.ending():
             running.holds = running.end < running.start + running.job.requested_time
         for job in self.submissions():
@@ -52,6 +69,10 @@ class Kernel:
             for running in ending:
                 self.complete(running)
                 self.make_pass()
+
+    def is_due(self) -> bool:
+        """Tell whether a reservation stands for now."""
+        return any(each.start == self.state.now for each in self.state.reservations.values())
 
     def ending(self) -> list[Running]:
         """List the jobs that end now, in the order of their starts."""
@@ -66,10 +87,15 @@ class Kernel:
         placement = sorted(running.placement)
         self.outcomes[running.job.row] = Outcome(running.state, running.start, running.end, placement)
 
+    def kill(self, running: Running) -> None:
+        self.state.running.remove(running)
+        placement = sorted(running.placement)
+        self.outcomes[running.job.row] = Outcome("killed", running.start, self.state.now, placement)
+
     def submit(self, job: Job) -> None:
         """Queue a job, or reject it where it would not fit on the empty system."""
         self.to_come.remove(job)
-        empty = room_beside(self.state.machine, [])
+        empty = room_beside(replace(self.state.machine, closed=frozenset(), withheld={}), [])
         if self.backfill == "reject" or self.state.allocator.place(job, empty) is None:
             self.outcomes[job.row] = Outcome("rejected", None, None, [])
         else:
@@ -79,6 +105,7 @@ class Kernel:
         if self.backfill != "reject":
             RULES[self.backfill](self.state, self.reservations)
         self.state.completed_since_pass = False
+        self.state.disturbed = False
 
 
 def simulate(
@@ -92,16 +119,23 @@ def simulate(
     seed: int = 0,
     walltime: str = "run",
     order_at_instant: str = "completions_first",
+    node_events: Sequence[NodeEvent] = (),
+    interruptions: list[Interruption] | None = None,
 ) -> list[Outcome]:
-    """Simulate to the end; the outcomes stand in the order of rows."""
+    """Simulate to the end; outcomes stand in the order of rows. `interruptions` receives those, in order."""
     to_come = sorted(jobs, key=lambda job: job.row)
     state = State(machine, order, Allocator(allocator, seed), walltime, -inf)
-    kernel = Kernel(state, backfill, reservations, to_come, {})
+    kernel = Kernel(state, backfill, reservations, to_come, list(node_events), {})
     while (instant := kernel.next_instant()) < inf:
         state.now = instant
         if order_at_instant == "arrivals_first":
             kernel.arrivals_first()
         else:
             kernel.completions_first()
+    for job in state.queue:
+        assert node_events, "without node events no job waits for ever"
+        kernel.outcomes[job.row] = Outcome("queued", None, None, [])
     assert len(kernel.outcomes) == len(jobs), "no job is lost"
+    if interruptions is not None:
+        interruptions.extend(state.interruptions)
     return [kernel.outcomes[row] for row in sorted(kernel.outcomes)]

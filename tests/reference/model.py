@@ -1,7 +1,7 @@
 """What goes in and what comes out (S3, S4)."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 Placement = list[tuple[int, int]]
 """(node, tasks) pairs, in the order in which the allocator filled the nodes."""
@@ -23,10 +23,29 @@ class Job:
 
 @dataclass(frozen=True)
 class Machine:
-    """Named resources, and for each node its amounts of them."""
+    """Named resources, and for each node its amounts of them; who is closed, and what nodes withhold."""
 
     resources: tuple[str, ...]
     capacity: list[tuple[int, ...]]
+    closed: frozenset[int] = frozenset()
+    withheld: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class NodeEvent:
+    """What somebody does to a node at a time: closes it, opens it, or lets it withhold amounts.
+
+    `fate` is that of the jobs on a node that is closed: they "stay", are killed ("kill"), or wait again and
+    keep nothing of their run ("requeue"), all of it ("keep"), or what it had at its last checkpoint, every
+    `every` seconds ("checkpoint").
+    """
+
+    time: float
+    node: int
+    act: str
+    amounts: tuple[int, ...] = ()
+    fate: str = "stay"
+    every: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -47,4 +66,15 @@ class Outcome:
     state: str
     start_time: float | None
     end_time: float | None
+    placement: Placement
+
+
+@dataclass(frozen=True)
+class Interruption:
+    """A run that was cut short, whose job waits again; `saved` seconds of it need not be run again."""
+
+    row: int
+    start_time: float
+    end_time: float
+    saved: float
     placement: Placement

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from reference.model import Job, Machine, Placement
 
 
 @dataclass(frozen=True)
 class Node:
-    """What is free of a node's capacity; `jobs` are there; `closed`: one of them is exclusive."""
+    """What is free of a node's capacity; `jobs` are there; `closed`: it takes nobody, or one is exclusive."""
 
     capacity: tuple[int, ...]
     free: tuple[int, ...]
@@ -28,7 +29,14 @@ def room_beside(machine: Machine, holdings: Iterable[tuple[Job, Placement]]) -> 
             taken = node.capacity if job.exclusive else [tasks * asked for asked in job.request]
             free = tuple(max(0, before - less) for before, less in zip(node.free, taken, strict=True))
             room[index] = Node(node.capacity, free, node.jobs + 1, node.closed or job.exclusive)
-    return room
+    return [offered(machine, index, node) for index, node in enumerate(room)]
+
+
+def offered(machine: Machine, index: int, node: Node) -> Node:
+    """Take what a node does not offer from what is free: all where it is closed, else what it withholds."""
+    withheld = machine.capacity[index] if index in machine.closed else machine.withheld.get(index, ())
+    free = tuple(max(0, free - less) for free, less in zip_longest(node.free, withheld, fillvalue=0))
+    return Node(node.capacity, free, node.jobs, node.closed or index in machine.closed)
 
 
 def least(rooms: list[Room]) -> Room:

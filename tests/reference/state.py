@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import inf
 
 from reference.allocators import Allocator
-from reference.model import Job, Machine, Order, Placement
+from reference.model import Interruption, Job, Machine, Order, Placement
 from reference.orders import is_dynamic, order_key
 from reference.plan import Plan, Rectangle, room_over
 from reference.room import Room, room_beside
@@ -36,6 +37,9 @@ class State:
     running: list[Running] = field(default_factory=list)
     reservations: dict[int, Rectangle] = field(default_factory=dict)
     completed_since_pass: bool = False
+    disturbed: bool = False
+    saved: dict[int, float] = field(default_factory=dict)
+    interruptions: list[Interruption] = field(default_factory=list)
 
     def ordered_queue(self) -> list[Job]:
         """Give the queue in order: static keys are kept from submission, dynamic ones computed now."""
@@ -70,16 +74,29 @@ class State:
         return None
 
     def reserve_earliest(self, job: Job, plan: Plan) -> Rectangle:
-        """Reserve now, or at the earliest later instant at which something is given back."""
-        later = sorted({each.end for each in plan if each.end > self.now})
+        """Reserve now, or at the earliest later instant at which something is given back.
+
+        What does not fit on what the machine offers is reserved for never, and holds nothing.
+        """
+        later = sorted({each.end for each in plan if self.now < each.end < inf})
         reservation = self.reserve(job, plan, [self.now, *later])
-        assert reservation is not None, "what fits on the empty system fits after the last end"
-        return reservation
+        assert reservation is not None or self.machine.closed or self.machine.withheld
+        return reservation or Rectangle(inf, inf, job, [])
 
     def start(self, job: Job, placement: Placement) -> None:
-        killed = self.walltime == "kill" and job.run_time > job.requested_time
-        end = self.now + (job.requested_time if killed else job.run_time)
+        left = max(0.0, job.run_time - self.saved.get(job.row, 0.0))
+        killed = self.walltime == "kill" and left > job.requested_time
+        end = self.now + (job.requested_time if killed else left)
         self.running.append(Running(job, self.now, end, "killed" if killed else "completed", placement))
         self.queue.remove(job)
         self.reservations.pop(job.row, None)
         self.allocator.last_node = placement[-1][0]
+
+    def interrupt(self, running: Running, saved: float) -> None:
+        """Let a running job give up its nodes and wait again."""
+        self.running.remove(running)
+        self.queue.append(running.job)
+        row = running.job.row
+        self.saved[row] = self.saved.get(row, 0.0) + saved
+        nodes = sorted(running.placement)
+        self.interruptions.append(Interruption(row, running.start, self.now, saved, nodes))

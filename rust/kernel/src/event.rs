@@ -12,6 +12,8 @@ use crate::time::Time;
 pub enum Kind {
     /// Somebody outside wanted to be woken; what it then does to nodes comes before everything else.
     Timer,
+    /// Somebody outside wanted to look: this keeps nothing going, and lets nobody decide.
+    Watch,
     /// A running job ends, by itself or killed at its requested time.
     Completion,
     /// A running job reaches its estimate.
@@ -56,10 +58,10 @@ impl EventQueue {
         }
     }
 
-    /// Whether there is anything but timers. O(n).
+    /// Whether the next event is a timer, and due at `time`.
     #[must_use]
-    pub fn has_more_than_timers(&self) -> bool {
-        self.heap.iter().any(|event| event.0.kind != Kind::Timer)
+    pub fn wakes_at(&self, time: Time) -> bool {
+        self.heap.peek().is_some_and(|next| next.0.time == time && next.0.kind <= Kind::Watch)
     }
 
     /// Drops all events of a kind. O(n).

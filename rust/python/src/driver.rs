@@ -1,11 +1,11 @@
 //! The loop of a simulation in which somebody outside the kernel is asked: one crossing per question.
-use batchlab_kernel::simulation::Moment;
+use batchlab_kernel::simulation::{Moment, PATIENCE};
 use batchlab_kernel::time::Time;
 use numpy::{PyArrayLike1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::job::{Job, decision_error, refused};
+use crate::job::{Job, decision_error, refused, simulation_error};
 use crate::simulation::{STRIDE, Simulation};
 use crate::view::View;
 
@@ -56,6 +56,7 @@ pub fn drive(
         };
         match moment {
             Moment::End => break,
+            Moment::Stuck => return Err(stuck(py, simulation)),
             Moment::Over => {
                 done += 1;
                 if done % STRIDE == 0 {
@@ -71,6 +72,22 @@ pub fn drive(
     }
     report()?;
     Ok(false)
+}
+
+fn stuck(py: Python<'_>, simulation: &Bound<'_, Simulation>) -> PyErr {
+    let simulation = simulation.borrow();
+    let site = simulation.kernel.site();
+    let waiting = site.queue.len() + site.on_hold.len();
+    simulation_error(
+        py,
+        &format!(
+            "at {} s the run is stuck: {PATIENCE} timers in a row brought nothing about; jobs waiting: {waiting}, \
+             running: {}. Set no timers without end, or with watching=True if they only watch; open nodes, or kill \
+             who waits in vain.",
+            site.now,
+            site.running.len(),
+        ),
+    )
 }
 
 fn ask(
@@ -111,7 +128,7 @@ fn ask(
                 wake.call1(py, (whose, view))?;
             }
         }
-        Moment::Over | Moment::End => {}
+        Moment::Over | Moment::End | Moment::Stuck => {}
     }
     Ok(())
 }

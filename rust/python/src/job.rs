@@ -197,6 +197,15 @@ pub fn decision_error(py: Python<'_>, message: &str) -> PyErr {
     }
 }
 
+/// A `SimulationError` of the package.
+pub fn simulation_error(py: Python<'_>, message: &str) -> PyErr {
+    static KIND: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    match KIND.import(py, "batchlab.errors", "SimulationError") {
+        Ok(kind) => PyErr::from_type(kind.clone(), message.to_owned()),
+        Err(error) => error,
+    }
+}
+
 /// The error of a refused decision about a job.
 pub fn refused(view: &Bound<'_, View>, job: &Job, what: &str, refusal: &Refusal) -> PyErr {
     let py = view.py();

@@ -329,10 +329,11 @@ impl View {
         self.about_node(py, node, "withhold this", done)
     }
 
-    /// Asks to be called at a time, seconds.
-    fn wake(&self, py: Python<'_>, time: f64) -> PyResult<()> {
+    /// Asks to be called at a time, seconds; only to watch, perhaps, which keeps no run going and lets nobody decide.
+    #[pyo3(signature = (time, *, watching=false))]
+    fn wake(&self, py: Python<'_>, time: f64, watching: bool) -> PyResult<()> {
         let whose = self.caller.load(Ordering::Relaxed);
-        let done = self.simulation.borrow_mut(py).kernel.wake_at(time, whose);
+        let done = self.simulation.borrow_mut(py).kernel.wake_at(time, whose, watching);
         done.map_err(|refusal| decision_error(py, &format!("no timer can be set: {refusal}.")))
     }
 

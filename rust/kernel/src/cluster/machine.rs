@@ -148,12 +148,19 @@ impl Machine {
         self.offer_anew(node);
     }
 
-    /// Withholds these amounts of a node's resources, in place of what was withheld of it before.
-    pub fn withhold(&mut self, node: u32, amounts: &[i64]) {
+    /// Withholds these amounts of a node's resources, in place of what was withheld of it before; whether that changes
+    /// anything.
+    pub fn withhold(&mut self, node: u32, amounts: &[i64]) -> bool {
         let from = node as usize * self.resources;
         let resources = self.resources;
-        self.withholding().amounts[from..from + resources].copy_from_slice(amounts);
+        if self.withheld.is_none() && amounts.iter().all(|&amount| amount == 0) {
+            return false;
+        }
+        let known = &mut self.withholding().amounts[from..from + resources];
+        let changes = known != amounts;
+        known.copy_from_slice(amounts);
         self.offer_anew(node);
+        changes
     }
 
     fn withholding(&mut self) -> &mut Withheld {

@@ -122,7 +122,7 @@ impl Backfill for Conservative {
 impl Conservative {
     /// All reservations anew, in order, beside the running jobs on what the machine offers.
     fn plan_anew(&mut self, site: &mut Site) {
-        self.profile = Profile::new(site.machine.resources(), &site.machine.offered());
+        self.profile = Profile::of_machine(&site.machine);
         self.profile.hold_running(site);
         self.by_start.clear();
         self.freed.clear();
@@ -197,7 +197,8 @@ impl Conservative {
         }
         let reservation = &mut self.reservations[job as usize];
         let earliest = self.profile.earliest(&wish, f64::INFINITY, &site.placer, &mut reservation.shares);
-        // A job that fits on the empty machine fits once everything planned is over.
+        // A job that fits on what the machine offers fits once everything planned is over; another has to wait until
+        // something is offered anew, and holds nothing.
         let start = earliest.unwrap_or(f64::INFINITY);
         reservation.start = start;
         self.profile.hold(wish.request, &reservation.shares, start, start + wish.duration);

@@ -62,11 +62,8 @@ pub(super) struct Plan {
 impl Plan {
     /// The running jobs alone, on the profile of the empty machine, or of what it offers.
     pub(super) fn of_running(empty: &Profile, site: &Site) -> Self {
-        let mut profile = if site.machine.withholds() {
-            Profile::new(site.machine.resources(), &site.machine.offered())
-        } else {
-            empty.clone()
-        };
+        let mut profile =
+            if site.machine.withholds() { Profile::of_machine(&site.machine) } else { empty.clone() };
         profile.hold_running(site);
         Self { profile, reserved: Vec::new() }
     }
@@ -137,7 +134,9 @@ impl Plan {
 
     fn place_again(&mut self, site: &Site, Reserved { job, start, .. }: &Reserved) -> bool {
         let mut shares = Vec::new();
-        let fits = self.profile.fits_at(&site.wish(*job), *start, &site.placer, &mut shares);
+        // What does not fit on what the machine offers holds nothing, and restrains nobody.
+        let fits =
+            start.is_infinite() || self.profile.fits_at(&site.wish(*job), *start, &site.placer, &mut shares);
         if fits {
             let reserved = Reserved { job: *job, start: *start, shares };
             self.hold(site, &reserved);

@@ -5,7 +5,7 @@
 //! earliest fit walks the totals once and looks at the nodes only where these admit the job.
 use std::cell::Cell;
 
-use crate::cluster::{Request, Room, room::load};
+use crate::cluster::{Machine, Request, Room, room::load};
 use crate::time::Time;
 use crate::workload::jobs::Share;
 
@@ -17,6 +17,8 @@ use super::site::{Site, Wish};
 pub struct Profile {
     resources: usize,
     capacity: Vec<i64>,
+    /// What the nodes offer of their capacities: less where part of the machine is withheld.
+    offered: Vec<i64>,
     now: f64,
     nodes: Vec<Steps>,
     totals: Steps,
@@ -113,9 +115,19 @@ impl Profile {
     /// A profile of an empty machine: `capacity` is node-major.
     #[must_use]
     pub fn new(resources: usize, capacity: &[i64]) -> Self {
+        Self::of_offered(resources, capacity, capacity.to_vec())
+    }
+
+    /// A profile of what an empty machine offers.
+    #[must_use]
+    pub fn of_machine(machine: &Machine) -> Self {
+        Self::of_offered(machine.resources(), machine.capacity(), machine.offered())
+    }
+
+    fn of_offered(resources: usize, capacity: &[i64], offered: Vec<i64>) -> Self {
         let mut totals = vec![0; resources];
         let mut nodes = Vec::with_capacity(capacity.len() / resources);
-        for node in capacity.chunks_exact(resources) {
+        for node in offered.chunks_exact(resources) {
             for (total, amount) in totals.iter_mut().zip(node) {
                 *total += amount;
             }
@@ -127,6 +139,7 @@ impl Profile {
         Self {
             resources,
             capacity: capacity.to_vec(),
+            offered,
             now: f64::NEG_INFINITY,
             nodes,
             overcommitted_until: f64::NEG_INFINITY,
@@ -180,10 +193,10 @@ impl Profile {
         let mut amounts = std::mem::take(&mut self.held_here);
         totals.fill(0);
         for &share in shares {
-            let capacity = &self.capacity[share.node as usize * resources..][..resources];
+            let offered = &self.offered[share.node as usize * resources..][..resources];
             for resource in 0..resources {
                 let asked = request.amounts[resource] * i64::from(share.tasks);
-                amounts[resource] = if request.exclusive { capacity[resource] } else { asked };
+                amounts[resource] = if request.exclusive { offered[resource] } else { asked };
                 totals[resource] += amounts[resource];
             }
             amounts[resources] = 1;
@@ -311,10 +324,10 @@ impl Profile {
         let window = Window::new(self, start, start + wish.duration);
         let mut slots = 0;
         let mut gains = Vec::with_capacity(self.nodes.len());
-        for (node, capacity) in self.capacity.chunks_exact(self.resources).enumerate() {
+        for (node, offered) in self.offered.chunks_exact(self.resources).enumerate() {
             let (admitted, until) = window.scarcest(node as u32, wish.request);
             slots += u64::from(admitted);
-            gains.push((Time(until), u64::from(wish.request.slots(capacity, true).saturating_sub(admitted))));
+            gains.push((Time(until), u64::from(wish.request.slots(offered, true).saturating_sub(admitted))));
         }
         gains.retain(|&(_, gain)| gain > 0);
         gains.sort_unstable();

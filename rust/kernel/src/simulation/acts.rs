@@ -149,13 +149,14 @@ impl<F: Feed> Simulation<F> {
         self.site.sort_queue_by(keys);
     }
 
-    /// Asks to be woken at a time.
-    pub fn wake_at(&mut self, time: f64, whose: u32) -> Result<(), Refusal> {
+    /// Asks to be woken at a time; only to watch, perhaps, which keeps nothing going and lets nobody decide.
+    pub fn wake_at(&mut self, time: f64, whose: u32, watching: bool) -> Result<(), Refusal> {
         self.check_time(time)?;
-        self.timers += 1;
-        let event = Event { time: Time(time + 0.0), kind: Kind::Timer, sequence: self.starts, job: whose };
+        let (count, kind) =
+            if watching { (&mut self.watches, Kind::Watch) } else { (&mut self.timers, Kind::Timer) };
+        *count += 1;
+        self.events.push(Event { time: Time(time + 0.0), kind, sequence: self.starts, job: whose });
         self.starts += 1;
-        self.events.push(event);
         Ok(())
     }
 
@@ -192,9 +193,10 @@ impl<F: Feed> Simulation<F> {
                 return Err(Refusal::BadAmount { node, amount, capacity });
             }
         }
-        self.site.machine.withhold(node, amounts);
-        self.disturb();
-        self.tell(Change::Withheld, node);
+        if self.site.machine.withhold(node, amounts) {
+            self.disturb();
+            self.tell(Change::Withheld, node);
+        }
         Ok(())
     }
 

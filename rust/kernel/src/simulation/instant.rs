@@ -1,5 +1,6 @@
 //! What happens at one instant before its passes, in the order of S2 or in that of simulators that schedule per event.
 use crate::event::{Event, Kind};
+use crate::policy::{Backfill, Scheduler};
 use crate::time::Time;
 
 use super::{Feed, Moment, OrderAtInstant, Simulation, Stage};
@@ -28,7 +29,11 @@ struct Due {
 
 impl<F: Feed> Simulation<F> {
     pub(super) fn begin_instant(&mut self) {
-        self.instant.pass_is_due = self.order_at_instant == OrderAtInstant::CompletionsFirst;
+        if !self.waits_for_timers() {
+            self.idle = 0;
+        }
+        self.instant.pass_is_due =
+            self.order_at_instant == OrderAtInstant::CompletionsFirst && self.reservation_is_due();
         if self.order_at_instant == OrderAtInstant::ArrivalsFirst {
             self.instant.opened = false;
             self.instant.completing = false;
@@ -49,6 +54,7 @@ impl<F: Feed> Simulation<F> {
     pub(super) fn close_instant(&mut self) -> bool {
         self.drop_stale();
         if self.disturbed || self.events.next_time() <= Time(self.site.now) {
+            self.idle += u64::from(self.disturbed);
             self.instant.pass_is_due |= self.disturbed;
             self.stage = Stage::Taking;
             return false;
@@ -67,14 +73,17 @@ impl<F: Feed> Simulation<F> {
         let now = Time(self.site.now);
         self.drop_stale();
         while let Some(event) = self.events.pop_at(now) {
-            self.instant.pass_is_due = true;
             match event.kind {
-                Kind::Timer => return Ok(Some(self.wake(event))),
+                Kind::Timer | Kind::Watch => return Ok(Some(self.wake(event))),
                 Kind::Completion => {
+                    self.instant.pass_is_due = true;
                     self.site.give_back(event.job);
                     self.complete(event.job);
                 }
-                Kind::Expiry => return Ok(Some(Moment::Expiry(event.job))),
+                Kind::Expiry => {
+                    self.instant.pass_is_due = true;
+                    return Ok(Some(Moment::Expiry(event.job)));
+                }
             }
             self.drop_stale();
         }
@@ -88,16 +97,15 @@ impl<F: Feed> Simulation<F> {
         Ok(None)
     }
 
-    /// Submissions, then completions, with a pass after each.
+    /// Node events, submissions, then completions, with a pass after each.
     fn arrivals_first(&mut self) -> Result<Option<Moment>, F::Error> {
         let now = Time(self.site.now);
-        if self.instant.pass_is_due {
+        if let Some(moment) = self.gather(now) {
+            return Ok(Some(moment));
+        }
+        if self.pass_is_due() {
             self.make_pass_or_close();
             return Ok(None);
-        }
-        if let Some(moment) = self.gather(now) {
-            self.instant.pass_is_due = true;
-            return Ok(Some(moment));
         }
         if !self.instant.opened {
             self.instant.opened = true;
@@ -137,10 +145,11 @@ impl<F: Feed> Simulation<F> {
             }
         }
         // Where only a reservation is due there is a pass for it alone.
-        self.instant.pass_is_due = self.instant.due.is_empty() && self.feed.next_time() > now;
+        self.instant.pass_is_due =
+            self.instant.due.is_empty() && self.feed.next_time() > now && self.reservation_is_due();
     }
 
-    /// Collects the completions of the next round; timers and expiries ask first.
+    /// Collects the completions of the next round, unless a pass is due; timers and expiries ask first.
     fn gather(&mut self, now: Time) -> Option<Moment> {
         let round_is_over = self.instant.next >= self.instant.due.len();
         if self.instant.completing && !round_is_over {
@@ -151,13 +160,23 @@ impl<F: Feed> Simulation<F> {
             self.instant.next = 0;
         }
         self.drop_stale();
-        while let Some(event) = self.events.pop_at(now) {
+        while (self.events.wakes_at(now) || !self.pass_is_due())
+            && let Some(event) = self.events.pop_at(now)
+        {
             match event.kind {
-                Kind::Timer => return Some(self.wake(event)),
-                Kind::Expiry => return Some(Moment::Expiry(event.job)),
+                Kind::Timer | Kind::Watch => return Some(self.wake(event)),
+                Kind::Expiry => {
+                    self.instant.pass_is_due = true;
+                    return Some(Moment::Expiry(event.job));
+                }
                 Kind::Completion => {
                     let Event { job, sequence, .. } = event;
-                    self.instant.due.push(Due { job, sequence, gave_back: false });
+                    let known = self.instant.due.iter_mut().find(|due| self.may_be_stale && due.job == job);
+                    // The event of a run that was interrupted may name the very instant at which the later one ends.
+                    match known {
+                        Some(due) => due.sequence = sequence,
+                        None => self.instant.due.push(Due { job, sequence, gave_back: false }),
+                    }
                 }
             }
             self.drop_stale();
@@ -165,9 +184,25 @@ impl<F: Feed> Simulation<F> {
         None
     }
 
+    /// Somebody is woken. A scheduler outside decides after that; one in the kernel only if something is changed, so
+    /// that watching a run does not change it.
     fn wake(&mut self, event: Event) -> Moment {
-        self.timers -= 1;
+        self.idle += 1;
+        if event.kind == Kind::Watch {
+            self.watches -= 1;
+        } else {
+            self.timers -= 1;
+            self.instant.pass_is_due |= matches!(self.scheduler, Scheduler::Outside(_));
+        }
         Moment::Timer(event.job)
+    }
+
+    fn reservation_is_due(&self) -> bool {
+        self.scheduler.next_due() <= Time(self.site.now)
+    }
+
+    fn pass_is_due(&self) -> bool {
+        self.instant.pass_is_due || self.disturbed
     }
 
     /// Hands over the next job; a moment if somebody estimates its run time.
@@ -186,7 +221,8 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn make_pass_or_close(&mut self) {
-        let due = std::mem::take(&mut self.instant.pass_is_due);
+        let due = self.pass_is_due();
+        self.instant.pass_is_due = false;
         self.stage = if due { Stage::Telling } else { Stage::Closing };
     }
 }

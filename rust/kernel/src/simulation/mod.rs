@@ -62,6 +62,9 @@ pub enum Moment {
     Order,
     /// The scheduler stands outside: decisions may be made.
     Pass,
+    /// Jobs wait, and for very long nothing but timers has happened: nobody runs and nobody is to come, or all this
+    /// is at one instant.
+    Stuck,
     /// Everything that happens at this instant is done.
     Over,
     /// Nothing is left to happen.
@@ -94,6 +97,9 @@ pub trait Feed {
     /// Takes note of a job that ended or was rejected.
     fn finished(&mut self, site: &mut Site, job: u32) -> Result<(), Self::Error>;
 }
+
+/// After so many timers in a row with nothing else, a simulation is stuck: half a year of looking every minute.
+pub const PATIENCE: u64 = 250_000;
 
 /// What is done next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +145,11 @@ pub struct Simulation<F> {
     timer: Option<Timer>,
     finished: u64,
     starts: u64,
+    /// Timers set: those that may bring something about, and those that only watch.
     timers: u64,
+    watches: u64,
+    /// Timers gone off and disturbances in a row without anything else, or at this instant.
+    idle: u64,
 }
 
 impl<F: Feed> Simulation<F> {
@@ -171,6 +181,8 @@ impl<F: Feed> Simulation<F> {
             finished: 0,
             starts: 0,
             timers: 0,
+            watches: 0,
+            idle: 0,
         }
     }
 
@@ -222,16 +234,21 @@ impl<F: Feed> Simulation<F> {
             return Time(self.site.now);
         }
         let next = self.events.next_time().min(self.feed.next_time()).min(self.scheduler.next_due());
-        if self.timers > 0 && next != Time::NEVER && self.is_done() { Time::NEVER } else { next }
+        let timed = self.timers + self.watches > 0 && next != Time::NEVER;
+        if timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next }
     }
 
-    /// Whether there is nobody left to whom something could happen: timers alone keep nothing going.
-    fn is_done(&self) -> bool {
-        self.feed.next_time() == Time::NEVER
-            && self.site.queue.is_empty()
-            && self.site.on_hold.is_empty()
+    /// Whether nothing can happen any more but by timers. (Whoever can set one, has it known who runs.)
+    fn waits_for_timers(&self) -> bool {
+        self.timers + self.watches > 0
+            && self.feed.next_time() == Time::NEVER
             && self.site.running.is_empty()
-            && !self.events.has_more_than_timers()
+            && self.scheduler.next_due() == Time::NEVER
+    }
+
+    /// Whether timers can bring nothing about: there is nobody left, or they only watch.
+    fn is_in_vain(&self) -> bool {
+        self.timers == 0 || (self.site.queue.is_empty() && self.site.on_hold.is_empty())
     }
 
     /// Goes on to the next instant and does everything that happens there; false if nothing is left to happen.
@@ -241,7 +258,7 @@ impl<F: Feed> Simulation<F> {
         loop {
             match self.advance()? {
                 Moment::Over => return Ok(true),
-                Moment::End => return Ok(false),
+                Moment::End | Moment::Stuck => return Ok(false),
                 Moment::News => self.news.clear(),
                 _ => {}
             }
@@ -272,6 +289,9 @@ impl<F: Feed> Simulation<F> {
                     self.stage = Stage::Taking;
                 }
                 Stage::Taking => {
+                    if self.idle > PATIENCE {
+                        return Ok(Moment::Stuck);
+                    }
                     if let Some(moment) = self.take_in()? {
                         return Ok(moment);
                     }
@@ -337,6 +357,7 @@ impl<F: Feed> Simulation<F> {
             return false;
         };
         outside.begin();
+        self.site.reorder();
         self.listeners.every_instant || !self.site.queue.is_empty()
     }
 
@@ -409,6 +430,7 @@ impl<F: Feed> Simulation<F> {
         self.site.jobs.end(job, self.site.now, state);
         self.site.ended.push(job);
         self.finished += 1;
+        self.idle = 0;
         self.tell(if state == State::Killed { Change::Killed } else { Change::Completed }, job);
     }
 
@@ -425,7 +447,7 @@ impl<F: Feed> Simulation<F> {
         }
         let site = &self.site;
         self.events.drop_stale(|event| match event.kind {
-            Kind::Timer => false,
+            Kind::Timer | Kind::Watch => false,
             Kind::Completion => !site.jobs.ends_at(event.job, event.time.0),
             Kind::Expiry => {
                 site.jobs.state(event.job) != State::Running

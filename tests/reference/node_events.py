@@ -1,0 +1,45 @@
+"""What node events do to the machine and to the jobs there."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import floor
+
+from reference.model import NodeEvent
+from reference.state import Running, State
+
+
+def apply(state: State, event: NodeEvent, kill: Callable[[Running], None]) -> None:
+    """Change the machine; an event that changes nothing disturbs nobody."""
+    before = state.machine
+    closed, withheld = before.closed, dict(before.withheld)
+    match event.act:
+        case "close":
+            closed |= {event.node}
+        case "open":
+            closed -= {event.node}
+        case "withhold":
+            withheld[event.node] = event.amounts
+    nothing = tuple(0 for _ in before.resources)
+    withheld = {node: amounts for node, amounts in withheld.items() if amounts != nothing}
+    state.machine = replace(before, closed=closed, withheld=withheld)
+    state.disturbed |= state.machine != before
+    if event.act == "close" and event.fate != "stay":
+        for victim in victims(state, event.node):
+            state.disturbed = True
+            if event.fate == "kill":
+                kill(victim)
+            else:
+                state.interrupt(victim, saved(state, victim, event))
+
+
+def victims(state: State, node: int) -> list[Running]:
+    """List the jobs with tasks on a node, by start + requested_time, then row."""
+    there = [running for running in state.running if node in dict(running.placement)]
+    return sorted(there, key=lambda each: (each.start + each.job.requested_time, each.job.row))
+
+
+def saved(state: State, victim: Running, event: NodeEvent) -> float:
+    """Give the seconds of a run that need not be run again."""
+    elapsed = state.now - victim.start
+    checkpoint = floor(elapsed / event.every) * event.every
+    return {"requeue": 0.0, "keep": elapsed, "checkpoint": checkpoint}[event.fate]
