@@ -1,4 +1,7 @@
-"""Draw the pictures of docs/plots.md anew: `python scripts/gallery.py`, and look at each."""
+"""Draw the pictures of docs anew: `python scripts/gallery.py`, and look at each.
+
+That of generated workloads needs Seth's log in ../shared/data, and stays as it is without.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +10,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from PIL import Image
 
 import batchlab as bl
@@ -14,6 +18,7 @@ from batchlab.generate import demo_system, demo_workload
 
 PICTURES = Path(__file__).parents[1] / "docs/pictures"
 POLICIES = ("fcfs", "easy", "easy(order=sjf)")
+SETH = Path(__file__).parents[2] / "shared/data/HPC2N-2002-2.2-cln.swf.gz"
 COLOURS = 64
 DPI = 96
 
@@ -38,7 +43,32 @@ def plots() -> dict[str, Callable[[], Axes]]:
         "arrivals": lambda: bl.plot.arrivals(workload, start_time=8 * 3600),
         "job_sizes": lambda: bl.plot.job_sizes(workload),
         "run_times": lambda: bl.plot.run_times(workload),
+        **({"generated": generated} if SETH.exists() else {}),
     }
+
+
+def generated() -> Axes:
+    """Compare Seth's log with as many jobs made like it, with GPUs on half of the nodes."""
+    log = bl.read_swf(SETH)
+    groups = (bl.NodeGroup("plain", 60, {"core": 4}), bl.NodeGroup("gpu", 60, {"core": 4, "gpu": 2}))
+    performance = {"core": 1.5 * 1.667, "gpu": 933.0}
+    made = bl.generate.like(
+        log,
+        500_000,
+        system=bl.System(groups),
+        performance=performance,
+        performance_of_log={"core": 1.667},
+    )
+    both = {"Seth": log, "generated": made}
+    axes = Figure(figsize=(13, 6.5), layout="constrained").subplots(2, 2).ravel()
+    bl.plot.arrivals(both, ax=axes[0], per="hour")
+    bl.plot.arrivals(both, ax=axes[1], per="day")
+    bl.plot.arrivals(both, ax=axes[2], per="month")
+    work = {
+        "Seth": bl.generate.gflops(log, {"core": 1.667}),
+        "generated": bl.generate.gflops(made, performance),
+    }
+    return bl.plot.gflops(work, ax=axes[3])
 
 
 def growing(system: bl.System) -> list[bl.Result]:

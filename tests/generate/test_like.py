@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 import batchlab as bl
 from batchlab.errors import WorkloadError
 from batchlab.generate.arrivals import arrivals, usual_period
+from batchlab.generate.calendar import Clock
 from batchlab.generate.mimic import origin
 from batchlab.generate.sizes import SizeModel
+from batchlab.workload import Header
 
 CORE = 1.667
 SYSTEM = bl.System.homogeneous(nodes=40, resources={"core": 4, "mem": 1000})
@@ -117,7 +120,7 @@ def test_the_correction_is_what_holds_the_shares(log: bl.Workload, monkeypatch: 
     times = bursts["submit_time"].to_numpy() + 1_000_000_000
 
     def strays() -> float:
-        made = [arrivals(times, 3000, period=365.25 * 86400, seed=seed) for seed in range(8)]
+        made = [arrivals(times, 3000, period=365.25 * 86400, clock=Clock(), seed=seed) for seed in range(8)]
         months = [each.astype("datetime64[s]").astype("datetime64[M]").astype(int) % 12 for each in made]
         real = times.astype("datetime64[s]").astype("datetime64[M]").astype(int) % 12
         shares = [np.bincount(each, minlength=12) / len(each) for each in (real, *months)]
@@ -128,10 +131,49 @@ def test_the_correction_is_what_holds_the_shares(log: bl.Workload, monkeypatch: 
     assert strays() > 1.5 * corrected
 
 
+def test_hours_are_those_of_the_clock_on_the_wall() -> None:
+    """People come at 8 by their own clocks, in summer and in winter: so do the made jobs."""
+    header = Header(("; UnixStartTime: 1609459200", "; TimeZoneString: Europe/Stockholm"))
+    days = pl.datetime_range(
+        pl.datetime(2021, 1, 1, 8), pl.datetime(2022, 6, 30, 8), "1d", time_zone="Europe/Stockholm"
+    )
+    mornings = pl.select(days.dt.epoch("s")).to_series().to_numpy() - 1609459200
+    times = np.sort(np.concatenate([mornings + late for late in range(0, 1800, 180)]))
+    table = {
+        "submit_time": times,
+        "run_time": np.full(len(times), 60.0),
+        "tasks": np.ones(len(times), dtype=int),
+    }
+    log = bl.Workload.from_table(table, header=header)
+    made = bl.generate.like(log, len(log), system=SYSTEM)
+    assert made.header.time_zone_string == "Europe/Stockholm"
+    found = bl.generate.compare(log, made).hours
+    assert found["real"][8] == 100
+    assert found["generated"][8] > 98
+    hours = np.unique((made.jobs["submit_time"].to_numpy() + 1609459200) // 3600 % 24, return_counts=True)
+    assert sorted(hours[0][np.argsort(hours[1])[-2:]]) == [6, 7]
+
+
+@pytest.mark.parametrize(
+    ("lines", "clock"),
+    [
+        (["; TimeZoneString: Europe/Berlin", "; TimeZone: 7"], Clock("Europe/Berlin")),
+        (["; TimeZoneString: US/Nowhere", "; TimeZone: -3600"], Clock(None, -3600)),
+        ([], Clock()),
+    ],
+    ids=["zone", "unknown zone", "nothing"],
+)
+def test_clocks(lines: list[str], clock: Clock) -> None:
+    """A known zone, else a shift, else UTC."""
+    assert Clock.of(Header(tuple(lines))) == clock
+    summer = np.array([1_625_133_600.9])  # 1 July 2021, 10:00 UTC
+    assert clock.read(summer)[0] - 1_625_133_600 == {"Europe/Berlin": 7200}.get(clock.zone or "", clock.shift)
+
+
 def test_intervals_are_the_logs(log: bl.Workload) -> None:
     """As many jobs at one instant as in the log, and no interval far beyond its longest."""
     times = np.repeat(log.jobs["submit_time"].to_numpy(), 2) + 1_000_000_000
-    made = np.diff(arrivals(times, 20_000, period=250 * 86400, seed=0))
+    made = np.diff(arrivals(times, 20_000, period=250 * 86400, clock=Clock(), seed=0))
     assert np.mean(made == 0) == pytest.approx(0.5, abs=0.02)
     assert made.max() <= 3 * np.diff(times).max()
 

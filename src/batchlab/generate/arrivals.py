@@ -4,7 +4,7 @@ from bisect import bisect_right
 
 import numpy as np
 
-from batchlab.generate.calendar import HALF_HOUR, MONTHS, SLOTS, WEEKDAYS, Slots
+from batchlab.generate.calendar import HALF_HOUR, MONTHS, SLOTS, WEEKDAYS, Clock, Slots
 from batchlab.generate.chance import Floats, stream
 from batchlab.generate.cycle import Shares, weights
 
@@ -45,7 +45,7 @@ def usual_period(times: Floats, jobs: int) -> float:
     return max(round(years), 1) * _YEAR
 
 
-def arrivals(times: Floats, jobs: int, *, period: float, seed: int) -> Floats:
+def arrivals(times: Floats, jobs: int, *, period: float, clock: Clock, seed: int) -> Floats:
     """Make submission times.
 
     Parameters
@@ -56,6 +56,8 @@ def arrivals(times: Floats, jobs: int, *, period: float, seed: int) -> Floats:
         How many to make.
     period
         Over how long to spread them, seconds.
+    clock
+        By which people go where the machine stands.
     seed
         The same seed gives the same times.
 
@@ -65,15 +67,15 @@ def arrivals(times: Floats, jobs: int, *, period: float, seed: int) -> Floats:
         Whole seconds since 1970, in order; the first is the log's first.
     """
     begin, span = float(times[0]), float(times[-1] - times[0])
-    points = _points(times, jobs, seed)
+    points = _points(times, jobs, clock, seed)
     if span < _DAY:
         # Such a log has no daily cycle to follow.
         return np.floor(begin + points * (period / jobs))
-    shares = Shares.of(times)
+    shares = Shares.of(times, clock)
     if period < _MONTHS_SEEN:
         shares = shares.without_months()
     # Jobs that come late are still given a half hour.
-    slots = Slots.between(begin, begin + 2 * period + _DAY)
+    slots = Slots.between(begin, begin + 2 * period + _DAY, clock)
     inside = int(period // HALF_HOUR) + 1
     wanted = weights(Slots(slots.first, *(places[:inside] for places in slots[1:])), shares)
     expected = np.concatenate([wanted, np.resize(wanted, len(slots.slot) - inside)]) * jobs
@@ -83,13 +85,13 @@ def arrivals(times: Floats, jobs: int, *, period: float, seed: int) -> Floats:
     return np.floor(np.maximum(np.interp(points, reached, edges), begin))
 
 
-def _points(times: Floats, jobs: int, seed: int) -> Floats:
+def _points(times: Floats, jobs: int, clock: Clock, seed: int) -> Floats:
     """Draw the jobs' places on the scale of weights, where the log's own jobs are 1 apart on average.
 
     A log's interval between submissions is worth the weight of the half hours it lasted: an hour at night
     less than one at noon. Drawn anew in any order, none is longer than the log's longest.
     """
-    intervals = _intervals(times)
+    intervals = _intervals(times, clock)
     drawn = intervals[stream(seed, "arrivals").integers(0, len(intervals), jobs)]
     drawn[0] = 0.0
     points = np.cumsum(drawn)
@@ -97,12 +99,12 @@ def _points(times: Floats, jobs: int, seed: int) -> Floats:
     return np.asarray(points * (jobs / points[-1]) if points[-1] > 0 else np.arange(jobs), dtype=np.float64)
 
 
-def _intervals(times: Floats) -> Floats:
+def _intervals(times: Floats, clock: Clock) -> Floats:
     """Give the log's intervals on the scale of weights."""
     if times[-1] - times[0] < _DAY:
         return np.diff(times)
-    slots = Slots.between(float(times[0]), float(times[-1]))
-    scale = np.concatenate([[0.0], np.cumsum(weights(slots, Shares.of(times)))])
+    slots = Slots.between(float(times[0]), float(times[-1]), clock)
+    scale = np.concatenate([[0.0], np.cumsum(weights(slots, Shares.of(times, clock)))])
     return np.diff(np.interp(times, slots.edges, scale))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError
-from batchlab.generate.calendar import MONTHS, WEEKDAYS, places
+from batchlab.generate.calendar import MONTHS, WEEKDAYS, Clock, places
 from batchlab.generate.chance import Floats, Integers
 from batchlab.generate.mimic import origin
 from batchlab.generate.work import gflops
@@ -43,8 +43,8 @@ class Comparison:
     ----------
     hours, weekdays, months
         Tables with a row per place (``place``), and the columns ``real``, ``generated`` (percent of all
-        jobs) and ``difference`` (generated - real, percentage points). The hours and days are those of UTC.
-        Months have no rows where the log covers less than a year.
+        jobs) and ``difference`` (generated - real, percentage points). Each workload's header tells its
+        clock. Months have no rows where the log covers less than a year.
     distance
         The greatest distance of the distribution functions of GFLOP per job: the statistic of the two-sample
         test of Kolmogorov and Smirnov.
@@ -88,7 +88,7 @@ def compare(
     Parameters
     ----------
     real, generated
-        The log and the workload. Their headers say when they began.
+        The log and the workload. Their headers say when they began, and in which time zone.
     performance
         What one unit of each resource of the generated workload's machine does, in GFLOP per second;
         ``{"core": 1.0}`` unless told otherwise.
@@ -135,7 +135,9 @@ def compare(
 
 def _placed(workload: Workload) -> tuple[Floats, Floats, Floats]:
     """Give the percentages of the hours, weekdays and months."""
-    slot, weekday, month = places(workload.jobs["submit_time"].to_numpy() + origin(workload))
+    slot, weekday, month = places(
+        Clock.of(workload.header).read(workload.jobs["submit_time"].to_numpy() + origin(workload))
+    )
     return _percent(slot // 2, _HOURS), _percent(weekday, WEEKDAYS), _percent(month, MONTHS)
 
 

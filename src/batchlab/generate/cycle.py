@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from batchlab.generate.calendar import MONTHS, SLOTS, WEEKDAYS, Slots, places
+from batchlab.generate.calendar import MONTHS, SLOTS, WEEKDAYS, Clock, Slots, places
 from batchlab.generate.chance import Floats
 
 __all__ = ["Shares", "weights"]
@@ -28,10 +28,10 @@ class Shares(NamedTuple):
     month: Floats | None
 
     @classmethod
-    def of(cls, times: Floats) -> "Shares":
+    def of(cls, times: Floats, clock: Clock) -> "Shares":
         """Count them in a log, given its submissions in seconds since 1970."""
         period = times[-1] - times[0]
-        slot, weekday, month = places(times)
+        slot, weekday, month = places(clock.read(times))
         return cls(
             _shares(slot, SLOTS),
             _shares(weekday, WEEKDAYS) if period >= _WEEK else None,

@@ -8,6 +8,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.arrivals import arrivals, usual_period
+from batchlab.generate.calendar import Clock
 from batchlab.generate.chance import Floats, Integers, count_of_jobs, stream
 from batchlab.generate.distributions import draw
 from batchlab.generate.requests import CORE, Limits, Requests, draw_requests
@@ -57,8 +58,8 @@ def like(
         How many to make, from 1 to 10^9.
     system
         The machine that they are to run on. Its ``start_time``, else the log's header, says when the log
-        began; the hours are those of UTC. Its equivalence says what a processor of the log is, where the log
-        says nothing of cores.
+        began; the header's time zone says whose hours they are. The system's equivalence says what a
+        processor of the log is, where the log says nothing of cores.
     performance
         What one unit of each processing resource of the machine does, in GFLOP per second, as
         ``{"core": 1.667, "gpu": 933}``; ``{"core": 1.0}`` unless told otherwise.
@@ -126,9 +127,10 @@ def like(
     log_speed = speed(workload, performance_of_log or speeds, system.equivalence)
     drawn = _work(workload, log_speed, rate, seed) if work is None else draw("work", work, jobs, seed)
     run_time = _run_times(drawn / rate, whole_seconds=whole_seconds)
+    submit = arrivals(times, jobs, period=spread, clock=Clock.of(workload.header), seed=seed)
     table = {
         "job_id": np.arange(1, jobs + 1),
-        "submit_time": arrivals(times, jobs, period=spread, seed=seed) - begin,
+        "submit_time": submit - begin,
         "run_time": run_time,
         "requested_time": _estimates(workload, run_time, seed) if requested_time == "log" else run_time,
         "tasks": requests.tasks,
@@ -237,6 +239,7 @@ def _estimates(workload: Workload, run_time: Floats, seed: int) -> Floats:
 
 def _header(workload: Workload, system: "System", begin: float, jobs: int, seed: int) -> Header:
     installation = workload.header.installation or workload.report.source
+    zone = {"TimeZone": workload.header.time_zone, "TimeZoneString": workload.header.time_zone_string}
     fields: dict[str, object] = {
         "Version": "2.2",
         "Computer": system.name or "a machine as described",
@@ -244,6 +247,7 @@ def _header(workload: Workload, system: "System", begin: float, jobs: int, seed:
         "MaxNodes": system.nodes,
         "MaxProcs": system.total[CORE],
         "UnixStartTime": int(begin),
+        **{label: value for label, value in zone.items() if value is not None},
         "Note": f"made by batchlab's generate.like with seed {seed}, after {' '.join(installation.split())}",
     }
     return Header.from_fields(fields)
