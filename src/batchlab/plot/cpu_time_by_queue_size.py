@@ -69,7 +69,7 @@ def cpu_time_by_queue_size(
         length, spent = _passes(group)
         if len(length):
             longest = max(longest, int(length.max()))
-            _draw(ax, index, group.label, _binned(length, spent), band=band)
+            _draw(ax, index, group.label, _binned(length, spent, quartiles=band), band=band)
     if longest < 0:
         return say(ax, "no pass was made")
     ax.set_xlabel("jobs in the queue")
@@ -87,14 +87,20 @@ def _passes(group: Group) -> tuple[Integers, Floats]:
     return length, np.concatenate([table["cpu_time"].to_numpy() for table in tables])
 
 
-def _binned(length: Integers, spent: Floats) -> Floats:
-    """Give float64, shape (bins, 4): mean length, mean time, first and third quartile of the time."""
+def _binned(length: Integers, spent: Floats, *, quartiles: bool) -> Floats:
+    """Give float64, shape (bins, 4): mean length, mean time, and where asked for its quartiles, else NaN."""
     beyond = np.ceil(_BINS_PER_DECADE * np.log10(np.maximum(length, _EXACT_TO) / _EXACT_TO))
-    bins = np.where(length <= _EXACT_TO, length, _EXACT_TO + beyond).astype(np.int64)
+    bins = np.where(length <= _EXACT_TO, length, _EXACT_TO + beyond).astype(np.int16)
+    # Short integers are sorted by their digits, in a tenth of the time.
     order = np.argsort(bins, kind="stable")
     begins = np.flatnonzero(np.diff(bins[order], prepend=-1))
     parts = zip(np.split(length[order], begins[1:]), np.split(spent[order], begins[1:]), strict=True)
-    return np.array([[each.mean(), time.mean(), *np.percentile(time, _QUARTILES)] for each, time in parts])
+    return np.array(
+        [
+            [each.mean(), time.mean(), *(np.percentile(time, _QUARTILES) if quartiles else (np.nan, np.nan))]
+            for each, time in parts
+        ]
+    )
 
 
 def _draw(ax: Axes, index: int, label: str, points: Floats, *, band: bool) -> None:
