@@ -120,6 +120,11 @@ def outcomes(
     )
     if interruptions is not None:
         interruptions.extend(interruptions_of(result))
+    return outcomes_of(case, result)
+
+
+def outcomes_of(case: Case, result: bl.Result) -> list[Outcome]:
+    """Read the table of jobs and the table of placements."""
     placements: list[list[tuple[int, int]]] = [[] for _ in case.jobs]
     for row, node, tasks in result.placements.select("row", "node", "tasks").iter_rows():
         placements[row].append((node, tasks))

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from batchlab import generate as generate
     from batchlab import plot as plot
     from batchlab import report as report
+    from batchlab._kernel import Job as Job
+    from batchlab._kernel import Queue as Queue
     from batchlab.errors import (
         BatchlabError as BatchlabError,
     )
@@ -68,6 +70,8 @@ if TYPE_CHECKING:
     from batchlab.result.result import Result as Result
     from batchlab.simulation import Simulation as Simulation
     from batchlab.simulation.simulate import simulate as simulate
+    from batchlab.simulation.view import Columns as Columns
+    from batchlab.simulation.view import View as View
     from batchlab.system import (
         NodeGroup as NodeGroup,
     )
@@ -112,6 +116,7 @@ if TYPE_CHECKING:
 # Where each public name lives.
 _HOMES = {
     "Allocator": "policy",
+    "Columns": "simulation.view",
     "BatchlabError": "errors",
     "Experiment": "experiment",
     "ExperimentError": "errors",
@@ -119,11 +124,13 @@ _HOMES = {
     "Monitor": "monitor",
     "MonitorError": "errors",
     "NodeGroup": "system",
+    "Job": "_kernel",
     "Observer": "observer",
     "Policy": "policy",
     "PolicyError": "errors",
     "PolicyNotFound": "errors",
     "Predictor": "predictor",
+    "Queue": "_kernel",
     "Reader": "workload",
     "Result": "result.result",
     "ResultError": "errors",
@@ -134,6 +141,7 @@ _HOMES = {
     "System": "system",
     "SystemDescriptionError": "errors",
     "TraceError": "errors",
+    "View": "simulation.view",
     "Workload": "workload",
     "WorkloadError": "errors",
     "dispatchers": "experiment",

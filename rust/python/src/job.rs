@@ -2,7 +2,8 @@
 use batchlab_kernel::policy::Site;
 use batchlab_kernel::simulation::Refusal;
 use batchlab_kernel::workload::jobs::State;
-use pyo3::exceptions::PyAttributeError;
+use pyo3::exceptions::{PyAttributeError, PyKeyError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
@@ -23,6 +24,16 @@ impl Job {
 
     fn with<T>(&self, py: Python<'_>, look: impl FnOnce(&Site) -> T) -> T {
         look(self.view.get().simulation.borrow(py).kernel.site())
+    }
+
+    /// Refuses a handle of another simulation, whose rows may be others.
+    pub fn check_home(&self, view: &Bound<'_, View>) -> PyResult<()> {
+        let py = view.py();
+        if self.view.get().simulation.is(&view.get().simulation) {
+            return Ok(());
+        }
+        let rule = "is a handle of another simulation; use view.job(row), or a job of this view";
+        Err(decision_error(py, &format!("{} {rule}.", self.name(py)?)))
     }
 
     /// How errors call it.
@@ -162,9 +173,17 @@ impl Job {
         ))
     }
 
-    /// Its value in a column of the workload.
+    /// Its value in a column of the workload; what is hidden shows once the job is done.
     fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        self.view.get().columns.bind(py).get_item(name)?.get_item(self.slot)
+        if name == "run_time" {
+            return Ok(self.run_time(py)?.into_pyobject(py)?.into_any());
+        }
+        let columns = self.view.get().columns.bind(py);
+        let state = self.with(py, |site| site.jobs.state(self.slot));
+        if matches!(state, State::Completed | State::Killed) {
+            return columns.call_method1("of_the_done", (name,))?.get_item(self.slot);
+        }
+        columns.get_item(name)?.get_item(self.slot)
     }
 
     /// The workload's columns are attributes too.
@@ -172,7 +191,21 @@ impl Job {
         if name.starts_with('_') {
             return Err(PyAttributeError::new_err(name.to_owned()));
         }
-        self.__getitem__(py, name).map_err(|error| PyAttributeError::new_err(error.value(py).to_string()))
+        self.__getitem__(py, name).map_err(|error| as_attribute_error(py, error))
+    }
+
+    /// A copy of a policy that works on a copy of the simulation has handles of that.
+    fn __deepcopy__(&self, memo: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let py = memo.py();
+        let view = match memo.get_item(self.view.as_ptr() as usize)? {
+            Some(twin) => twin.cast_into::<View>()?.unbind(),
+            None => self.view.clone_ref(py),
+        };
+        Ok(Self { view, slot: self.slot })
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.view)
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
@@ -184,7 +217,22 @@ impl Job {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("<Job {}: {}, {} tasks>", self.id(py)?.str()?, self.state(py), self.tasks(py)))
+        let tasks = self.tasks(py);
+        let plural = if tasks == 1 { "" } else { "s" };
+        Ok(format!("<Job {}: {}, {tasks} task{plural}>", self.id(py)?.str()?, self.state(py)))
+    }
+}
+
+/// A column that is not there is an attribute that is not there.
+pub fn as_attribute_error(py: Python<'_>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyKeyError>(py) {
+        return error;
+    }
+    // The text of a KeyError is the representation of what it was given.
+    let message = error.value(py).getattr("args").and_then(|arguments| arguments.get_item(0));
+    match message.and_then(|message| message.str()) {
+        Ok(message) => PyAttributeError::new_err(message.unbind()),
+        Err(error) => error,
     }
 }
 

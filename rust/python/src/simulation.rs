@@ -6,7 +6,7 @@ use batchlab_kernel::record::DispatchLog;
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::simulation::{Listeners, OrderAtInstant, Simulation as Kernel, WallTime};
 use batchlab_kernel::time::Time;
-use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -25,8 +25,10 @@ pub const STRIDE: u64 = 20_000;
 #[pyo3(from_item_all)]
 struct Listening {
     estimates: bool,
-    changes: bool,
+    changes: u16,
     every_instant: bool,
+    /// Whether anybody may act on running jobs and nodes.
+    acting: bool,
 }
 
 /// A replay of a workload: the compiled half of `batchlab.Simulation`.
@@ -61,12 +63,11 @@ impl Simulation {
         let replay = Replay::new(&jobs);
         let capacities = Capacities { resources, amounts: capacity, core };
         let mut choice = PolicyChoice::from(policy);
-        // Whoever listens may also do something to running jobs and nodes.
-        choice.keeps_running = listening.changes;
+        choice.keeps_running = listening.acting;
         let (site, scheduler) =
             choice.open(jobs, requests, capacities, &formula_names(&names)).map_err(PyValueError::new_err)?;
         let rules = (parse_wall_time(walltime)?, parse_order_at_instant(order_at_instant)?);
-        let Listening { estimates, changes, every_instant } = listening;
+        let Listening { estimates, changes, every_instant, .. } = listening;
         let kernel =
             Kernel::new(site, scheduler, replay, rules.0, rules.1, dispatch.then(DispatchLog::default))
                 .with_listeners(Listeners { estimates, changes, every_instant });
@@ -152,6 +153,13 @@ impl Simulation {
     /// From now on every job runs for its estimate, and no further job comes.
     fn believe_estimates(&mut self) {
         self.kernel.believe_estimates();
+    }
+
+    /// How long every job runs, seconds: in a look ahead, as far as it is known.
+    fn run_times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let jobs = &self.kernel.site().jobs;
+        let run_times: Vec<f64> = (0..jobs.len() as u32).map(|job| jobs.job(job).run_time).collect();
+        run_times.into_pyarray(py)
     }
 
     /// What became of every job so far: columns by name.

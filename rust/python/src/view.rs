@@ -1,4 +1,5 @@
 //! What a scheduler sees, and what it may do.
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use batchlab_kernel::policy::Scheduler;
@@ -6,11 +7,12 @@ use batchlab_kernel::policy::site::Rank;
 use batchlab_kernel::simulation::{Keep, Refusal};
 use batchlab_kernel::workload::jobs::{Share, State};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
-use pyo3::exceptions::{PyAttributeError, PyIndexError};
+use pyo3::exceptions::{PyAttributeError, PyIndexError, PyOverflowError, PyTypeError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyMapping, PySlice, PyString};
 
-use crate::job::{Job, decision_error, refused};
+use crate::job::{Job, as_attribute_error, decision_error, refused};
 use crate::simulation::Simulation;
 
 /// The state of a simulation as schedulers, allocators, predictors and observers see it.
@@ -118,6 +120,7 @@ impl View {
         let at = match after {
             None => None,
             Some(job) => {
+                job.check_home(slf)?;
                 let simulation = slf.get().simulation.borrow(slf.py());
                 let state = simulation.kernel.site().jobs.state(job.slot);
                 if state == State::Loaded || state == State::Rejected {
@@ -173,7 +176,7 @@ impl View {
 
     /// Whether a node takes nobody.
     fn is_closed(&self, py: Python<'_>, node: u32) -> PyResult<bool> {
-        self.jobs_on_node(py, node)?;
+        self.check_node(py, node)?;
         Ok(self.simulation.borrow(py).kernel.site().machine.is_closed(node))
     }
 
@@ -196,28 +199,27 @@ impl View {
     pub fn start(slf: &Bound<'_, Self>, job: &Job, nodes: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
         let py = slf.py();
         let this = slf.get();
+        job.check_home(slf)?;
+        let startable = this.simulation.borrow(py).kernel.check_startable(job.slot);
+        startable.map_err(|refusal| refused(slf, job, "start", &refusal))?;
         let chosen = match (&this.allocator, nodes) {
-            (_, Some(nodes)) => Some(shares(nodes)?),
+            (_, Some(nodes)) => Some(shares(slf, job, nodes)?),
             (None, None) => None,
-            (Some(allocator), None) => {
-                if !this.simulation.borrow(py).kernel.site().may_fit_job(job.slot) {
-                    return Ok(false);
-                }
-                let nodes = allocator.call1(py, (Job::new(slf, job.slot), slf))?;
-                if nodes.is_none(py) {
-                    return Ok(false);
-                }
-                Some(shares(nodes.bind(py))?)
+            (Some(_), None) => {
+                let Some(shares) = Self::ask_allocator(slf, job)? else { return Ok(false) };
+                Some(shares)
             }
         };
-        let kernel = &mut this.simulation.borrow_mut(py).kernel;
-        let done = match chosen {
-            None => kernel.start(job.slot),
-            // Where an allocator chose the nodes, a reservation may stand against it as it may against the kernel's.
-            Some(shares) => match kernel.start_at(job.slot, &shares) {
-                Err(Refusal::Delays(_)) if nodes.is_none() => Ok(false),
-                done => done.map(|()| true),
-            },
+        let done = {
+            let kernel = &mut this.simulation.borrow_mut(py).kernel;
+            match chosen {
+                None => kernel.start(job.slot),
+                // Where an allocator chose the nodes, a reservation may stand against it as against the kernel's.
+                Some(shares) => match kernel.start_at(job.slot, &shares) {
+                    Err(Refusal::Delays(_)) if nodes.is_none() => Ok(false),
+                    done => done.map(|()| true),
+                },
+            }
         };
         done.map_err(|refusal| refused(slf, job, "start", &refusal))
     }
@@ -225,10 +227,18 @@ impl View {
     /// Whether a job fits now, wherever the allocator puts it: its nodes and the tasks on each, or None.
     fn place<'py>(slf: &Bound<'py, Self>, job: &Job) -> PyResult<Option<Bound<'py, PyDict>>> {
         let py = slf.py();
+        job.check_home(slf)?;
         let mut shares = Vec::new();
-        let fits = slf.get().simulation.borrow(py).kernel.place(job.slot, &mut shares);
-        if !fits.map_err(|refusal| refused(slf, job, "be placed", &refusal))? {
-            return Ok(None);
+        if slf.get().allocator.is_some() {
+            let Some(chosen) = Self::ask_allocator(slf, job)? else { return Ok(None) };
+            let room = slf.get().simulation.borrow(py).kernel.check_shares(job.slot, &chosen);
+            room.map_err(|refusal| refused(slf, job, "be placed", &refusal))?;
+            shares = chosen;
+        } else {
+            let fits = slf.get().simulation.borrow(py).kernel.place(job.slot, &mut shares);
+            if !fits.map_err(|refusal| refused(slf, job, "be placed", &refusal))? {
+                return Ok(None);
+            }
         }
         let nodes = PyDict::new(py);
         for share in shares {
@@ -239,39 +249,42 @@ impl View {
 
     /// How many tasks of a job a node admits now.
     fn slots(slf: &Bound<'_, Self>, job: &Job, node: u32) -> PyResult<u32> {
-        slf.get().jobs_on_node(slf.py(), node)?;
+        job.check_home(slf)?;
+        slf.get().check_node(slf.py(), node)?;
         Ok(slf.get().simulation.borrow(slf.py()).kernel.site().slots(node, job.slot))
     }
 
     /// Reserves for a waiting job; see the Python class.
     #[pyo3(signature = (job, time=None))]
     fn reserve(slf: &Bound<'_, Self>, job: &Job, time: Option<f64>) -> PyResult<f64> {
-        let kernel = &mut slf.get().simulation.borrow_mut(slf.py()).kernel;
-        let reserved = match time {
-            None => kernel.reserve(job.slot).map(Some),
-            Some(time) => kernel.reserve_at(job.slot, time).map(|fits| fits.then_some(time)),
+        job.check_home(slf)?;
+        let reserved = {
+            let kernel = &mut slf.get().simulation.borrow_mut(slf.py()).kernel;
+            match time {
+                None => kernel.reserve(job.slot),
+                Some(time) => kernel.reserve_at(job.slot, time).map(|()| time),
+            }
         };
-        match reserved {
-            Ok(Some(time)) => Ok(time),
-            Ok(None) => Err(refused(slf, job, "have this reservation", &Refusal::Delays(job.slot))),
-            Err(refusal) => Err(refused(slf, job, "have a reservation", &refusal)),
-        }
+        reserved.map_err(|refusal| refused(slf, job, "have a reservation", &refusal))
     }
 
     /// Takes a waiting job out of the queue until it is released.
     fn hold(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
+        job.check_home(slf)?;
         let done = slf.get().simulation.borrow_mut(slf.py()).kernel.hold(job.slot);
         done.map_err(|refusal| refused(slf, job, "be held", &refusal))
     }
 
     /// Puts a job that is on hold back into the queue.
     fn release(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
+        job.check_home(slf)?;
         let done = slf.get().simulation.borrow_mut(slf.py()).kernel.release(job.slot);
         done.map_err(|refusal| refused(slf, job, "be released", &refusal))
     }
 
     /// Ends a waiting or running job: it is killed.
     fn kill(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
+        job.check_home(slf)?;
         let done = slf.get().simulation.borrow_mut(slf.py()).kernel.kill(job.slot);
         done.map_err(|refusal| refused(slf, job, "be killed", &refusal))
     }
@@ -279,17 +292,15 @@ impl View {
     /// Puts a running job back into the queue; see the Python class.
     #[pyo3(signature = (job, keep="nothing", every=None))]
     fn preempt(slf: &Bound<'_, Self>, job: &Job, keep: &str, every: Option<f64>) -> PyResult<()> {
+        job.check_home(slf)?;
         let keep = match (keep, every) {
             ("nothing", None) => Keep::Nothing,
             ("everything", None) => Keep::Everything,
-            ("checkpoints", Some(every)) => Keep::Checkpoints(every),
+            ("checkpoints", Some(every)) if every.is_finite() && every > 0.0 => Keep::Checkpoints(every),
             _ => {
-                return Err(decision_error(
-                    slf.py(),
-                    &format!(
-                        "keep = {keep:?}; must be \"nothing\", \"everything\", or \"checkpoints\" with every = seconds"
-                    ),
-                ));
+                let given = every.map_or(String::new(), |every| format!(", every = {every}"));
+                let rule = "must be 'nothing', 'everything', or 'checkpoints' with every = seconds > 0";
+                return Err(decision_error(slf.py(), &format!("keep = '{keep}'{given}; {rule}.")));
             }
         };
         let done = slf.get().simulation.borrow_mut(slf.py()).kernel.interrupt(job.slot, keep);
@@ -298,8 +309,16 @@ impl View {
 
     /// Sets what a job's run_time is taken to be, seconds.
     fn set_estimate(slf: &Bound<'_, Self>, job: &Job, seconds: f64) -> PyResult<()> {
+        job.check_home(slf)?;
         let done = slf.get().simulation.borrow_mut(slf.py()).kernel.set_estimate(job.slot, seconds);
-        done.map_err(|refusal| refused(slf, job, "be estimated at", &refusal))
+        done.map_err(|refusal| refused(slf, job, "have this estimate", &refusal))
+    }
+
+    /// Changes the number of tasks of a malleable job; every job is rigid so far.
+    fn resize(slf: &Bound<'_, Self>, job: &Job, tasks: u32) -> PyResult<()> {
+        job.check_home(slf)?;
+        let done = slf.get().simulation.borrow_mut(slf.py()).kernel.resize(job.slot, tasks);
+        done.map_err(|refusal| refused(slf, job, &format!("be resized to {tasks} tasks"), &refusal))
     }
 
     /// Lets a node take nobody more; who is there stays.
@@ -348,6 +367,13 @@ impl View {
         self.caller.store(caller, Ordering::Relaxed);
     }
 
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.simulation)?;
+        visit.call(&self.columns)?;
+        visit.call(&self.values)?;
+        visit.call(&self.allocator)
+    }
+
     fn __repr__(&self, py: Python<'_>) -> String {
         let simulation = self.simulation.borrow(py);
         let site = simulation.kernel.site();
@@ -356,27 +382,59 @@ impl View {
 }
 
 impl View {
+    fn check_node(&self, py: Python<'_>, node: u32) -> PyResult<()> {
+        let known = self.simulation.borrow(py).kernel.check_node(node);
+        known.map_err(|refusal| decision_error(py, &format!("node = {node}: {refusal}.")))
+    }
+
     fn jobs_on_node(&self, py: Python<'_>, node: u32) -> PyResult<Vec<u32>> {
         let jobs = self.simulation.borrow(py).kernel.jobs_on(node);
-        jobs.map_err(|refusal| decision_error(py, &format!("node = {node}: {refusal}")))
+        jobs.map_err(|refusal| decision_error(py, &format!("node = {node}: {refusal}.")))
+    }
+
+    /// Where the allocator written in Python puts a job now; None where it does not.
+    fn ask_allocator(slf: &Bound<'_, Self>, job: &Job) -> PyResult<Option<Vec<Share>>> {
+        let py = slf.py();
+        let this = slf.get();
+        let may_fit = this.simulation.borrow(py).kernel.site().may_fit_job(job.slot);
+        let Some(allocator) = this.allocator.as_ref().filter(|_| may_fit) else { return Ok(None) };
+        let nodes = allocator.call1(py, (Job::new(slf, job.slot), slf))?;
+        if nodes.is_none(py) { Ok(None) } else { shares(slf, job, nodes.bind(py)).map(Some) }
     }
 }
 
 /// The nodes of a decision: a mapping from node to tasks, or one node per task.
-fn shares(nodes: &Bound<'_, PyAny>) -> PyResult<Vec<Share>> {
-    if let Ok(mapping) = nodes.cast::<PyDict>() {
-        return mapping
-            .iter()
-            .map(|(node, tasks)| Ok(Share { node: node.extract()?, tasks: tasks.extract()? }))
-            .collect();
+fn shares(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyResult<Vec<Share>> {
+    read_shares(nodes).map_err(|error| {
+        let py = view.py();
+        if !error.is_instance_of::<PyTypeError>(py) && !error.is_instance_of::<PyOverflowError>(py) {
+            return error;
+        }
+        let shown = nodes.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
+        let name = job.name(py).unwrap_or_else(|_| "a job".to_owned());
+        let rule = "must be a mapping from node to number of tasks, or one node per task";
+        decision_error(py, &format!("{name} cannot start on nodes = {shown}; {rule}."))
+    })
+}
+
+fn read_shares(nodes: &Bound<'_, PyAny>) -> PyResult<Vec<Share>> {
+    if let Ok(mapping) = nodes.cast::<PyMapping>() {
+        let items = mapping.items()?;
+        let shares = items.iter().map(|item| {
+            let (node, tasks) = item.extract()?;
+            Ok(Share { node, tasks })
+        });
+        return shares.filter(|share| !share.as_ref().is_ok_and(|share| share.tasks == 0)).collect();
     }
     let mut shares: Vec<Share> = Vec::new();
+    let mut places: HashMap<u32, usize> = HashMap::new();
     for node in nodes.try_iter()? {
         let node = node?.extract()?;
-        match shares.iter_mut().rev().find(|share| share.node == node) {
-            Some(share) => share.tasks += 1,
-            None => shares.push(Share { node, tasks: 1 }),
+        let place = *places.entry(node).or_insert(shares.len());
+        if place == shares.len() {
+            shares.push(Share { node, tasks: 0 });
         }
+        shares[place].tasks += 1;
     }
     Ok(shares)
 }
@@ -412,24 +470,66 @@ impl Queue {
         site.queued().into_iter().map(|job| site.jobs.job(job).estimate).collect::<Vec<_>>().into_pyarray(py)
     }
 
-    /// A column of the workload for the waiting jobs.
-    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        match name {
-            "rows" => Ok(self.rows(py).into_any()),
-            "estimate" => Ok(self.estimate(py).into_any()),
-            _ => self.view.get().columns.bind(py).get_item(name)?.get_item(self.rows(py)),
+    /// What they ask in all of each resource: int64, shape (jobs, resources).
+    #[getter]
+    fn demand<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let view = self.view.get();
+        let simulation = view.simulation.borrow(py);
+        let site = simulation.kernel.site();
+        let resources = 0..site.machine.resources();
+        let demand = |job| resources.clone().map(move |resource| site.need(job, resource));
+        view.matrix(py, site.queued().into_iter().flat_map(demand).collect())
+    }
+
+    /// A job by its place, several by a slice, or a column of the workload for the waiting jobs by its name.
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(name) = key.cast::<PyString>() {
+            return self.column(py, name.to_str()?);
         }
+        let view = self.view.bind(py);
+        let queued = view.get().simulation.borrow(py).kernel.site().queued();
+        let all = View::handles(view, queued).into_pyobject(py)?;
+        if !key.is_instance_of::<PySlice>() && key.extract::<isize>().is_err() {
+            let rule = "must be a place, a slice, or the name of a column";
+            return Err(PyTypeError::new_err(format!("queue[{}]; {rule}", key.repr()?)));
+        }
+        all.get_item(key)
+    }
+
+    fn __contains__(&self, py: Python<'_>, job: &Bound<'_, PyAny>) -> bool {
+        let Ok(job) = job.cast::<Job>() else { return false };
+        let simulation = self.view.get().simulation.borrow(py);
+        let site = simulation.kernel.site();
+        let slot = job.get().slot;
+        (slot as usize) < site.jobs.len()
+            && site.jobs.state(slot) == State::Queued
+            && !site.on_hold.contains(&slot)
     }
 
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         if name.starts_with('_') {
             return Err(PyAttributeError::new_err(name.to_owned()));
         }
-        self.__getitem__(py, name).map_err(|error| PyAttributeError::new_err(error.value(py).to_string()))
+        self.column(py, name).map_err(|error| as_attribute_error(py, error))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.view)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
         format!("<Queue of {} jobs>", self.__len__(py))
+    }
+}
+
+impl Queue {
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        match name {
+            "rows" => Ok(self.rows(py).into_any()),
+            "estimate" => Ok(self.estimate(py).into_any()),
+            "demand" => Ok(self.demand(py)?.into_any()),
+            _ => self.view.get().columns.bind(py).get_item(name)?.get_item(self.rows(py)),
+        }
     }
 }
 
@@ -445,6 +545,10 @@ pub struct Candidates {
 impl Candidates {
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.view)
     }
 
     fn __next__(&mut self, py: Python<'_>) -> Option<Job> {

@@ -46,9 +46,15 @@ def takes_now(order: Callable[..., npt.ArrayLike]) -> bool:
     PolicyError
         If it takes neither one nor two arguments.
     """
-    for count in (2, 1):
+    try:
+        signature = inspect.signature(order)
+    except ValueError:
+        # What is compiled may not say; operator.attrgetter("tasks") is such an order.
+        return False
+    # A second parameter with a default is the order's own business.
+    for count in (1, 2):
         try:
-            inspect.signature(order).bind(*[None] * count)
+            signature.bind(*[None] * count)
         except TypeError:
             continue
         return count == 2  # noqa: PLR2004  # the jobs and now

@@ -106,13 +106,16 @@ class Easy(Scheduler):
         left = self.reservations
         last = None
         for job in view.queue:
-            # A job that fits but would delay a reservation waits without one of its own.
-            if not view.start(job) and view.place(job) is None:
-                view.reserve(job)
-                left -= 1
-                if left == 0:
-                    last = job
-                    break
+            if view.start(job):
+                continue
+            if left < self.reservations and view.place(job) is not None:
+                # It fits, but would delay a reservation: it waits without one of its own.
+                continue
+            view.reserve(job)
+            left -= 1
+            if left == 0:
+                last = job
+                break
         if last is not None:
             for job in view.candidates(after=last):
                 view.start(job)

@@ -10,7 +10,7 @@ import polars as pl
 
 from batchlab.errors import PolicyError, shown
 from batchlab.policy.kernel import KEY_COLUMN, takes_now
-from batchlab.simulation.view import Columns
+from batchlab.simulation.view import HIDDEN, Columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,6 +103,8 @@ def _formula_columns(jobs: pl.DataFrame, policy: Policy) -> list[tuple[str, npt.
     if policy.order_name != "expression":
         return []
     named = set(_NAME.findall(policy.order_argument))
+    for name in sorted(named & HIDDEN.intersection(jobs.columns) - _OWN_NAMES):
+        raise PolicyError(f"{policy}: {name} is hidden from schedulers; it is known once a job is done.")
     return [(name, _numbers(jobs[name], policy) if name in named else None) for name in _others(jobs)]
 
 
@@ -125,7 +127,8 @@ def _keys(jobs: pl.DataFrame, policy: Policy, order: Callable[..., npt.ArrayLike
 
 
 def _others(jobs: pl.DataFrame) -> list[str]:
-    return [name for name in jobs.columns if name not in _OWN_NAMES and _NAME.fullmatch(name)]
+    known = _OWN_NAMES | HIDDEN
+    return [name for name in jobs.columns if name not in known and _NAME.fullmatch(name)]
 
 
 def _numbers(column: pl.Series, policy: Policy) -> npt.NDArray[np.float64]:

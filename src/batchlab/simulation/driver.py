@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -17,7 +18,7 @@ from batchlab.predictor import PREDICTORS, Predictor
 from batchlab.simulation.view import Columns, Values, View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import polars as pl
 
@@ -62,9 +63,15 @@ class Pieces:
         """What the kernel must know of them."""
         return {
             "estimates": self.predictor is not None,
-            "changes": bool(self.observers) or self.predictor is not None,
+            "changes": sum(1 << number for number, name in enumerate(_CHANGES) if self._heeds(name)),
             "every_instant": self.scheduler is not None and self.scheduler.every_instant,
+            "acting": self.any,
         }
+
+    def _heeds(self, change: str) -> bool:
+        """Whether anybody wants to know of a change."""
+        learns = change == "ended" and self.predictor is not None
+        return learns or any(_defines(observer, change) for observer in self.observers)
 
 
 def pieces_of(policy: Policy, observers: Sequence[Observer]) -> Pieces:
@@ -96,35 +103,62 @@ def _predictor(policy: Policy) -> Predictor | None:
     return PREDICTORS[policy.predictor]() if isinstance(policy.predictor, str) else policy.predictor
 
 
-@dataclass
 class Driver:
-    """The pieces at work on one simulation: hooks that the kernel calls, and the view that they are given."""
+    """The pieces at work on one simulation: hooks that the kernel calls, and the views that they are given.
 
-    pieces: Pieces
-    view: View
-    columns: Columns
-    _predictor_view: View
-    _listeners: dict[str, list[tuple[int, Callable[..., object]]]] = field(default_factory=dict)
+    Parameters
+    ----------
+    pieces
+        Who is asked.
+    simulation
+        The compiled half of the simulation.
+    resources
+        Their names.
+    columns
+        The workload's columns, as those see them who are not clairvoyant.
+    """
 
-    @classmethod
-    def of(
-        cls, pieces: Pieces, simulation: _kernel.Simulation, resources: Sequence[str], columns: Columns
-    ) -> Driver:
-        """Put the pieces to work."""
-        values = Values({observer.name: observer for observer in pieces.observers if observer.name})
-        allocator = None if pieces.allocator is None else pieces.allocator.allocate
+    def __init__(
+        self, pieces: Pieces, simulation: _kernel.Simulation, resources: Sequence[str], columns: Columns
+    ) -> None:
+        self.pieces = pieces
+        self._columns = columns
+        self._is_at_work = False
+        self._values = Values()
+        allocator = None if pieces.allocator is None else self._allocate
 
-        def view(*, clairvoyant: bool) -> View:
+        def view(*pieces: object) -> View:
+            clairvoyant = any(getattr(piece, "clairvoyant", False) for piece in pieces)
             seen = columns.seen_by(clairvoyant=clairvoyant)
-            return View(simulation, list(resources), seen, values, allocator, clairvoyant)
+            return View(simulation, list(resources), seen, self._values, allocator, clairvoyant)
 
-        deciders = (pieces.scheduler, pieces.allocator)
-        own = view(clairvoyant=any(piece is not None and piece.clairvoyant for piece in deciders))
-        values.offer_to(own)
-        clairvoyant = pieces.predictor is not None and pieces.predictor.clairvoyant
-        driver = cls(pieces, own, columns, view(clairvoyant=clairvoyant))
-        driver._listeners = driver._find_listeners()
-        return driver
+        self.view = view(pieces.scheduler, pieces.allocator)
+        self._order_view = view(pieces.order)
+        self._predictor_view = view(pieces.predictor)
+        self._put_to_work(pieces)
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The views that are given away."""
+        return self.view, self._order_view, self._predictor_view
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Refuse to be driven by those who are being asked.
+
+        Raises
+        ------
+        SimulationError
+            If this happens within a call of one of the pieces.
+        """
+        if self._is_at_work:
+            rule = "it cannot be driven by its own policy or observers; view.fork() gives a copy that can"
+            raise SimulationError(f"this simulation is under way; {rule}.")
+        self._is_at_work = True
+        try:
+            yield
+        finally:
+            self._is_at_work = False
 
     def begin(self) -> None:
         """Let everybody prepare."""
@@ -137,18 +171,31 @@ class Driver:
             self._called_by(number, observer.begin)
 
     def twin(self, simulation: _kernel.Simulation, resources: Sequence[str]) -> Driver:
-        """Give deep copies of the pieces, at work on a fork."""
-        order = self.pieces.order
-        scheduler, allocator, predictor, observers = copy.deepcopy(
-            (self.pieces.scheduler, self.pieces.allocator, self.pieces.predictor, self.pieces.observers)
+        """Give deep copies of the pieces, at work on a fork; views and jobs that they keep are the fork's."""
+        twin = Driver(self.pieces, simulation, resources, self._columns)
+        seen = zip((*self.views, self._values), (*twin.views, twin._values), strict=True)
+        copies: dict[int, object] = {id(own): its for own, its in seen}
+        pieces = self.pieces
+        twin._put_to_work(
+            Pieces(
+                *copy.deepcopy(
+                    (pieces.scheduler, pieces.allocator, pieces.predictor, pieces.order, pieces.observers),
+                    copies,
+                )
+            )
         )
-        pieces = Pieces(scheduler, allocator, predictor, order, observers)
-        return Driver.of(pieces, simulation, resources, self.columns)
+        return twin
 
     def without_policy(self, simulation: _kernel.Simulation, resources: Sequence[str]) -> Driver:
-        """Give the observers alone, for a fork that goes on under a built-in policy."""
-        pieces = Pieces(None, None, None, None, self.pieces.observers)
-        return Driver.of(pieces, simulation, resources, self.columns)
+        """Give the predictor and observers alone, for a fork that goes on under a built-in policy."""
+        pieces = Pieces(None, None, self.pieces.predictor, None, self.pieces.observers)
+        return Driver(pieces, simulation, resources, self._columns)
+
+    def _put_to_work(self, pieces: Pieces) -> None:
+        self.pieces = pieces
+        named = {observer.name: observer for observer in pieces.observers if observer.name}
+        self._values.offer(named, self.view)
+        self._listeners = self._find_listeners()
 
     def observations(self) -> dict[str, pl.DataFrame]:
         """Collect what observers have observed so far."""
@@ -165,7 +212,7 @@ class Driver:
     @property
     def order(self) -> Callable[..., object] | None:
         """Ask for keys."""
-        return self.pieces.order
+        return None if self.pieces.order is None else self._keys
 
     @property
     def estimate(self) -> Callable[..., float] | None:
@@ -190,6 +237,13 @@ class Driver:
         """Answer a timer; the scheduler's own are answered by the pass that follows."""
         if whose > 0:
             self._called_by(whose, self.pieces.observers[whose - 1].wake)
+
+    def _keys(self, _queue: _kernel.Queue, now: float) -> object:
+        order = cast("Callable[..., object]", self.pieces.order)
+        return order(self._order_view.queue, now)
+
+    def _allocate(self, job: _kernel.Job, view: View) -> object:
+        return cast("Allocator", self.pieces.allocator).allocate(job, view)
 
     @property
     def _predictor(self) -> Predictor:
@@ -224,7 +278,7 @@ class Driver:
             defined = [
                 (number, getattr(observer, name))
                 for number, observer in enumerate(self.pieces.observers, start=1)
-                if getattr(type(observer), name) is not getattr(Observer, name)
+                if _defines(observer, name)
             ]
             listeners[name] = defined
         if self.pieces.predictor is not None:
@@ -238,3 +292,7 @@ class Driver:
             method(*subject, self.view)
         finally:
             self.view.caller = 0
+
+
+def _defines(observer: Observer, change: str) -> bool:
+    return getattr(type(observer), change) is not getattr(Observer, change)

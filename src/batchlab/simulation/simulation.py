@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 import weakref
 from typing import TYPE_CHECKING, cast
+
+import polars as pl
 
 from batchlab import _kernel
 from batchlab.errors import PolicyError, SimulationError, SystemDescriptionError, WorkloadError, shown
@@ -105,7 +108,7 @@ class Simulation:
         self._driver: Driver | None = None
         if pieces.any:
             columns = Columns(workload.jobs, clairvoyant=False)
-            self._driver = Driver.of(pieces, self._kernel, system.resources, columns)
+            self._driver = Driver(pieces, self._kernel, system.resources, columns)
             self._let_look_ahead(self._driver)
             self._driver.begin()
 
@@ -149,7 +152,8 @@ class Simulation:
         """
         if self._driver is None:
             return self._kernel.step()
-        return self._kernel.drive_until(math.inf, self._driver, self._driver.view, instants=1)
+        with self._driver.at_work():
+            return self._kernel.drive_until(math.inf, self._driver, self._driver.view, instants=1)
 
     def run_until(
         self, until: float = math.inf, *, progress: Callable[[int, int], object] | None = None
@@ -176,7 +180,8 @@ class Simulation:
         if self._driver is None:
             self._kernel.run_until(float(until), report)
         else:
-            self._kernel.drive_until(float(until), self._driver, self._driver.view, report)
+            with self._driver.at_work():
+                self._kernel.drive_until(float(until), self._driver, self._driver.view, report)
         self._elapsed += time.perf_counter() - begin
 
     def fork(self) -> Simulation:
@@ -209,29 +214,40 @@ class Simulation:
         Raises
         ------
         PolicyError
-            If the policy is written in Python, or is a formula.
+            If the policy is written in Python, is a formula, or names a predictor: estimates stay what they
+            are.
         """
         twin = self.fork()
         if policy is not None:
             twin._go_on_under(_policy(policy))  # noqa: SLF001  # our own twin
         if not clairvoyant:
-            twin._kernel.believe_estimates()  # noqa: SLF001  # likewise
+            twin._believe_estimates()  # noqa: SLF001  # likewise
         return twin
 
     def _go_on_under(self, policy: Policy) -> None:
         if not policy.is_named or policy.order_name == "expression":
             rule = "a look ahead goes on under its own policy or a built-in one, other than a formula"
             raise PolicyError(f"policy = {policy}; {rule}.")
+        if policy.predictor != "requested":
+            raise PolicyError(f"policy = {policy}; a look ahead keeps the estimates that there are.")
         workload, system, _ = self._run_of
         self._run_of = (workload, system, policy)
         self._kernel.adopt(policy_names(policy, cast("int", self._options["seed"])))
         if self._driver is not None:
             self._driver = self._driver.without_policy(self._kernel, system.resources)
 
+    def _believe_estimates(self) -> None:
+        workload, system, policy = self._run_of
+        self._kernel.believe_estimates()
+        run_times = pl.Series("run_time", self._kernel.run_times())
+        believed = dataclasses.replace(workload, jobs=workload.jobs.with_columns(run_times))
+        self._run_of = (believed, system, policy)
+
     def _let_look_ahead(self, driver: Driver) -> None:
         """Let those who see a view look ahead, without keeping this simulation alive."""
         me = weakref.ref(self)
-        driver.view.simulation_of_this = lambda: cast("Simulation", me())
+        for view in driver.views:
+            view._simulation = lambda: cast("Simulation", me())  # noqa: SLF001  # our own
 
     def status(self) -> Status:
         """Give who waits, who runs where, and what is free; costs O(jobs + nodes)."""

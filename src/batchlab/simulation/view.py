@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from batchlab import _kernel
 from batchlab.errors import DecisionError, suggest
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
     import polars as pl
 
@@ -29,8 +28,7 @@ class View(_kernel.View):
     ``withhold`` and ``wake``.
     """
 
-    simulation_of_this: Callable[[], Simulation]
-    """The simulation that this is a view of."""
+    _simulation: Callable[[], Simulation]
 
     def fork(self, policy: Policy | str | None = None, *, clairvoyant: bool = False) -> Simulation:
         """Give an independent copy of the simulation at this very moment, to look ahead.
@@ -56,24 +54,41 @@ class View(_kernel.View):
         if clairvoyant and not self.clairvoyant:
             rule = "set clairvoyant = True on the class"
             raise DecisionError(f"fork(clairvoyant=True) shows run times; {rule}.")
-        return self.simulation_of_this().look_ahead(policy, clairvoyant=clairvoyant)
+        return self._simulation().look_ahead(policy, clairvoyant=clairvoyant)
+
+    def __deepcopy__(self, _memo: dict[int, object]) -> View:
+        # A view is of one simulation; copies of what keeps it get the view of a fork where there is one.
+        return self
 
 
-class Columns(Mapping[str, "npt.NDArray[np.generic]"]):
-    """The workload's columns as NumPy arrays, one value per row; `run_time` only for those who may see it."""
+# What a log knows of a job only because it is over.
+HIDDEN = frozenset(
+    {"run_time", "start_time", "end_time", "logged_wait_time", "average_cpu_time", "used_memory", "status"}
+)
+"""The columns that nobody sees of a job before it is done."""
+
+
+class Columns(Mapping[str, "npt.NDArray[Any]"]):
+    """The workload's columns as NumPy arrays, by name: one value per row, read only.
+
+    ``columns.tasks`` is ``columns["tasks"]``. Columns in `HIDDEN` are shown to the clairvoyant only. All rows
+    are there, also those of jobs that are still to come; ``view.queue`` has the columns of waiting jobs.
+    """
 
     def __init__(self, jobs: pl.DataFrame, *, clairvoyant: bool) -> None:
         self._jobs = jobs
         self._clairvoyant = clairvoyant
-        self._arrays: dict[str, npt.NDArray[np.generic]] = {}
+        self._arrays: dict[str, npt.NDArray[Any]] = {}
+        self._hidden = frozenset() if clairvoyant else HIDDEN.intersection(jobs.columns)
 
-    def __getitem__(self, name: str) -> npt.NDArray[np.generic]:
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
         """Give a column."""
-        if name not in self._arrays:
-            self._arrays[name] = self._array(name)
-        return self._arrays[name]
+        if name in self._hidden:
+            rule = "use requested_time" if name == "run_time" else "it is known once a job is done"
+            raise DecisionError(f"{name} is hidden from schedulers; {rule}, or set clairvoyant = True.")
+        return self.of_the_done(name)
 
-    def __getattr__(self, name: str) -> npt.NDArray[np.generic]:
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
         """Give a column."""
         if name.startswith("_"):
             raise AttributeError(name)
@@ -82,21 +97,27 @@ class Columns(Mapping[str, "npt.NDArray[np.generic]"]):
         except KeyError as error:
             raise AttributeError(error.args[0]) from None
 
+    def of_the_done(self, name: str) -> npt.NDArray[Any]:
+        """Give a column to be asked about jobs that are done, from which nothing is hidden."""
+        if name not in self._arrays:
+            self._arrays[name] = self._array(name)
+        return self._arrays[name]
+
     def seen_by(self, *, clairvoyant: bool) -> Columns:
         """Give the columns as somebody else may see them."""
         return self if clairvoyant == self._clairvoyant else Columns(self._jobs, clairvoyant=clairvoyant)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(name for name in self._jobs.columns if self._clairvoyant or name != "run_time")
+        return (name for name in self._jobs.columns if name not in self._hidden)
 
     def __len__(self) -> int:
-        return len(self._jobs.columns) - (not self._clairvoyant)
+        return len(self._jobs.columns) - len(self._hidden)
 
-    def _array(self, name: str) -> npt.NDArray[np.generic]:
-        if name == "run_time" and not self._clairvoyant:
-            raise DecisionError(
-                "run_time is hidden from schedulers; use requested_time, or set clairvoyant = True."
-            )
+    def __deepcopy__(self, _memo: dict[int, object]) -> Columns:
+        # They never change, so that a fork needs no others.
+        return self
+
+    def _array(self, name: str) -> npt.NDArray[Any]:
         if name not in self._jobs.columns:
             raise KeyError(f"the workload has no column {name!r}.{suggest(name, self)}")
         array = self._jobs[name].to_numpy()
@@ -107,17 +128,18 @@ class Columns(Mapping[str, "npt.NDArray[np.generic]"]):
 class Values(Mapping[str, object]):
     """What observers offer, by their names."""
 
-    def __init__(self, observers: Mapping[str, Observer]) -> None:
-        self._observers = observers
-        self._view: View
+    def __init__(self) -> None:
+        self._observers: Mapping[str, Observer] = {}
+        self._view: View | None = None
 
-    def offer_to(self, view: View) -> None:
-        """Take note of the view that observers are given when they are asked."""
+    def offer(self, observers: Mapping[str, Observer], view: View) -> None:
+        """Take note of the observers, and of the view that they are given when they are asked."""
+        self._observers = observers
         self._view = view
 
     def __getitem__(self, name: str) -> object:
         """Ask an observer for its value."""
-        if name not in self._observers:
+        if name not in self._observers or self._view is None:
             known = suggest(name, self._observers) or " There are none; pass observers=[…] to simulate()."
             raise KeyError(f"no observer named {name!r}.{known}")
         return self._observers[name].value(self._view)

@@ -95,19 +95,12 @@ impl Plan {
         self.place_again(site, &Reserved { job, start, shares: Vec::new() })
     }
 
-    /// Gives up the reservation of a job; whether it had one.
-    pub(super) fn give_up(&mut self, site: &Site, job: u32) -> bool {
-        let at = self.reserved.iter().position(|reserved| reserved.job == job);
-        if let Some(at) = at {
+    /// Gives up the reservation of a job.
+    pub(super) fn give_up(&mut self, site: &Site, job: u32) {
+        if let Some(at) = self.reserved.iter().position(|reserved| reserved.job == job) {
             let reserved = self.reserved.remove(at);
             self.release(site, &reserved);
         }
-        at.is_some()
-    }
-
-    /// Whether a job has a reservation.
-    pub(super) fn is_reserved(&self, job: u32) -> bool {
-        self.reserved.iter().any(|reserved| reserved.job == job)
     }
 
     /// Takes a job into the plan if all reservations can be placed again beside it, each at its instant.

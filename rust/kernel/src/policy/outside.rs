@@ -14,8 +14,17 @@ use super::site::{Rank, Site};
 pub struct Outside {
     empty: Profile,
     room: FutureRoom,
+    /// What was asked for, in that order.
+    made: Vec<Made>,
     first: Option<Shadow>,
     plan: Option<Plan>,
+}
+
+/// A reservation as it was asked for: at a given instant, or at the earliest.
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    job: u32,
+    at: Option<f64>,
 }
 
 impl Outside {
@@ -23,49 +32,84 @@ impl Outside {
     #[must_use]
     pub fn new(resources: usize, capacity: &[i64]) -> Self {
         let empty = Profile::new(resources, capacity);
-        Self { empty, room: FutureRoom::default(), first: None, plan: None }
+        Self { empty, room: FutureRoom::default(), made: Vec::new(), first: None, plan: None }
     }
 
     /// Forgets all reservations: they hold for one pass.
     pub fn begin(&mut self) {
+        self.made.clear();
         self.first = None;
         self.plan = None;
     }
 
+    /// Makes all reservations anew, in the order in which they were asked for; one whose instant is no longer
+    /// possible gets the earliest.
+    pub fn renew(&mut self, site: &Site) {
+        let made = std::mem::take(&mut self.made);
+        self.begin();
+        for Made { job, at } in made {
+            if !at.is_some_and(|time| self.reserve_at(site, job, time.max(site.now))) {
+                self.reserve(site, job);
+            }
+        }
+    }
+
     /// Reserves for a job at the earliest instant, given the reservations made before: that instant.
+    ///
+    /// A job that has a reservation changes it.
     pub fn reserve(&mut self, site: &Site, job: u32) -> f64 {
-        if self.first.is_none() && self.plan.is_none() {
-            let shadow = Shadow::of(site, job, &mut self.room);
-            let time = shadow.time;
-            self.first = Some(shadow);
-            return time;
+        self.give_up(site, job);
+        self.made.push(Made { job, at: None });
+        if self.plan.is_some() || self.made.len() > 1 {
+            return self.planned(site).reserve(site, job);
         }
-        self.planned(site).reserve(site, job)
+        let shadow = Shadow::of(site, job, &mut self.room);
+        let time = shadow.time;
+        self.first = Some(shadow);
+        time
     }
 
-    /// Reserves for a job at this instant; false where it does not fit from then on.
+    /// Reserves for a job at this instant; false where it does not fit from then on, and nothing is changed.
     pub fn reserve_at(&mut self, site: &Site, job: u32, start: f64) -> bool {
-        self.planned(site).reserve_at(site, job, start)
-    }
-
-    /// Whether a job may start on these shares without delaying any reservation; if so, it is counted in.
-    pub fn admit(&mut self, site: &Site, job: u32, shares: &[Share]) -> bool {
-        if let Some(plan) = &mut self.plan {
-            return plan.admit(site, job, shares);
-        }
-        self.first.as_mut().is_none_or(|shadow| shadow.admit(site, job, shares, &mut self.room))
-    }
-
-    /// A job needs its reservation no more; whether it had one.
-    pub fn give_up(&mut self, site: &Site, job: u32) -> bool {
-        if let Some(plan) = &mut self.plan {
-            return plan.give_up(site, job);
-        }
         let had_one = self.is_reserved(job);
-        if had_one {
-            self.first = None;
+        let before = had_one.then(|| self.clone());
+        self.give_up(site, job);
+        if self.planned(site).reserve_at(site, job, start) {
+            self.made.push(Made { job, at: Some(start) });
+            return true;
         }
-        had_one
+        if let Some(before) = before {
+            *self = before;
+        }
+        false
+    }
+
+    /// Whether a job may start on these shares without delaying the reservation of another; if so, it is counted in.
+    pub fn admit(&mut self, site: &Site, job: u32, shares: &[Share]) -> bool {
+        // Its own reservation must not stand in its way.
+        let before = self.is_reserved(job).then(|| self.clone());
+        self.give_up(site, job);
+        let admitted = match (&mut self.plan, &mut self.first) {
+            (Some(plan), _) => plan.admit(site, job, shares),
+            (None, Some(shadow)) => shadow.admit(site, job, shares, &mut self.room),
+            (None, None) => true,
+        };
+        if let (false, Some(before)) = (admitted, before) {
+            *self = before;
+        }
+        admitted
+    }
+
+    /// A job needs its reservation no more.
+    pub fn give_up(&mut self, site: &Site, job: u32) {
+        if !self.is_reserved(job) {
+            return;
+        }
+        self.made.retain(|made| made.job != job);
+        self.first = None;
+        if let Some(plan) = &mut self.plan {
+            plan.give_up(site, job);
+        }
     }
 
     /// The first queued job behind `after`, in order, that may start now as far as totals tell and has no reservation.
@@ -85,8 +129,7 @@ impl Outside {
     }
 
     fn is_reserved(&self, job: u32) -> bool {
-        self.first.as_ref().is_some_and(|shadow| shadow.head == job)
-            || self.plan.as_ref().is_some_and(|plan| plan.is_reserved(job))
+        self.made.iter().any(|made| made.job == job)
     }
 
     fn planned(&mut self, site: &Site) -> &mut Plan {

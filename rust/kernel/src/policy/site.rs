@@ -332,6 +332,16 @@ impl Site {
         }
     }
 
+    /// Sets what schedulers take a queued job's run_time to be; keys that somebody outside gave stay.
+    pub fn estimate_queued(&mut self, job: u32, estimate: f64) {
+        let old = self.rank_of(job);
+        self.queue.remove(&old);
+        self.jobs.set_estimate(job, estimate);
+        let rank = if matches!(self.order, Order::Outside) { old } else { self.rank(job) };
+        self.ranks[job as usize] = rank;
+        self.insert(rank);
+    }
+
     /// Gives back the nodes of a running job.
     pub fn give_back(&mut self, job: u32) {
         let request = self.requests.get(self.jobs.job(job).request);

@@ -40,6 +40,47 @@ impl<F: Feed> Simulation<F> {
         Ok(self.site.place_now(job, shares))
     }
 
+    /// Whether a queued job may be started now.
+    pub fn check_startable(&self, job: u32) -> Result<(), Refusal> {
+        if !matches!(self.scheduler, Scheduler::Outside(_)) {
+            return Err(Refusal::DecidesItself);
+        }
+        if self.stage != Stage::Settling {
+            return Err(Refusal::NotDeciding);
+        }
+        self.check_queued(job)?;
+        if self.site.on_hold.contains(&job) { Err(Refusal::OnHold(job)) } else { Ok(()) }
+    }
+
+    /// Whether a job may be put on these shares now, reservations aside.
+    pub fn check_shares(&self, job: u32, shares: &[Share]) -> Result<(), Refusal> {
+        self.check_job(job)?;
+        let tasks = self.site.jobs.job(job).tasks;
+        let placed = shares.iter().map(|share| u64::from(share.tasks)).sum();
+        if placed != u64::from(tasks) {
+            return Err(Refusal::WrongTasks { job, placed, tasks });
+        }
+        let mut nodes: Vec<u32> = shares.iter().map(|share| share.node).collect();
+        nodes.sort_unstable();
+        if let Some(pair) = nodes.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Refusal::NodeTwice { job, node: pair[0] });
+        }
+        for &Share { node, tasks } in shares {
+            self.check_node(node)?;
+            let slots = self.site.slots(node, job);
+            if slots < tasks {
+                return Err(Refusal::NoRoom { job, node, tasks, slots });
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes the number of tasks of a job: refused, since every job is rigid.
+    pub fn resize(&mut self, job: u32, _tasks: u32) -> Result<(), Refusal> {
+        self.check_job(job)?;
+        Err(Refusal::Rigid(job))
+    }
+
     /// Reserves for a queued job at the earliest instant, given the reservations made before: that instant.
     pub fn reserve(&mut self, job: u32) -> Result<f64, Refusal> {
         self.check_startable(job)?;
@@ -49,14 +90,12 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Reserves for a queued job at this instant; false where it does not fit from then on.
-    pub fn reserve_at(&mut self, job: u32, time: f64) -> Result<bool, Refusal> {
+    /// Reserves for a queued job at this instant.
+    pub fn reserve_at(&mut self, job: u32, time: f64) -> Result<(), Refusal> {
         self.check_startable(job)?;
         self.check_time(time)?;
-        match &mut self.scheduler {
-            Scheduler::Outside(outside) => Ok(outside.reserve_at(&self.site, job, time)),
-            _ => Err(Refusal::DecidesItself),
-        }
+        let Scheduler::Outside(outside) = &mut self.scheduler else { return Err(Refusal::DecidesItself) };
+        if outside.reserve_at(&self.site, job, time) { Ok(()) } else { Err(Refusal::NoFit { job, time }) }
     }
 
     /// Takes a queued job out of the queue until it is released.
@@ -124,24 +163,34 @@ impl<F: Feed> Simulation<F> {
         if !(estimate.is_finite() && estimate >= 0.0) {
             return Err(Refusal::BadDuration(estimate));
         }
-        match self.site.jobs.state(job) {
-            State::Loaded | State::Rejected => self.site.set_estimate(job, estimate),
-            State::Queued if self.site.on_hold.contains(&job) => self.site.set_estimate(job, estimate),
-            State::Queued => {
-                self.leave_queue(job);
-                self.site.set_estimate(job, estimate);
-                self.site.enqueue(job);
-            }
-            State::Running => {
-                self.site.set_estimate(job, estimate);
-                self.schedule_expiry(job);
-                self.disturb();
-            }
-            state => {
+        let state = self.site.jobs.state(job);
+        match state {
+            State::Completed | State::Killed => {
                 return Err(Refusal::WrongState { job, state, needed: "submitted, queued or running" });
             }
+            State::Running if self.is_ending(job) => return Err(Refusal::EndsNow(job)),
+            _ if Time(self.site.jobs.job(job).estimate) == Time(estimate + 0.0) => return Ok(()),
+            State::Queued if !self.site.on_hold.contains(&job) => self.site.estimate_queued(job, estimate),
+            _ => self.site.set_estimate(job, estimate),
+        }
+        match state {
+            State::Queued => self.expect_otherwise(),
+            State::Running => {
+                self.schedule_expiry(job, Time(self.site.now.next_up()));
+                self.expect_otherwise();
+            }
+            _ => {}
         }
         Ok(())
+    }
+
+    /// Estimates changed: a pass follows, unless it is the scheduler who changed them in its own.
+    fn expect_otherwise(&mut self) {
+        if self.stage == Stage::Settling {
+            self.renew_reservations();
+        } else {
+            self.disturb();
+        }
     }
 
     /// Gives the keys of the queued jobs, in the present order of the queue.
@@ -216,13 +265,9 @@ impl<F: Feed> Simulation<F> {
 
     fn start_on(&mut self, job: u32, shares: &[Share]) -> bool {
         let Scheduler::Outside(outside) = &mut self.scheduler else { return false };
-        // Its own reservation must not stand in its way.
-        let had_one = outside.give_up(&self.site, job);
         let admitted = outside.admit(&self.site, job, shares);
         if admitted {
             self.site.start(job, shares);
-        } else if had_one {
-            outside.reserve(&self.site, job);
         }
         admitted
     }
@@ -235,11 +280,19 @@ impl<F: Feed> Simulation<F> {
         self.scheduler.disturbed();
     }
 
+    /// Reservations of this pass are made anew, by what is known now.
+    fn renew_reservations(&mut self) {
+        if let (Stage::Settling, Scheduler::Outside(outside)) = (self.stage, &mut self.scheduler) {
+            outside.renew(&self.site);
+        }
+    }
+
     /// What was known of the machine no longer holds; a pass follows at this instant.
     fn disturb(&mut self) {
         self.disturbed = true;
         self.site.releases += 1;
         self.scheduler.disturbed();
+        self.renew_reservations();
         if self.stage == Stage::Between {
             self.stage = Stage::Closing;
         }
@@ -249,7 +302,8 @@ impl<F: Feed> Simulation<F> {
         if (job as usize) < self.site.jobs.len() { Ok(()) } else { Err(Refusal::NoSuchJob(job)) }
     }
 
-    fn check_node(&self, node: u32) -> Result<(), Refusal> {
+    /// Whether there is such a node, and it may be disturbed.
+    pub fn check_node(&self, node: u32) -> Result<(), Refusal> {
         if !self.site.keeps_running() {
             return Err(Refusal::Undisturbed);
         }
@@ -272,17 +326,6 @@ impl<F: Feed> Simulation<F> {
         self.check_state(job, State::Queued, "queued")
     }
 
-    fn check_startable(&self, job: u32) -> Result<(), Refusal> {
-        if !matches!(self.scheduler, Scheduler::Outside(_)) {
-            return Err(Refusal::DecidesItself);
-        }
-        if self.stage != Stage::Settling {
-            return Err(Refusal::NotDeciding);
-        }
-        self.check_queued(job)?;
-        if self.site.on_hold.contains(&job) { Err(Refusal::OnHold(job)) } else { Ok(()) }
-    }
-
     fn check_interruptible(&self, job: u32) -> Result<(), Refusal> {
         if !self.site.keeps_running() {
             return Err(Refusal::Undisturbed);
@@ -291,27 +334,6 @@ impl<F: Feed> Simulation<F> {
             return Err(Refusal::StartsNow(job));
         }
         if self.is_ending(job) { Err(Refusal::EndsNow(job)) } else { Ok(()) }
-    }
-
-    fn check_shares(&self, job: u32, shares: &[Share]) -> Result<(), Refusal> {
-        let tasks = self.site.jobs.job(job).tasks;
-        let placed = shares.iter().map(|share| u64::from(share.tasks)).sum();
-        if placed != u64::from(tasks) {
-            return Err(Refusal::WrongTasks { job, placed, tasks });
-        }
-        let mut nodes: Vec<u32> = shares.iter().map(|share| share.node).collect();
-        nodes.sort_unstable();
-        if let Some(pair) = nodes.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Refusal::NodeTwice { job, node: pair[0] });
-        }
-        for &Share { node, tasks } in shares {
-            self.check_node(node)?;
-            let slots = self.site.slots(node, job);
-            if slots < tasks {
-                return Err(Refusal::NoRoom { job, node, tasks, slots });
-            }
-        }
-        Ok(())
     }
 
     /// Makes this a look ahead by what schedulers know: every job runs for its estimate, and no further job comes.

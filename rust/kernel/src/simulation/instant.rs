@@ -165,6 +165,8 @@ impl<F: Feed> Simulation<F> {
         {
             match event.kind {
                 Kind::Timer | Kind::Watch => return Some(self.wake(event)),
+                // A job that ends as estimated needs no other estimate.
+                Kind::Expiry if self.is_ending(event.job) => {}
                 Kind::Expiry => {
                     self.instant.pass_is_due = true;
                     return Some(Moment::Expiry(event.job));

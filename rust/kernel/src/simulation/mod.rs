@@ -41,8 +41,8 @@ pub enum OrderAtInstant {
 pub struct Listeners {
     /// Somebody estimates run times: asked at submissions, and when a running job reaches its estimate.
     pub estimates: bool,
-    /// Somebody is told what changed.
-    pub changes: bool,
+    /// What somebody is told of: for each [`Change`] the bit of its number.
+    pub changes: u16,
     /// The outside scheduler is asked at every instant, not only while jobs wait.
     pub every_instant: bool,
 }
@@ -339,13 +339,16 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn tell(&mut self, change: Change, whom: u32) {
-        if self.listeners.changes {
+        if self.listeners.changes >> (change as u16) & 1 == 1 {
             self.news.push((change, whom));
         }
     }
 
     fn wants_keys(&self) -> bool {
-        matches!(self.site.order, Order::Outside) && self.site.queue.len() > 1 && self.site.may_start_some()
+        // Reservations are made in order where nothing can start, and who decides outside may look at it for any reason.
+        let looks = matches!(self.scheduler, Scheduler::Outside(_) | Scheduler::Conservative(_));
+        let is_seen = looks || self.site.may_start_some();
+        matches!(self.site.order, Order::Outside) && self.site.queue.len() > 1 && is_seen
     }
 
     /// Makes a pass; true if it is somebody outside who has to.
@@ -397,13 +400,14 @@ impl<F: Feed> Simulation<F> {
         };
         self.starts += 1;
         self.events.push(Event { time, kind: Kind::Completion, sequence, job });
-        self.schedule_expiry(job);
+        // An estimate of no time expires at once, a corrected one later: who corrects is asked once at an instant.
+        self.schedule_expiry(job, Time(self.site.now));
     }
 
-    /// Has somebody asked again when a running job reaches its estimate.
-    fn schedule_expiry(&mut self, job: u32) {
+    /// Has somebody asked again when a running job reaches its estimate, if it does so at `from` or later.
+    fn schedule_expiry(&mut self, job: u32, from: Time) {
         let end = self.site.estimated_end(job).time;
-        if self.listeners.estimates && end > Time(self.site.now) {
+        if self.listeners.estimates && end >= from {
             let sequence = self.site.jobs.job(job).row;
             self.events.push(Event { time: end, kind: Kind::Expiry, sequence, job });
             self.may_be_stale = true;

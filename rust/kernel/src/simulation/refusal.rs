@@ -59,6 +59,15 @@ pub enum Refusal {
     },
     /// It would delay a job that has a reservation.
     Delays(u32),
+    /// The job does not fit from this instant on.
+    NoFit {
+        /// The job.
+        job: u32,
+        /// The instant, seconds.
+        time: f64,
+    },
+    /// The job keeps its number of tasks.
+    Rigid(u32),
     /// A time that has passed, or is none.
     BadTime {
         /// The time given.
@@ -108,6 +117,13 @@ impl fmt::Display for Refusal {
                 write!(out, "node {node} is named twice; name it once, with all its tasks")
             }
             Self::Delays(_) => write!(out, "it would delay a job that has a reservation"),
+            Self::NoFit { time, .. } => {
+                write!(
+                    out,
+                    "beside the jobs that run and earlier reservations it does not fit from {time} s on"
+                )
+            }
+            Self::Rigid(_) => write!(out, "it is rigid: it keeps the tasks that it was submitted with"),
             Self::BadTime { time, now } => {
                 write!(out, "time = {time}; must be a number, and not before now = {now}")
             }

@@ -204,8 +204,10 @@ impl JobTable {
     /// Nobody knows better than the estimates: every job that is not done runs for as long as it is thought to.
     pub fn believe_estimates(&mut self) {
         self.saved.clear();
-        for job in &mut self.jobs {
-            job.run_time = job.estimate;
+        for (job, state) in self.jobs.iter_mut().zip(&self.state) {
+            if !matches!(state, State::Completed | State::Killed) {
+                job.run_time = job.estimate;
+            }
         }
     }
 
