@@ -147,7 +147,7 @@ def _number(value: float) -> str:
 
 
 def _seconds(value: float) -> str:
-    return f"{value:.3g} s"
+    return f"{value:.3g} s" if value >= 0.1 else f"{1000 * value:.3g} ms"  # noqa: PLR2004  # to three digits
 
 
 def _megabytes(value: float) -> str:
