@@ -98,11 +98,13 @@ def test_files_are_written(specification: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_a_report_is_written(specification: Path) -> None:
-    """With the title and the labels of the file."""
+    """With the title and the labels of the file, and with what the runs cost."""
     assert main(["experiment", str(specification), "--report", "report.html"]) == 0
     text = (specification.parent / "report.html").read_text("utf-8")
     assert "<title>Small</title>" in text
     assert "short" in text
+    assert ">What a run cost<" in text
+    assert ">CPU time<" in text
 
 
 def test_failures_are_told_at_the_end(specification: Path, capsys: pytest.CaptureFixture[str]) -> None:

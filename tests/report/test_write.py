@@ -54,6 +54,14 @@ def test_same_results_same_bytes(results: list[bl.Result], tmp_path: Path) -> No
     assert one == other
 
 
+def test_further_tables_stand_below_the_measures(results: list[bl.Result], tmp_path: Path) -> None:
+    """Under what they show, as text."""
+    tables = {"Prices": [["policy", "price"], ["fcfs", "<3"]]}
+    text = bl.report.write(results, tmp_path / "r.html", tables=tables).read_text("utf-8")
+    assert text.index("Prices") > text.index(">Measures<")
+    assert "<td>&lt;3</td>" in text
+
+
 def test_unknown_baseline(results: list[bl.Result], tmp_path: Path) -> None:
     """A baseline that is no label is answered with the labels, and nothing is written."""
     with pytest.raises(ResultError, match=r"baseline = 'esay'; must be .* Did you mean 'easy'"):

@@ -127,8 +127,10 @@ def _write(runs: Runs, experiment: Experiment, wish: Wish) -> dict[str, str]:
         written["written to"] = f"{wish.out}: {', '.join([*files, 'manifest.json'])}"
     if wish.report is not None and results:
         from batchlab import report  # noqa: PLC0415  # heavy, and an extra
+        from batchlab.cli.comparison import tables  # noqa: PLC0415  # --help does without
 
-        report.write(results, wish.report, title=wish.title, baseline=wish.baseline)
+        further = {"What a run cost": tables(runs)[1].rows}
+        report.write(results, wish.report, title=wish.title, baseline=wish.baseline, tables=further)
         written["report"] = str(wish.report)
     return written
 

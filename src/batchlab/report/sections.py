@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from batchlab import plot
 from batchlab.plot.scales import short_duration
 from batchlab.report.interactive import Chart, gantt
-from batchlab.report.markup import Html, element
+from batchlab.report.markup import Html, element, table
 from batchlab.report.measures import cost_measures, measures_table, schedule_measures, statistics_table
 from batchlab.report.origin import what_was_run
 from batchlab.report.pictures import figure
 from batchlab.report.significance import significance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -43,7 +43,9 @@ class Section:
         return element("section", element("h2", self.title), self.content, id=self.name)
 
 
-def sections(groups: Sequence[Group], baseline: Group) -> Iterator[Section]:
+def sections(
+    groups: Sequence[Group], baseline: Group, tables: Mapping[str, Sequence[Sequence[str]]]
+) -> Iterator[Section]:
     """Give the parts of the report in order.
 
     Parameters
@@ -52,6 +54,8 @@ def sections(groups: Sequence[Group], baseline: Group) -> Iterator[Section]:
         All that was run.
     baseline
         What the others are compared with.
+    tables
+        Further tables by what they show: rows of text, the first of them the names of the columns.
 
     Yields
     ------
@@ -59,7 +63,8 @@ def sections(groups: Sequence[Group], baseline: Group) -> Iterator[Section]:
         What was run, the measures, significance, plots, then every group by itself.
     """
     yield Section("run", "What was run", what_was_run(groups))
-    yield Section("measures", "Measures", _measures(groups))
+    further = [table(name, rows[0], rows[1:], class_="numbers") for name, rows in tables.items()]
+    yield Section("measures", "Measures", Html("".join([_measures(groups), *further])))
     if len(groups) > 1:
         yield Section("significance", "Significance", significance(groups, baseline))
     yield Section("comparison", "Comparison" if len(groups) > 1 else "Plots", _comparison(groups))

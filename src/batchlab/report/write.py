@@ -16,7 +16,7 @@ from batchlab.report.sections import Section, sections
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["write"]
 
@@ -27,6 +27,7 @@ def write(
     *,
     title: str = "Simulation report",
     baseline: str | None = None,
+    tables: Mapping[str, Sequence[Sequence[str]]] | None = None,
 ) -> Path:
     """Write one HTML file about results, which opens from disk and asks nothing of any network.
 
@@ -46,6 +47,9 @@ def write(
         Its heading.
     baseline
         The label of what the others are compared with; the first unless given.
+    tables
+        Further tables, to stand below the measures, by what they show: rows of text, the first of them the
+        names of the columns.
 
     Returns
     -------
@@ -65,7 +69,7 @@ def write(
     """
     found = groups(results)
     script = plotly_script()
-    text = _page(title, [*sections(found, _baseline(found, baseline))], script)
+    text = _page(title, [*sections(found, _baseline(found, baseline), tables or {})], script)
     target = Path(path)
     try:
         with atomic_write(target) as file:
