@@ -12,10 +12,11 @@ the model in the Parallel Workloads Archive (``m_feitelson96``):
   submitted when the one before has ended, with the same size and run time.
 - **Arrival.** Poisson; the rate is such that the jobs offer the machine a given load.
 
-How sure the numbers are: the order 1.5, the kinds of distributions and the repetition are in the archive's
-description, against which they were checked. The numbers of the run times (1, 7, 0.95, 0.2), the order 2.5
-and that a run keeps its time are as the paper is generally quoted, and could not be checked against the
-paper. The archive gives no number for the emphasis, and no unit of time: `emphasis` and `time_unit` are ours.
+How sure the numbers are: the order 1.5, that run times grow with the size, and the repetition were checked
+against the archive's description. That the run times are hyper-exponential, their numbers (1, 7, 0.95, 0.2),
+the order 2.5 and that a run keeps its time are as the paper is generally quoted, and could not be checked
+against it. The archive gives no number for the emphasis, and no unit of time: `emphasis` and `time_unit` are
+ours.
 """
 
 from dataclasses import dataclass
