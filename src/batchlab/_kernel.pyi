@@ -53,6 +53,7 @@ class InterruptionColumns(TypedDict):
     placement_offsets: NDArray[np.int64]
     placement_nodes: NDArray[np.uint32]
     placement_tasks: NDArray[np.uint32]
+    allocated: NDArray[np.int64]
 
 class OutcomeColumns(TypedDict):
     state: NDArray[np.uint8]
@@ -235,6 +236,41 @@ class Queue:
 class Candidates:
     def __iter__(self) -> Candidates: ...
     def __next__(self) -> Job: ...
+
+class Draw(TypedDict):
+    idle: float
+    busy: float
+    closed: float
+    per_unit: list[float]
+
+class Warms(TypedDict):
+    resistance: float
+    capacity: float
+    ambient: float
+    initial: float
+
+@final
+class PowerMeter:
+    def __new__(cls, view: View) -> PowerMeter: ...
+    @property
+    def power(self) -> float: ...
+    @property
+    def energy(self) -> float: ...
+    @property
+    def node_power(self) -> NDArray[np.float64]: ...
+    @property
+    def node_energy(self) -> NDArray[np.float64]: ...
+    @property
+    def job_energy(self) -> NDArray[np.float64]: ...
+    @property
+    def temperatures(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    @property
+    def steps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def measure(self, kinds: NDArray[np.uint32], draws: list[Draw]) -> None: ...
+    def measure_temperature(self, warms: list[Warms]) -> None: ...
+    def power_with(
+        self, job: Job, nodes: Mapping[int, int] | Iterable[int] | None = None
+    ) -> float | None: ...
 
 @disjoint_base
 class View:

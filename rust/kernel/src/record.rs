@@ -18,6 +18,8 @@ pub struct Interruptions {
     pub until: Vec<usize>,
     /// What the runs had, one after the other.
     pub shares: Vec<Share>,
+    /// How much of each resource each run held in all, one run after the other.
+    pub held: Vec<i64>,
 }
 
 impl Interruptions {
@@ -28,6 +30,9 @@ impl Interruptions {
         self.end_time.push(site.now);
         self.saved.push(saved);
         self.shares.extend_from_slice(site.jobs.placement(job));
+        let mut held = Vec::new();
+        site.held(job, &mut held);
+        self.held.append(&mut held);
         self.until.push(self.shares.len());
     }
 }

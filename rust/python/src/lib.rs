@@ -5,6 +5,7 @@
 mod columns;
 mod driver;
 mod job;
+mod meter;
 mod policy;
 mod ranges;
 mod simulation;
@@ -22,6 +23,8 @@ mod _kernel {
 
     #[pymodule_export]
     use crate::job::Job;
+    #[pymodule_export]
+    use crate::meter::PowerMeter;
     #[pymodule_export]
     use crate::ranges::node_ranges;
     #[pymodule_export]

@@ -217,6 +217,8 @@ impl Simulation {
         result.set_item("placement_nodes", nodes.into_pyarray(py))?;
         let tasks: Vec<u32> = log.shares.iter().map(|share| share.tasks).collect();
         result.set_item("placement_tasks", tasks.into_pyarray(py))?;
+        let shape = [log.job.len(), self.kernel.site().machine.resources()];
+        result.set_item("allocated", log.held.clone().into_pyarray(py).reshape(shape)?)?;
         Ok(result)
     }
 

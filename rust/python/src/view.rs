@@ -382,6 +382,34 @@ impl View {
 }
 
 impl View {
+    /// The shares on which a job would start now, which have room: on these nodes, or else where the allocator puts it.
+    pub fn shares_of(
+        slf: &Bound<'_, Self>,
+        job: &Job,
+        nodes: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Vec<Share>>> {
+        let this = slf.get();
+        job.check_home(slf)?;
+        let chosen = match nodes {
+            Some(nodes) => shares(slf, job, nodes)?,
+            None if this.allocator.is_some() => {
+                let Some(chosen) = Self::ask_allocator(slf, job)? else { return Ok(None) };
+                chosen
+            }
+            None => {
+                let mut chosen = Vec::new();
+                let fits = this.simulation.borrow(slf.py()).kernel.place(job.slot, &mut chosen);
+                let fits = fits.map_err(|refusal| refused(slf, job, "be placed", &refusal))?;
+                return Ok(fits.then_some(chosen));
+            }
+        };
+        match this.simulation.borrow(slf.py()).kernel.check_shares(job.slot, &chosen) {
+            Ok(()) => Ok(Some(chosen)),
+            Err(Refusal::NoRoom { .. }) => Ok(None),
+            Err(refusal) => Err(refused(slf, job, "be placed", &refusal)),
+        }
+    }
+
     fn check_node(&self, py: Python<'_>, node: u32) -> PyResult<()> {
         let known = self.simulation.borrow(py).kernel.check_node(node);
         known.map_err(|refusal| decision_error(py, &format!("node = {node}: {refusal}.")))

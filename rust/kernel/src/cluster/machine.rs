@@ -132,6 +132,13 @@ impl Machine {
         self.capacity.iter().enumerate().map(offer).collect()
     }
 
+    /// What jobs hold of a resource on a node.
+    #[must_use]
+    pub fn used(&self, node: u32, resource: usize) -> i64 {
+        let at = node as usize * self.resources + resource;
+        self.capacity[at] - self.withheld.as_ref().map_or(self.free[at], |withheld| withheld.unused[at])
+    }
+
     /// What would be free of a resource on a node once `gained` more of it is unused.
     #[must_use]
     pub fn free_with(&self, node: u32, resource: usize, gained: i64) -> i64 {

@@ -1,7 +1,7 @@
 //! The site as schedulers see and change it: the queue in order, the machine, the running jobs by estimated end.
 use std::collections::BTreeSet;
 
-use crate::cluster::{EmptyMachine, Machine, Request, Requests, Room};
+use crate::cluster::{EmptyMachine, Machine, Meter, Request, Requests, Room};
 use crate::ordered_index::{Least, OrderedIndex, Sum};
 use crate::time::{Time, ordered_bits};
 use crate::workload::jobs::{Job, JobTable, Share, State};
@@ -66,6 +66,8 @@ pub struct Site {
     pub requests: Requests,
     /// The nodes.
     pub machine: Machine,
+    /// What the nodes draw, where somebody wants to know.
+    pub meter: Option<Box<Meter>>,
     /// Where jobs go.
     pub placer: Placer,
     /// Who is next.
@@ -112,6 +114,7 @@ impl Site {
             jobs,
             requests,
             machine,
+            meter: None,
             placer,
             order,
             queue: Queue::new(resources + 1),
@@ -290,6 +293,9 @@ impl Site {
     pub fn start(&mut self, job: u32, shares: &[Share]) {
         let at = self.jobs.job(job).request;
         self.machine.take(self.requests.get(at), shares);
+        if let Some(meter) = &mut self.meter {
+            meter.started(&self.machine, job, shares, self.now);
+        }
         self.placer.started(shares);
         self.jobs.start(job, self.now, shares);
         self.queue.remove(&self.ranks[job as usize]);
@@ -345,12 +351,41 @@ impl Site {
     /// Gives back the nodes of a running job.
     pub fn give_back(&mut self, job: u32) {
         let request = self.requests.get(self.jobs.job(job).request);
-        self.machine.give_back(request, self.jobs.placement(job));
+        let shares = self.jobs.placement(job);
+        if let Some(meter) = &mut self.meter {
+            meter.ends(&self.machine, request, job, shares, self.jobs.start_time(job), self.now);
+        }
+        self.machine.give_back(request, shares);
+        if let Some(meter) = &mut self.meter {
+            for share in shares {
+                meter.changed(&self.machine, share.node, self.now);
+            }
+        }
         self.releases += 1;
         if self.keeps_running {
             let end = self.estimated_end(job);
             self.running.remove(&end);
         }
+    }
+
+    /// Lets a node take nobody more, or takes that back. Who is there stays.
+    pub fn set_closed(&mut self, node: u32, closed: bool) {
+        self.machine.set_closed(node, closed);
+        if let Some(meter) = &mut self.meter {
+            meter.changed(&self.machine, node, self.now);
+        }
+    }
+
+    /// Joules of all runs of a job so far; 0 where nobody measures.
+    #[must_use]
+    pub fn energy_of(&self, job: u32) -> f64 {
+        let Some(meter) = &self.meter else { return 0.0 };
+        let over = meter.energy_of_job(job);
+        if !meter.runs(job) {
+            return over;
+        }
+        let (shares, start) = (self.jobs.placement(job), self.jobs.start_time(job));
+        over + meter.energy_of_run(&self.machine, self.request(job), job, shares, start, self.now)
     }
 
     /// Puts into `amounts` what a placed job holds of each resource.

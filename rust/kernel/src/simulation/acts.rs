@@ -1,4 +1,6 @@
 //! What somebody outside may do: each act is checked, and either done whole or refused with nothing changed.
+use crate::cluster::Meter;
+use crate::cluster::power::{Draw, Warming};
 use crate::event::{Event, Kind};
 use crate::policy::{Order, Placer, Scheduler};
 use crate::record::Change;
@@ -226,7 +228,7 @@ impl<F: Feed> Simulation<F> {
     pub fn set_closed(&mut self, node: u32, closed: bool) -> Result<(), Refusal> {
         self.check_node(node)?;
         if self.site.machine.is_closed(node) != closed {
-            self.site.machine.set_closed(node, closed);
+            self.site.set_closed(node, closed);
             self.disturb();
             self.tell(if closed { Change::Closed } else { Change::Opened }, node);
         }
@@ -246,6 +248,26 @@ impl<F: Feed> Simulation<F> {
             self.disturb();
             self.tell(Change::Withheld, node);
         }
+        Ok(())
+    }
+
+    /// Has the power of the nodes measured from now on: `kinds` gives each node's place in `draws`.
+    pub fn measure_power(&mut self, kinds: &[u32], draws: Vec<Draw>) -> Result<(), Refusal> {
+        // Jobs that run already would not be known to the meter.
+        self.check_node(0)?;
+        if self.site.running.is_empty() {
+            self.site.meter = Some(Box::new(Meter::new(&self.site.machine, kinds, draws, self.site.now)));
+            Ok(())
+        } else {
+            Err(Refusal::UnderWay)
+        }
+    }
+
+    /// Has it told how warm the nodes get; their power must be measured.
+    pub fn measure_temperature(&mut self, warming: Vec<Warming>, initial: &[f64]) -> Result<(), Refusal> {
+        let now = self.site.now;
+        let meter = self.site.meter.as_mut().ok_or(Refusal::Unmeasured)?;
+        meter.warm(warming, initial, now);
         Ok(())
     }
 

@@ -81,6 +81,10 @@ pub enum Refusal {
     NotDeciding,
     /// The scheduler runs inside the kernel and takes no decisions.
     DecidesItself,
+    /// Power can be measured from the beginning only.
+    UnderWay,
+    /// Nobody measures the power.
+    Unmeasured,
     /// Who runs is not kept for this run, so nothing can be done to running jobs and nodes.
     Undisturbed,
     /// An amount to be withheld that is negative or more than the node has.
@@ -137,6 +141,8 @@ impl fmt::Display for Refusal {
             Self::Undisturbed => {
                 write!(out, "this simulation was made without observers; it cannot be disturbed")
             }
+            Self::UnderWay => write!(out, "jobs run already; measure from the beginning"),
+            Self::Unmeasured => write!(out, "the power of the nodes is not measured; observe it first"),
             Self::BadAmount { node, amount, capacity } => {
                 write!(out, "amount = {amount} on node {node}; must be from 0 to {capacity}, its capacity")
             }

@@ -1,0 +1,141 @@
+//! The power meter, as observers hand it to policies.
+use batchlab_kernel::cluster::Meter;
+use batchlab_kernel::cluster::power::{Draw, Warming};
+use batchlab_kernel::policy::Site;
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use crate::job::{Job, decision_error};
+use crate::view::View;
+
+/// What one kind of node draws, and how it gets warm.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Kind {
+    idle: f64,
+    busy: f64,
+    closed: f64,
+    per_unit: Vec<f64>,
+}
+
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Warms {
+    resistance: f64,
+    capacity: f64,
+    ambient: f64,
+    initial: f64,
+}
+
+/// Times, and values from each of them on.
+type Steps<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// Reads the meter of the simulation that a view is of.
+#[pyclass(module = "batchlab._kernel", frozen)]
+pub struct PowerMeter {
+    view: Py<View>,
+}
+
+impl PowerMeter {
+    /// What `read` finds in the site of a simulation whose power is measured.
+    fn read<R>(&self, py: Python<'_>, read: impl FnOnce(&Site, &Meter) -> R) -> PyResult<R> {
+        let simulation = self.view.get().simulation.borrow(py);
+        let site = simulation.kernel.site();
+        match &site.meter {
+            Some(meter) => Ok(read(site, meter)),
+            None => Err(decision_error(py, "the power of the nodes is not measured; observe it first.")),
+        }
+    }
+}
+
+#[pymethods]
+impl PowerMeter {
+    #[new]
+    fn new(view: Py<View>) -> Self {
+        Self { view }
+    }
+
+    /// Measures from now on: `kinds` gives each node's place in `draws`.
+    fn measure(&self, py: Python<'_>, kinds: PyReadonlyArray1<'_, u32>, draws: Vec<Kind>) -> PyResult<()> {
+        let draws = draws
+            .into_iter()
+            .map(|Kind { idle, busy, closed, per_unit }| Draw { idle, busy, closed, per_unit })
+            .collect();
+        let kinds: Vec<u32> = kinds.as_array().iter().copied().collect();
+        let done = self.view.get().simulation.borrow_mut(py).kernel.measure_power(&kinds, draws);
+        done.map_err(|refusal| decision_error(py, &format!("the power cannot be measured: {refusal}.")))
+    }
+
+    /// Also tells how warm the nodes get: one entry per kind of node.
+    fn measure_temperature(&self, py: Python<'_>, warms: Vec<Warms>) -> PyResult<()> {
+        let initial: Vec<f64> = warms.iter().map(|warms| warms.initial).collect();
+        let warming = warms
+            .into_iter()
+            .map(|Warms { resistance, capacity, ambient, .. }| Warming { resistance, capacity, ambient })
+            .collect();
+        let mut simulation = self.view.get().simulation.borrow_mut(py);
+        let done = simulation.kernel.measure_temperature(warming, &initial);
+        done.map_err(|refusal| decision_error(py, &format!("no temperature can be told: {refusal}.")))
+    }
+
+    /// Watts now, of all nodes.
+    #[getter]
+    fn power(&self, py: Python<'_>) -> PyResult<f64> {
+        self.read(py, |_, meter| meter.power())
+    }
+
+    /// Watts of all nodes once a job has started; None where it does not fit.
+    #[pyo3(signature = (job, nodes=None))]
+    fn power_with(
+        &self,
+        py: Python<'_>,
+        job: &Job,
+        nodes: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<f64>> {
+        let Some(shares) = View::shares_of(self.view.bind(py), job, nodes)? else { return Ok(None) };
+        let power =
+            |site: &Site, meter: &Meter| meter.power_with(&site.machine, site.request(job.slot), &shares);
+        self.read(py, power).map(Some)
+    }
+
+    /// Joules so far, of all nodes.
+    #[getter]
+    fn energy(&self, py: Python<'_>) -> PyResult<f64> {
+        self.read(py, |site, meter| meter.energy(site.now))
+    }
+
+    /// Watts now, node by node.
+    #[getter]
+    fn node_power<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self.read(py, |_, meter| meter.node_power())?.into_pyarray(py))
+    }
+
+    /// Joules so far, node by node.
+    #[getter]
+    fn node_energy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self.read(py, |site, meter| meter.node_energy(site.now))?.into_pyarray(py))
+    }
+
+    /// Joules so far, job by job.
+    #[getter]
+    fn job_energy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let jobs = self.read(py, |site, _| {
+            (0..site.jobs.len() as u32).map(|job| site.energy_of(job)).collect::<Vec<f64>>()
+        })?;
+        Ok(jobs.into_pyarray(py))
+    }
+
+    /// Degrees Celsius now and the most so far, node by node; empty where they are not told.
+    #[getter]
+    fn temperatures<'py>(&self, py: Python<'py>) -> PyResult<Steps<'py>> {
+        let (now, most) = self.read(py, |site, meter| meter.temperatures(site.now))?;
+        Ok((now.into_pyarray(py), most.into_pyarray(py)))
+    }
+
+    /// The power as a step function: times, and watts from each of them on; the last time is now.
+    #[getter]
+    fn steps<'py>(&self, py: Python<'py>) -> PyResult<Steps<'py>> {
+        let (times, powers) = self.read(py, |site, meter| meter.steps(site.now))?;
+        Ok((times.into_pyarray(py), powers.into_pyarray(py)))
+    }
+}
