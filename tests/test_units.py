@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from batchlab.units import format_duration
+from batchlab.units import format_duration, format_energy, format_power
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,17 @@ from batchlab.units import format_duration
 def test_durations(seconds: float, text: str) -> None:
     """Durations read like clocks, and carry over at full minutes, hours and days."""
     assert format_duration(seconds) == text
+
+
+def test_power_and_energy() -> None:
+    """Watts and watt-hours have three digits and the prefix that they need."""
+    assert [format_power(watts) for watts in (0, 0.5, 350, 999.6, 1250, 3.4e6, 5e13)] == [
+        "0 W",
+        "0.5 W",
+        "350 W",
+        "1 kW",
+        "1.25 kW",
+        "3.4 MW",
+        "50,000 GW",
+    ]
+    assert format_energy(5.4e6) == "1.5 kWh"

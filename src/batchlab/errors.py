@@ -12,6 +12,7 @@ the next step. Errors about input are also ``ValueError``, so code that does not
     │   └── PolicyNotFound                      a name that no order, rule or allocator has
     ├── SimulationError                         a run that cannot go on, or a call that makes no sense now
     │   └── DecisionError        (ValueError)   a scheduler decided what the kernel must refuse
+    ├── ObserverError            (ValueError)   what an observer is told, or the data that it reads
     ├── ResultError              (ValueError)   a result that cannot be read, written or evaluated
     ├── TraceError               (ValueError)   a log of the archive that is not known, or cannot be had
     ├── MonitorError                            a running simulation that cannot be asked, or shown
@@ -29,6 +30,7 @@ __all__ = [
     "ExperimentError",
     "MissingExtraError",
     "MonitorError",
+    "ObserverError",
     "PolicyError",
     "PolicyNotFound",
     "ResultError",
@@ -67,6 +69,10 @@ class SimulationError(BatchlabError):
 
 class DecisionError(SimulationError, ValueError):
     """A scheduler's decision was refused; the message names the job, the rule and the numbers."""
+
+
+class ObserverError(BatchlabError, ValueError):
+    """An observer's parameter breaks a rule, or the data that it reads; a file's message names it."""
 
 
 class ResultError(BatchlabError, ValueError):

@@ -2,7 +2,7 @@
 
 import math
 
-__all__ = ["format_duration"]
+__all__ = ["format_duration", "format_energy", "format_power"]
 
 
 def format_duration(seconds: float) -> str:
@@ -37,3 +37,44 @@ def format_duration(seconds: float) -> str:
     days, hour = divmod(hours, 24)
     clock = f"{hour:02}:{minute:02}:{second:02}"
     return f"{sign}{days} d {clock}" if days else f"{sign}{clock}"
+
+
+def format_power(watts: float) -> str:
+    """Write a power with three digits: ``"350 W"``, ``"1.25 MW"``.
+
+    Parameters
+    ----------
+    watts
+        The power.
+
+    Returns
+    -------
+    str
+        A number and its unit.
+    """
+    return _with_prefix(watts, "W")
+
+
+def format_energy(joules: float) -> str:
+    """Write an energy in watt-hours with three digits: ``"150 Wh"``, ``"3.41 MWh"``.
+
+    Parameters
+    ----------
+    joules
+        The energy.
+
+    Returns
+    -------
+    str
+        A number and its unit.
+    """
+    return _with_prefix(joules / 3600, "Wh")
+
+
+def _with_prefix(amount: float, unit: str) -> str:
+    prefixes = ["", "k", "M", "G"]
+    while abs(amount) >= 999.5 and len(prefixes) > 1:  # noqa: PLR2004  # would be written with four digits
+        amount /= 1000
+        del prefixes[0]
+    digits = f"{amount:.3g}" if abs(amount) < 999.5 else f"{amount:,.0f}"  # noqa: PLR2004  # likewise
+    return f"{digits} {prefixes[0]}{unit}"

@@ -91,7 +91,7 @@ def allocation_map(
 
 
 def _busiest(result: Result, resource: str) -> float:
-    used = steps(jobs_of(result), {resource: pl.col(f"allocated_{resource}")})
+    used = steps(jobs_of(result), {resource: pl.col(f"allocated_{resource}")}, result.interruptions)
     busiest = used[f"used_{resource}"].arg_max()
     return 0.0 if busiest is None else float(used["time"][busiest])
 

@@ -75,6 +75,6 @@ def _course(result: Result, resource: str) -> Steps:
     jobs, capacity = jobs_of(result), result.system.total.get(resource, 0)
     if not capacity:
         return Steps(np.zeros(0), np.zeros(0))
-    table = steps(jobs, {resource: demands(jobs, result.system)[resource]})
+    table = steps(jobs, {resource: demands(jobs, result.system)[resource]}, result.interruptions)
     asked = (table[f"used_{resource}"] + table[f"waiting_{resource}"]).to_numpy()
     return Steps(table["time"].to_numpy(), asked / capacity)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -117,19 +117,43 @@ def placements(result: Result, resource: str | None = None) -> Placements:
     outcome, system = result.outcome, result.system
     name = system.resources[0] if resource is None else choice("resource", resource, system.resources)
     index = system.resources.index(name)
-    counts = np.diff(outcome.placement_offsets)
-    row = np.repeat(np.arange(len(counts)), counts)
-    node = outcome.placement_nodes.astype(np.int64)
-    tasks = outcome.placement_tasks.astype(np.float64)
-    total = np.add.reduceat(np.append(tasks, 0.0), outcome.placement_offsets[:-1]) if len(counts) else tasks
     capacity = system.capacity[:, index]
-    held = outcome.allocated[row, index] * tasks / np.maximum(total[row], 1.0)
+    ran: tuple[npt.NDArray[Any], ...] = _runs_of(
+        np.arange(len(outcome.state)),
+        (outcome.placement_offsets, outcome.placement_nodes, outcome.placement_tasks),
+        outcome.allocated[:, index],
+        (outcome.start_time, outcome.end_time),
+    )
+    cut_short = outcome.interruptions
+    if cut_short is not None and len(cut_short["row"]):
+        earlier = _runs_of(
+            cut_short["row"].astype(np.int64),
+            (cut_short["placement_offsets"], cut_short["placement_nodes"], cut_short["placement_tasks"]),
+            cut_short["allocated"][:, index],
+            (cut_short["start_time"], cut_short["end_time"]),
+        )
+        ran = tuple(np.concatenate(pair) for pair in zip(ran, earlier, strict=True))
+    row, node, held, start, end = ran
     share = np.minimum(held / np.maximum(capacity[node], 1), 1.0)
-    start, end = outcome.start_time[row], outcome.end_time[row]
     order = np.argsort(start, kind="stable")
     end = np.where(np.isnan(end), outcome.now, end)
     slots = int(min(max(capacity.max(initial=1), 1), _MOST_SLOTS))
     return Placements(row[order], node[order], start[order], end[order], share[order], system.nodes, slots)
+
+
+def _runs_of(
+    rows: Integers,
+    placed: tuple[Integers, npt.NDArray[np.uint32], npt.NDArray[np.uint32]],
+    allocated: Integers,
+    times: tuple[Floats, Floats],
+) -> tuple[npt.NDArray[Any], ...]:
+    """Give row, node, amount held there, start and end of every run on every one of its nodes."""
+    offsets, nodes, tasks = placed[0], placed[1].astype(np.int64), placed[2].astype(np.float64)
+    counts = np.diff(offsets)
+    run = np.repeat(np.arange(len(counts)), counts)
+    total = np.add.reduceat(np.append(tasks, 0.0), offsets[:-1]) if len(counts) else tasks
+    held = allocated[run] * tasks / np.maximum(total[run], 1.0)
+    return rows[run], nodes, held, times[0][run], times[1][run]
 
 
 def rectangles(placed: Placements) -> Rectangles:

@@ -80,7 +80,7 @@ def queue_size(
 
 
 def _course(result: Result) -> Steps:
-    table = steps(jobs_of(result))
+    table = steps(jobs_of(result), None, result.interruptions)
     return Steps(table["time"].to_numpy(), table["queued"].to_numpy().astype(np.float64))
 
 

@@ -107,6 +107,6 @@ def _lines(found: Sequence[Group], names: Sequence[str]) -> list[Line]:
 
 
 def _course(result: Result, resource: str) -> Steps:
-    table = steps(jobs_of(result), {resource: pl.col(f"allocated_{resource}")})
+    table = steps(jobs_of(result), {resource: pl.col(f"allocated_{resource}")}, result.interruptions)
     used = table[f"used_{resource}"].to_numpy()
     return Steps(table["time"].to_numpy(), used / max(result.system.total[resource], 1))

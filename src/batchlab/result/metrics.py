@@ -17,6 +17,7 @@ __all__ = [
     "USUAL_THRESHOLD",
     "bounded_slowdown",
     "describe",
+    "interrupted",
     "loss_of_capacity",
     "makespan",
     "overview",
@@ -230,11 +231,15 @@ def throughput(jobs: pl.DataFrame) -> float | None:
     return len(_ran(jobs)) / span if span else None
 
 
-def utilisation(jobs: pl.DataFrame, system: System) -> dict[str, float | None]:
+def utilisation(
+    jobs: pl.DataFrame, system: System, interruptions: pl.DataFrame | None = None
+) -> dict[str, float | None]:
     """Give the share of each resource's capacity that jobs held, over the makespan.
 
-    The sum over jobs of amount × (end_time - start_time), over capacity × makespan. What a job holds without
-    using it, such as the rest of an exclusive node, counts as held. Jobs that have not ended do not count.
+    The sum over runs of amount × (end_time - start_time), over capacity × makespan. What a job holds without
+    using it, such as the rest of an exclusive node, counts as held; so do runs that were cut short. Runs that
+    have not ended do not count. Where a run that was cut short ended after the last job, the time until then
+    takes the place of the makespan.
 
     Parameters
     ----------
@@ -242,19 +247,31 @@ def utilisation(jobs: pl.DataFrame, system: System) -> dict[str, float | None]:
         A table with ``submit_time``, ``start_time``, ``end_time`` and ``allocated_<resource>`` columns.
     system
         The machine they ran on.
+    interruptions
+        A table like `Result.interruptions`.
 
     Returns
     -------
     dict
         For each resource a share between 0 and 1; None where capacity or makespan is 0.
     """
-    span = makespan(jobs)
     held = pl.col("end_time") - pl.col("start_time")
-    sums = _ran(jobs).select((pl.col(f"allocated_{name}") * held).sum() for name in system.resources)
-    return _shares(sums, system, span)
+    amounts = [(pl.col(f"allocated_{name}") * held).sum() for name in system.resources]
+    ran = _ran(jobs)
+    if interruptions is None or interruptions.is_empty():
+        return _shares(ran.select(amounts), system, makespan(ran))
+    began = jobs["submit_time"][interruptions["row"]]
+    first, last = (
+        pl.concat([ran["submit_time"], began]),
+        pl.concat([ran["end_time"], interruptions["end_time"]]),
+    )
+    sums = ran.select(amounts) + interruptions.select(amounts)
+    return _shares(sums, system, float(last.max() - first.min()))  # type: ignore[operator, arg-type]
 
 
-def queue_length(jobs: pl.DataFrame) -> dict[str, float | int | None]:
+def queue_length(
+    jobs: pl.DataFrame, interruptions: pl.DataFrame | None = None
+) -> dict[str, float | int | None]:
     """Give the mean and the greatest number of waiting jobs.
 
     The mean is over time, from the first to the last event. The length at an instant is the one after it, so
@@ -265,16 +282,20 @@ def queue_length(jobs: pl.DataFrame) -> dict[str, float | int | None]:
     jobs
         A table with columns ``submit_time``, ``start_time`` and ``end_time``; jobs rejected (column
         ``state``) are not in the queue.
+    interruptions
+        A table like `Result.interruptions`: their jobs wait before and after them.
 
     Returns
     -------
     dict
         ``mean`` and ``max``, in jobs; None where nothing happened, or in no time.
     """
-    return _queue_length(steps(jobs))
+    return _queue_length(steps(jobs, None, interruptions))
 
 
-def loss_of_capacity(jobs: pl.DataFrame, system: System) -> dict[str, float | None]:
+def loss_of_capacity(
+    jobs: pl.DataFrame, system: System, interruptions: pl.DataFrame | None = None
+) -> dict[str, float | None]:
     """Give the share of each resource's capacity that lay idle although waiting jobs asked for it.
 
     The integral over time of min(idle amount, amount that the queued jobs ask for together), over capacity ×
@@ -286,7 +307,9 @@ def loss_of_capacity(jobs: pl.DataFrame, system: System) -> dict[str, float | No
     jobs
         A table like `Result.jobs`.
     system
-        The machine they ran on.
+        The machine they ran on; what is closed or withheld of it counts as idle.
+    interruptions
+        A table like `Result.interruptions`.
 
     Returns
     -------
@@ -300,10 +323,34 @@ def loss_of_capacity(jobs: pl.DataFrame, system: System) -> dict[str, float | No
     never smaller: Y. Zhang, H. Franke, J. E. Moreira and A. Sivasubramaniam, "Improving parallel job
     scheduling by combining gang scheduling and backfilling techniques", IPDPS 2000.
     """
-    return _loss_of_capacity(steps(jobs, demands(jobs, system)), system)
+    return _loss_of_capacity(steps(jobs, demands(jobs, system), interruptions), system)
 
 
-def overview(jobs: pl.DataFrame, system: System, *, threshold: float = USUAL_THRESHOLD) -> dict[str, object]:
+def interrupted(interruptions: pl.DataFrame) -> dict[str, float | int]:
+    """Sum up the runs that were cut short and whose jobs went back to the queue.
+
+    Parameters
+    ----------
+    interruptions
+        A table like `Result.interruptions`.
+
+    Returns
+    -------
+    dict
+        ``runs`` (how many), ``jobs`` (of how many), ``lost_time`` (s; what has to be run again of them).
+    """
+    lost = pl.col("end_time") - pl.col("start_time") - pl.col("saved")
+    runs, jobs, lost_time = interruptions.select(pl.len(), pl.col("row").n_unique(), lost.sum()).row(0)
+    return {"runs": runs, "jobs": jobs, "lost_time": float(lost_time)}
+
+
+def overview(
+    jobs: pl.DataFrame,
+    system: System,
+    *,
+    threshold: float = USUAL_THRESHOLD,
+    interruptions: pl.DataFrame | None = None,
+) -> dict[str, object]:
     """Give every aggregate at once.
 
     Parameters
@@ -314,15 +361,18 @@ def overview(jobs: pl.DataFrame, system: System, *, threshold: float = USUAL_THR
         The machine they ran on.
     threshold
         Of the bounded slowdowns; seconds.
+    interruptions
+        A table like `Result.interruptions`.
 
     Returns
     -------
     dict
         ``jobs`` (how many there are, and in each state), then, under their own names, the measures of this
-        module; ready for `json.dumps`.
+        module; ready for `json.dumps`. `interrupted` is there only where runs were cut short.
     """
     ran = _ran(jobs)
-    over_time = steps(jobs, demands(jobs, system))
+    over_time = steps(jobs, demands(jobs, system), interruptions)
+    cut_short = {} if interruptions is None or interruptions.is_empty() else interrupted(interruptions)
     return {
         "jobs": {"submitted": len(jobs), **states(jobs)},
         "wait": describe(wait(ran)),
@@ -332,9 +382,10 @@ def overview(jobs: pl.DataFrame, system: System, *, threshold: float = USUAL_THR
         "per_processor_slowdown": describe(per_processor_slowdown(ran, threshold)),
         "makespan": makespan(ran),
         "throughput": throughput(ran),
-        "utilisation": utilisation(ran, system),
+        "utilisation": utilisation(jobs, system, interruptions),
         "queue_length": _queue_length(over_time),
         "loss_of_capacity": _loss_of_capacity(over_time, system),
+        **({"interrupted": cut_short} if cut_short else {}),
     }
 
 

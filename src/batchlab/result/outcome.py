@@ -46,8 +46,8 @@ class Outcome:
         and ``started`` (jobs).
     interruptions
         Per run that was cut short and whose job went back to the queue: columns ``row``, ``start_time``,
-        ``end_time``, ``saved`` (s), and ``placement_offsets``, ``placement_nodes`` and ``placement_tasks`` as
-        above. None where there are none.
+        ``end_time``, ``saved`` (s), and ``placement_offsets``, ``placement_nodes``, ``placement_tasks`` and
+        ``allocated`` as above. None where there are none.
     """
 
     state: npt.NDArray[np.uint8]

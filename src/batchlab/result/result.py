@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.errors import ResultError
-from batchlab.result import metrics
+from batchlab.result import energy, metrics
 from batchlab.result.summary import summarise
-from batchlab.result.table import interruptions_table, jobs_table, node_lists, placements_table
+from batchlab.result.table import JOBS, interruptions_table, jobs_table, node_lists, placements_table
 from batchlab.result.timeline import timeline
 
 if TYPE_CHECKING:
@@ -64,8 +64,9 @@ class Result:
         Columns ``job_id`` (Int64), ``state`` (Enum), ``submit_time``, ``start_time`` and ``end_time``
         (Float64, s; null where there is none), ``run_time`` and ``requested_time`` (Float64, s), ``tasks``
         (Int64), ``nodes`` (List(UInt32); empty where the job did not run), ``allocated_<resource>`` (Int64)
-        for each of the system's resources, then the workload's other columns. One of those that has the name
-        of a column before it is given the prefix ``logged_``.
+        for each of the system's resources, what observers observed of each job, such as ``energy`` (J), then
+        the workload's other columns. One of those that has the name of a column before it is given the prefix
+        ``logged_``. Times and nodes are those of the last run; for those before it see `interruptions`.
         """
         table = self._jobs_without_nodes
         return table.clone().insert_column(table.columns.index("tasks") + 1, node_lists(self.outcome))
@@ -73,7 +74,7 @@ class Result:
     @cached_property
     def _jobs_without_nodes(self) -> pl.DataFrame:
         # No measure needs the nodes, and their lists take longer than the rest of the table.
-        return jobs_table(self.workload, self.system, self.outcome)
+        return jobs_table(self.workload, self.system, self.outcome, self.observations.get(JOBS))
 
     @cached_property
     def placements(self) -> pl.DataFrame:
@@ -85,14 +86,15 @@ class Result:
         """One row per run that was cut short and whose job went back to the queue.
 
         Columns ``job_id``, ``row``, ``start_time`` and ``end_time`` (s), ``saved`` (seconds of it that need
-        not be run again), ``nodes`` (List(UInt32)); in the order in which it happened.
+        not be run again), ``nodes`` (List(UInt32)), ``allocated_<resource>`` (Int64); in the order in which
+        it happened.
         """
-        return interruptions_table(self.workload, self.outcome)
+        return interruptions_table(self.workload, self.system, self.outcome)
 
     @cached_property
     def timeline(self) -> pl.DataFrame:
         """One row per instant: ``time``, ``queued``, ``running``, ``used_<r>`` and ``utilisation_<r>``."""
-        return timeline(self._jobs_without_nodes, self.system)
+        return timeline(self._jobs_without_nodes, self.system, self.interruptions)
 
     @cached_property
     def dispatch(self) -> pl.DataFrame:
@@ -122,11 +124,16 @@ class Result:
         """
         if threshold == metrics.USUAL_THRESHOLD:
             return deepcopy(self._usual_metrics)
-        return metrics.overview(self._jobs_without_nodes, self.system, threshold=threshold)
+        return self._metrics(threshold)
 
     @cached_property
     def _usual_metrics(self) -> dict[str, object]:
-        return metrics.overview(self._jobs_without_nodes, self.system)
+        return self._metrics(metrics.USUAL_THRESHOLD)
+
+    def _metrics(self, threshold: float) -> dict[str, object]:
+        jobs, cut_short = self._jobs_without_nodes, self.interruptions
+        measured = metrics.overview(jobs, self.system, threshold=threshold, interruptions=cut_short)
+        return measured | energy.overview(self.observations)
 
     def summary(self) -> str:
         """Tell people what was run and what came of it.

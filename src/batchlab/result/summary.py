@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from batchlab.units import format_duration
+from batchlab.units import format_duration, format_energy, format_power
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -150,7 +150,24 @@ def _what_became(metrics: Mapping[str, object]) -> Iterable[tuple[str, str]]:
         yield "throughput", f"{_number(throughput * _DAY)} jobs a day"
     yield "utilisation", _percents(_of(metrics, "utilisation"))
     yield "lost", f"{_percents(_of(metrics, 'loss_of_capacity'))} idle while jobs that asked for it waited"
+    cut_short, energy = metrics.get("interrupted"), metrics.get("energy")
+    if cut_short:
+        yield "interrupted", _interrupted(_of(metrics, "interrupted"))
+    if energy:
+        yield "energy", _energy(_of(metrics, "energy"))
     yield "queue", f"{_number(queue['mean'])} jobs on average, {queue['max']:,} at most"
+
+
+def _interrupted(cut_short: Mapping[str, float | None]) -> str:
+    runs, jobs = (_plural(int(cut_short[name] or 0), name[:-1]) for name in ("runs", "jobs"))
+    return f"{runs} of {jobs}, {_duration(cut_short['lost_time'])} to be run again"
+
+
+def _energy(energy: Mapping[str, float | None]) -> str:
+    parts = [format_energy(energy["total"] or 0.0)]
+    if energy["jobs"] is not None:
+        parts.append(f"{format_energy(energy['jobs'])} of it by jobs")
+    return ", ".join([*parts, f"{format_power(energy['peak_power'] or 0.0)} at most"])
 
 
 def _statistics(metrics: Mapping[str, object]) -> str:

@@ -1,21 +1,44 @@
 """The tables of a result, put together from the workload and the kernel's flat columns."""
 
-from collections.abc import Collection
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from batchlab.result.outcome import STATES, Outcome
-from batchlab.system.system import System
-from batchlab.workload.workload import Workload
 
-__all__ = ["interruptions_table", "jobs_table", "node_lists", "placements_table"]
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
+    import numpy.typing as npt
+
+    from batchlab._kernel import InterruptionColumns
+    from batchlab.system.system import System
+    from batchlab.workload.workload import Workload
+
+__all__ = ["JOBS", "interruptions_table", "jobs_table", "node_lists", "placements_table"]
+
+JOBS = "jobs"
+"""The name of the observations that are columns of the table of jobs."""
+
+_NO_INTERRUPTIONS: InterruptionColumns = {
+    "row": np.empty(0, np.uint32),
+    "start_time": np.empty(0),
+    "end_time": np.empty(0),
+    "saved": np.empty(0),
+    "placement_offsets": np.zeros(1, np.int64),
+    "placement_nodes": np.empty(0, np.uint32),
+    "placement_tasks": np.empty(0, np.uint32),
+    "allocated": np.empty((0, 1), np.int64),
+}
 _STATES = pl.Series("state", STATES, dtype=pl.Enum(STATES))
 
 
-def jobs_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
+def jobs_table(
+    workload: Workload, system: System, outcome: Outcome, observed: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """Put together the table of jobs, all but their nodes.
 
     Parameters
@@ -24,15 +47,17 @@ def jobs_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataF
         What was simulated, and on what.
     outcome
         What became of each job.
+    observed
+        What observers observed of each job.
 
     Returns
     -------
     polars.DataFrame
         One row per job, in the workload's order: ``job_id``, ``state`` (Enum), ``submit_time``,
         ``start_time`` and ``end_time`` (s; null where there is none), ``run_time``, ``requested_time`` (s),
-        ``tasks``, ``allocated_<resource>`` (Int64) for each of the system's resources, then the workload's
-        other columns. One of those that has the name of a column of the result is given the prefix
-        ``logged_``.
+        ``tasks``, ``allocated_<resource>`` (Int64) for each of the system's resources, then what was
+        observed, then the workload's other columns. One of those that has the name of a column of the result
+        is given the prefix ``logged_``.
     """
     jobs = workload.jobs
     columns = [
@@ -48,6 +73,7 @@ def jobs_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataF
             pl.Series(f"allocated_{resource}", np.ascontiguousarray(outcome.allocated[:, index]))
             for index, resource in enumerate(system.resources)
         ),
+        *([] if observed is None else observed.get_columns()),
     ]
     taken = {"nodes", *(column.name for column in columns)}
     known = ("job_id", "submit_time", "run_time", "requested_time", "tasks")
@@ -95,30 +121,26 @@ def placements_table(workload: Workload, outcome: Outcome) -> pl.DataFrame:
     return pl.DataFrame([job_id, row, node, pl.Series("tasks", outcome.placement_tasks)])
 
 
-def interruptions_table(workload: Workload, outcome: Outcome) -> pl.DataFrame:
+def interruptions_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
     """List the runs that were cut short and whose jobs went back to the queue.
 
     Returns
     -------
     polars.DataFrame
         As they happened: ``job_id`` (Int64), ``row`` (UInt32), ``start_time``, ``end_time`` and ``saved``
-        (Float64, s), ``nodes`` (List(UInt32)).
+        (Float64, s), ``nodes`` (List(UInt32)), ``allocated_<resource>`` (Int64).
     """
-    log = outcome.interruptions
-    if log is None:
-        nothing = np.empty(0)
-        rows, times, nodes = (
-            np.empty(0, np.uint32),
-            [nothing] * 3,
-            _lists(np.zeros(1, np.int64), np.empty(0, np.uint32)),
-        )
-    else:
-        rows, times = log["row"], [log["start_time"], log["end_time"], log["saved"]]
-        nodes = _lists(log["placement_offsets"], log["placement_nodes"])
-    row = pl.Series("row", rows)
-    named = zip(("start_time", "end_time", "saved"), times, strict=True)
-    columns = [pl.Series(name, values) for name, values in named]
-    return pl.DataFrame([workload.jobs["job_id"].gather(row), row, *columns, nodes])
+    log = outcome.interruptions or _NO_INTERRUPTIONS
+    row = pl.Series("row", log["row"])
+    times = {"start_time": log["start_time"], "end_time": log["end_time"], "saved": log["saved"]}
+    columns = [pl.Series(name, values) for name, values in times.items()]
+    nodes = _lists(log["placement_offsets"], log["placement_nodes"])
+    held = log["allocated"] if len(row) else np.empty((0, len(system.resources)), np.int64)
+    columns += [nodes] + [
+        pl.Series(f"allocated_{name}", np.ascontiguousarray(held[:, index]))
+        for index, name in enumerate(system.resources)
+    ]
+    return pl.DataFrame([workload.jobs["job_id"].gather(row), row, *columns])
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:

@@ -9,7 +9,7 @@ from batchlab.system.system import System
 __all__ = ["demands", "steps", "timeline"]
 
 
-def timeline(jobs: pl.DataFrame, system: System) -> pl.DataFrame:
+def timeline(jobs: pl.DataFrame, system: System, interruptions: pl.DataFrame | None = None) -> pl.DataFrame:
     """Tell queue length, running jobs and use of every resource at each instant at which something happens.
 
     Parameters
@@ -18,24 +18,31 @@ def timeline(jobs: pl.DataFrame, system: System) -> pl.DataFrame:
         A table like `Result.jobs`.
     system
         The machine they ran on.
+    interruptions
+        A table like `Result.interruptions`: runs that were cut short hold what they held, and their jobs wait
+        before and after them.
 
     Returns
     -------
     polars.DataFrame
-        One row per instant with a submission, start or end, in order of time: ``time`` (s), ``queued`` and
-        ``running`` (jobs), then for each resource ``used_<resource>`` (amount) and ``utilisation_<resource>``
-        (its share of the capacity; null where there is no capacity). Values are those after the instant, and
-        hold until the next. Rejected jobs are not in it.
+        One row per instant with a submission, start or end of a run, in order of time: ``time`` (s),
+        ``queued`` and ``running`` (jobs), then for each resource ``used_<resource>`` (amount) and
+        ``utilisation_<resource>`` (its share of the capacity; null where there is no capacity). Values are
+        those after the instant, and hold until the next. Rejected jobs are not in it.
     """
     used = {name: pl.col(f"allocated_{name}") for name in system.resources}
-    table = steps(jobs, used)
+    table = steps(jobs, used, interruptions)
     names = [column for name in system.resources for column in (f"used_{name}", f"utilisation_{name}")]
     return table.with_columns(
         _share(f"used_{name}", system.total[name]).alias(f"utilisation_{name}") for name in system.resources
     ).select("time", "queued", "running", *names)
 
 
-def steps(jobs: pl.DataFrame, amounts: dict[str, pl.Expr] | None = None) -> pl.DataFrame:
+def steps(
+    jobs: pl.DataFrame,
+    amounts: dict[str, pl.Expr] | None = None,
+    interruptions: pl.DataFrame | None = None,
+) -> pl.DataFrame:
     """Add up what submissions, starts and ends change, instant by instant.
 
     Parameters
@@ -44,6 +51,8 @@ def steps(jobs: pl.DataFrame, amounts: dict[str, pl.Expr] | None = None) -> pl.D
         A table like `Result.jobs`.
     amounts
         By resource, what each job asks for while it waits, and has while it runs.
+    interruptions
+        Runs that were cut short; what they had is in their ``allocated_<resource>``.
 
     Returns
     -------
@@ -52,7 +61,10 @@ def steps(jobs: pl.DataFrame, amounts: dict[str, pl.Expr] | None = None) -> pl.D
         ``used_<resource>`` (Int64): one row per instant, with the values after it.
     """
     amounts = amounts or {}
-    events = _events(jobs, amounts)
+    events, by_kind = _events(jobs, amounts)
+    if interruptions is not None and len(interruptions):
+        more, more_by_kind = _cut_short(jobs, amounts, interruptions)
+        events, by_kind = events + more, by_kind + more_by_kind
     times = np.concatenate([event["time"].to_numpy() for event in events])
     # NumPy's stable sort is quick on columns that are nearly sorted already, as these are.
     order = np.argsort(times, kind="stable")
@@ -63,7 +75,7 @@ def steps(jobs: pl.DataFrame, amounts: dict[str, pl.Expr] | None = None) -> pl.D
     def added_up(changes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         return np.cumsum(changes)[after_the_instant]
 
-    queued, running = (_changes(events, by_kind)[order] for by_kind in ((1, -1, 0), (0, 1, -1)))
+    queued, running = (_changes(events, changes)[order] for changes in zip(*by_kind, strict=True))
     columns = {"time": times[after_the_instant], "queued": added_up(queued), "running": added_up(running)}
     for name in amounts:
         amount = np.concatenate([event[f"amount_{name}"].to_numpy() for event in events])[order]
@@ -77,19 +89,53 @@ def demands(jobs: pl.DataFrame, system: System) -> dict[str, pl.Expr]:
     return {name: _demand(jobs, name, system) for name in system.resources}
 
 
-def _events(jobs: pl.DataFrame, amounts: dict[str, pl.Expr]) -> list[pl.DataFrame]:
-    """List submissions, starts and ends, each with its time and the job's amounts."""
+_Kinds = list[tuple[int, int]]
+# What events do to the number of jobs that wait, and of those that run.
+_COMES, _STARTS, _ENDS, _LEAVES = (1, 0), (-1, 1), (0, -1), (-1, 0)
+_TAKES = (0, 1)
+
+
+def _events(jobs: pl.DataFrame, amounts: dict[str, pl.Expr]) -> tuple[list[pl.DataFrame], _Kinds]:
+    """List submissions, starts and ends, with times and the jobs' amounts; and what each kind changes."""
     present = jobs
     if "state" in jobs.columns:
         present = jobs.filter((pl.col("state") != "loaded") & (pl.col("state") != "rejected"))
+    started = pl.col("start_time").is_not_null()
+    kinds = {
+        "submit_time": [(pl.lit(value=True), _COMES)],
+        "start_time": [(started, _STARTS)],
+        # Who is killed while it waits has an end without a start.
+        "end_time": [(started, _ENDS), (~started, _LEAVES)],
+    }
     asked = [amount.alias(f"amount_{name}") for name, amount in amounts.items()]
-    return [
-        present.filter(pl.col(name).is_not_null()).select(pl.col(name).cast(pl.Float64).alias("time"), *asked)
-        for name in ("submit_time", "start_time", "end_time")
+    events = [
+        present.filter(pl.col(name).is_not_null() & which).select(_time(name), *asked)
+        for name, parts in kinds.items()
+        for which, _ in parts
     ]
+    return events, [change for parts in kinds.values() for _, change in parts]
 
 
-def _changes(events: list[pl.DataFrame], by_kind: tuple[int, int, int]) -> npt.NDArray[np.int64]:
+def _cut_short(
+    jobs: pl.DataFrame, amounts: dict[str, pl.Expr], interruptions: pl.DataFrame
+) -> tuple[list[pl.DataFrame], _Kinds]:
+    """List begins and ends of runs that were cut short: what was asked for waits, what they had is used."""
+    asked = jobs.select(amount.alias(f"amount_{name}") for name, amount in amounts.items())
+    asked = asked[interruptions["row"]] if amounts else pl.DataFrame()
+    had = interruptions.select(pl.col(f"allocated_{name}").alias(f"amount_{name}") for name in amounts)
+    begins, ends = (interruptions.select(_time(name)) for name in ("start_time", "end_time"))
+    events = [
+        pl.concat([times, amount], how="horizontal")
+        for times, amount in ((begins, asked), (begins, had), (ends, had), (ends, asked))
+    ]
+    return events, [_LEAVES, _TAKES, _ENDS, _COMES]
+
+
+def _time(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.Float64).alias("time")
+
+
+def _changes(events: list[pl.DataFrame], by_kind: tuple[int, ...]) -> npt.NDArray[np.int64]:
     return np.repeat(np.array(by_kind, dtype=np.int64), [len(event) for event in events])
 
 
