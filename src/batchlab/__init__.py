@@ -31,6 +31,9 @@ if TYPE_CHECKING:
         MonitorError as MonitorError,
     )
     from batchlab.errors import (
+        ObserverError as ObserverError,
+    )
+    from batchlab.errors import (
         PolicyError as PolicyError,
     )
     from batchlab.errors import (
@@ -61,7 +64,15 @@ if TYPE_CHECKING:
         dispatchers as dispatchers,
     )
     from batchlab.monitor import Monitor as Monitor
+    from batchlab.observer import CarbonIntensity as CarbonIntensity
+    from batchlab.observer import EnergyPrice as EnergyPrice
+    from batchlab.observer import Failures as Failures
+    from batchlab.observer import NodePower as NodePower
+    from batchlab.observer import NodeWarming as NodeWarming
     from batchlab.observer import Observer as Observer
+    from batchlab.observer import Power as Power
+    from batchlab.observer import Signal as Signal
+    from batchlab.observer import Temperature as Temperature
     from batchlab.policy import Allocator as Allocator
     from batchlab.policy import Policy as Policy
     from batchlab.policy import Scheduler as Scheduler
@@ -121,6 +132,15 @@ _HOMES = {
     "Experiment": "experiment",
     "ExperimentError": "errors",
     "DecisionError": "errors",
+    "CarbonIntensity": "observer",
+    "EnergyPrice": "observer",
+    "Failures": "observer",
+    "NodePower": "observer",
+    "NodeWarming": "observer",
+    "ObserverError": "errors",
+    "Power": "observer",
+    "Signal": "observer",
+    "Temperature": "observer",
     "Monitor": "monitor",
     "MonitorError": "errors",
     "NodeGroup": "system",

@@ -1,5 +1,23 @@
 """Observers: data beside jobs and nodes, kept, offered to policies, and acted upon."""
 
+from batchlab.observer.failures import Failures
 from batchlab.observer.observer import Observer
+from batchlab.observer.power import NodePower, Power, PowerNow
+from batchlab.observer.signal import CarbonIntensity, EnergyPrice, Signal
+from batchlab.observer.steps import Course, Steps
+from batchlab.observer.temperature import NodeWarming, Temperature
 
-__all__ = ["Observer"]
+__all__ = [
+    "CarbonIntensity",
+    "Course",
+    "EnergyPrice",
+    "Failures",
+    "NodePower",
+    "NodeWarming",
+    "Observer",
+    "Power",
+    "PowerNow",
+    "Signal",
+    "Steps",
+    "Temperature",
+]

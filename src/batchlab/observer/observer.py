@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
     from batchlab._kernel import Job
@@ -25,7 +27,7 @@ class Observer:
         Under which `value` is offered in ``view.values``, and `observations` in ``result.observations``.
     """
 
-    name: ClassVar[str] = ""
+    name: str = ""
 
     def begin(self, view: View) -> None:
         """Prepare for a run; called once, before its first instant. Timers may be set here."""
@@ -61,5 +63,9 @@ class Observer:
         """Give what policies find in ``view.values[name]``."""
         raise KeyError(f"observer {self.name or type(self).__name__!r} offers no value")
 
-    def observations(self, view: View) -> pl.DataFrame | None:
-        """Give what has been observed so far, for ``result.observations[name]``; None for nothing."""
+    def observations(self, view: View) -> pl.DataFrame | Mapping[str, pl.DataFrame] | None:
+        """Give what has been observed so far, for ``result.observations[name]``; None for nothing.
+
+        Several tables are given by their names. One named ``jobs``, with a row for each of the workload, has
+        its columns put into ``result.jobs``.
+        """

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
+import polars as pl
 
 from batchlab.errors import PolicyError, SimulationError, shown
 from batchlab.observer import Observer
@@ -15,15 +17,15 @@ from batchlab.policy.allocator import Allocator
 from batchlab.policy.kernel import takes_now
 from batchlab.policy.scheduler import Easy, FirstFit, InOrder, Scheduler
 from batchlab.predictor import PREDICTORS, Predictor
+from batchlab.result.table import JOBS
 from batchlab.simulation.view import Columns, Values, View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    import polars as pl
-
     from batchlab import _kernel
     from batchlab.policy import Policy
+    from batchlab.system import System
 
 __all__ = ["Driver", "Pieces", "pieces_of"]
 
@@ -112,14 +114,14 @@ class Driver:
         Who is asked.
     simulation
         The compiled half of the simulation.
-    resources
-        Their names.
+    system
+        The machine as it was described.
     columns
         The workload's columns, as those see them who are not clairvoyant.
     """
 
     def __init__(
-        self, pieces: Pieces, simulation: _kernel.Simulation, resources: Sequence[str], columns: Columns
+        self, pieces: Pieces, simulation: _kernel.Simulation, system: System, columns: Columns
     ) -> None:
         self.pieces = pieces
         self._columns = columns
@@ -130,7 +132,9 @@ class Driver:
         def view(*pieces: object) -> View:
             clairvoyant = any(getattr(piece, "clairvoyant", False) for piece in pieces)
             seen = columns.seen_by(clairvoyant=clairvoyant)
-            return View(simulation, list(resources), seen, self._values, allocator, clairvoyant)
+            found = View(simulation, list(system.resources), seen, self._values, allocator, clairvoyant)
+            found.system = system
+            return found
 
         self.view = view(pieces.scheduler, pieces.allocator)
         self._order_view = view(pieces.order)
@@ -162,17 +166,18 @@ class Driver:
 
     def begin(self) -> None:
         """Let everybody prepare."""
+        # Whoever decides may ask for observers' values at once.
+        for number, observer in enumerate(self.pieces.observers, start=1):
+            self._called_by(number, observer.begin)
         for piece in (self.pieces.scheduler, self.pieces.allocator):
             if piece is not None:
                 piece.begin(self.view)
         if self.pieces.predictor is not None:
             self.pieces.predictor.begin(self._predictor_view)
-        for number, observer in enumerate(self.pieces.observers, start=1):
-            self._called_by(number, observer.begin)
 
-    def twin(self, simulation: _kernel.Simulation, resources: Sequence[str]) -> Driver:
+    def twin(self, simulation: _kernel.Simulation, system: System) -> Driver:
         """Give deep copies of the pieces, at work on a fork; views and jobs that they keep are the fork's."""
-        twin = Driver(self.pieces, simulation, resources, self._columns)
+        twin = Driver(self.pieces, simulation, system, self._columns)
         seen = zip((*self.views, self._values), (*twin.views, twin._values), strict=True)
         copies: dict[int, object] = {id(own): its for own, its in seen}
         pieces = self.pieces
@@ -186,10 +191,10 @@ class Driver:
         )
         return twin
 
-    def without_policy(self, simulation: _kernel.Simulation, resources: Sequence[str]) -> Driver:
+    def without_policy(self, simulation: _kernel.Simulation, system: System) -> Driver:
         """Give the predictor and observers alone, for a fork that goes on under a built-in policy."""
         pieces = Pieces(None, None, self.pieces.predictor, None, self.pieces.observers)
-        return Driver(pieces, simulation, resources, self._columns)
+        return Driver(pieces, simulation, system, self._columns)
 
     def _put_to_work(self, pieces: Pieces) -> None:
         self.pieces = pieces
@@ -198,9 +203,35 @@ class Driver:
         self._listeners = self._find_listeners()
 
     def observations(self) -> dict[str, pl.DataFrame]:
-        """Collect what observers have observed so far."""
-        seen = {observer.name: observer.observations(self.view) for observer in self.pieces.observers}
-        return {name: table for name, table in seen.items() if name and table is not None}
+        """Collect what observers have observed so far.
+
+        Raises
+        ------
+        SimulationError
+            If two tables have one name, or a column of one named ``jobs`` has not one value per job.
+        """
+        found: dict[str, pl.DataFrame] = {}
+        of_jobs: dict[str, pl.Series] = {}
+        for observer in self.pieces.observers:
+            seen = observer.observations(self.view)
+            tables = seen if isinstance(seen, Mapping) else {observer.name: seen}
+            for name, table in tables.items():
+                if not name or table is None:
+                    continue
+                if name == JOBS:
+                    of_jobs |= {column.name: column for column in self._of_jobs(table, observer)}
+                elif name in found:
+                    raise SimulationError(f"two observers observed {name!r}; names must differ.")
+                else:
+                    found[name] = table
+        return found | ({JOBS: pl.DataFrame([*of_jobs.values()])} if of_jobs else {})
+
+    def _of_jobs(self, table: pl.DataFrame, observer: Observer) -> list[pl.Series]:
+        rows = len(self._columns["job_id"])
+        if len(table) != rows:
+            who = type(observer).__name__
+            raise SimulationError(f"{who} observed {len(table)} rows of jobs; must be {rows}, one per job.")
+        return table.get_columns()
 
     # The hooks, by the names that the compiled module asks for.
 

@@ -108,7 +108,7 @@ class Simulation:
         self._driver: Driver | None = None
         if pieces.any:
             columns = Columns(workload.jobs, clairvoyant=False)
-            self._driver = Driver(pieces, self._kernel, system.resources, columns)
+            self._driver = Driver(pieces, self._kernel, system, columns)
             self._let_look_ahead(self._driver)
             self._driver.begin()
 
@@ -191,7 +191,7 @@ class Simulation:
         twin._kernel = self._kernel.fork()  # our own twin
         if self._driver is not None:
             system = self._run_of[1]
-            twin._driver = self._driver.twin(twin._kernel, system.resources)
+            twin._driver = self._driver.twin(twin._kernel, system)
             twin._let_look_ahead(twin._driver)
         return twin
 
@@ -234,7 +234,7 @@ class Simulation:
         self._run_of = (workload, system, policy)
         self._kernel.adopt(policy_names(policy, cast("int", self._options["seed"])))
         if self._driver is not None:
-            self._driver = self._driver.without_policy(self._kernel, system.resources)
+            self._driver = self._driver.without_policy(self._kernel, system)
 
     def _believe_estimates(self) -> None:
         workload, system, policy = self._run_of

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from batchlab.observer import Observer
     from batchlab.policy import Policy
     from batchlab.simulation.simulation import Simulation
+    from batchlab.system import System
 
 __all__ = ["Columns", "Values", "View"]
 
@@ -29,6 +30,9 @@ class View(_kernel.View):
     """
 
     _simulation: Callable[[], Simulation]
+
+    system: System
+    """The machine as it was described."""
 
     def fork(self, policy: Policy | str | None = None, *, clairvoyant: bool = False) -> Simulation:
         """Give an independent copy of the simulation at this very moment, to look ahead.

@@ -1,0 +1,209 @@
+"""Failures and repairs of nodes, and what becomes of the jobs that they hit."""
+
+from __future__ import annotations
+
+import heapq
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+import polars as pl
+
+from batchlab.errors import ObserverError, SimulationError, shown
+from batchlab.observer.observer import Observer
+from batchlab.observer.outages import Drawn, Outage, Outages, Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from batchlab._kernel import Job
+    from batchlab.observer.outages import Distribution
+    from batchlab.simulation.view import View
+
+__all__ = ["Failures"]
+
+Fate = Literal["kill", "requeue", "checkpoint"]
+_FATES = ("kill", "requeue", "checkpoint")
+# A job that is hit more often will hardly ever end.
+_MOST_RESTARTS = 100_000
+
+
+class Failures(Observer):
+    """Lets nodes fail and be repaired.
+
+    A node that is down takes nobody; jobs with tasks there are its victims. Outages of one node that
+    overlap, or follow each other at once, are one.
+
+    Parameters
+    ----------
+    trace
+        A table, or the path of a CSV file, with the columns ``node`` (from 0), ``time`` (s) and
+        ``repair_time`` (s, how long it takes; missing where the node stays down).
+    fate
+        Of the victims: ``"kill"``; ``"requeue"``: they wait again and run from their start;
+        ``"checkpoint"``: they wait again and go on from their latest checkpoint.
+    every
+        Seconds of a run between two checkpoints.
+    restarts
+        How often a job is restarted at most; the next failure kills it. Unless given, there is no limit.
+
+    Raises
+    ------
+    ObserverError
+        If a row of the trace or an argument breaks a rule.
+
+    Notes
+    -----
+    ``view.values["failures"]`` is what `down` is. ``result.observations["failures"]`` has a row per outage:
+    ``time`` and ``node``, ``end_time`` (s; null while the node is down), ``victims`` (their ``job_id``).
+    ``result.jobs["restarts"]`` counts the runs of each job that were cut short, whoever did it, and
+    ``result.interruptions`` lists them.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> workload = bl.Workload.from_table({"submit_time": [0], "run_time": [3600], "tasks": [1]})
+    >>> system = bl.System.homogeneous(nodes=2, resources={"core": 4})
+    >>> failures = Failures({"node": [0], "time": [2000], "repair_time": [500]}, fate="checkpoint", every=600)
+    >>> result = bl.simulate(workload, system, "easy", observers=[failures])
+    >>> result.jobs.select("start_time", "end_time", "nodes", "restarts").rows()
+    [(2000.0, 3800.0, [1], 1)]
+    """
+
+    name = "failures"
+
+    def __init__(
+        self,
+        trace: pl.DataFrame | Mapping[str, object] | str | PathLike[str] | Outages,
+        *,
+        fate: Fate = "requeue",
+        every: float | None = None,
+        restarts: int | None = None,
+    ) -> None:
+        if fate not in _FATES:
+            raise ObserverError(f"fate = {shown(fate)}; must be one of {', '.join(map(repr, _FATES))}.")
+        if (fate == "checkpoint") != (every is not None):
+            raise ObserverError(
+                f"fate = {fate!r} with every = {shown(every)}; checkpoints are taken every = seconds."
+            )
+        if every is not None and not 0 < every < inf:
+            raise ObserverError(f"every = {shown(every)}; must be a number of seconds > 0.")
+        if restarts is not None and restarts < 0:
+            raise ObserverError(f"restarts = {shown(restarts)}; must be >= 0.")
+        self.outages: Outages = trace if isinstance(trace, Drawn) else Trace(trace)
+        self.fate = fate
+        self.every = every
+        self.restarts = restarts
+        self._reset()
+
+    @classmethod
+    def drawn(
+        cls,
+        uptime: Distribution,
+        repair_time: Distribution,
+        *,
+        seed: int,
+        nodes: Sequence[int] | None = None,
+        fate: Fate = "requeue",
+        every: float | None = None,
+        restarts: int | None = None,
+    ) -> Self:
+        """Draw failures by chance: every node is up for a time, then down for one, and so on.
+
+        Parameters
+        ----------
+        uptime, repair_time
+            Seconds, as distributions: those of `batchlab.generate` (``Weibull``, ``Exponential``,
+            ``Lognormal``, ``Constant``, …), or whatever has a method ``sample(random, count)``.
+        seed
+            Of the draws; a whole number >= 0. Every node has streams of its own.
+        nodes
+            Which nodes fail; all, unless given.
+        fate, every, restarts
+            As above.
+
+        Returns
+        -------
+        Failures
+            The observer.
+        """
+        return cls(Drawn(uptime, repair_time, seed, nodes), fate=fate, every=every, restarts=restarts)
+
+    def begin(self, view: View) -> None:
+        """Await the first failure."""
+        self._reset()
+        self.outages.begin(view.system.nodes)
+        self._restarts = np.zeros(len(view.columns["job_id"]), np.int64)
+        self._await_next(view)
+
+    def wake(self, view: View) -> None:
+        """Open nodes that are repaired, close those that fail, and see to their victims."""
+        while self._repairs and self._repairs[0][0] <= view.now:
+            node = heapq.heappop(self._repairs)[1]
+            self._down.discard(node)
+            view.open(node)
+        failing = self.outages.take(view.now)
+        for outage in failing:
+            self._down.add(outage.node)
+            view.close(outage.node)
+            if isfinite(outage.end):
+                heapq.heappush(self._repairs, (outage.end, outage.node))
+        for outage in failing:
+            victims = view.jobs_on(outage.node)
+            self._seen.append((outage, [job.id for job in victims]))
+            for job in victims:
+                self._hit(job, view)
+        self._await_next(view)
+
+    def interrupted(self, job: Job, view: View) -> None:
+        """Count the runs that were cut short."""
+        self._restarts[job.row] += 1
+        if self._restarts[job.row] >= _MOST_RESTARTS:
+            raise SimulationError(
+                f"job {job.id} was cut short {_MOST_RESTARTS} times until {view.now:g} s; it hardly ever "
+                "will end. Let it go on from checkpoints, or set restarts."
+            )
+
+    @property
+    def down(self) -> frozenset[int]:
+        """The nodes that have failed and are not repaired."""
+        return frozenset(self._down)
+
+    def value(self, view: View) -> frozenset[int]:  # noqa: ARG002  # others look at the machine
+        """Give the nodes that are down."""
+        return self.down
+
+    def observations(self, view: View) -> dict[str, pl.DataFrame]:
+        """Give the outages so far, and how often each job was cut short."""
+        ends = [outage.end if outage.end <= view.now else None for outage, _ in self._seen]
+        victims = pl.Series("victims", [ids for _, ids in self._seen], dtype=pl.List(pl.Int64))
+        columns = [
+            pl.Series("time", [outage.begin for outage, _ in self._seen], dtype=pl.Float64),
+            pl.Series("node", [outage.node for outage, _ in self._seen], dtype=pl.UInt32),
+            pl.Series("end_time", ends, dtype=pl.Float64),
+            victims,
+        ]
+        jobs = pl.DataFrame({"restarts": self._restarts})
+        return {"failures": pl.DataFrame(columns), "jobs": jobs}
+
+    def _reset(self) -> None:
+        self._repairs: list[tuple[float, int]] = []
+        self._down: set[int] = set()
+        self._seen: list[tuple[Outage, list[int]]] = []
+        self._restarts = np.zeros(0, np.int64)
+
+    def _hit(self, job: Job, view: View) -> None:
+        exhausted = self.restarts is not None and self._restarts[job.row] >= self.restarts
+        if self.fate == "kill" or exhausted:
+            view.kill(job)
+        elif self.fate == "requeue":
+            view.preempt(job)
+        else:
+            view.preempt(job, keep="checkpoints", every=self.every)
+
+    def _await_next(self, view: View) -> None:
+        repair = self._repairs[0][0] if self._repairs else inf
+        following = min(repair, self.outages.next_time)
+        if isfinite(following):
+            view.wake(following)

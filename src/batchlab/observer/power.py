@@ -1,0 +1,258 @@
+"""Node power and energy, measured in the kernel, and a power cap that policies can respect.
+
+What is whose energy is written in docs/semantics.md, "Power".
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+from math import inf, isfinite
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from batchlab import _kernel
+from batchlab.errors import ObserverError, shown, suggest
+from batchlab.observer.observer import Observer
+from batchlab.observer.steps import Source, Steps, steps_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import numpy.typing as npt
+
+    from batchlab._kernel import Job
+    from batchlab.simulation.view import View
+    from batchlab.system import System
+
+__all__ = ["NodePower", "Power", "PowerNow"]
+
+
+@dataclass(frozen=True)
+class NodePower:
+    """What a node draws, in watts.
+
+    Parameters
+    ----------
+    idle
+        Open, with no job there.
+    busy
+        As soon as a job is there, whatever it uses; not below ``idle``, which it is unless given.
+    per_unit
+        More for each unit of a resource that jobs hold, by name: ``{"core": 10}``.
+    closed
+        Closed, or failed, with no job there.
+
+    Raises
+    ------
+    ObserverError
+        If a number is negative or not finite, or ``busy`` is below ``idle``.
+    """
+
+    idle: float
+    busy: float | None = None
+    per_unit: Mapping[str, float] = field(default_factory=dict, hash=False)
+    closed: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "busy", self.idle if self.busy is None else self.busy)
+        named = {"idle": self.idle, "busy": self.busy, "closed": self.closed}
+        for name, watts in {
+            **named,
+            **{f"per_unit[{key!r}]": at for key, at in self.per_unit.items()},
+        }.items():
+            if isinstance(watts, bool) or not isinstance(watts, int | float) or not 0 <= watts < inf:
+                raise ObserverError(f"NodePower: {name} = {shown(watts)}; must be a number of watts >= 0.")
+        if self.lit < self.idle:
+            raise ObserverError(
+                f"NodePower: busy = {self.lit:g} W; must not be below idle = {self.idle:g} W."
+            )
+
+    @property
+    def lit(self) -> float:
+        """Watts as soon as a job is there."""
+        return self.idle if self.busy is None else self.busy
+
+    def draw(self, resources: tuple[str, ...]) -> _kernel.Draw:
+        """Give the same in the order of a system's resources.
+
+        Raises
+        ------
+        ObserverError
+            If there is no such resource.
+        """
+        for name in self.per_unit:
+            if name not in resources:
+                raise ObserverError(f"NodePower: no resource named {name!r}.{suggest(name, resources)}")
+        per_unit = [float(self.per_unit.get(name, 0.0)) for name in resources]
+        return {
+            "idle": float(self.idle),
+            "busy": float(self.lit),
+            "closed": float(self.closed),
+            "per_unit": per_unit,
+        }
+
+
+class PowerNow:
+    """The power at this moment, for policies, also between two starts of a pass: ``view.values["power"]``."""
+
+    __slots__ = ("_cap", "_meter", "_view")
+
+    def __init__(self, view: View, cap: Steps | None) -> None:
+        self._view = view
+        self._meter = _kernel.PowerMeter(view)
+        self._cap = cap
+
+    def __deepcopy__(self, memo: dict[int, object]) -> PowerNow:
+        # Whoever keeps it over a fork has that of the fork, whose view is in the memo.
+        return PowerNow(deepcopy(self._view, memo), self._cap)
+
+    @property
+    def total(self) -> float:
+        """Watts of all nodes."""
+        return self._meter.power
+
+    @property
+    def nodes(self) -> npt.NDArray[np.float64]:
+        """Watts, node by node."""
+        return self._meter.node_power
+
+    @property
+    def energy(self) -> float:
+        """Joules of all nodes so far."""
+        return self._meter.energy
+
+    @property
+    def steps(self) -> Steps:
+        """Watts of all nodes over the time so far; the last step begins now."""
+        return Steps(*self._meter.steps)
+
+    @property
+    def cap(self) -> float:
+        """Watts that the machine may draw now; infinite without a cap."""
+        return inf if self._cap is None else self._cap.at(self._view.now)
+
+    def lowest_cap(self, until: float) -> float:
+        """Give the lowest cap from now until a time, watts."""
+        return inf if self._cap is None else self._cap.lowest(self._view.now, until)
+
+    def with_job(self, job: Job, nodes: Mapping[int, int] | Iterable[int] | None = None) -> float | None:
+        """Give the power once a waiting job has started: the very number that `total` is then.
+
+        Parameters
+        ----------
+        job
+            The job.
+        nodes
+            Where it would start, as in ``view.start``; where the allocator puts it, unless given.
+
+        Returns
+        -------
+        float or None
+            Watts of all nodes; None where it does not fit.
+        """
+        return self._meter.power_with(job, nodes)
+
+    def added_by(self, job: Job, nodes: Mapping[int, int] | Iterable[int] | None = None) -> float | None:
+        """Give the power that starting a waiting job would add, in watts; None where it does not fit."""
+        power = self.with_job(job, nodes)
+        return None if power is None else power - self.total
+
+    def allows(self, job: Job, nodes: Mapping[int, int] | Iterable[int] | None = None) -> bool:
+        """Tell whether a waiting job fits, and would keep to the cap for as long as it is thought to run."""
+        power = self.with_job(job, nodes)
+        return power is not None and power <= self.lowest_cap(self._view.now + job.estimate)
+
+    def __repr__(self) -> str:
+        return f"<PowerNow: {self.total:g} W of at most {self.cap:g} W>"
+
+
+class Power(Observer):
+    """Measures what nodes draw, and whose energy that is; tells policies, and a cap that they can respect.
+
+    Parameters
+    ----------
+    nodes
+        What every node draws, or by name of the node group what its nodes draw.
+    cap
+        What the machine may draw in all, in watts: a number, or what changes with time: a table with the
+        columns ``time`` (s) and ``value``, the path of such a CSV file, or `batchlab.observer.Steps`. It
+        binds nobody: policies find it in ``view.values["power"]``, and are asked when it changes.
+
+    Raises
+    ------
+    ObserverError
+        If the cap is wrong, or (as a run begins) a node group is missing or unknown.
+
+    Notes
+    -----
+    ``result.observations["power"]`` has the columns ``time`` (s) and ``power`` (W), what all nodes draw from
+    each time on; the last time is the end. ``result.observations["energy_per_node"]`` has ``node``,
+    ``group``, ``energy`` (J). ``result.jobs["energy"]`` (J) is what each job used in all its runs.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> workload = bl.Workload.from_table({"submit_time": [0], "run_time": [3600], "tasks": [4]})
+    >>> system = bl.System.homogeneous(nodes=2, resources={"core": 4})
+    >>> power = Power(NodePower(idle=100, busy=150, per_unit={"core": 25}))
+    >>> result = bl.simulate(workload, system, "easy", observers=[power])
+    >>> result.observations["power"].rows()
+    [(0.0, 350.0), (3600.0, 200.0)]
+    >>> result.jobs["energy"].to_list()
+    [540000.0]
+    """
+
+    name = "power"
+
+    def __init__(self, nodes: NodePower | Mapping[str, NodePower], *, cap: Source | None = None) -> None:
+        self.nodes = nodes
+        self.cap = None if cap is None else steps_of(cap, "Power: cap")
+
+    def begin(self, view: View) -> None:
+        """Put the meter on."""
+        draws = self._draws(view.system)
+        counts = [group.count for group in view.system.groups]
+        kinds = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
+        _kernel.PowerMeter(view).measure(kinds, draws)
+        self._await_change(view)
+
+    def wake(self, view: View) -> None:
+        """Let policies decide when the cap changes."""
+        self._await_change(view)
+
+    def value(self, view: View) -> PowerNow:
+        """Give the power at this moment."""
+        return PowerNow(view, self.cap)
+
+    def observations(self, view: View) -> dict[str, pl.DataFrame]:
+        """Give the power over time, and the energy of nodes and jobs."""
+        meter = _kernel.PowerMeter(view)
+        times, powers = meter.steps
+        groups = [group.name for group in view.system.groups for _ in range(group.count)]
+        energy = meter.node_energy
+        nodes = pl.Series("node", np.arange(len(energy), dtype=np.uint32))
+        return {
+            "power": pl.DataFrame({"time": times, "power": powers}),
+            "energy_per_node": pl.DataFrame([nodes, pl.Series("group", groups), pl.Series("energy", energy)]),
+            "jobs": pl.DataFrame({"energy": meter.job_energy}),
+        }
+
+    def _draws(self, system: System) -> list[_kernel.Draw]:
+        if isinstance(self.nodes, NodePower):
+            return [self.nodes.draw(system.resources)] * len(system.groups)
+        names = [group.name for group in system.groups]
+        for name in self.nodes:
+            if name not in names:
+                raise ObserverError(f"Power: no node group named {name!r}.{suggest(name, names)}")
+        missing = [name for name in names if name not in self.nodes]
+        if missing:
+            raise ObserverError(f"Power: what do nodes of group {missing[0]!r} draw? Add it to nodes.")
+        return [self.nodes[name].draw(system.resources) for name in names]
+
+    def _await_change(self, view: View) -> None:
+        change = inf if self.cap is None else self.cap.next_change(view.now)
+        if isfinite(change):
+            view.wake(change)

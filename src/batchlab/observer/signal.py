@@ -1,0 +1,133 @@
+"""Signals: what changes with time whatever happens on the machine, such as the price of energy."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import polars as pl
+
+from batchlab.errors import ObserverError, shown
+from batchlab.observer.observer import Observer
+from batchlab.observer.power import PowerNow
+from batchlab.observer.steps import Course, Source, steps_of
+
+if TYPE_CHECKING:
+    from batchlab.simulation.view import View
+
+__all__ = ["CarbonIntensity", "EnergyPrice", "Signal"]
+
+_JOULES_PER_KILOWATT_HOUR = 3.6e6
+
+
+class Signal(Observer):
+    """Tells policies a value that changes with time, and lets them decide whenever it does.
+
+    Parameters
+    ----------
+    name
+        Under which it is offered in ``view.values``, as a `Course`: ``now``, ``at(time)``, ``lowest`` and
+        ``average`` of a time, ``next_change``.
+    source
+        A number, a table with the columns ``time`` (s) and ``value``, the path of such a CSV file, a
+        `Steps`, or a function of time. Each value holds until the next.
+    every
+        How often a function is looked at, seconds.
+
+    Raises
+    ------
+    ObserverError
+        If the source breaks a rule.
+
+    Notes
+    -----
+    ``result.observations[name]`` has the columns ``time`` and ``value``, the last row at the end of the run.
+    """
+
+    def __init__(self, name: str, source: Source, *, every: float | None = None) -> None:
+        if not (isinstance(name, str) and name):
+            raise ObserverError(
+                f"name = {shown(name)}; must be a text, under which policies find the signal."
+            )
+        self.name = name
+        self.steps = steps_of(source, f"signal {name!r}", every)
+
+    def begin(self, view: View) -> None:
+        """Await the first change."""
+        self._await_change(view)
+
+    def wake(self, view: View) -> None:
+        """Let policies decide, and await the next change."""
+        self._await_change(view)
+
+    def value(self, view: View) -> Course:
+        """Give the signal, seen from now."""
+        return Course(self.steps, view.now)
+
+    def observations(self, view: View) -> pl.DataFrame:
+        """Give the values so far."""
+        times, values = self.steps.between(0.0, view.now)
+        if times[-1] < view.now:
+            times, values = np.append(times, view.now), np.append(values, self.steps.at(view.now))
+        return pl.DataFrame({"time": times, "value": values})
+
+    def _await_change(self, view: View) -> None:
+        change = self.steps.next_change(view.now)
+        if isfinite(change):
+            view.wake(change)
+
+
+class _PerKilowattHour(Signal):
+    """A signal per kilowatt-hour, which adds up with the energy that is used."""
+
+    kind: ClassVar[str] = ""
+    adds_up_to: ClassVar[str] = ""
+
+    def __init__(self, source: Source, *, every: float | None = None) -> None:
+        super().__init__(self.kind, source, every=every)
+
+    def observations(self, view: View) -> pl.DataFrame:
+        """Give the values so far, and what they add up to where power is observed."""
+        table = super().observations(view)
+        power = view.values.get("power")
+        if not isinstance(power, PowerNow):
+            return table
+        times = table["time"].to_numpy()
+        energy = power.steps.integrals(np.append(times, view.now))
+        cost = table["value"].to_numpy() * (energy / _JOULES_PER_KILOWATT_HOUR)
+        return table.with_columns(pl.Series("energy", energy), pl.Series(self.adds_up_to, cost))
+
+
+class EnergyPrice(_PerKilowattHour):
+    """The price of energy, per kilowatt-hour, in whatever currency.
+
+    Offered as ``view.values["price"]``, a `Course`. Where a `Power` is among the observers,
+    ``result.observations["price"]`` also has ``energy`` (J) and ``cost`` of the time from each row to the
+    next, whose sum is the cost of the run.
+
+    Parameters
+    ----------
+    source, every
+        As for `Signal`.
+    """
+
+    kind = "price"
+    adds_up_to = "cost"
+
+
+class CarbonIntensity(_PerKilowattHour):
+    """The carbon intensity of energy, in grams of CO₂ (or equivalents) per kilowatt-hour.
+
+    Offered as ``view.values["carbon"]``, a `Course`. Where a `Power` is among the observers,
+    ``result.observations["carbon"]`` also has ``energy`` (J) and ``emissions`` (g) of the time from each row
+    to the next.
+
+    Parameters
+    ----------
+    source, every
+        As for `Signal`.
+    """
+
+    kind = "carbon"
+    adds_up_to = "emissions"

@@ -1,0 +1,261 @@
+"""Step functions of time: what holds from each instant on, until the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import inf
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from batchlab.errors import ObserverError, shown
+
+__all__ = ["Course", "Sampled", "Source", "Steps", "steps_of"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Steps:
+    """A step function.
+
+    Parameters
+    ----------
+    times
+        Seconds, rising, at least one.
+    values
+        One per time: what holds from then on. The first one holds before the first time too.
+
+    Raises
+    ------
+    ObserverError
+        If times do not rise, or a number is not finite.
+
+    Examples
+    --------
+    >>> price = Steps([0, 3600, 7200], [0.20, 0.50, 0.30])
+    >>> price.at(5000), price.average(0, 7200)
+    (0.5, 0.35)
+    """
+
+    def __init__(self, times: npt.ArrayLike, values: npt.ArrayLike) -> None:
+        self.times = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        self.values = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        if self.times.shape != self.values.shape or self.times.ndim != 1 or not len(self.times):
+            rule = "one value per time, and at least one"
+            raise ObserverError(
+                f"{self.times.shape} times and {self.values.shape} values; there must be {rule}."
+            )
+        wrong = ~(np.isfinite(self.times) & np.isfinite(self.values))
+        wrong[1:] |= np.diff(self.times) <= 0
+        if wrong.any():
+            at = int(wrong.argmax())
+            found = f"time {self.times[at]:g}, value {self.values[at]:g}"
+            raise ObserverError(f"step {at}: {found}; numbers must be finite, and times must rise.")
+
+    def at(self, time: float) -> float:
+        """Give the value at a time."""
+        place = int(np.searchsorted(self.times, time, side="right")) - 1
+        return float(self.values[max(place, 0)])
+
+    def next_change(self, time: float) -> float:
+        """Give the next time at which the value may be another; infinite after the last."""
+        place = int(np.searchsorted(self.times, time, side="right"))
+        return float(self.times[place]) if place < len(self.times) else inf
+
+    def between(self, begin: float, end: float) -> tuple[Floats, Floats]:
+        """Give the steps from `begin` to `end`: times, the first of which is `begin`, and their values."""
+        first, last = np.searchsorted(self.times, [begin, end], side="right").tolist()
+        inner = self.times[first:last]
+        inner = inner[inner < end]
+        values = [self.at(begin), *self.values[first : first + len(inner)].tolist()]
+        return np.array([begin, *inner.tolist()]), np.array(values)
+
+    def lowest(self, begin: float, end: float) -> float:
+        """Give the lowest value over [begin, end], or at `begin` where that is not before `end`."""
+        return float(self.between(begin, end)[1].min())
+
+    def integral(self, begin: float, end: float) -> float:
+        """Give the sum of value × seconds from `begin` to `end`."""
+        times, values = self.between(begin, end)
+        return float(np.dot(values, np.diff(times, append=end)))
+
+    def integrals(self, bounds: Floats) -> Floats:
+        """Give the integral from each of these times to the next; they rise."""
+        inner = self.times[(self.times > bounds[0]) & (self.times < bounds[-1])]
+        times = np.union1d(bounds, inner)
+        values = self.values[np.maximum(np.searchsorted(self.times, times[:-1], side="right") - 1, 0)]
+        added_up = np.concatenate([[0.0], np.cumsum(values * np.diff(times))])
+        return np.diff(added_up[np.searchsorted(times, bounds)])
+
+    def average(self, begin: float, end: float) -> float:
+        """Give the mean over the time from `begin` to `end`, or the value at `begin` if that is no time."""
+        return self.integral(begin, end) / (end - begin) if end > begin else self.at(begin)
+
+
+class Sampled(Steps):
+    """A function of time, looked at every so many seconds from 0 on: its value holds until the next look."""
+
+    def __init__(self, function: Callable[[float], float], every: float) -> None:
+        if not (np.isfinite(every) and every > 0):
+            raise ObserverError(f"every = {shown(every)}; must be a number of seconds > 0.")
+        self.function = function
+        self.every = float(every)
+        super().__init__(0.0, self._look(0))
+
+    def _look(self, number: int) -> float:
+        value = self.function(number * self.every)
+        try:
+            found = float(value)
+        except (TypeError, ValueError):
+            found = inf
+        if not np.isfinite(found):
+            when = f"{number * self.every:g} s"
+            raise ObserverError(f"the signal's function gave {shown(value)} at {when}; must be a number.")
+        return found
+
+    def _number(self, time: float) -> int:
+        number = max(int(time // self.every), 0)
+        # Rounding may put a multiple of `every` on the wrong side.
+        return number + (((number + 1) * self.every) <= time)
+
+    def at(self, time: float) -> float:
+        """Give the value at a time."""
+        return self._look(self._number(time))
+
+    def next_change(self, time: float) -> float:
+        """Give the next time at which the function is looked at."""
+        return (self._number(time) + 1) * self.every
+
+    def between(self, begin: float, end: float) -> tuple[Floats, Floats]:
+        """Give the steps from `begin` to `end`: times, the first of which is `begin`, and their values."""
+        first = self._number(begin)
+        numbers = [first]
+        while (numbers[-1] + 1) * self.every < end:
+            numbers.append(numbers[-1] + 1)
+        times = [begin, *(number * self.every for number in numbers[1:])]
+        return np.array(times), np.array([self._look(number) for number in numbers])
+
+
+class Course:
+    """A step function, seen from the present: what observers of signals offer to policies."""
+
+    __slots__ = ("steps", "time")
+
+    def __init__(self, steps: Steps, time: float) -> None:
+        self.steps = steps
+        self.time = time
+
+    @property
+    def now(self) -> float:
+        """The value now."""
+        return self.steps.at(self.time)
+
+    @property
+    def next_change(self) -> float:
+        """When it may be another; infinite if never."""
+        return self.steps.next_change(self.time)
+
+    def at(self, time: float) -> float:
+        """Give the value at a time."""
+        return self.steps.at(time)
+
+    def lowest(self, begin: float, end: float) -> float:
+        """Give the lowest value from `begin` to `end`."""
+        return self.steps.lowest(begin, end)
+
+    def average(self, begin: float, end: float) -> float:
+        """Give the mean from `begin` to `end`."""
+        return self.steps.average(begin, end)
+
+    def __repr__(self) -> str:
+        return f"<Course: {self.now:g} at {self.time:g} s>"
+
+
+Source = float | Steps | Callable[[float], float] | pl.DataFrame | Mapping[str, object] | str | PathLike[str]
+"""Where a step function comes from; see `steps_of`."""
+
+
+def steps_of(source: Source, what: str, every: float | None = None) -> Steps:
+    """Make a step function.
+
+    Parameters
+    ----------
+    source
+        A number, a step function, a table with the columns ``time`` (s) and ``value``, a CSV file with them,
+        or a function of time.
+    what
+        What it is, for errors.
+    every
+        How often a function is looked at, seconds.
+
+    Returns
+    -------
+    Steps
+        The function.
+
+    Raises
+    ------
+    ObserverError
+        If there is something wrong with it; names file or argument.
+    """
+    try:
+        return _steps_of(source, every)
+    except ObserverError as error:
+        raise ObserverError(f"{what}: {error}") from None
+
+
+def _steps_of(source: Source, every: float | None) -> Steps:
+    if isinstance(source, Steps):
+        return source
+    if callable(source):
+        if every is None:
+            raise ObserverError("a function of time needs every = seconds between two looks at it.")
+        return Sampled(source, every)
+    if isinstance(source, bool | int | float):
+        return Steps(0.0, source)
+    table = table_of(source, ("time", "value"))
+    return Steps(table["time"].to_numpy(), table["value"].to_numpy())
+
+
+def table_of(source: object, columns: tuple[str, ...]) -> pl.DataFrame:
+    """Read a table with columns of numbers.
+
+    Parameters
+    ----------
+    source
+        A data frame, a mapping of columns, or the path of a CSV file.
+    columns
+        The columns that there must be.
+
+    Returns
+    -------
+    polars.DataFrame
+        These columns, as Float64; what is missing is NaN.
+
+    Raises
+    ------
+    ObserverError
+        If it is none, or lacks a column, or holds something else than numbers.
+    """
+    where = ""
+    if isinstance(source, str | PathLike):
+        where = f"{source}: "
+        try:
+            table = pl.read_csv(Path(source), infer_schema_length=None)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise ObserverError(f"{where}{str(reason).splitlines()[0]}; must be a CSV file.") from None
+    elif isinstance(source, pl.DataFrame | Mapping):
+        table = pl.DataFrame(source, strict=False)
+    else:
+        raise ObserverError(f"{shown(source)}; must be a table or the path of a CSV file.")
+    for name in columns:
+        if name not in table.columns:
+            known = ", ".join(table.columns)
+            raise ObserverError(f"{where}there is no column {name!r}; it has {known or 'none'}.")
+        if not (table[name].dtype.is_numeric() or table[name].dtype == pl.Null):
+            raise ObserverError(f"{where}column {name!r} is {table[name].dtype}; must hold numbers.")
+    return table.select(pl.col(columns).cast(pl.Float64).fill_null(float("nan")))

@@ -1,0 +1,284 @@
+"""Failures: the right jobs are hit, whatever becomes of them; outages merge; chance has its streams."""
+
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import batchlab as bl
+from batchlab.generate import Constant, Exponential, Lognormal, Weibull
+from batchlab.observer.outages import Drawn, Outage, Trace, merged
+from big import QUICK
+from cases import BACKFILLS, Case, random_case
+from public import interruptions_of, policy_of, system_of, workload_of
+from reference import Interruption, NodeEvent, Outcome
+
+FOUR = bl.System.homogeneous(nodes=4, resources={"core": 1})
+JOBS = bl.Workload.from_table(
+    {"submit_time": [0.0, 0.0, 0.0], "run_time": [100.0, 100.0, 100.0], "tasks": [1, 2, 1]}
+)
+TRACE = {"node": [2, 0], "time": [50.0, 130.0], "repair_time": [30.0, 5.0]}
+
+
+def run(**options: Any) -> bl.Result:  # noqa: ANN401
+    """Run three jobs, on nodes 0, 1–2 and 3, with a failure of node 2 at 50 s and of node 0 at 130 s."""
+    return bl.simulate(JOBS, FOUR, "first_fit", observers=[bl.Failures(TRACE, **options)])
+
+
+def test_killed() -> None:
+    """The job on the node is killed, nobody else; a node where nobody is fails without victims."""
+    result = run(fate="kill")
+    assert result.jobs["state"].to_list() == ["completed", "killed", "completed"]
+    assert result.jobs["end_time"].to_list() == [100.0, 50.0, 100.0]
+    assert result.observations["failures"].rows() == [(50.0, 2, 80.0, [2])]
+    assert result.jobs["restarts"].to_list() == [0, 0, 0]
+
+
+def test_requeued() -> None:
+    """The victim runs again from its start, as soon as there is room; its first run is on record."""
+    result = run(fate="requeue")
+    assert result.jobs["start_time"].to_list() == [0.0, 80.0, 0.0]
+    assert result.jobs["nodes"].to_list() == [[0], [1, 2], [3]]
+    assert result.jobs["restarts"].to_list() == [0, 1, 0]
+    assert result.interruptions.rows() == [(2, 1, 0.0, 50.0, 0.0, [1, 2], 2)]
+    assert result.observations["failures"].rows() == [(50.0, 2, 80.0, [2]), (130.0, 0, 135.0, [])]
+    assert result.metrics()["interrupted"] == {"runs": 1, "jobs": 1, "lost_time": 50.0}
+    assert "interrupted   1 run of 1 job, 50 s to be run again" in result.summary()
+
+
+def test_checkpointed() -> None:
+    """The victim goes on from its latest checkpoint."""
+    result = run(fate="checkpoint", every=20)
+    assert result.interruptions["saved"].to_list() == [40.0]
+    assert result.jobs["end_time"].to_list() == [100.0, 140.0, 100.0]
+
+
+def test_restarts_have_a_limit() -> None:
+    """A victim that was restarted often enough is killed."""
+    trace = {"node": [2, 2, 2], "time": [10.0, 40.0, 70.0], "repair_time": [5.0, 5.0, 5.0]}
+    result = bl.simulate(JOBS, FOUR, "first_fit", observers=[bl.Failures(trace, restarts=2)])
+    assert result.jobs["state"].to_list()[1] == "killed"
+    assert result.jobs["end_time"].to_list()[1] == 70.0
+    assert result.jobs["restarts"].to_list() == [0, 2, 0]
+
+
+def test_never_repaired() -> None:
+    """A node without repair stays down; who needs it waits until the end of the run."""
+    trace = pl.DataFrame({"node": [2], "time": [50.0], "repair_time": [None]})
+    result = bl.simulate(JOBS, FOUR, "easy", observers=[bl.Failures(trace)])
+    assert result.jobs["state"].to_list() == ["completed"] * 3
+    whole = bl.Workload.from_table({"submit_time": [0.0, 9.0], "run_time": [60.0, 5.0], "tasks": [1, 4]})
+    result = bl.simulate(whole, FOUR, "conservative", observers=[bl.Failures(trace)])
+    assert result.jobs["state"].to_list() == ["completed", "queued"]
+    assert result.observations["failures"]["end_time"].to_list() == [None]
+
+
+def test_lost_time_is_time_in_use() -> None:
+    """Runs that were cut short count as use of the machine; the job waits between them."""
+    result = run(fate="requeue")
+    timeline = result.timeline.select("time", "queued", "running", "used_core").rows()
+    assert timeline == [(0.0, 0, 3, 4), (50.0, 1, 2, 2), (80.0, 0, 3, 4), (100.0, 0, 1, 2), (180.0, 0, 0, 0)]
+    used = (2 * 100 + 2 * 50 + 2 * 100) / (4 * 180)
+    assert result.metrics()["utilisation"] == {"core": pytest.approx(used)}
+    assert result.metrics()["queue_length"] == {"mean": pytest.approx(30 / 180), "max": 1}
+    assert result.metrics()["loss_of_capacity"] == {"core": pytest.approx(2 * 30 / (4 * 180))}
+
+
+def events_of(rows: list[tuple[int, float, float]], fate: str, every: float) -> tuple[NodeEvent, ...]:
+    """Say the same as a trace in node events: a node is down while any of its rows lasts, ends included."""
+    events = []
+    for node in sorted({row[0] for row in rows}):
+        spans = sorted((time, time + lasts) for where, time, lasts in rows if where == node)
+        for begin in sorted({begin for begin, _ in spans}):
+            end = begin
+            while (reach := max(e for b, e in spans if begin <= b <= end)) > end:
+                end = reach
+            if not any(b < begin <= e for b, e in spans):
+                events.append((begin, 1, NodeEvent(begin, node, "close", fate=fate, every=every)))
+                if end < inf:
+                    events.append((end, 0 if end > begin else 2, NodeEvent(end, node, "open")))
+    return tuple(event for *_, event in sorted(events, key=lambda each: (*each[:2], each[2].node)))
+
+
+def traced(seed: int) -> tuple[Case, list[tuple[int, float, float]], dict[str, Any]]:
+    """Give a case, a trace of failures with overlaps, and a fate."""
+    rng = Random(seed)  # noqa: S311 - no secret
+    case = replace(random_case(rng), backfill=rng.choice(BACKFILLS), reservations=1)
+    span = max(job.submit_time + 2 * job.run_time for job in case.jobs) + 1
+    steps = sorted({job.run_time for job in case.jobs} | {0.0, span / 7})
+    rows = [
+        (
+            rng.randrange(len(case.machine.capacity)),
+            rng.choice((rng.choice(case.jobs).submit_time + rng.choice(steps), rng.uniform(0, span))),
+            rng.choice((*steps, inf)) if rng.random() < 0.9 else 0.0,
+        )
+        for _ in range(rng.randint(1, 12))
+    ]
+    fate = rng.choice(("kill", "requeue", "checkpoint"))
+    return case, rows, {"fate": fate} | ({"every": rng.choice((0.3, 2.0))} if fate == "checkpoint" else {})
+
+
+@QUICK
+@given(st.integers(0, 2**48))
+def test_reference_hits_the_same_jobs(seed: int) -> None:
+    """A trace does what the reference does with the same outages, job by job and run by run."""
+    case, rows, options = traced(seed)
+    expected_log: list[Interruption] = []
+    events = events_of(rows, options["fate"], options.get("every", 1.0))
+    expected = replace(case, node_events=events).expected(expected_log)
+    trace = pl.DataFrame(rows, schema=["node", "time", "repair_time"], orient="row")
+    result = bl.simulate(
+        workload_of(case),
+        system_of(case.machine),
+        policy_of(case),
+        seed=case.seed,
+        walltime=case.walltime,
+        order_at_instant=case.order_at_instant,
+        observers=[bl.Failures(trace, **options)],
+    )
+    placed: list[list[tuple[int, int]]] = [[] for _ in case.jobs]
+    for row, node, tasks in result.placements.select("row", "node", "tasks").iter_rows():
+        placed[row].append((node, tasks))
+    table: Any = result.jobs.select("state", "start_time", "end_time").iter_rows()
+    found = [Outcome(row[0], row[1], row[2], nodes) for row, nodes in zip(table, placed, strict=True)]
+    assert found == expected
+    assert interruptions_of(result) == expected_log
+
+
+def test_overlapping_outages_are_one() -> None:
+    """Outages of a node that overlap or touch are joined, those of different nodes are not."""
+    rows = [Outage(0, 1, 10), Outage(5, 1, 7), Outage(10, 1, 12), Outage(13, 1, 14), Outage(11, 0, 20)]
+    assert merged(rows) == [Outage(0, 1, 12), Outage(11, 0, 20), Outage(13, 1, 14)]
+
+
+def taken(outages: Drawn, until: float) -> list[Outage]:
+    """Take all outages until a time."""
+    found = []
+    while outages.next_time <= until:
+        found += outages.take(outages.next_time)
+    return found
+
+
+def test_chance_is_the_seed() -> None:
+    """Same seed, same failures; each node has its own, whoever else fails and however long repairs last."""
+
+    def drawn(seed: int, repair: float = 100.0, nodes: list[int] | None = None) -> list[Outage]:
+        outages = Drawn(Weibull(0.7, 5000.0), Constant(repair), seed, nodes)
+        outages.begin(8)
+        return taken(outages, 50_000.0)
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+    assert drawn(1, nodes=[5, 3]) == [outage for outage in drawn(1) if outage.node in {3, 5}]
+    ups = [[outage.begin for outage in drawn(1, repair, [4])] for repair in (0.0, 10.0)]
+    both = list(zip(*ups, strict=False))
+    assert len(both) > 3
+    assert all(later == pytest.approx(sooner + 10 * number) for number, (sooner, later) in enumerate(both))
+
+
+def test_chance_has_the_right_mean() -> None:
+    """Exponential uptimes and lognormal repairs come as often as their means say."""
+    outages = Drawn(Exponential(900.0), Lognormal(4.0, 0.5), 3)
+    outages.begin(50)
+    until = 1_000_000.0
+    found = taken(outages, until)
+    repair = sum(outage.end - outage.begin for outage in found) / len(found)
+    assert repair == pytest.approx(Lognormal(4.0, 0.5).mean, rel=0.02)
+    assert len(found) == pytest.approx(50 * until / (900.0 + repair), rel=0.02)
+
+
+def test_run_again_is_the_same_run() -> None:
+    """One observer serves several runs, each from its beginning; forks go on alike."""
+    failures = bl.Failures.drawn(Weibull(0.7, 200.0), Constant(20.0), seed=5)
+    workload = bl.Workload.from_table(
+        {"submit_time": [0.0] * 30, "run_time": [30.0] * 30, "tasks": [1, 2, 3] * 10}
+    )
+    first = bl.simulate(workload, FOUR, "easy", observers=[failures])
+    again = bl.Simulation(workload, FOUR, "easy", observers=[failures])
+    again.run_until(150.0)
+    fork = again.fork()
+    fork.run_until()
+    again.run_until()
+    assert len(first.interruptions) > 3
+    for other in (again.result(), fork.result()):
+        assert other.jobs.equals(first.jobs)
+        assert other.observations["failures"].equals(first.observations["failures"])
+
+
+def test_hopeless_jobs_are_given_up() -> None:
+    """A job that fails again and again for ever ends in an error that says what to do."""
+    workload = bl.Workload.from_table({"submit_time": [0.0], "run_time": [100.0], "tasks": [4]})
+    failures = bl.Failures.drawn(Constant(50.0), Constant(1.0), seed=0)
+    with pytest.raises(
+        bl.SimulationError, match=r"job 1 was cut short 100000 times .* checkpoints, or set restarts"
+    ):
+        bl.simulate(workload, FOUR, "fcfs", observers=[failures])
+
+
+def test_trace_from_a_file(tmp_path: Path) -> None:
+    """A trace may be a CSV file."""
+    file = tmp_path / "failures.csv"
+    file.write_text("node,time,repair_time\n2,50,30\n0,130,5\n")
+    result = bl.simulate(JOBS, FOUR, "first_fit", observers=[bl.Failures(file)])
+    assert result.jobs["restarts"].to_list() == [0, 1, 0]
+
+
+def test_policies_know_who_is_down() -> None:
+    """The value is the set of nodes that are down."""
+    seen = []
+
+    class Looker(bl.Observer):
+        def node_closed(self, node: int, view: Any) -> None:  # noqa: ANN401
+            seen.append((node, view.values["failures"]))
+
+        def node_opened(self, node: int, view: Any) -> None:  # noqa: ANN401
+            seen.append((node, view.values["failures"]))
+
+    bl.simulate(JOBS, FOUR, "first_fit", observers=[bl.Failures(TRACE, fate="kill"), Looker()])
+    assert seen == [(2, frozenset({2})), (2, frozenset())]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: run(fate="maim"), "fate = 'maim'; must be one of 'kill', 'requeue', 'checkpoint'"),
+        (lambda: run(fate="checkpoint"), "every = None; checkpoints are taken every"),
+        (lambda: run(every=5), "fate = 'requeue' with every = 5"),
+        (lambda: run(fate="checkpoint", every=0), "every = 0; must be a number of seconds > 0"),
+        (lambda: run(restarts=-1), "restarts = -1; must be >= 0"),
+        (
+            lambda: Trace({"node": [0.5], "time": [0], "repair_time": [0]}),
+            "row 0 of the failures: node = 0.5",
+        ),
+        (lambda: Trace({"node": [0], "time": [0]}), "there is no column 'repair_time'; it has node, time"),
+        (lambda: Trace({"node": ["a"], "time": [0], "repair_time": [0]}), "column 'node' is String"),
+        (lambda: Trace(7), "7; must be a table or the path of a CSV file"),
+        (
+            lambda: run_on({"node": [4], "time": [0], "repair_time": [0]}),
+            "name node 4; the system has nodes 0 to 3",
+        ),
+        (lambda: Drawn(Constant(1), Constant(1), -1), "seed = -1; must be a whole number >= 0"),
+        (
+            lambda: run_on(Drawn(Constant(1), Constant(1), 0, [9])),
+            "node 9 shall fail; the system has nodes 0 to 3",
+        ),
+        (lambda: run_on(Drawn(Constant(0), Constant(0), 0)), "node 0 is neither up nor down"),
+        (lambda: run_on(Drawn(Constant(-1), Constant(0), 0)), "uptime was drawn as -1"),
+    ],
+)
+def test_errors(make: object, message: str) -> None:
+    """What is wrong is named, with the rule."""
+    assert callable(make)
+    with pytest.raises(bl.ObserverError, match=message):
+        make()
+
+
+def run_on(trace: Any) -> bl.Result:  # noqa: ANN401
+    """Run the three jobs beside these failures."""
+    return bl.simulate(JOBS, FOUR, "fcfs", observers=[bl.Failures(trace)])
