@@ -1,6 +1,6 @@
 """Run AccaSim on a log, in an environment of its own.
 
-`python -I accasim_driver.py LOG SYSTEM fifo|easy STARTS FOLDER`
+`python -I accasim_driver.py LOG SYSTEM fifo|sjf|easy STARTS FOLDER`
 
 AccaSim is used as it was released, without changing its code. What this driver adds:
 
@@ -30,6 +30,7 @@ from accasim.base.event_class import EventManager  # type: ignore[import-not-fou
 from accasim.base.scheduler_class import (  # type: ignore[import-not-found]  # noqa: E402
     EASYBackfilling,
     FirstInFirstOut,
+    ShortestJobFirst,
 )
 from accasim.base.simulator_class import Simulator  # type: ignore[import-not-found]  # noqa: E402
 
@@ -66,7 +67,8 @@ def take_down_starts() -> "array.array[int]":
 
 
 def main(log: str, system: str, policy: str, output: str, folder: str) -> None:
-    dispatcher = (DivisibleBackfilling if policy == "easy" else FirstInFirstOut)(FirstFit())
+    schedulers = {"fifo": FirstInFirstOut, "sjf": ShortestJobFirst, "easy": DivisibleBackfilling}
+    dispatcher = schedulers[policy](FirstFit())
     origin = json.loads(Path(system).read_text("utf-8")).get("start_time", 0)
     starts = take_down_starts()
     simulator = Simulator(
