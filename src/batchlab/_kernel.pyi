@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+from batchlab.simulation.view import Columns
+
 __version__: str
 
 class SwfColumns(TypedDict):
@@ -221,6 +223,7 @@ class Queue:
     @property
     def demand(self) -> NDArray[np.int64]: ...
     def __len__(self) -> int: ...
+    def __deepcopy__(self, memo: dict[int, object]) -> Queue: ...
     def __iter__(self) -> Candidates: ...
     def __contains__(self, job: object, /) -> bool: ...
     # The workload's columns, whatever they hold.
@@ -234,6 +237,7 @@ class Queue:
 
 @final
 class Candidates:
+    def __deepcopy__(self, memo: dict[int, object]) -> Candidates: ...
     def __iter__(self) -> Candidates: ...
     def __next__(self) -> Job: ...
 
@@ -279,7 +283,7 @@ class View:
         cls,
         simulation: Simulation,
         resources: list[str],
-        columns: Mapping[str, NDArray[np.generic]],
+        columns: Columns,
         values: Mapping[str, object],
         allocator: Callable[..., object] | None,
         clairvoyant: bool,
@@ -291,7 +295,7 @@ class View:
     @property
     def resources(self) -> list[str]: ...
     @property
-    def columns(self) -> Mapping[str, NDArray[Any]]: ...
+    def columns(self) -> Columns: ...
     @property
     def values(self) -> Mapping[str, Any]: ...
     @property

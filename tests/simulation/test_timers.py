@@ -105,10 +105,10 @@ def test_acts_that_change_nothing() -> None:
                 view.withhold(0, {"core": 1})
                 view.withhold(0, {"core": 0})
 
-        def node_closed(self, node: int, view: View) -> None:  # noqa: ARG002 - the seam's
+        def node_closed(self, node: int, view: View) -> None:
             told.append(("closed", node))
 
-        def node_changed(self, node: int, view: View) -> None:  # noqa: ARG002 - the seam's
+        def node_changed(self, node: int, view: View) -> None:
             told.append(("changed", node))
 
     bl.simulate(ONE_JOB, ONE_NODE, "fcfs", observers=[Twice()])

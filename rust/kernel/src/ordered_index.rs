@@ -160,6 +160,30 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         found
     }
 
+    /// Gives the entries these keys, one each in their present order; none may occur twice. O(n) where that stays
+    /// the order, O(n log n) otherwise.
+    pub fn rekey(&mut self, keys: &[K]) {
+        let mut places = Vec::with_capacity(keys.len());
+        self.places(self.root, &mut places);
+        debug_assert_eq!(places.len(), keys.len());
+        if keys.is_sorted() {
+            for (&at, &key) in places.iter().zip(keys) {
+                self.nodes[at as usize].key = key;
+            }
+            return;
+        }
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        order.sort_unstable_by_key(|&entry| keys[entry]);
+        let before = self.values.clone();
+        // The tree keeps its shape; the entries move to other places in it.
+        for (&at, entry) in places.iter().zip(order) {
+            self.nodes[at as usize].key = keys[entry];
+            let (from, to) = (places[entry] as usize * self.width, at as usize * self.width);
+            self.values[to..to + self.width].copy_from_slice(&before[from..from + self.width]);
+        }
+        self.refresh_all(self.root);
+    }
+
     /// The first entry in order, if any.
     #[must_use]
     pub fn first(&self) -> Option<K> {
@@ -274,6 +298,24 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         }
         let node = self.nodes[at as usize];
         self.visit_from(node.left, visit) && visit(node.key) && self.visit_from(node.right, visit)
+    }
+
+    fn places(&self, at: u32, places: &mut Vec<u32>) {
+        if at != NIL {
+            let Node { left, right, .. } = self.nodes[at as usize];
+            self.places(left, places);
+            places.push(at);
+            self.places(right, places);
+        }
+    }
+
+    fn refresh_all(&mut self, at: u32) {
+        if at != NIL {
+            let Node { left, right, .. } = self.nodes[at as usize];
+            self.refresh_all(left);
+            self.refresh_all(right);
+            self.refresh(at);
+        }
     }
 
     fn allocate(&mut self, key: K, priority: u32, values: &[i64]) -> u32 {
@@ -438,6 +480,27 @@ mod tests {
             let mut keys = Vec::new();
             index.visit(&mut |key| { keys.push(key); true });
             prop_assert_eq!(keys, plain.keys().copied().collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn new_keys_agree_with_a_plain_map(changes in changes(), factor in 1..64_u16, limit in 0..20_i64) {
+            let (mut index, plain) = built::<Least>(&changes);
+            // An odd factor permutes the keys.
+            let other = |key: &u16| key.wrapping_mul(2 * factor - 1) % 64;
+            index.rekey(&plain.keys().map(other).collect::<Vec<_>>());
+            let plain: std::collections::BTreeMap<u16, i64> = plain.iter().map(|(key, &value)| (other(key), value)).collect();
+            let mut keys = Vec::new();
+            index.visit(&mut |key| { keys.push(key); true });
+            prop_assert_eq!(&keys, &plain.keys().copied().collect::<Vec<_>>());
+            let found = index.first_matching(None, &|values: &[i64]| values[0] <= limit);
+            prop_assert_eq!(found, plain.iter().find(|(_, value)| **value <= limit).map(|(key, _)| *key));
+            prop_assert_eq!(index.summary().map(|s| s[0]), plain.values().min().copied());
+            for (key, value) in plain {
+                let found = index.first_matching(key.checked_sub(1).as_ref(), &|values: &[i64]| values[0] <= value);
+                prop_assert_eq!(found, Some(key));
+                prop_assert!(index.remove(&key));
+            }
+            prop_assert!(index.is_empty());
         }
 
         #[test]

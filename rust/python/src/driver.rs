@@ -1,11 +1,11 @@
 //! The loop of a simulation in which somebody outside the kernel is asked: one crossing per question.
+use batchlab_kernel::record::Change;
 use batchlab_kernel::simulation::{Moment, PATIENCE};
 use batchlab_kernel::time::Time;
 use numpy::{PyArrayLike1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
-use crate::job::{Job, decision_error, refused, simulation_error};
+use crate::job::{Job, decision_error, policy_error, refused, simulation_error};
 use crate::simulation::{STRIDE, Simulation};
 use crate::view::View;
 
@@ -18,8 +18,12 @@ pub struct Hooks {
     order: Option<Py<PyAny>>,
     /// `estimate(job, view)`: seconds, at its submission.
     estimate: Option<Py<PyAny>>,
-    /// `expire(job, view)`: seconds, when it has run for its estimate; None leaves it.
-    expire: Option<Py<PyAny>>,
+    /// `correct(job, view)`: seconds, when it has run for its estimate.
+    correct: Option<Py<PyAny>>,
+    /// `learn(job, view)`: it has ended.
+    learn: Option<Py<PyAny>>,
+    /// What those who estimate are given.
+    predictor_view: Py<View>,
     /// `news(changes, view)`: (change, job or node) pairs.
     news: Option<Py<PyAny>>,
     /// `wake(whose, view)`: a timer is due.
@@ -44,6 +48,10 @@ pub fn drive(
             progress.call1(py, at).map(drop)
         }
     };
+    let asked_before = simulation.borrow().asking;
+    if let Some(moment) = asked_before {
+        ask_outside(moment, simulation, hooks, view)?;
+    }
     loop {
         let moment = {
             let kernel = &mut simulation.borrow_mut().kernel;
@@ -67,7 +75,7 @@ pub fn drive(
                     return Ok(true);
                 }
             }
-            moment => ask(moment, simulation, hooks, view)?,
+            moment => ask_outside(moment, simulation, hooks, view)?,
         }
     }
     report()?;
@@ -88,6 +96,19 @@ fn stuck(py: Python<'_>, simulation: &Bound<'_, Simulation>) -> PyErr {
             site.running.len(),
         ),
     )
+}
+
+fn ask_outside(
+    moment: Moment,
+    simulation: &Bound<'_, Simulation>,
+    hooks: &Hooks,
+    view: &Bound<'_, View>,
+) -> PyResult<()> {
+    // News are told once, whatever comes of it.
+    simulation.borrow_mut().asking = (moment != Moment::News).then_some(moment);
+    ask(moment, simulation, hooks, view)?;
+    simulation.borrow_mut().asking = None;
+    Ok(())
 }
 
 fn ask(
@@ -113,10 +134,18 @@ fn ask(
                 give_keys(simulation, view, keys.bind(py))?;
             }
         }
-        Moment::Submission(job) => set_estimate(simulation, hooks.estimate.as_ref(), view, job)?,
-        Moment::Expiry(job) => set_estimate(simulation, hooks.expire.as_ref(), view, job)?,
+        Moment::Submission(job) => set_estimate(simulation, hooks, hooks.estimate.as_ref(), job)?,
+        Moment::Expiry(job) => set_estimate(simulation, hooks, hooks.correct.as_ref(), job)?,
         Moment::News => {
             let news = simulation.borrow_mut().kernel.take_news();
+            if let Some(learn) = &hooks.learn {
+                let view = hooks.predictor_view.bind(py);
+                for &(change, whom) in &news {
+                    if matches!(change, Change::Completed | Change::Killed) {
+                        learn.call1(py, (Job::new(view, whom), view))?;
+                    }
+                }
+            }
             if let Some(hook) = &hooks.news {
                 let news: Vec<(u8, u32)> =
                     news.into_iter().map(|(change, whom)| (change as u8, whom)).collect();
@@ -150,8 +179,10 @@ fn start_all(view: &Bound<'_, View>, jobs: &Bound<'_, PyAny>) -> PyResult<()> {
             return Err(decision_error(
                 view.py(),
                 &format!(
-                    "{}: cannot start: it does not fit now, or would delay a reservation; return only jobs that fit",
-                    handle.get().name(view.py())?
+                    "{} cannot start at {} s: it does not fit now, or would delay a reservation; return only jobs that \
+                     fit.",
+                    handle.get().name(view.py())?,
+                    view.get().now(view.py()),
                 ),
             ));
         }
@@ -187,15 +218,21 @@ fn give_keys(
 
 fn set_estimate(
     simulation: &Bound<'_, Simulation>,
+    hooks: &Hooks,
     hook: Option<&Py<PyAny>>,
-    view: &Bound<'_, View>,
     job: u32,
 ) -> PyResult<()> {
     let py = simulation.py();
     let Some(hook) = hook else { return Ok(()) };
-    let handle = Bound::new(py, Job::new(view, job))?;
-    let answer = hook.call1(py, PyTuple::new(py, [handle.as_any(), view.as_any()])?)?;
-    let Some(seconds) = answer.extract::<Option<f64>>(py)? else { return Ok(()) };
+    let view = hooks.predictor_view.bind(py);
+    let answer = hook.call1(py, (Job::new(view, job), view))?;
+    let seconds = answer.extract::<f64>(py).ok().filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
+    let Some(seconds) = seconds else {
+        let (name, shown) = (Job::new(view, job).name(py)?, answer.bind(py).repr()?);
+        let who = hook.bind(py).getattr("__self__").map_or_else(|_| hook.bind(py).clone(), |piece| piece);
+        let rule = "must be a finite number of seconds >= 0";
+        return Err(policy_error(py, &format!("{} estimates {name} at {shown}; {rule}.", who.get_type().name()?)));
+    };
     let done = simulation.borrow_mut().kernel.set_estimate(job, seconds);
-    done.map_err(|refusal| refused(view, handle.get(), "be estimated at", &refusal))
+    done.map_err(|refusal| refused(view, &Job::new(view, job), "have this estimate", &refusal))
 }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 
-use crate::view::View;
+use crate::view::{View, twin_of};
 
 /// A job of a running simulation.
 #[pyclass(module = "batchlab._kernel", frozen)]
@@ -196,12 +196,7 @@ impl Job {
 
     /// A copy of a policy that works on a copy of the simulation has handles of that.
     fn __deepcopy__(&self, memo: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let py = memo.py();
-        let view = match memo.get_item(self.view.as_ptr() as usize)? {
-            Some(twin) => twin.cast_into::<View>()?.unbind(),
-            None => self.view.clone_ref(py),
-        };
-        Ok(Self { view, slot: self.slot })
+        Ok(Self { view: twin_of(&self.view, memo)?, slot: self.slot })
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -249,6 +244,15 @@ pub fn decision_error(py: Python<'_>, message: &str) -> PyErr {
 pub fn simulation_error(py: Python<'_>, message: &str) -> PyErr {
     static KIND: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     match KIND.import(py, "batchlab.errors", "SimulationError") {
+        Ok(kind) => PyErr::from_type(kind.clone(), message.to_owned()),
+        Err(error) => error,
+    }
+}
+
+/// A `PolicyError` of the package.
+pub fn policy_error(py: Python<'_>, message: &str) -> PyErr {
+    static KIND: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    match KIND.import(py, "batchlab.errors", "PolicyError") {
         Ok(kind) => PyErr::from_type(kind.clone(), message.to_owned()),
         Err(error) => error,
     }

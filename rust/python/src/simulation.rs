@@ -4,7 +4,7 @@ use batchlab_kernel::policy::choice::{Capacities, PolicyChoice};
 use batchlab_kernel::policy::order::FORMULA_NAMES;
 use batchlab_kernel::record::DispatchLog;
 use batchlab_kernel::replay::Replay;
-use batchlab_kernel::simulation::{Listeners, OrderAtInstant, Simulation as Kernel, WallTime};
+use batchlab_kernel::simulation::{Listeners, Moment, OrderAtInstant, Simulation as Kernel, WallTime};
 use batchlab_kernel::time::Time;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -35,6 +35,8 @@ struct Listening {
 #[pyclass(module = "batchlab._kernel")]
 pub struct Simulation {
     pub kernel: Kernel<Replay>,
+    /// What is being asked outside, or was when that failed: it is asked again before the run goes on.
+    pub asking: Option<Moment>,
     /// The names a formula may use, for policies that are adopted later.
     names: Vec<String>,
     core: Option<usize>,
@@ -71,7 +73,7 @@ impl Simulation {
         let kernel =
             Kernel::new(site, scheduler, replay, rules.0, rules.1, dispatch.then(DispatchLog::default))
                 .with_listeners(Listeners { estimates, changes, every_instant });
-        Ok(Self { kernel, names, core })
+        Ok(Self { kernel, asking: None, names, core })
     }
 
     /// The present time, seconds.
@@ -138,7 +140,9 @@ impl Simulation {
 
     /// An independent copy of the present state.
     fn fork(&self) -> Self {
-        Self { kernel: self.kernel.clone(), names: self.names.clone(), core: self.core }
+        // A copy that is made in the midst of a pass decides in it anew.
+        let asking = self.asking.filter(|&moment| moment == Moment::Pass);
+        Self { kernel: self.kernel.clone(), asking, names: self.names.clone(), core: self.core }
     }
 
     /// Goes on under another policy, beginning with a pass at this very instant.
@@ -147,6 +151,7 @@ impl Simulation {
             .parts(&self.kernel.site().machine, &formula_names(&self.names))
             .map_err(PyValueError::new_err)?;
         self.kernel.adopt(scheduler, order, placer);
+        self.asking = None;
         Ok(())
     }
 

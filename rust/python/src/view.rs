@@ -431,6 +431,14 @@ impl View {
     }
 }
 
+/// The view that what is copied with a policy gets: that of the fork, where there is one.
+pub fn twin_of(view: &Py<View>, memo: &Bound<'_, PyDict>) -> PyResult<Py<View>> {
+    Ok(match memo.get_item(view.as_ptr() as usize)? {
+        Some(twin) => twin.cast_into::<View>()?.unbind(),
+        None => view.clone_ref(memo.py()),
+    })
+}
+
 /// The nodes of a decision: a mapping from node to tasks, or one node per task.
 fn shares(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyResult<Vec<Share>> {
     read_shares(nodes).map_err(|error| {
@@ -541,6 +549,10 @@ impl Queue {
         self.column(py, name).map_err(|error| as_attribute_error(py, error))
     }
 
+    fn __deepcopy__(&self, memo: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(Self { view: twin_of(&self.view, memo)? })
+    }
+
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.view)
     }
@@ -573,6 +585,10 @@ pub struct Candidates {
 impl Candidates {
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
+    }
+
+    fn __deepcopy__(&self, memo: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(Self { view: twin_of(&self.view, memo)?, at: self.at, every: self.every })
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

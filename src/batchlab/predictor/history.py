@@ -37,15 +37,14 @@ class _ByUser(Predictor):
         """Forget everything."""
         self._outlived.clear()
         try:
-            view.columns[self.column]
+            self._users: list[Hashable] = view.columns[self.column].tolist()
         except KeyError as error:
             name = type(self).__name__
             raise PolicyError(f"{name} goes by column {self.column!r}: {error.args[0]}") from None
 
     def user(self, job: Job) -> Hashable:
         """Tell whose a job is."""
-        user: Hashable = job[self.column]
-        return user
+        return self._users[job.row]
 
     def correct(self, job: Job, view: View) -> float:  # noqa: ARG002
         """Add an increment that grows each time; never more than was requested.

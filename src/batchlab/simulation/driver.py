@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-import numpy as np
 import polars as pl
 
-from batchlab.errors import PolicyError, SimulationError, shown
+from batchlab.errors import SimulationError, shown
 from batchlab.observer import Observer
 from batchlab.policy.allocator import Allocator
 from batchlab.policy.kernel import takes_now
@@ -61,18 +60,23 @@ class Pieces:
         return bool(self.observers) or any(piece is not None for piece in outside)
 
     @property
+    def _deciders(self) -> tuple[object, ...]:
+        """Who is given a view."""
+        return self.scheduler, self.allocator, self.predictor
+
+    @property
     def listening(self) -> _kernel.Listening:
         """What the kernel must know of them."""
         return {
             "estimates": self.predictor is not None,
             "changes": sum(1 << number for number, name in enumerate(_CHANGES) if self._heeds(name)),
             "every_instant": self.scheduler is not None and self.scheduler.every_instant,
-            "acting": self.any,
+            "acting": bool(self.observers) or any(piece is not None for piece in self._deciders),
         }
 
     def _heeds(self, change: str) -> bool:
         """Whether anybody wants to know of a change."""
-        learns = change == "ended" and self.predictor is not None
+        learns = change == "ended" and _learns(self.predictor)
         return learns or any(_defines(observer, change) for observer in self.observers)
 
 
@@ -138,13 +142,13 @@ class Driver:
 
         self.view = view(pieces.scheduler, pieces.allocator)
         self._order_view = view(pieces.order)
-        self._predictor_view = view(pieces.predictor)
+        self.predictor_view = view(pieces.predictor)
         self._put_to_work(pieces)
 
     @property
     def views(self) -> tuple[View, ...]:
         """The views that are given away."""
-        return self.view, self._order_view, self._predictor_view
+        return self.view, self._order_view, self.predictor_view
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -173,7 +177,7 @@ class Driver:
             if piece is not None:
                 piece.begin(self.view)
         if self.pieces.predictor is not None:
-            self.pieces.predictor.begin(self._predictor_view)
+            self.pieces.predictor.begin(self.predictor_view)
 
     def twin(self, simulation: _kernel.Simulation, system: System) -> Driver:
         """Give deep copies of the pieces, at work on a fork; views and jobs that they keep are the fork's."""
@@ -248,15 +252,25 @@ class Driver:
     @property
     def estimate(self) -> Callable[..., float] | None:
         """Ask for an estimate at a submission."""
-        return self._predict if self.pieces.predictor is not None else None
+        return None if self.pieces.predictor is None else self.pieces.predictor.estimate
 
     @property
-    def expire(self) -> Callable[..., float] | None:
+    def correct(self) -> Callable[..., float] | None:
         """Ask for another estimate."""
-        return self._correct if self.pieces.predictor is not None else None
+        return None if self.pieces.predictor is None else self.pieces.predictor.correct
 
-    def news(self, changes: list[tuple[int, int]], view: View) -> None:
-        """Tell what changed."""
+    @property
+    def learn(self) -> Callable[..., None] | None:
+        """Tell that a job has ended."""
+        predictor = self.pieces.predictor
+        return predictor.learn if predictor is not None and _learns(predictor) else None
+
+    @property
+    def news(self) -> Callable[..., None] | None:
+        """Tell observers what changed."""
+        return self._tell if self.pieces.observers else None
+
+    def _tell(self, changes: list[tuple[int, int]], view: View) -> None:
         for change, whom in changes:
             listeners = self._listeners[_CHANGES[change]]
             if listeners:
@@ -276,32 +290,6 @@ class Driver:
     def _allocate(self, job: _kernel.Job, view: View) -> object:
         return cast("Allocator", self.pieces.allocator).allocate(job, view)
 
-    @property
-    def _predictor(self) -> Predictor:
-        # Asked for by the hooks of predictors only.
-        return cast("Predictor", self.pieces.predictor)
-
-    def _predict(self, job: _kernel.Job, _view: View) -> float:
-        view = self._predictor_view
-        return self._checked(job, self._predictor.estimate(view.job(job.row), view))
-
-    def _correct(self, job: _kernel.Job, _view: View) -> float:
-        view = self._predictor_view
-        return self._checked(job, self._predictor.correct(view.job(job.row), view))
-
-    def _checked(self, job: _kernel.Job, estimate: object) -> float:
-        if isinstance(estimate, float | int | np.floating | np.integer):
-            seconds = float(estimate)
-            if np.isfinite(seconds) and seconds >= 0:
-                return seconds
-        name = type(self.pieces.predictor).__name__
-        rule = "must be a finite number of seconds >= 0"
-        raise PolicyError(f"{name} estimates job {job.id} at {shown(estimate)}; {rule}.")
-
-    def _learn(self, job: _kernel.Job) -> None:
-        view = self._predictor_view
-        self._predictor.learn(view.job(job.row), view)
-
     def _find_listeners(self) -> dict[str, list[tuple[int, Callable[..., object]]]]:
         """List for each change the observers whose classes define a method for it."""
         listeners: dict[str, list[tuple[int, Callable[..., object]]]] = {}
@@ -312,8 +300,6 @@ class Driver:
                 if _defines(observer, name)
             ]
             listeners[name] = defined
-        if self.pieces.predictor is not None:
-            listeners["ended"].append((0, lambda job, _view: self._learn(job)))
         return listeners
 
     def _called_by(self, number: int, method: Callable[..., object], *subject: object) -> None:
@@ -327,3 +313,7 @@ class Driver:
 
 def _defines(observer: Observer, change: str) -> bool:
     return getattr(type(observer), change) is not getattr(Observer, change)
+
+
+def _learns(predictor: Predictor | None) -> bool:
+    return predictor is not None and type(predictor).learn is not Predictor.learn

@@ -33,6 +33,8 @@ __all__ = ["Simulation"]
 
 _CHOICES = {"walltime": ("run", "kill"), "order_at_instant": ("completions_first", "arrivals_first")}
 _LARGEST_SEED = 2**64 - 1
+# Look aheads within each other.
+_DEEPEST = 16
 
 
 class Simulation:
@@ -90,6 +92,7 @@ class Simulation:
         _check(self._options)
         self._run_of = (workload, system, policy)
         self._elapsed = 0.0
+        self._depth = 0
         pieces = pieces_of(policy, observers)
         try:
             self._kernel = _kernel.Simulation(
@@ -216,8 +219,14 @@ class Simulation:
         PolicyError
             If the policy is written in Python, is a formula, or names a predictor: estimates stay what they
             are.
+        SimulationError
+            If too many look aheads are made within each other.
         """
+        if self._depth >= _DEEPEST:
+            rule = "its copy does as a policy does: go on under another, fork('easy'), or keep a flag"
+            raise SimulationError(f"{_DEEPEST} look aheads within each other; {rule}.")
         twin = self.fork()
+        twin._depth = self._depth + 1  # noqa: SLF001  # our own twin
         if policy is not None:
             twin._go_on_under(_policy(policy))  # noqa: SLF001  # our own twin
         if not clairvoyant:

@@ -111,6 +111,9 @@ class Columns(Mapping[str, "npt.NDArray[Any]"]):
         """Give the columns as somebody else may see them."""
         return self if clairvoyant == self._clairvoyant else Columns(self._jobs, clairvoyant=clairvoyant)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._jobs.columns and name not in self._hidden
+
     def __iter__(self) -> Iterator[str]:
         return (name for name in self._jobs.columns if name not in self._hidden)
 
@@ -147,6 +150,9 @@ class Values(Mapping[str, object]):
             known = suggest(name, self._observers) or " There are none; pass observers=[…] to simulate()."
             raise KeyError(f"no observer named {name!r}.{known}")
         return self._observers[name].value(self._view)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._observers
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._observers)

@@ -78,6 +78,20 @@ impl Machine {
         }
     }
 
+    /// From now on nodes are also ordered by load.
+    pub fn keep_loads(&mut self) {
+        if self.by_load.is_some() {
+            return;
+        }
+        let mut index = LoadIndex::new(self.resources + 1);
+        for node in 0..self.jobs_on.len() as u32 {
+            let load = load(self.capacity_of(node), self.free_of(node));
+            let values = self.by_index.values_mut(node as usize).to_vec();
+            index.insert((Time(load), node), &values);
+        }
+        self.by_load = Some(index);
+    }
+
     /// Number of resources.
     #[must_use]
     pub fn resources(&self) -> usize {

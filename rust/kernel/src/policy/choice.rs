@@ -57,8 +57,7 @@ impl PolicyChoice {
         }
         let allocator: Allocator = self.allocator.parse()?;
         let scheduler = self.scheduler(resources, &amounts)?;
-        // A policy that is adopted later may ask for what this one does not.
-        let machine = Machine::new(resources, amounts, allocator.needs_loads() || self.keeps_running);
+        let machine = Machine::new(resources, amounts, allocator.needs_loads());
         let placer = Placer::new(allocator, self.seed);
         let plans =
             matches!(scheduler, Scheduler::Easy(_) | Scheduler::EasyReservations(_) | Scheduler::Outside(_));

@@ -232,23 +232,24 @@ impl Site {
         if !self.order.is_dynamic() || matches!(self.order, Order::Outside) {
             return;
         }
-        let queued = self.queued();
-        self.queue.clear();
-        for job in queued {
-            let rank = self.rank(job);
-            self.ranks[job as usize] = rank;
-            self.insert(rank);
-        }
+        let ranks: Vec<Rank> = self.queued().into_iter().map(|job| self.rank(job)).collect();
+        self.rank_anew(&ranks);
     }
 
     /// Sorts the queue by keys that somebody outside has given, one per queued job in the present order.
     pub fn sort_queue_by(&mut self, keys: &[f64]) {
-        let queued = self.queued();
-        self.queue.clear();
-        for (&job, &key) in queued.iter().zip(keys) {
-            let rank = Rank { key: Time(key + 0.0), ..self.ranks[job as usize] };
-            self.ranks[job as usize] = rank;
-            self.insert(rank);
+        let mut ranks = Vec::with_capacity(keys.len());
+        self.queue.visit(&mut |rank: Rank| {
+            ranks.push(Rank { key: Time(keys[ranks.len()] + 0.0), ..rank });
+            true
+        });
+        self.rank_anew(&ranks);
+    }
+
+    fn rank_anew(&mut self, ranks: &[Rank]) {
+        self.queue.rekey(ranks);
+        for rank in ranks {
+            self.ranks[rank.job as usize] = *rank;
         }
     }
 
@@ -317,6 +318,18 @@ impl Site {
         if !self.on_hold.remove(&job) {
             self.queue.remove(&self.ranks[job as usize]);
             self.arrived.retain(|&arrived| arrived != job);
+        }
+    }
+
+    /// From now on it is known who runs.
+    pub fn keep_running(&mut self) {
+        if !self.keeps_running {
+            self.keeps_running = true;
+            for job in 0..self.jobs.len() as u32 {
+                if self.jobs.state(job) == State::Running {
+                    self.list_running(job);
+                }
+            }
         }
     }
 

@@ -273,6 +273,10 @@ impl<F: Feed> Simulation<F> {
 
     /// Goes on under another scheduler, order and allocator, beginning with a pass at this very instant.
     pub fn adopt(&mut self, scheduler: Scheduler, order: Order, placer: Placer) {
+        self.site.keep_running();
+        if placer.allocator().needs_loads() {
+            self.site.machine.keep_loads();
+        }
         self.scheduler = scheduler;
         self.site.order = order;
         self.site.placer = placer;
@@ -360,6 +364,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Makes this a look ahead by what schedulers know: every job runs for its estimate, and no further job comes.
     pub fn believe_estimates(&mut self) {
+        self.site.keep_running();
         self.feed.close();
         self.site.jobs.believe_estimates();
         self.events.drop_kind(Kind::Completion);
