@@ -8,6 +8,7 @@ from hypothesis import strategies
 
 from reference import Expression, Interruption, Job, Machine, NodeEvent, Outcome, simulate
 from reference.numbers import divide
+from reference.predictors import PREDICTORS
 
 FORMULAS = {
     "requested_time * processors - submit_time": Expression(
@@ -62,6 +63,7 @@ class Case:
     walltime: str = "run"
     order_at_instant: str = "completions_first"
     node_events: tuple[NodeEvent, ...] = ()
+    predictor: str = "requested"
 
     @property
     def order_text(self) -> str:
@@ -95,6 +97,7 @@ class Case:
             order_at_instant=self.order_at_instant,
             node_events=self.node_events,
             interruptions=interruptions,
+            predictor=PREDICTORS[self.predictor](),
         )
 
     def without(self, row: int) -> "Case":

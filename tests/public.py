@@ -35,6 +35,7 @@ def workload_of(case: Case) -> bl.Workload:
         "requested_time": pl.Series([job.requested_time for job in jobs], dtype=pl.Float64),
         "tasks": pl.Series([job.tasks for job in jobs], dtype=pl.Int64),
         "tasks_per_node": pl.Series([job.tasks_per_node for job in jobs], dtype=pl.Int64),
+        "user_id": pl.Series([job.row % 3 for job in jobs], dtype=pl.Int64),
         "exclusive": pl.Series([job.exclusive for job in jobs], dtype=pl.Boolean),
     }
     for index, name in enumerate(resources):
@@ -55,7 +56,7 @@ def policy_of(case: Case) -> bl.Policy:
     """Give the policy."""
     if case.backfill == "reject":
         return bl.Policy("reject")
-    return bl.Policy(case.order_text, case.backfill, case.allocator, case.reservations)
+    return bl.Policy(case.order_text, case.backfill, case.allocator, case.reservations, case.predictor)
 
 
 class NodeEvents(bl.Observer):

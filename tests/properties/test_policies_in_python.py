@@ -9,7 +9,8 @@ import pytest
 import batchlab as bl
 from cases import Case, random_case
 from in_python import ALLOCATORS, DYNAMIC_ORDERS, SCHEDULERS, STATIC_ORDERS
-from public import differences, outcomes, readable, shrunk
+from public import differences, outcomes, policy_of, readable, shrunk
+from reference.predictors import PREDICTORS
 
 CASES = 360
 CHUNKS = 12
@@ -17,10 +18,10 @@ CHUNKS = 12
 LARGE = 50
 
 
-def case_of(number: int) -> Case:
-    """Give a case whose backfilling rule a scheduler written in Python can be; one in thirty is large."""
+def case_of(number: int, *, large: float = 1 / 30) -> Case:
+    """Give a case whose backfilling rule a scheduler written in Python can be; a share of them is large."""
     rng = random.Random(number)  # noqa: S311 - no secret
-    case = random_case(rng, large=1.0 if number % 30 == 0 else 0.0)
+    case = random_case(rng, large=large)
     backfill = ("none", "first_fit", "easy", "easy")[number % 4]
     reservations = rng.choice((1, 2, 3)) if backfill == "easy" else 1
     return replace(case, backfill=backfill, reservations=reservations)
@@ -79,6 +80,22 @@ def test_allocators(chunk: int) -> None:
         for kind in kinds:
             policy = bl.Policy(case.order_text, case.backfill, kind(), case.reservations)
             check(case, policy, f"case_of({number})")
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_predictors(chunk: int) -> None:
+    """Every rule plans with estimates, and with corrected ones once they have run out."""
+    for number in range(chunk, CASES, CHUNKS):
+        rng = random.Random(number)  # noqa: S311 - no secret
+        case = replace(case_of(number, large=0.0), predictor=rng.choice([*PREDICTORS]))
+        if number % 3 == 0:
+            case = replace(case, backfill="conservative", reservations=1)
+        policy = policy_of(case)
+        check(case, policy, f"case_of({number}, large=0.0)")
+        if number % 3 == 1:
+            scheduler = SCHEDULERS[case.backfill](case.reservations)
+            policy = bl.Policy(case.order_text, "none", case.allocator, 1, case.predictor, scheduler)
+            check(case, policy, f"case_of({number}, large=0.0)")
 
 
 def test_coverage() -> None:

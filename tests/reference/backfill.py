@@ -41,7 +41,7 @@ def easy_by_shadow_time(state: State, _: int) -> None:
             shadow_time = next((end for end in ends if fits_at(state, head, end, [])), inf)
         elif placement is not None and (
             head is None
-            or state.now + job.requested_time <= shadow_time
+            or state.now + state.estimate(job) <= shadow_time
             or fits_at(state, head, shadow_time, [(job, placement)])
         ):
             state.start(job, placement)
@@ -59,7 +59,7 @@ def easy_by_reservations(state: State, reservations: int) -> None:
     for job in state.ordered_queue():
         placement = state.place_now(job)
         if placement is not None:
-            supposed = Rectangle(state.now, state.now + job.requested_time, job, placement)
+            supposed = Rectangle(state.now, state.now + state.estimate(job), job, placement)
             replaced = place_again(state, supposed, reserved)
             if replaced is not None:
                 state.start(job, placement)

@@ -8,6 +8,7 @@ from reference.allocators import Allocator
 from reference.backfill import RULES
 from reference.model import Interruption, Job, Machine, NodeEvent, Order, Outcome
 from reference.node_events import apply
+from reference.predictors import Predictor
 from reference.room import room_beside
 from reference.state import Running, State
 
@@ -26,7 +27,7 @@ class Kernel:
     def next_instant(self) -> float:
         submissions = [job.submit_time for job in self.to_come]
         events = [event.time for event in self.node_events]
-        ends = [running.end for running in self.state.running]
+        ends = [min(running.end, running.expiry) for running in self.state.running]
         due = [reservation.start for reservation in self.state.reservations.values()]
         # A reservation that was due and still has to wait gets no second pass at the same instant.
         return min(
@@ -42,33 +43,51 @@ class Kernel:
         is_due = self.is_due()
         self.change_nodes()
         # Node events that change nothing, if nothing else happens, let nobody decide.
-        if not (is_due or self.state.disturbed or self.ending() or self.submissions()):
+        if not (is_due or self.state.disturbed or self.ending() or self.expiring() or self.submissions()):
             return
-        # Whatever their order, one pass follows them all.
-        for running in self.ending():
-            self.complete(running)
+        # Whatever the order of the completions, one pass follows them all.
+        self.complete_and_correct()
         for job in self.submissions():
             self.submit(job)
         self.make_pass()
-        while ending := self.ending():
-            for running in ending:
-                self.complete(running)
+        while self.ending() or self.expiring():
+            self.complete_and_correct()
             self.make_pass()
+
+    def complete_and_correct(self) -> None:
+        for running in sorted(self.ending(), key=lambda running: running.job.row):
+            self.complete(running)
+        for running in self.expiring():
+            self.state.correct(running)
 
     def arrivals_first(self) -> None:
         is_due = self.is_due()
         self.change_nodes()
         if self.state.disturbed or (is_due and not self.submissions() and not self.ending()):
             self.make_pass()
+        self.correct_each()
         for running in self.ending():
-            running.holds = running.end < running.start + running.job.requested_time
+            running.holds = running.end < running.start + self.state.estimate(running.job)
         for job in self.submissions():
             self.submit(job)
             self.make_pass()
+            self.correct_each()
         while ending := self.ending():
             for running in ending:
                 self.complete(running)
                 self.make_pass()
+            self.correct_each()
+
+    def correct_each(self) -> None:
+        """Let each estimate that has run out be corrected, with a pass after each."""
+        while expiring := self.expiring():
+            self.state.correct(expiring[0])
+            self.make_pass()
+
+    def expiring(self) -> list[Running]:
+        """List the jobs that go on although their estimates run out now, by row."""
+        found = [each for each in self.state.running if each.expiry == self.state.now != each.end]
+        return sorted(found, key=lambda each: each.job.row)
 
     def is_due(self) -> bool:
         """Tell whether a reservation stands for now."""
@@ -86,15 +105,18 @@ class Kernel:
         self.state.completed_since_pass = True
         placement = sorted(running.placement)
         self.outcomes[running.job.row] = Outcome(running.state, running.start, running.end, placement)
+        self.state.predictor.learn(running.job, running.end - running.start)
 
     def kill(self, running: Running) -> None:
         self.state.running.remove(running)
         placement = sorted(running.placement)
         self.outcomes[running.job.row] = Outcome("killed", running.start, self.state.now, placement)
+        self.state.predictor.learn(running.job, self.state.now - running.start)
 
     def submit(self, job: Job) -> None:
         """Queue a job, or reject it where it would not fit on the empty system."""
         self.to_come.remove(job)
+        self.state.estimates[job.row] = self.state.predictor.estimate(job)
         empty = room_beside(replace(self.state.machine, closed=frozenset(), withheld={}), [])
         if self.backfill == "reject" or self.state.allocator.place(job, empty) is None:
             self.outcomes[job.row] = Outcome("rejected", None, None, [])
@@ -121,10 +143,12 @@ def simulate(
     order_at_instant: str = "completions_first",
     node_events: Sequence[NodeEvent] = (),
     interruptions: list[Interruption] | None = None,
+    predictor: Predictor | None = None,
 ) -> list[Outcome]:
     """Simulate to the end; outcomes stand in the order of rows. `interruptions` receives those, in order."""
     to_come = sorted(jobs, key=lambda job: job.row)
     state = State(machine, order, Allocator(allocator, seed), walltime, -inf)
+    state.predictor = predictor or Predictor()
     kernel = Kernel(state, backfill, reservations, to_come, list(node_events), {})
     while (instant := kernel.next_instant()) < inf:
         state.now = instant

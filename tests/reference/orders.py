@@ -11,11 +11,11 @@ def is_dynamic(order: Order) -> bool:
     return order.dynamic if isinstance(order, Expression) else order in {"wfp3", "unicef"}
 
 
-def order_key(order: Order, job: Job, machine: Machine, now: float) -> float:
+def order_key(order: Order, job: Job, machine: Machine, now: float, estimate: float | None = None) -> float:
     """Give the key of a job; the smallest comes first."""
     cores = dict(zip(machine.resources, job.request, strict=True)).get("core", 1)
     p = job.tasks * cores
-    r = job.requested_time
+    r = job.requested_time if estimate is None else estimate
     s = job.submit_time
     w = now - s
     q = divide(w, r)

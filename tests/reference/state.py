@@ -8,6 +8,7 @@ from reference.allocators import Allocator
 from reference.model import Interruption, Job, Machine, Order, Placement
 from reference.orders import is_dynamic, order_key
 from reference.plan import Plan, Rectangle, room_over
+from reference.predictors import Predictor
 from reference.room import Room, room_beside
 
 
@@ -21,6 +22,7 @@ class Running:
     state: str
     placement: Placement
     holds: bool = True
+    expiry: float = inf
 
 
 @dataclass
@@ -40,12 +42,27 @@ class State:
     disturbed: bool = False
     saved: dict[int, float] = field(default_factory=dict)
     interruptions: list[Interruption] = field(default_factory=list)
+    predictor: Predictor = field(default_factory=Predictor)
+    estimates: dict[int, float] = field(default_factory=dict)
+
+    def estimate(self, job: Job) -> float:
+        """Give what schedulers take a job's run time to be."""
+        return self.estimates.get(job.row, job.requested_time)
+
+    def correct(self, running: Running) -> None:
+        """Ask anew for the estimate of a job that has run for it."""
+        job = running.job
+        old = self.estimate(job)
+        self.estimates[job.row] = self.predictor.correct(job, old)
+        end = running.start + self.estimate(job)
+        running.expiry = end if end > self.now else inf
+        self.disturbed |= self.estimate(job) != old
 
     def ordered_queue(self) -> list[Job]:
         """Give the queue in order: static keys are kept from submission, dynamic ones computed now."""
         for job in self.queue:
             if is_dynamic(self.order) or job.row not in self.keys:
-                self.keys[job.row] = order_key(self.order, job, self.machine, self.now)
+                self.keys[job.row] = order_key(self.order, job, self.machine, self.now, self.estimate(job))
         return sorted(self.queue, key=lambda job: (self.keys[job.row], job.submit_time, job.row))
 
     def running_plan(self) -> Plan:
@@ -53,7 +70,7 @@ class State:
         plan = []
         for each in self.running:
             if each.holds:
-                estimated_end = max(each.start + each.job.requested_time, self.now)
+                estimated_end = max(each.start + self.estimate(each.job), self.now)
                 plan.append(Rectangle(each.start, estimated_end, each.job, each.placement))
         return plan
 
@@ -67,10 +84,10 @@ class State:
     def reserve(self, job: Job, plan: Plan, instants: Iterable[float]) -> Rectangle | None:
         """Reserve at the first of the instants from which the job fits for its whole requested_time."""
         for instant in instants:
-            room = room_over(self.machine, plan, instant, job.requested_time)
+            room = room_over(self.machine, plan, instant, self.estimate(job))
             placement = self.allocator.place(job, room)
             if placement is not None:
-                return Rectangle(instant, instant + job.requested_time, job, placement)
+                return Rectangle(instant, instant + self.estimate(job), job, placement)
         return None
 
     def reserve_earliest(self, job: Job, plan: Plan) -> Rectangle:
@@ -87,7 +104,10 @@ class State:
         left = max(0.0, job.run_time - self.saved.get(job.row, 0.0))
         killed = self.walltime == "kill" and left > job.requested_time
         end = self.now + (job.requested_time if killed else left)
-        self.running.append(Running(job, self.now, end, "killed" if killed else "completed", placement))
+        running = Running(job, self.now, end, "killed" if killed else "completed", placement)
+        if self.predictor.corrects:
+            running.expiry = self.now + self.estimate(job)
+        self.running.append(running)
         self.queue.remove(job)
         self.reservations.pop(job.row, None)
         self.allocator.last_node = placement[-1][0]

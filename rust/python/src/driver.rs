@@ -141,7 +141,9 @@ fn ask(
             if let Some(learn) = &hooks.learn {
                 let view = hooks.predictor_view.bind(py);
                 for &(change, whom) in &news {
-                    if matches!(change, Change::Completed | Change::Killed) {
+                    // A job that was killed while it waited teaches nothing.
+                    let ended = matches!(change, Change::Completed | Change::Killed);
+                    if ended && !simulation.borrow().kernel.site().jobs.start_time(whom).is_nan() {
                         learn.call1(py, (Job::new(view, whom), view))?;
                     }
                 }
@@ -231,7 +233,10 @@ fn set_estimate(
         let (name, shown) = (Job::new(view, job).name(py)?, answer.bind(py).repr()?);
         let who = hook.bind(py).getattr("__self__").map_or_else(|_| hook.bind(py).clone(), |piece| piece);
         let rule = "must be a finite number of seconds >= 0";
-        return Err(policy_error(py, &format!("{} estimates {name} at {shown}; {rule}.", who.get_type().name()?)));
+        return Err(policy_error(
+            py,
+            &format!("{} estimates {name} at {shown}; {rule}.", who.get_type().name()?),
+        ));
     };
     let done = simulation.borrow_mut().kernel.set_estimate(job, seconds);
     done.map_err(|refusal| refused(view, &Job::new(view, job), "have this estimate", &refusal))

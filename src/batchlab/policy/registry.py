@@ -44,6 +44,10 @@ _TSAFRIR = (
     "D. Tsafrir, Y. Etsion, D. G. Feitelson: Backfilling using system-generated predictions rather than user "
     "runtime estimates. IEEE TPDS 18(6), 2007"
 )
+_GAUSSIER = (
+    "E. Gaussier, D. Glesser, V. Reis, D. Trystram: Improving backfilling by using machine learning to "
+    "predict running times. SC'15"
+)
 _MUALEM = (
     "A. W. Mu'alem, D. G. Feitelson: Utilization, predictability, workloads, and user runtime estimates in "
     "scheduling the IBM SP2 with backfilling. IEEE TPDS 12(6), 2001"
@@ -98,6 +102,9 @@ PREDICTORS: Mapping[str, Rule] = MappingProxyType(
         "clairvoyant": Rule("the true run time"),
         "last_two": Rule(
             "the average of the run times of the user's latest two jobs that have ended", _TSAFRIR
+        ),
+        "quantile": Rule(
+            "a quantile of the run time, learnt online by scikit-learn (extra predict)", _GAUSSIER
         ),
         "recursive_mean": Rule("a running mean of the user's run times; the latest job counts for half"),
     }

@@ -3,12 +3,14 @@
 from batchlab.predictor.history import LastTwo, RecursiveMean
 from batchlab.predictor.known import Clairvoyant, Requested
 from batchlab.predictor.predictor import Predictor
+from batchlab.predictor.quantile import Quantile
 
-__all__ = ["PREDICTORS", "Clairvoyant", "LastTwo", "Predictor", "RecursiveMean", "Requested"]
+__all__ = ["PREDICTORS", "Clairvoyant", "LastTwo", "Predictor", "Quantile", "RecursiveMean", "Requested"]
 
 PREDICTORS: dict[str, type[Predictor]] = {
     "clairvoyant": Clairvoyant,
     "last_two": LastTwo,
+    "quantile": Quantile,
     "recursive_mean": RecursiveMean,
     "requested": Requested,
 }

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from batchlab._kernel import Job
     from batchlab.simulation.view import View
 
-__all__ = ["LastTwo", "RecursiveMean"]
+__all__ = ["Corrected", "LastTwo", "RecursiveMean"]
 
 # How much longer a job is taken to run each time that it outlives its estimate; seconds.
 _INCREMENTS = (60.0, 300.0, 900.0, 1800.0, 3600.0, 7200.0, 18_000.0, 36_000.0, 72_000.0, 180_000.0, 360_000.0)
 
 
-class _ByUser(Predictor):
-    """Keeps apart the jobs of different users; never says more than was requested.
+class Corrected(Predictor):
+    """Keeps apart the jobs of different users, and corrects itself; never says more than was requested.
 
     Parameters
     ----------
@@ -57,8 +57,12 @@ class _ByUser(Predictor):
         increment = _INCREMENTS[min(times, len(_INCREMENTS) - 1)]
         return min(job.estimate + increment, job.requested_time)
 
+    def learn(self, job: Job, view: View) -> None:  # noqa: ARG002
+        """Forget how often a job that has ended was corrected."""
+        self._outlived.pop(job.row, None)
 
-class LastTwo(_ByUser):
+
+class LastTwo(Corrected):
     """The average of the run times of the user's two latest jobs that have ended.
 
     A user's first job is taken to run for its requested time; nobody's for more.
@@ -84,13 +88,13 @@ class LastTwo(_ByUser):
             return job.requested_time
         return min(sum(latest) / len(latest), job.requested_time)
 
-    def learn(self, job: Job, view: View) -> None:  # noqa: ARG002
+    def learn(self, job: Job, view: View) -> None:
         """Remember how long a job ran."""
         self._latest[self.user(job)].append(job.run_time)
-        self._outlived.pop(job.row, None)
+        super().learn(job, view)
 
 
-class RecursiveMean(_ByUser):
+class RecursiveMean(Corrected):
     """A running mean of the user's run times, in which the latest job counts for `weight`.
 
     mean ← (1 − weight)·mean + weight·run_time. A user's first job is taken to run for its requested time;
@@ -120,9 +124,9 @@ class RecursiveMean(_ByUser):
         mean = self._mean.get(self.user(job))
         return job.requested_time if mean is None else min(mean, job.requested_time)
 
-    def learn(self, job: Job, view: View) -> None:  # noqa: ARG002
+    def learn(self, job: Job, view: View) -> None:
         """Take how long a job ran into the user's mean."""
         user = self.user(job)
         mean = self._mean.get(user, job.run_time)
         self._mean[user] = mean + self.weight * (job.run_time - mean)
-        self._outlived.pop(job.row, None)
+        super().learn(job, view)

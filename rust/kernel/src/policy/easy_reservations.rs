@@ -3,6 +3,7 @@
 //! A pass plans the running jobs anew, O(running shares), and checks each candidate by placing all reservations again.
 use crate::workload::jobs::Share;
 
+use super::allocate::Placer;
 use super::backfill::Backfill;
 use super::profile::Profile;
 use super::site::Site;
@@ -81,8 +82,13 @@ impl Plan {
 
     /// Reserves at the earliest instant, given the reservations made before: that instant.
     pub(super) fn reserve(&mut self, site: &Site, job: u32) -> f64 {
+        self.reserve_by(site, job, &site.placer)
+    }
+
+    /// The same, placed by another placer than that of now.
+    pub(super) fn reserve_by(&mut self, site: &Site, job: u32, placer: &Placer) -> f64 {
         let mut shares = Vec::new();
-        let earliest = self.profile.earliest(&site.wish(job), f64::INFINITY, &site.placer, &mut shares);
+        let earliest = self.profile.earliest(&site.wish(job), f64::INFINITY, placer, &mut shares);
         let start = earliest.unwrap_or(f64::INFINITY);
         let reserved = Reserved { job, start, shares };
         self.hold(site, &reserved);

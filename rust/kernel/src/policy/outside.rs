@@ -4,6 +4,7 @@
 //! one, or one at a given instant, all are planned as by EASY with several reservations.
 use crate::workload::jobs::Share;
 
+use super::allocate::Placer;
 use super::easy::{FutureRoom, Shadow};
 use super::easy_reservations::Plan;
 use super::profile::Profile;
@@ -17,6 +18,8 @@ pub struct Outside {
     /// What was asked for, in that order.
     made: Vec<Made>,
     first: Option<Shadow>,
+    /// What EASY with several reservations would have placed the first one by.
+    placer: Option<Placer>,
     plan: Option<Plan>,
 }
 
@@ -32,7 +35,7 @@ impl Outside {
     #[must_use]
     pub fn new(resources: usize, capacity: &[i64]) -> Self {
         let empty = Profile::new(resources, capacity);
-        Self { empty, room: FutureRoom::default(), made: Vec::new(), first: None, plan: None }
+        Self { empty, room: FutureRoom::default(), made: Vec::new(), first: None, placer: None, plan: None }
     }
 
     /// Forgets all reservations: they hold for one pass.
@@ -66,6 +69,7 @@ impl Outside {
         let shadow = Shadow::of(site, job, &mut self.room);
         let time = shadow.time;
         self.first = Some(shadow);
+        self.placer = Some(site.placer.clone());
         time
     }
 
@@ -96,6 +100,8 @@ impl Outside {
         };
         if let (false, Some(before)) = (admitted, before) {
             *self = before;
+        } else if admitted && self.first.is_some() {
+            self.placer = Some(site.placer.clone());
         }
         admitted
     }
@@ -133,11 +139,11 @@ impl Outside {
     }
 
     fn planned(&mut self, site: &Site) -> &mut Plan {
-        let Self { empty, first, plan, .. } = self;
+        let Self { empty, first, placer, plan, .. } = self;
         plan.get_or_insert_with(|| {
             let mut plan = Plan::of_running(empty, site);
             if let Some(shadow) = first.take() {
-                plan.reserve(site, shadow.head);
+                plan.reserve_by(site, shadow.head, placer.as_ref().unwrap_or(&site.placer));
             }
             plan
         })

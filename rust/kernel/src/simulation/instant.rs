@@ -80,10 +80,7 @@ impl<F: Feed> Simulation<F> {
                     self.site.give_back(event.job);
                     self.complete(event.job);
                 }
-                Kind::Expiry => {
-                    self.instant.pass_is_due = true;
-                    return Ok(Some(Moment::Expiry(event.job)));
-                }
+                Kind::Expiry => return Ok(Some(self.expire(event))),
             }
             self.drop_stale();
         }
@@ -167,10 +164,7 @@ impl<F: Feed> Simulation<F> {
                 Kind::Timer | Kind::Watch => return Some(self.wake(event)),
                 // A job that ends as estimated needs no other estimate.
                 Kind::Expiry if self.is_ending(event.job) => {}
-                Kind::Expiry => {
-                    self.instant.pass_is_due = true;
-                    return Some(Moment::Expiry(event.job));
-                }
+                Kind::Expiry => return Some(self.expire(event)),
                 Kind::Completion => {
                     let Event { job, sequence, .. } = event;
                     let known = self.instant.due.iter_mut().find(|due| self.may_be_stale && due.job == job);
@@ -205,6 +199,16 @@ impl<F: Feed> Simulation<F> {
 
     fn pass_is_due(&self) -> bool {
         self.instant.pass_is_due || self.disturbed
+    }
+
+    /// A running job reaches its estimate; who corrects it has learnt all that happened before.
+    fn expire(&mut self, event: Event) -> Moment {
+        if self.has_news() {
+            self.events.push(event);
+            return Moment::News;
+        }
+        self.instant.pass_is_due = true;
+        Moment::Expiry(event.job)
     }
 
     /// Hands over the next job; a moment if somebody estimates its run time.
