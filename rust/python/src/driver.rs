@@ -231,7 +231,7 @@ fn set_estimate(
     let seconds = answer.extract::<f64>(py).ok().filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
     let Some(seconds) = seconds else {
         let (name, shown) = (Job::new(view, job).name(py)?, answer.bind(py).repr()?);
-        let who = hook.bind(py).getattr("__self__").map_or_else(|_| hook.bind(py).clone(), |piece| piece);
+        let who = hook.bind(py).getattr("__self__").unwrap_or_else(|_| hook.bind(py).clone());
         let rule = "must be a finite number of seconds >= 0";
         return Err(policy_error(
             py,
