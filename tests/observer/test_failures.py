@@ -244,6 +244,19 @@ def test_policies_know_who_is_down() -> None:
     assert seen == [(2, frozenset({2})), (2, frozenset())]
 
 
+def test_looking_ahead_foresees_no_failure() -> None:
+    """A policy that looks ahead sees repairs, but no failure to come; unless it is clairvoyant."""
+    trace = {"node": [3, 0], "time": [10.0, 50.0], "repair_time": [15.0, 30.0]}
+    simulation = bl.Simulation(JOBS, FOUR, "first_fit", observers=[bl.Failures(trace)])
+    simulation.run_until(10.0)
+    ends = {}
+    for clairvoyant in (False, True):
+        ahead = simulation.look_ahead(clairvoyant=clairvoyant)
+        ahead.run_until()
+        ends[clairvoyant] = ahead.result().jobs["end_time"].to_list()
+    assert ends == {False: [100.0, 100.0, 125.0], True: [180.0, 100.0, 125.0]}
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -71,7 +71,7 @@ class OfJobs(bl.Observer):
     def __init__(self, table: pl.DataFrame) -> None:
         self.table = table
 
-    def observations(self, view: View) -> dict[str, pl.DataFrame]:  # noqa: ARG002 - the seam's
+    def observations(self, view: View) -> dict[str, pl.DataFrame]:
         """Give the table."""
         return {"jobs": self.table}
 

@@ -206,15 +206,12 @@ def test_example_keeps_to_the_cap(case: Case, seed: int) -> None:
     case = replace(case, jobs=tuple(mended))
     draw = draw_of(rng, case.machine.resources)
     system = system_of(case.machine)
-    idle = draw.idle * system.nodes
-    full = (
-        idle
-        + system.nodes * (draw.lit - draw.idle)
-        + sum(draw.per_unit.get(name, 0) * amount for name, amount in system.total.items())
-    )
+    idle = sum(draw.idle * group.count for group in system.groups)
+    used = sum(draw.per_unit.get(name, 0) * amount for name, amount in system.total.items())
+    most = system.nodes * (draw.lit - draw.idle) + used
     last = max(job.submit_time for job in case.jobs)
     times = sorted({0.0, *(rng.uniform(0, 2 * last + 10) for _ in range(rng.randint(0, 5)))})
-    cap = Steps(times, [idle + rng.uniform(0, 1) * (full - idle) for _ in times])
+    cap = Steps(times, [idle + rng.choice((0, rng.random(), 1)) * most for _ in times])
     scheduler = example("power_capped").PowerCapped()  # type: ignore[attr-defined]
     policy = bl.Policy(case.order_text, allocator=case.allocator, scheduler=scheduler)
     result = bl.simulate(workload_of(case), system, policy, observers=[bl.Power(draw, cap=cap)])

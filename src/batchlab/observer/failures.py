@@ -165,6 +165,10 @@ class Failures(Observer):
                 "will end. Let it go on from checkpoints, or set restarts."
             )
 
+    def forget_future(self) -> None:
+        """Foresee no failure; nodes that are down are repaired as they will be."""
+        self.outages = Trace({"node": [], "time": [], "repair_time": []})
+
     @property
     def down(self) -> frozenset[int]:
         """The nodes that have failed and are not repaired."""

@@ -59,6 +59,9 @@ class Observer:
     def node_changed(self, node: int, view: View) -> None:
         """See a node offer other amounts."""
 
+    def forget_future(self) -> None:
+        """Forget what nobody can know, such as failures to come: a policy looks ahead with this copy."""
+
     def value(self, view: View) -> object:  # noqa: ARG002  # others look at the machine
         """Give what policies find in ``view.values[name]``."""
         raise KeyError(f"observer {self.name or type(self).__name__!r} offers no value")

@@ -251,6 +251,8 @@ class Simulation:
         run_times = pl.Series("run_time", self._kernel.run_times())
         believed = dataclasses.replace(workload, jobs=workload.jobs.with_columns(run_times))
         self._run_of = (believed, system, policy)
+        for observer in () if self._driver is None else self._driver.pieces.observers:
+            observer.forget_future()
 
     def _let_look_ahead(self, driver: Driver) -> None:
         """Let those who see a view look ahead, without keeping this simulation alive."""

@@ -42,9 +42,10 @@ struct Tally {
 }
 
 impl Tally {
+    /// Watts; rounding included, never less for more jobs on the same open nodes, so that who ends breaks no cap.
     fn power(&self, draw: &Draw) -> f64 {
-        let mut power = draw.idle * self.idle as f64;
-        power += draw.busy * self.busy as f64;
+        let mut power = draw.idle * (self.idle + self.busy) as f64;
+        power += (draw.busy - draw.idle) * self.busy as f64;
         power += draw.closed * self.closed as f64;
         for (per_unit, &used) in draw.per_unit.iter().zip(&self.used) {
             power += per_unit * used as f64;
