@@ -92,6 +92,15 @@ def test_nothing_leaves_the_page(query: str | None, server: Server) -> None:
     assert "default-src 'none'" in headers["Content-Security-Policy"]
 
 
+def test_strangers_cannot_write_into_the_terminal(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    """What is no HTTP at all is refused, and told to nobody else."""
+    port = urllib.parse.urlsplit(server.url).port
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as stranger:
+        stranger.sendall(b"no such thing\r\n\r\n")
+        assert b"400" in stranger.recv(100)
+    assert not caplog.records
+
+
 def test_the_page_asks_nothing_of_others(server: Server) -> None:
     """It is one file, and names no other address than that of the vector format."""
     _, headers, page = get(server, "/")

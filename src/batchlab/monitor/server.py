@@ -110,6 +110,8 @@ class Server:
             uvicorn.Config(
                 application(board, history, token),
                 log_config=None,
+                # Else what strangers send would be told in the terminal of the run.
+                log_level="critical",
                 access_log=False,
                 lifespan="off",
                 timeout_graceful_shutdown=1,
@@ -150,9 +152,9 @@ def _listening(place: Serving) -> socket.socket:
         family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
         return socket.create_server((place.host, place.port), family=family)
     except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = str(getattr(error, "strerror", None) or error).partition(" (while")[0]
         raise MonitorError(
-            f"cannot serve at {place.host} port {place.port}: {reason}. Choose another --port, or none."
+            f"cannot serve at {place.host} port {place.port}: {reason}. Choose another host, or another port."
         ) from None
 
 
