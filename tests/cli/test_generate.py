@@ -148,6 +148,11 @@ def test_ones_own_writer(tmp_path: Path) -> None:
             ["--like", "TRACE", "--performance", "core=x"], "'core=x'; must be resources", id="no number"
         ),
         pytest.param(["--like", "TRACE", "--least", "gpu=1"], "the system has no such resource", id="no gpu"),
+        pytest.param(["lublin", "--load", "0.5"], "--load: means nothing to the model lublin", id="load"),
+        pytest.param(["feitelson", "--kind", "batch"], "--kind: means nothing to", id="kind"),
+        pytest.param(["feitelson", "--period", "9"], "--period: means nothing to", id="period"),
+        pytest.param(["jann", "--like", "TRACE", "--nodes", "9"], "--nodes: means nothing to", id="nodes"),
+        pytest.param(["--like", "TRACE", "--kind", "batch"], "to workloads like a log", id="kind like"),
         pytest.param(["lublin", "--writer", "no.py:A"], "must be FILE.py:NAME", id="no file"),
         pytest.param(
             ["lublin", "--writer", "OWN:Other"], "has no class 'Other' derived from", id="no writer"

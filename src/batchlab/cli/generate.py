@@ -26,9 +26,19 @@ Estimates = Literal["log", "run_time", "tsafrir"]
 
 _LIKE, _MACHINE, _OUTPUT = "Like a log", "The machine", "The answer"
 _NODES = 128
+# Which models look at an option; None stands for --like without one.
+_MODELS_OF: dict[str, tuple[Model | None, ...]] = {
+    "kind": ("lublin",),
+    "load": ("feitelson",),
+    **dict.fromkeys(
+        ("performance", "performance_of_log", "least", "most", "period", "whole_seconds", "system"), (None,)
+    ),
+    **dict.fromkeys(("nodes", "cores"), (None, "lublin", "feitelson")),
+}
 
 
 def generate(
+    context: typer.Context,
     model: Annotated[
         Model | None, typer.Argument(metavar="[MODEL]", help="lublin, feitelson, or jann (fitted to --like).")
     ] = None,
@@ -131,6 +141,7 @@ def generate(
         whole_seconds, system, nodes, cores,
     )  # fmt: skip
     request.check()
+    _check_given(context, model)
     write = _writing(out, writer)
     workload = _made(request)
     write(workload)
@@ -174,6 +185,16 @@ class _Request:
                 raise wrong_usage(f"is not for the model {self.model}; pass --nodes and --cores.", "--system")
         if self.estimates == "log" and self.model is not None:
             raise wrong_usage("log is for workloads like a log without a MODEL; pass tsafrir.", "--estimates")
+
+
+def _check_given(context: typer.Context, model: Model | None) -> None:
+    """Refuse options that the model would not look at."""
+    for option, models in _MODELS_OF.items():
+        source = context.get_parameter_source(option)
+        if model not in models and source is not None and source.name == "COMMANDLINE":
+            named = f"--{option.replace('_', '-')}"
+            of = f"the model {model}" if model else "workloads like a log"
+            raise wrong_usage(f"means nothing to {of}; leave it out.", named)
 
 
 def _made(request: _Request) -> Workload:
