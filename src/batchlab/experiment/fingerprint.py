@@ -108,7 +108,8 @@ class _Walk:
             return _hash(kind.__name__, *sorted(map(self.digest, value)))  # type: ignore[call-overload]
         if kind is dict:
             pairs = [(self.digest(key), self.digest(item)) for key, item in value.items()]  # type: ignore[attr-defined]
-            return _hash("dict", *(part for pair in sorted(pairs) for part in pair))
+            # In order: code that goes through a dictionary sees it.
+            return _hash("dict", *(part for pair in pairs for part in pair))
         if isinstance(value, np.ndarray) and value.dtype != object:
             return _hash(
                 "array", f"{value.dtype.str}{value.shape}".encode(), np.ascontiguousarray(value).data
@@ -138,7 +139,10 @@ class _Walk:
         if not _is_own(function.__module__):
             return self._parts("function", *_installed(function.__module__, function.__qualname__))
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
-        named = {name: function.__globals__[name] for name in _names(function.__code__, function.__globals__)}
+        named = {
+            name: function.__globals__[name]
+            for name in sorted(_names(function.__code__, function.__globals__))
+        }
         parts = (function.__qualname__, function.__code__, function.__defaults__, function.__kwdefaults__)
         return self._parts("function", *parts, cells, named)
 

@@ -150,7 +150,8 @@ def _some(argument: str, found: dict[str, _T]) -> dict[str, _T]:
 
 
 def _described(system: System) -> dict[str, object]:
-    groups = [[group.name, group.count, dict(group.resources)] for group in system.groups]
+    # Pairs, since what a run keeps of resources is in the order in which the system names them.
+    groups = [[group.name, group.count, list(map(list, group.resources.items()))] for group in system.groups]
     return {"groups": groups, "equivalence": dict(system.equivalence), "start_time": system.start_time}
 
 
