@@ -143,7 +143,24 @@ def test_outputs_are_checked_first(specification: Path, capsys: pytest.CaptureFi
     assert "nowhere/report.html is no file in a directory that is there" in errors[0]
     assert "--report" in errors[1]
     assert "--store" in errors[2]
+    specification.write_text(f'{SPEC}\n[output]\ndirectory = "small.swf/x"\n')
+    assert main(["experiment", str(specification)]) == 2
+    assert "output.directory" in capsys.readouterr().err
     assert not (specification.parent / "runs").exists()
+
+
+def test_names_are_no_markup(
+    specification: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither brackets, which terminals would take for colours, nor what looks like a repr."""
+    text = SPEC.replace("Small", "<Runs: a> b").replace("first =", '"[/red] x" =')
+    specification.write_text(text)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "160")
+    assert main(["experiment", str(specification)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("<Runs: a> b: 4 done")
+    assert "[/red] x" in said
 
 
 def compared(*arguments: object, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
@@ -198,7 +215,10 @@ def test_comparison_has_replications(log: Path, capsys: pytest.CaptureFixture[st
     ("options", "message"),
     [
         (["--policy", "esay"], "no policy named 'esay'. Did you mean 'easy'"),
-        (["--policy", "easy", "--policy", "easy"], "--policy: two are called 'easy'"),
+        (
+            ["--policy", "easy", "--policy", "easy"],
+            "names a policy twice; different are: easy. Leave one out",
+        ),
         (["--replications", "0"], "0; must be >= 1"),
         (["--use-memory"], "ask for mem, which the machine lacks"),
     ],

@@ -47,7 +47,7 @@ store = "kept"
 [output]
 directory = "out"
 report = "report.html"
-baseline = "FIFO-FF"
+baseline = "log, nodes, FIFO-FF"
 plots = ["slowdown", "cpu_time"]
 """
 
@@ -97,7 +97,7 @@ def test_all_that_a_file_may_say(folder: Path) -> None:
     assert dict(experiment.options) == expected
     assert (said.executor, said.workers, said.store) == ("processes", 2, folder / "kept")
     assert (said.directory, said.report) == (folder / "out", folder / "report.html")
-    assert (said.baseline, said.plots) == ("FIFO-FF", ("slowdown", "cpu_time"))
+    assert (said.baseline, said.plots) == ("log, nodes, FIFO-FF", ("slowdown", "cpu_time"))
     assert list(said.inputs) == ["specification", "log", "cut"]
 
 
@@ -194,6 +194,16 @@ def test_generators_can_be_like_a_log(folder: Path) -> None:
             "policies",
             'dispatchers = { schedulers = ["fcfs"], allocators = ["first_fit"] }\npolicies',
             "dispatchers: 'fcfs' is among the policies too",
+        ),
+        (
+            "policies",
+            'output = { baseline = "fcsf" }\npolicies',
+            "output.baseline = 'fcsf'; must be the label of one .* Did you mean 'fcfs'",
+        ),
+        (
+            "policies",
+            'output = { plots = ["cpu_time"] }\npolicies',
+            r"output.plots: cpu_time needs .* add dispatch = true to \[options\]",
         ),
         ("policies", "= policies", "is not TOML: .*line 2"),
         ("workloads.made", "workload.made", "workload: no such key. Did you mean 'workloads'"),

@@ -21,6 +21,7 @@ from batchlab.experiment import Experiment
 from batchlab.experiment.archive import compact, read_archive, read_document, table_digest, write_archive
 from batchlab.experiment.memory import MemoryWatch, resident_memory
 from batchlab.experiment.store import Store
+from batchlab.experiment.work import execute
 from experiment_parts import COSTS, SYSTEM, made, small
 
 HERE = Path(__file__).parents[1]
@@ -32,6 +33,20 @@ from experiment_parts import SYSTEM, made
 experiment = bl.Experiment(made, SYSTEM, ["fcfs", "easy"], seeds=range(20), replications=5)
 if __name__ == "__main__":
     experiment.run(sys.argv[2], sys.argv[1], workers=2)
+"""
+
+LONG = """
+import signal
+import sys
+import batchlab as bl
+from experiment_parts import SYSTEM, small
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if __name__ == "__main__":
+    experiment = bl.Experiment(small(20_000, 1.0), SYSTEM, ["conservative"], replications=6)
+    try:
+        experiment.run(sys.argv[2], sys.argv[1], workers=2)
+    except KeyboardInterrupt:
+        sys.exit(130)
 """
 
 
@@ -145,7 +160,9 @@ def test_a_store_is_no_other_directory(tmp_path: Path) -> None:
     """Nor is a file; one of another version is not touched."""
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/chapter.tex").write_text("")
-    with pytest.raises(bl.ExperimentError, match=r"is a directory with other things in it"):
+    with pytest.raises(
+        bl.ExperimentError, match=r"thesis: is a directory with .* Name a new or empty one\.$"
+    ):
         Store(tmp_path / "thesis")
     with pytest.raises(bl.ExperimentError, match=r"store = .*chapter.tex: .* Choose another directory"):
         Store(tmp_path / "thesis/chapter.tex")
@@ -235,3 +252,45 @@ def test_memory_that_nobody_tells(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
     assert watch.average is watch.maximum is None
     assert made(0).jobs.height == 5
+
+
+def test_an_interruption_waits_for_no_process(tmp_path: Path) -> None:
+    """Ctrl-C ends runs that are going on, which would take minutes; nothing is written of them."""
+    script = tmp_path / "long.py"
+    script.write_text(LONG)
+    process = started(script, tmp_path / "runs", "processes")
+    try:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "runs/journal.jsonl").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+    finally:
+        process.kill()
+        process.wait()
+    assert not (tmp_path / "runs/runs").exists()
+    assert not (tmp_path / "runs/failures").exists()
+
+
+def test_a_stopped_run_leaves_nothing(tmp_path: Path) -> None:
+    """Threads end their runs when they are told: no record, no failure, no claim."""
+    store = Store(tmp_path / "runs")
+    experiment = Experiment(small(2000, 100.0), SYSTEM, "easy")
+    [task] = experiment._tasks(experiment.plan(), store, send=False)  # noqa: SLF001  # what an executor is given
+    stopped = threading.Event()
+    stopped.set()
+    with pytest.raises(KeyboardInterrupt):
+        execute(task, stopped)
+    assert (store.record(task.key), store.failure(task.key)) == (None, None)
+    assert not store.is_claimed(task.key)
+
+
+def test_the_order_of_resources_tells_systems_apart(tmp_path: Path) -> None:
+    """What a run keeps of resources is in that order; another system's would be read wrongly."""
+    workload = bl.Workload.from_table(
+        {"submit_time": [0], "run_time": [9], "tasks": [2], "core": [1], "mem": [7]}
+    )
+    for amounts in ({"core": 8, "mem": 64}, {"mem": 64, "core": 8}):
+        system = bl.System.homogeneous(nodes=4, resources=amounts)
+        [result] = Experiment(workload, system, "fcfs").run(store=tmp_path / "runs").results()["fcfs"]
+        assert result.jobs.select("allocated_core", "allocated_mem").row(0) == (2, 14)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, cast
 import typer
 
 from batchlab.cli.crossing import Wish, carry_out, check_report
-from batchlab.cli.failure import at_least_one, check_directory, is_seed
+from batchlab.cli.failure import at_least_one, check_directory, is_seed, wrong_usage
 from batchlab.cli.log import catalogued_machine, located, read_log
 from batchlab.cli.machine import check_memory, described_machine, machine_of_log
 from batchlab.cli.request import (  # noqa: TC001  # here too
@@ -159,10 +159,14 @@ def compare(
     check_directory(store, "--store")
     check_report(report)
     from batchlab.experiment import Experiment, LogFile  # noqa: PLC0415  # --help does without
-    from batchlab.experiment.plan import as_policy, labelled  # noqa: PLC0415
+    from batchlab.experiment.plan import as_policy  # noqa: PLC0415
 
     # What is wrong with a policy or a system shall not wait until a long log is read.
-    policies = labelled("--policy", policy, as_policy, str)
+    policies = {str(each): each for each in map(as_policy, policy)}
+    if len(policies) < len(policy):
+        raise wrong_usage(
+            f"names a policy twice; different are: {', '.join(policies)}. Leave one out.", "--policy"
+        )
     machine = described_machine(system, nodes, cores)
     log, name = located(trace)
     workload = read_log(log, overrun=overrun, invalid=invalid, processors=processors, use_memory=use_memory)

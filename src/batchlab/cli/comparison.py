@@ -132,13 +132,15 @@ def _draw(table: Table) -> None:
     from rich.box import SIMPLE_HEAD  # noqa: PLC0415  # only for terminals
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table as Drawn  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
 
     titles, *rows = table.rows
     drawn = Drawn(box=SIMPLE_HEAD, pad_edge=False)
     for index, title in enumerate(titles):
         drawn.add_column(title, justify="right" if index else "left")
     for row in rows:
-        drawn.add_row(*row)
+        # Labels are text of the user's, whose brackets are no markup.
+        drawn.add_row(*map(Text, row))
     Console().print(drawn)
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["Wish", "carry_out", "check_report"]
 
 _PLOTS = ("slowdown", "queue_size")
-_OF_PASSES = ("cpu_time", "cpu_time_by_queue_size")
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def carry_out(experiment: Experiment, wish: Wish) -> None:
 def _tell(runs: Runs, title: str, written: Mapping[str, str]) -> None:
     from batchlab.cli.comparison import tables, tell  # noqa: PLC0415  # --help does without
 
-    typer.echo(f"{title}: {runs!r}\n".replace("<Runs: ", "").replace(">", ""))
+    typer.echo(f"{title}: {repr(runs).removeprefix('<Runs: ').removesuffix('>')}\n")
     for table in tables(runs):
         tell(table)
         typer.echo()
@@ -114,13 +113,15 @@ def _document(runs: Runs) -> dict[str, object]:
 
 def _write(runs: Runs, experiment: Experiment, wish: Wish) -> dict[str, str]:
     """Write tables, figures and report; say where they are."""
+    from batchlab.experiment.form import OF_PASSES  # noqa: PLC0415  # --help does without
+
     written = {"kept in": str(wish.store)} if wish.kept else {}
     results = runs.results()
     if wish.out is not None:
         runs.write(wish.out, inputs=wish.inputs, command=wish.command)
         plots = wish.plots
         if plots is None:
-            plots = (*_PLOTS, *(_OF_PASSES if experiment.options["dispatch"] else ()))
+            plots = (*_PLOTS, *(OF_PASSES if experiment.options["dispatch"] else ()))
         files = [f"{name}.csv" for name in ("table", "summary", "failures")]
         if results:
             files += _draw(results, plots, wish.out)

@@ -53,6 +53,8 @@ def experiment(
     from batchlab.experiment.specification import read_specification  # noqa: PLC0415  # --help does without
 
     said = read_specification(specification)
+    if out is None:
+        check_directory(said.directory, "output.directory")
     if report is None:
         check_report(said.report)
     wish = Wish(

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress, ProgressColumn
 
 __all__ = ["progress_bar", "transfer_bar"]
 
@@ -75,16 +75,21 @@ def _patient_bar(
 
 
 def _transfer_bar() -> "Progress":
-    from rich.console import Console  # noqa: PLC0415  # most transfers are over before it is needed
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn  # noqa: PLC0415
+    from rich.progress import DownloadColumn, TransferSpeedColumn  # noqa: PLC0415  # most are over before
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    return _with_columns(DownloadColumn(), TransferSpeedColumn())
 
 
 def _bar() -> "Progress":
-    from rich.console import Console  # noqa: PLC0415  # most runs are over before it is needed
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+    from rich.progress import MofNCompleteColumn, TimeRemainingColumn  # noqa: PLC0415  # most are over before
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    return _with_columns(MofNCompleteColumn(), TimeRemainingColumn())
+
+
+def _with_columns(*columns: "ProgressColumn") -> "Progress":
+    from rich.console import Console  # noqa: PLC0415  # as above
+    from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415
+
+    # A title is text of the user's, whose brackets are no markup.
+    title = TextColumn("{task.description}", markup=False)
+    return Progress(title, BarColumn(), *columns, console=Console(stderr=True), transient=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import (
     BrokenExecutor,
@@ -15,6 +16,7 @@ from concurrent.futures import (
     as_completed,
 )
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from typing import TYPE_CHECKING
 
 from batchlab.errors import ExperimentError, shown, suggest
@@ -61,7 +63,9 @@ def perform(
     count = min(workers or _processors(), len(tasks))
     if executor is None or executor == "threads":
         with ThreadPoolExecutor(count, "batchlab-run") as threads:
-            _submit(tasks, threads, report)
+            stopped = threading.Event()
+            work = partial(execute, stopped=stopped)
+            _submit(tasks, threads, report, work, lambda: _stop_threads(threads, stopped))
     elif executor == "processes":
         _check_picklable(tasks)
         _in_processes(tasks, count, store, report)
@@ -105,14 +109,23 @@ def _check_picklable(tasks: Sequence[Task]) -> None:
                 ) from error
 
 
-def _submit(tasks: Sequence[Task], executor: Executor, report: Report) -> list[Task]:
-    """Do tasks on an executor; give those that were lost when its processes died."""
+def _submit(
+    tasks: Sequence[Task],
+    executor: Executor,
+    report: Report,
+    work: Callable[[Task], None] = execute,
+    stop: Callable[[], None] | None = None,
+) -> list[Task]:
+    """Do tasks on an executor; give those that were lost when its processes died.
+
+    Whoever presses Ctrl-C shall not wait for the runs that are going on: `stop` ends them.
+    """
     futures: dict[Future[None], Task] = {}
     lost: list[Task] = []
     try:
         for task in tasks:
             try:
-                futures[executor.submit(execute, task)] = task
+                futures[executor.submit(work, task)] = task
             except BrokenExecutor:
                 lost.append(task)
         for future in as_completed(futures):
@@ -122,8 +135,11 @@ def _submit(tasks: Sequence[Task], executor: Executor, report: Report) -> list[T
             else:
                 report(futures[future], error)
     except BaseException:
-        for future in futures:
-            future.cancel()
+        if stop is not None:
+            stop()
+        else:
+            for future in futures:
+                future.cancel()
         raise
     return lost
 
@@ -151,4 +167,16 @@ def _pool(tasks: Sequence[Task], count: int, report: Report) -> list[Task]:
     # Threads do not survive a fork: a child may wait for ever for a lock that one of them held.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(count, context) as pool:
-        return _submit(tasks, pool, report)
+        return _submit(tasks, pool, report, stop=lambda: _stop_processes(pool))
+
+
+def _stop_threads(pool: ThreadPoolExecutor, stopped: threading.Event) -> None:
+    stopped.set()
+    pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _stop_processes(pool: ProcessPoolExecutor) -> None:
+    # The pool would finish what it has handed out, hours of it maybe; the store bears a kill. To cancel what
+    # is waiting would upset the pool when it sees its processes gone.
+    for process in [*pool._processes.values()]:  # noqa: SLF001  # terminate_workers from Python 3.14 on
+        process.terminate()

@@ -13,10 +13,13 @@ from batchlab.system.document import written
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Description", "Dispatchers", "Log", "Model", "Nodes", "Plot", "checked", "within"]
+__all__ = ["OF_PASSES", "Description", "Dispatchers", "Log", "Model", "Nodes", "Plot", "checked", "within"]
 
 Plot = Literal["slowdown", "wait", "queue_size", "utilisation", "load", "cpu_time", "cpu_time_by_queue_size"]
 """The plots in which results are compared."""
+
+OF_PASSES = ("cpu_time", "cpu_time_by_queue_size")
+"""Those of them that need the record of scheduling passes."""
 
 _Path = tuple[str | int, ...]
 

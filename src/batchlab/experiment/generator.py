@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from batchlab import generate
-from batchlab.errors import ExperimentError, suggest
+from batchlab.errors import ExperimentError, shown, suggest
 from batchlab.experiment.source import LogFile, Source, loaded
 
 if TYPE_CHECKING:
@@ -80,7 +80,12 @@ class Generator:
     def load(self, seed: int) -> Workload:
         """Make the workload."""
         first = {"workload": loaded(self.log, 0, self.log.digest(0))} if self.log else {}
-        return generators()[self.name](**first, **self.parameters, seed=seed)
+        try:
+            return generators()[self.name](**first, **self.parameters, seed=seed)
+        except TypeError as error:
+            raise ExperimentError(
+                f"generator {self.name}: {shown(dict(self.parameters))}: {error}. See batchlab.generate."
+            ) from error
 
     def portable(self, store: Store) -> Source:  # noqa: ARG002  # the parameters are what to send
         """Give itself, with the log's path from the root."""

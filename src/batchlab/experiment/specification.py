@@ -47,9 +47,9 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from batchlab.errors import BatchlabError, ExperimentError, shown
+from batchlab.errors import BatchlabError, ExperimentError, shown, suggest
 from batchlab.experiment.experiment import Experiment
-from batchlab.experiment.form import Description, Dispatchers, Log, Nodes, checked, within
+from batchlab.experiment.form import OF_PASSES, Description, Dispatchers, Log, Nodes, checked, within
 from batchlab.experiment.generator import Generator
 from batchlab.experiment.plan import as_policy, paired
 from batchlab.experiment.source import LogFile, Source
@@ -153,6 +153,7 @@ def _specification(file: Path, said: Description) -> Specification:
         replications=said.replications,
         **said.options.model_dump(),
     )
+    _check_output(said, experiment)
     return Specification(
         file,
         said.title or file.stem,
@@ -165,6 +166,25 @@ def _specification(file: Path, said: Description) -> Specification:
         output.baseline,
         None if output.plots is None else tuple(output.plots),
     )
+
+
+def _check_output(said: Description, experiment: Experiment) -> None:
+    """Refuse what could not be written, before hours of runs."""
+    sides = (experiment.workloads, experiment.systems, experiment.policies)
+    several = [side for side in sides if len(side) > 1] or [experiment.policies]
+    labels = [", ".join(label) for label in product(*several)]
+    baseline = said.output.baseline
+    if baseline is not None and baseline not in labels:
+        raise ExperimentError(
+            f"output.baseline = {shown(baseline)}; must be the label of one of the results."
+            f"{suggest(baseline, labels)}"
+        )
+    of_passes = [name for name in said.output.plots or () if name in OF_PASSES]
+    if of_passes and not said.options.dispatch:
+        raise ExperimentError(
+            f"output.plots: {of_passes[0]} needs the record of scheduling passes; "
+            "add dispatch = true to [options]."
+        )
 
 
 def _place(folder: Path, name: str | None) -> Path | None:

@@ -59,6 +59,9 @@ class Store:
             if not mark.exists():
                 self._make(mark)
             found = json.loads(mark.read_text("utf-8")).get("format")
+        except ExperimentError:
+            # It is a ValueError too.
+            raise
         except (OSError, ValueError, AttributeError) as error:
             reason = getattr(error, "strerror", None) or error
             raise ExperimentError(f"store = {self.root}: {reason}. Choose another directory.") from error

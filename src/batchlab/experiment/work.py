@@ -20,6 +20,7 @@ from batchlab.experiment.store import Store
 from batchlab.simulation import simulate
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Mapping, Sequence
 
     from batchlab.observer import Observer
@@ -60,18 +61,22 @@ class Task:
     made_from: Mapping[str, object]
 
 
-def execute(task: Task) -> None:
+def execute(task: Task, stopped: threading.Event | None = None) -> None:
     """Do a run and write it into the store, unless it is there. An error in the run is written down too.
 
     Parameters
     ----------
     task
         The run.
+    stopped
+        Ends the run, soon after it is set.
 
     Raises
     ------
     OSError
         If the store cannot be written.
+    KeyboardInterrupt
+        If the run was stopped; nothing is written of it.
     """
     store = Store(task.store)
     with store.claim(task.key):
@@ -79,7 +84,7 @@ def execute(task: Task) -> None:
             return
         store.note("started", task.key)
         try:
-            record = _run(task, store)
+            record = _run(task, store, stopped)
         except Exception as error:  # noqa: BLE001  # one run's error must not stop the others
             store.write_failure(task.key, told(error))
             store.note("failed", task.key)
@@ -94,13 +99,25 @@ def told(error: BaseException) -> dict[str, object]:
     return {"error": type(error).__name__, "message": str(error), "traceback": "".join(lines)}
 
 
-def _run(task: Task, store: Store) -> dict[str, object]:
+def _run(task: Task, store: Store, stopped: threading.Event | None) -> dict[str, object]:
+    def go_on(_done: int, _jobs: int) -> None:
+        if stopped and stopped.is_set():
+            raise KeyboardInterrupt
+
     workload = loaded(task.source, task.seed, task.digest)
     # What keeps something in mind must not find there what another run left.
     policy, observers = copy.deepcopy((task.policy, task.observers))
     with MemoryWatch() as memory:
         began, cpu = time.perf_counter(), time.thread_time()
-        result = simulate(workload, task.system, policy, seed=task.seed, observers=observers, **task.options)
+        result = simulate(
+            workload,
+            task.system,
+            policy,
+            seed=task.seed,
+            observers=observers,
+            progress=None if stopped is None else go_on,
+            **task.options,
+        )
         elapsed, cpu_time = time.perf_counter() - began, time.thread_time() - cpu
     schedule, metrics = _keep_schedule(result, task, store)
     return {
