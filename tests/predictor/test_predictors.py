@@ -151,6 +151,18 @@ def test_users_may_be_in_another_column(workload: bl.Workload, system: bl.System
         estimates(workload, LastTwo("usr"), system)
 
 
+def test_orders_and_formulas_go_by_estimates(workload: bl.Workload, system: bl.System) -> None:
+    """Shortest first is by the estimate, by name and as a formula; requested_time stays the user's."""
+
+    def starts(policy: str) -> list[float]:
+        return bl.simulate(workload.scale_load(4), system, policy).jobs["start_time"].to_list()
+
+    by_name = starts("easy(order=sjf, predictor=last_two)")
+    assert starts('easy(order=expression("estimate"), predictor=last_two)') == by_name
+    assert starts('easy(order=expression("requested_time"), predictor=last_two)') != by_name
+    assert starts('easy(order=expression("estimate"))') == starts("easy(order=sjf)")
+
+
 def test_clairvoyance_is_the_true_time() -> None:
     """Longer than what was requested if need be."""
     assert estimates(one_after_the_other([10, 60], 50, [1, 1]), "clairvoyant") == [10, 60]

@@ -27,7 +27,7 @@ __all__ = ["amounts", "core_index", "job_columns"]
 _NAME = re.compile(r"[A-Za-z_]\w*")
 # What formulas call these is computed by the kernel itself; `run_time` is its secret.
 _OWN_NAMES = frozenset(
-    {"now", "wait_time", "submit_time", "requested_time", "tasks", "processors", "run_time"}
+    {"now", "wait_time", "submit_time", "requested_time", "tasks", "processors", "estimate", "run_time"}
 )
 
 

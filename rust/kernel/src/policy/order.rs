@@ -9,8 +9,8 @@ use crate::workload::jobs::Job;
 use super::expression::Expression;
 
 /// The names a formula may use, before the workload's own columns.
-pub const FORMULA_NAMES: [&str; 6] =
-    ["now", "wait_time", "submit_time", "requested_time", "tasks", "processors"];
+pub const FORMULA_NAMES: [&str; 7] =
+    ["now", "wait_time", "submit_time", "requested_time", "tasks", "processors", "estimate"];
 
 /// The order of the queue.
 #[derive(Clone, Debug)]
@@ -101,6 +101,7 @@ impl Order {
                 3 => job.requested_time,
                 4 => f64::from(job.tasks),
                 5 => processors,
+                6 => job.estimate,
                 _ => column(index - FORMULA_NAMES.len()),
             }),
         };
