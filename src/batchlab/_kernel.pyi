@@ -175,38 +175,56 @@ class Simulation:
 
 @final
 class Job:
+    """A job of a running simulation."""
+
     @property
-    def id(self) -> int: ...
+    def id(self) -> int:
+        """Its `job_id` in the workload."""
     @property
-    def row(self) -> int: ...
+    def row(self) -> int:
+        """Its row in the workload."""
     @property
-    def submit_time(self) -> float: ...
+    def submit_time(self) -> float:
+        """When it is submitted, seconds."""
     @property
-    def requested_time(self) -> float: ...
+    def requested_time(self) -> float:
+        """The user's limit or estimate, seconds."""
     @property
-    def estimate(self) -> float: ...
+    def estimate(self) -> float:
+        """What its run_time is taken to be: requested_time, or what a predictor said; seconds."""
     @property
-    def tasks(self) -> int: ...
+    def tasks(self) -> int:
+        """Number of its tasks."""
     @property
-    def request(self) -> dict[str, int]: ...
+    def request(self) -> dict[str, int]:
+        """What each task asks of ONE node, by resource."""
     @property
-    def demand(self) -> dict[str, int]: ...
+    def demand(self) -> dict[str, int]:
+        """What it asks in all, by resource."""
     @property
-    def exclusive(self) -> bool: ...
+    def exclusive(self) -> bool:
+        """Whether it takes whole idle nodes."""
     @property
-    def tasks_per_node(self) -> int: ...
+    def tasks_per_node(self) -> int:
+        """At most so many of its tasks share a node; 0 for no limit."""
     @property
-    def state(self) -> str: ...
+    def state(self) -> str:
+        """Its state: "loaded", "queued", "running", "completed", "killed" or "rejected"."""
     @property
-    def start_time(self) -> float | None: ...
+    def start_time(self) -> float | None:
+        """When it started, seconds; None where it has not."""
     @property
-    def end_time(self) -> float | None: ...
+    def end_time(self) -> float | None:
+        """When it ended, seconds; None where it has not."""
     @property
-    def expected_end(self) -> float | None: ...
+    def expected_end(self) -> float | None:
+        """When it is thought to end, seconds, never before now; None where it does not run."""
     @property
-    def nodes(self) -> dict[int, int]: ...
+    def nodes(self) -> dict[int, int]:
+        """The nodes that it runs or ran on, with the number of its tasks on each."""
     @property
-    def run_time(self) -> float: ...
+    def run_time(self) -> float:
+        """Its true duration, seconds: of a job that is done, or for those who asked for it by name."""
     # The workload's columns, whatever they hold.
     def __getitem__(self, name: str, /) -> Any: ...  # noqa: ANN401
     def __getattr__(self, name: str, /) -> Any: ...  # noqa: ANN401
@@ -216,12 +234,17 @@ class Job:
 
 @final
 class Queue:
+    """The waiting jobs in order; columns by name, one value per job."""
+
     @property
-    def rows(self) -> NDArray[np.int64]: ...
+    def rows(self) -> NDArray[np.int64]:
+        """The rows of the waiting jobs in the workload, in order: int64."""
     @property
-    def estimate(self) -> NDArray[np.float64]: ...
+    def estimate(self) -> NDArray[np.float64]:
+        """What their run times are taken to be, seconds: float64."""
     @property
-    def demand(self) -> NDArray[np.int64]: ...
+    def demand(self) -> NDArray[np.int64]:
+        """What they ask in all of each resource: int64, shape (jobs, resources)."""
     def __len__(self) -> int: ...
     def __deepcopy__(self, memo: dict[int, object]) -> Queue: ...
     def __iter__(self) -> Candidates: ...
@@ -278,6 +301,8 @@ class PowerMeter:
 
 @disjoint_base
 class View:
+    """The state of a simulation as schedulers, allocators, predictors and observers see it."""
+
     caller: int
     def __new__(
         cls,
@@ -289,45 +314,166 @@ class View:
         clairvoyant: bool,
     ) -> Self: ...
     @property
-    def now(self) -> float: ...
+    def now(self) -> float:
+        """The present time, seconds."""
     @property
-    def clairvoyant(self) -> bool: ...
+    def clairvoyant(self) -> bool:
+        """Whether jobs show their true run times."""
     @property
-    def resources(self) -> list[str]: ...
+    def resources(self) -> list[str]:
+        """The names of the resources, in the system's order."""
     @property
-    def columns(self) -> Columns: ...
+    def columns(self) -> Columns:
+        """The workload's columns by name, as `NumPy` arrays: one value per row."""
     @property
-    def values(self) -> Mapping[str, Any]: ...
+    def values(self) -> Mapping[str, Any]:
+        """Observers' values by name."""
     @property
-    def queue(self) -> Queue: ...
+    def queue(self) -> Queue:
+        """The waiting jobs, in order."""
     @property
-    def running(self) -> list[Job]: ...
+    def running(self) -> list[Job]:
+        """The running jobs, by expected end."""
     @property
-    def on_hold(self) -> list[Job]: ...
+    def on_hold(self) -> list[Job]:
+        """The jobs on hold, by row."""
     @property
-    def free(self) -> NDArray[np.int64]: ...
+    def free(self) -> NDArray[np.int64]:
+        """What is free on each node: int64, shape (nodes, resources)."""
     @property
-    def capacity(self) -> NDArray[np.int64]: ...
+    def capacity(self) -> NDArray[np.int64]:
+        """What each node has: int64, shape (nodes, resources)."""
     @property
-    def total_free(self) -> dict[str, int]: ...
-    def candidates(self, after: Job | None = None) -> Candidates: ...
-    def is_closed(self, node: int) -> bool: ...
-    def jobs_on(self, node: int) -> list[Job]: ...
-    def job(self, row: int) -> Job: ...
-    def start(self, job: Job, nodes: Mapping[int, int] | Iterable[int] | None = None) -> bool: ...
-    def place(self, job: Job) -> dict[int, int] | None: ...
-    def slots(self, job: Job, node: int) -> int: ...
-    def reserve(self, job: Job, time: float | None = None) -> float: ...
-    def hold(self, job: Job) -> None: ...
-    def release(self, job: Job) -> None: ...
-    def kill(self, job: Job) -> None: ...
-    def preempt(self, job: Job, keep: str = "nothing", every: float | None = None) -> None: ...
-    def set_estimate(self, job: Job, seconds: float) -> None: ...
-    def resize(self, job: Job, tasks: int) -> None: ...
-    def close(self, node: int) -> None: ...
-    def open(self, node: int) -> None: ...
-    def withhold(self, node: int, amounts: dict[str, int]) -> None: ...
-    def wake(self, time: float, *, watching: bool = False) -> None: ...
+    def total_free(self) -> dict[str, int]:
+        """What is free in all, by resource."""
+    def candidates(self, after: Job | None = None) -> Candidates:
+        """Walk over the waiting jobs that may start now, in order, found by index.
+
+        Passed over are those whose demand is not free in all, and those with a reservation in this pass.
+
+        Parameters
+        ----------
+        after
+            Only those behind this job.
+
+        Returns
+        -------
+        iterator of Job
+        """
+    def is_closed(self, node: int) -> bool:
+        """Tell whether a node takes nobody."""
+    def jobs_on(self, node: int) -> list[Job]:
+        """List the running jobs with tasks on a node, by expected end."""
+    def job(self, row: int) -> Job:
+        """Give the job in a row of the workload."""
+    def start(self, job: Job, nodes: Mapping[int, int] | Iterable[int] | None = None) -> bool:
+        """Start a waiting job.
+
+        Parameters
+        ----------
+        job
+            Who; in the queue.
+        nodes
+            Where: the number of tasks by node, or one node per task. Unless given, the allocator chooses.
+
+        Returns
+        -------
+        bool
+            False, and nothing done, where there is no place now, or one that would delay a reservation.
+
+        Raises
+        ------
+        DecisionError
+            If it is not waiting, or cannot be on these nodes; or if no pass is being made.
+        """
+    def place(self, job: Job) -> dict[int, int] | None:
+        """Find out where the allocator would put a job now, reservations aside.
+
+        Returns
+        -------
+        dict or None
+            The number of tasks by node; None where it does not fit.
+        """
+    def slots(self, job: Job, node: int) -> int:
+        """Count how many tasks of a job a node admits now."""
+    def reserve(self, job: Job, time: float | None = None) -> float:
+        """Keep room for a waiting job, until the end of this pass: nobody starts who would delay it.
+
+        Parameters
+        ----------
+        job
+            Who. A reservation that it has is changed.
+        time
+            When, seconds. Unless given, as early as running jobs and earlier reservations let it.
+
+        Returns
+        -------
+        float
+            When, seconds; infinite where it does not fit on what the machine offers.
+
+        Raises
+        ------
+        DecisionError
+            If it is not waiting, or does not fit from that time on; or if no pass is being made.
+        """
+    def hold(self, job: Job) -> None:
+        """Take a waiting job out of the queue until it is released."""
+    def release(self, job: Job) -> None:
+        """Put a job that is on hold back into its place in the queue."""
+    def kill(self, job: Job) -> None:
+        """End a waiting or running job: its state is killed.
+
+        Raises
+        ------
+        DecisionError
+            If it is neither, was started in this very pass, or ends at this very instant.
+        """
+    def preempt(self, job: Job, keep: str = "nothing", every: float | None = None) -> None:
+        """Put a running job back into the queue.
+
+        Parameters
+        ----------
+        job
+            Who; not started in this very pass, nor ending at this very instant.
+        keep
+            What it has done already: "nothing", it runs again from its start; "everything", it goes on where
+            it was; "checkpoints", it goes on where it was at the latest one.
+        every
+            Seconds of its run between two checkpoints.
+
+        Raises
+        ------
+        DecisionError
+            If it is not running, or cannot be preempted now.
+        """
+    def set_estimate(self, job: Job, seconds: float) -> None:
+        """Set what a job's run time is taken to be: its estimate.
+
+        Parameters
+        ----------
+        job
+            Who; not done yet.
+        seconds
+            From its start, finite and >= 0.
+        """
+    def resize(self, job: Job, tasks: int) -> None:
+        """Change the number of tasks of a malleable job; refused, since every job is rigid so far."""
+    def close(self, node: int) -> None:
+        """Let a node take nobody more; who is there stays."""
+    def open(self, node: int) -> None:
+        """Let a node take jobs again."""
+    def withhold(self, node: int, amounts: dict[str, int]) -> None:
+        """Withhold amounts of a node's resources, by name, in place of what was withheld of it before."""
+    def wake(self, time: float, *, watching: bool = False) -> None:
+        """Ask to be called at a time.
+
+        Parameters
+        ----------
+        time
+            Seconds; not before now.
+        watching
+            Only to watch: it keeps no run going, and lets nobody decide.
+        """
 
 def read_swf_file(
     path: str | PathLike[str],

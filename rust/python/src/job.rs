@@ -110,7 +110,7 @@ impl Job {
         self.with(py, |site| site.request(self.slot).tasks_per_node)
     }
 
-    /// "loaded", "queued", "running", "completed", "killed" or "rejected".
+    /// Its state: "loaded", "queued", "running", "completed", "killed" or "rejected".
     #[getter]
     fn state(&self, py: Python<'_>) -> &'static str {
         self.with(py, |site| site.jobs.state(self.slot).name())
@@ -130,7 +130,7 @@ impl Job {
         (!end.is_nan()).then_some(end)
     }
 
-    /// When it is thought to end if it runs: start_time + estimate, never before now; None where it does not.
+    /// When it is thought to end, seconds, never before now; None where it does not run.
     #[getter]
     fn expected_end(&self, py: Python<'_>) -> Option<f64> {
         self.with(py, |site| {

@@ -7,6 +7,7 @@ mod driver;
 mod job;
 mod meter;
 mod policy;
+mod queue;
 mod ranges;
 mod simulation;
 mod status;
@@ -26,6 +27,8 @@ mod _kernel {
     #[pymodule_export]
     use crate::meter::PowerMeter;
     #[pymodule_export]
+    use crate::queue::{Candidates, Queue};
+    #[pymodule_export]
     use crate::ranges::node_ranges;
     #[pymodule_export]
     use crate::simulation::Simulation;
@@ -34,7 +37,7 @@ mod _kernel {
     #[pymodule_export]
     use crate::swf::{SwfParser, read_swf_file};
     #[pymodule_export]
-    use crate::view::{Candidates, Queue, View};
+    use crate::view::View;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

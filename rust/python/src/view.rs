@@ -1,18 +1,19 @@
 //! What a scheduler sees, and what it may do.
+#![allow(clippy::doc_markdown, reason = "Python shows what stands at its methods, in the form of numpydoc")]
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use batchlab_kernel::policy::Scheduler;
-use batchlab_kernel::policy::site::Rank;
 use batchlab_kernel::simulation::{Keep, Refusal};
 use batchlab_kernel::workload::jobs::{Share, State};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
-use pyo3::exceptions::{PyAttributeError, PyIndexError, PyOverflowError, PyTypeError};
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping, PySlice, PyString};
+use pyo3::types::{PyDict, PyMapping};
 
-use crate::job::{Job, as_attribute_error, decision_error, refused};
+use crate::job::{Job, decision_error, refused};
+use crate::queue::{Candidates, Queue};
 use crate::simulation::Simulation;
 
 /// The state of a simulation as schedulers, allocators, predictors and observers see it.
@@ -42,15 +43,15 @@ impl View {
     }
 
     pub fn queue_of(view: &Bound<'_, Self>) -> Queue {
-        Queue { view: view.clone().unbind() }
+        Queue::of(view)
     }
 
-    fn handles(view: &Bound<'_, Self>, slots: Vec<u32>) -> Vec<Job> {
+    pub fn handles(view: &Bound<'_, Self>, slots: Vec<u32>) -> Vec<Job> {
         slots.into_iter().map(|slot| Job::new(view, slot)).collect()
     }
 
     /// One value per node and resource.
-    fn matrix<'py>(&self, py: Python<'py>, values: Vec<i64>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    pub fn matrix<'py>(&self, py: Python<'py>, values: Vec<i64>) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let width = self.resources.len();
         let nodes = values.len() / width;
         values.into_pyarray(py).reshape([nodes, width])
@@ -113,8 +114,18 @@ impl View {
         Self::queue_of(slf)
     }
 
-    /// The waiting jobs behind `after` that may start now as far as totals tell and that have no reservation, in order,
-    /// found by index.
+    /// Walk over the waiting jobs that may start now, in order, found by index.
+    ///
+    /// Passed over are those whose demand is not free in all, and those with a reservation in this pass.
+    ///
+    /// Parameters
+    /// ----------
+    /// after
+    ///     Only those behind this job.
+    ///
+    /// Returns
+    /// -------
+    /// iterator of Job
     #[pyo3(signature = (after=None))]
     fn candidates(slf: &Bound<'_, Self>, after: Option<&Job>) -> PyResult<Candidates> {
         let at = match after {
@@ -130,7 +141,7 @@ impl View {
                 Some(simulation.kernel.site().rank_of(job.slot))
             }
         };
-        Ok(Candidates { view: slf.clone().unbind(), at, every: false })
+        Ok(Candidates::behind(slf, at))
     }
 
     /// The running jobs, by expected end.
@@ -174,18 +185,18 @@ impl View {
         self.by_resource(py, free.into_iter())
     }
 
-    /// Whether a node takes nobody.
+    /// Tell whether a node takes nobody.
     fn is_closed(&self, py: Python<'_>, node: u32) -> PyResult<bool> {
         self.check_node(py, node)?;
         Ok(self.simulation.borrow(py).kernel.site().machine.is_closed(node))
     }
 
-    /// The running jobs with tasks on a node, by expected end.
+    /// List the running jobs with tasks on a node, by expected end.
     fn jobs_on(slf: &Bound<'_, Self>, node: u32) -> PyResult<Vec<Job>> {
         Ok(Self::handles(slf, slf.get().jobs_on_node(slf.py(), node)?))
     }
 
-    /// The job in a row of the workload.
+    /// Give the job in a row of the workload.
     fn job(slf: &Bound<'_, Self>, row: u32) -> PyResult<Job> {
         let jobs = slf.get().simulation.borrow(slf.py()).kernel.site().jobs.len();
         if (row as usize) < jobs {
@@ -194,7 +205,24 @@ impl View {
         Err(PyIndexError::new_err(format!("row = {row}; the workload has {jobs} rows")))
     }
 
-    /// Starts a waiting job; see the Python class.
+    /// Start a waiting job.
+    ///
+    /// Parameters
+    /// ----------
+    /// job
+    ///     Who; in the queue.
+    /// nodes
+    ///     Where: the number of tasks by node, or one node per task. Unless given, the allocator chooses.
+    ///
+    /// Returns
+    /// -------
+    /// bool
+    ///     False, and nothing done, where there is no place now, or one that would delay a reservation.
+    ///
+    /// Raises
+    /// ------
+    /// DecisionError
+    ///     If it is not waiting, or cannot be on these nodes; or if no pass is being made.
     #[pyo3(signature = (job, nodes=None))]
     pub fn start(slf: &Bound<'_, Self>, job: &Job, nodes: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
         let py = slf.py();
@@ -224,7 +252,12 @@ impl View {
         done.map_err(|refusal| refused(slf, job, "start", &refusal))
     }
 
-    /// Whether a job fits now, wherever the allocator puts it: its nodes and the tasks on each, or None.
+    /// Find out where the allocator would put a job now, reservations aside.
+    ///
+    /// Returns
+    /// -------
+    /// dict or None
+    ///     The number of tasks by node; None where it does not fit.
     fn place<'py>(slf: &Bound<'py, Self>, job: &Job) -> PyResult<Option<Bound<'py, PyDict>>> {
         let py = slf.py();
         job.check_home(slf)?;
@@ -247,14 +280,31 @@ impl View {
         Ok(Some(nodes))
     }
 
-    /// How many tasks of a job a node admits now.
+    /// Count how many tasks of a job a node admits now.
     fn slots(slf: &Bound<'_, Self>, job: &Job, node: u32) -> PyResult<u32> {
         job.check_home(slf)?;
         slf.get().check_node(slf.py(), node)?;
         Ok(slf.get().simulation.borrow(slf.py()).kernel.site().slots(node, job.slot))
     }
 
-    /// Reserves for a waiting job; see the Python class.
+    /// Keep room for a waiting job, until the end of this pass: nobody starts who would delay it.
+    ///
+    /// Parameters
+    /// ----------
+    /// job
+    ///     Who. A reservation that it has is changed.
+    /// time
+    ///     When, seconds. Unless given, as early as running jobs and earlier reservations let it.
+    ///
+    /// Returns
+    /// -------
+    /// float
+    ///     When, seconds; infinite where it does not fit on what the machine offers.
+    ///
+    /// Raises
+    /// ------
+    /// DecisionError
+    ///     If it is not waiting, or does not fit from that time on; or if no pass is being made.
     #[pyo3(signature = (job, time=None))]
     fn reserve(slf: &Bound<'_, Self>, job: &Job, time: Option<f64>) -> PyResult<f64> {
         job.check_home(slf)?;
@@ -268,28 +318,48 @@ impl View {
         reserved.map_err(|refusal| refused(slf, job, "have a reservation", &refusal))
     }
 
-    /// Takes a waiting job out of the queue until it is released.
+    /// Take a waiting job out of the queue until it is released.
     fn hold(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
         job.check_home(slf)?;
         let done = slf.get().simulation.borrow_mut(slf.py()).kernel.hold(job.slot);
         done.map_err(|refusal| refused(slf, job, "be held", &refusal))
     }
 
-    /// Puts a job that is on hold back into the queue.
+    /// Put a job that is on hold back into its place in the queue.
     fn release(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
         job.check_home(slf)?;
         let done = slf.get().simulation.borrow_mut(slf.py()).kernel.release(job.slot);
         done.map_err(|refusal| refused(slf, job, "be released", &refusal))
     }
 
-    /// Ends a waiting or running job: it is killed.
+    /// End a waiting or running job: its state is killed.
+    ///
+    /// Raises
+    /// ------
+    /// DecisionError
+    ///     If it is neither, was started in this very pass, or ends at this very instant.
     fn kill(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
         job.check_home(slf)?;
         let done = slf.get().simulation.borrow_mut(slf.py()).kernel.kill(job.slot);
         done.map_err(|refusal| refused(slf, job, "be killed", &refusal))
     }
 
-    /// Puts a running job back into the queue; see the Python class.
+    /// Put a running job back into the queue.
+    ///
+    /// Parameters
+    /// ----------
+    /// job
+    ///     Who; not started in this very pass, nor ending at this very instant.
+    /// keep
+    ///     What it has done already: "nothing", it runs again from its start; "everything", it goes on where
+    ///     it was; "checkpoints", it goes on where it was at the latest one.
+    /// every
+    ///     Seconds of its run between two checkpoints.
+    ///
+    /// Raises
+    /// ------
+    /// DecisionError
+    ///     If it is not running, or cannot be preempted now.
     #[pyo3(signature = (job, keep="nothing", every=None))]
     fn preempt(slf: &Bound<'_, Self>, job: &Job, keep: &str, every: Option<f64>) -> PyResult<()> {
         job.check_home(slf)?;
@@ -307,33 +377,40 @@ impl View {
         done.map_err(|refusal| refused(slf, job, "be preempted", &refusal))
     }
 
-    /// Sets what a job's run_time is taken to be, seconds.
+    /// Set what a job's run time is taken to be: its estimate.
+    ///
+    /// Parameters
+    /// ----------
+    /// job
+    ///     Who; not done yet.
+    /// seconds
+    ///     From its start, finite and >= 0.
     fn set_estimate(slf: &Bound<'_, Self>, job: &Job, seconds: f64) -> PyResult<()> {
         job.check_home(slf)?;
         let done = slf.get().simulation.borrow_mut(slf.py()).kernel.set_estimate(job.slot, seconds);
         done.map_err(|refusal| refused(slf, job, "have this estimate", &refusal))
     }
 
-    /// Changes the number of tasks of a malleable job; every job is rigid so far.
+    /// Change the number of tasks of a malleable job; refused, since every job is rigid so far.
     fn resize(slf: &Bound<'_, Self>, job: &Job, tasks: u32) -> PyResult<()> {
         job.check_home(slf)?;
         let done = slf.get().simulation.borrow_mut(slf.py()).kernel.resize(job.slot, tasks);
         done.map_err(|refusal| refused(slf, job, &format!("be resized to {tasks} tasks"), &refusal))
     }
 
-    /// Lets a node take nobody more; who is there stays.
+    /// Let a node take nobody more; who is there stays.
     fn close(&self, py: Python<'_>, node: u32) -> PyResult<()> {
         let done = self.simulation.borrow_mut(py).kernel.set_closed(node, true);
         self.about_node(py, node, "be closed", done)
     }
 
-    /// Lets a node take jobs again.
+    /// Let a node take jobs again.
     fn open(&self, py: Python<'_>, node: u32) -> PyResult<()> {
         let done = self.simulation.borrow_mut(py).kernel.set_closed(node, false);
         self.about_node(py, node, "be opened", done)
     }
 
-    /// Withholds amounts of a node's resources, by name, in place of what was withheld of it before.
+    /// Withhold amounts of a node's resources, by name, in place of what was withheld of it before.
     fn withhold(&self, py: Python<'_>, node: u32, amounts: &Bound<'_, PyDict>) -> PyResult<()> {
         let mut withheld = vec![0; self.resources.len()];
         for (name, amount) in amounts {
@@ -348,7 +425,14 @@ impl View {
         self.about_node(py, node, "withhold this", done)
     }
 
-    /// Asks to be called at a time, seconds; only to watch, perhaps, which keeps no run going and lets nobody decide.
+    /// Ask to be called at a time.
+    ///
+    /// Parameters
+    /// ----------
+    /// time
+    ///     Seconds; not before now.
+    /// watching
+    ///     Only to watch: it keeps no run going, and lets nobody decide.
     #[pyo3(signature = (time, *, watching=false))]
     fn wake(&self, py: Python<'_>, time: f64, watching: bool) -> PyResult<()> {
         let whose = self.caller.load(Ordering::Relaxed);
@@ -473,139 +557,4 @@ fn read_shares(nodes: &Bound<'_, PyAny>) -> PyResult<Vec<Share>> {
         shares[place].tasks += 1;
     }
     Ok(shares)
-}
-
-/// The waiting jobs in order; columns by name, one value per job.
-#[pyclass(module = "batchlab._kernel", frozen)]
-pub struct Queue {
-    view: Py<View>,
-}
-
-#[pymethods]
-impl Queue {
-    fn __len__(&self, py: Python<'_>) -> usize {
-        self.view.get().simulation.borrow(py).kernel.site().queue.len()
-    }
-
-    fn __iter__(&self, py: Python<'_>) -> Candidates {
-        Candidates { view: self.view.clone_ref(py), at: None, every: true }
-    }
-
-    /// The rows of the waiting jobs in the workload, in order: int64.
-    #[getter]
-    fn rows<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        let queued = self.view.get().simulation.borrow(py).kernel.site().queued();
-        queued.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py)
-    }
-
-    /// What their run times are taken to be, seconds: float64.
-    #[getter]
-    fn estimate<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        let simulation = self.view.get().simulation.borrow(py);
-        let site = simulation.kernel.site();
-        site.queued().into_iter().map(|job| site.jobs.job(job).estimate).collect::<Vec<_>>().into_pyarray(py)
-    }
-
-    /// What they ask in all of each resource: int64, shape (jobs, resources).
-    #[getter]
-    fn demand<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
-        let view = self.view.get();
-        let simulation = view.simulation.borrow(py);
-        let site = simulation.kernel.site();
-        let resources = 0..site.machine.resources();
-        let demand = |job| resources.clone().map(move |resource| site.need(job, resource));
-        view.matrix(py, site.queued().into_iter().flat_map(demand).collect())
-    }
-
-    /// A job by its place, several by a slice, or a column of the workload for the waiting jobs by its name.
-    fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        if let Ok(name) = key.cast::<PyString>() {
-            return self.column(py, name.to_str()?);
-        }
-        let view = self.view.bind(py);
-        let queued = view.get().simulation.borrow(py).kernel.site().queued();
-        let all = View::handles(view, queued).into_pyobject(py)?;
-        if !key.is_instance_of::<PySlice>() && key.extract::<isize>().is_err() {
-            let rule = "must be a place, a slice, or the name of a column";
-            return Err(PyTypeError::new_err(format!("queue[{}]; {rule}", key.repr()?)));
-        }
-        all.get_item(key)
-    }
-
-    fn __contains__(&self, py: Python<'_>, job: &Bound<'_, PyAny>) -> bool {
-        let Ok(job) = job.cast::<Job>() else { return false };
-        let simulation = self.view.get().simulation.borrow(py);
-        let site = simulation.kernel.site();
-        let slot = job.get().slot;
-        (slot as usize) < site.jobs.len()
-            && site.jobs.state(slot) == State::Queued
-            && !site.on_hold.contains(&slot)
-    }
-
-    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        if name.starts_with('_') {
-            return Err(PyAttributeError::new_err(name.to_owned()));
-        }
-        self.column(py, name).map_err(|error| as_attribute_error(py, error))
-    }
-
-    fn __deepcopy__(&self, memo: &Bound<'_, PyDict>) -> PyResult<Self> {
-        Ok(Self { view: twin_of(&self.view, memo)? })
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.view)
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> String {
-        format!("<Queue of {} jobs>", self.__len__(py))
-    }
-}
-
-impl Queue {
-    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        match name {
-            "rows" => Ok(self.rows(py).into_any()),
-            "estimate" => Ok(self.estimate(py).into_any()),
-            "demand" => Ok(self.demand(py)?.into_any()),
-            _ => self.view.get().columns.bind(py).get_item(name)?.get_item(self.rows(py)),
-        }
-    }
-}
-
-/// A walk over waiting jobs, in order. Jobs that leave the queue meanwhile do it no harm.
-#[pyclass(module = "batchlab._kernel")]
-pub struct Candidates {
-    view: Py<View>,
-    at: Option<Rank>,
-    every: bool,
-}
-
-#[pymethods]
-impl Candidates {
-    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
-    }
-
-    fn __deepcopy__(&self, memo: &Bound<'_, PyDict>) -> PyResult<Self> {
-        Ok(Self { view: twin_of(&self.view, memo)?, at: self.at, every: self.every })
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.view)
-    }
-
-    fn __next__(&mut self, py: Python<'_>) -> Option<Job> {
-        let next = {
-            let simulation = self.view.get().simulation.borrow(py);
-            let site = simulation.kernel.site();
-            match simulation.kernel.scheduler() {
-                Scheduler::Outside(outside) if !self.every => outside.next_candidate(site, self.at),
-                _ if self.every => site.queue.first_matching(self.at.as_ref(), &|_: &[i64]| true),
-                _ => site.queue.first_matching(self.at.as_ref(), &|values: &[i64]| site.may_fit(values)),
-            }
-        };
-        self.at = next.or(self.at);
-        next.map(|rank| Job::new(self.view.bind(py), rank.job))
-    }
 }

@@ -23,10 +23,16 @@ __all__ = ["Columns", "Values", "View"]
 class View(_kernel.View):
     """The state of a simulation at this moment, and the ways to act on it.
 
-    Attributes are those of the compiled class: ``now``, ``queue``, ``running``, ``on_hold``, ``free``,
-    ``capacity``, ``total_free``, ``resources``, ``columns``, ``values``; so are the acts ``start``,
-    ``reserve``, ``hold``, ``release``, ``preempt``, ``kill``, ``set_estimate``, ``close``, ``open``,
-    ``withhold`` and ``wake``.
+    Made by the simulation, and given to schedulers, allocators, predictors and observers. It is always the
+    same object, which shows what is so when it is asked.
+
+    To see: ``now``, ``queue``, ``candidates``, ``running``, ``on_hold``, ``job``, ``jobs_on``, ``free``,
+    ``total_free``, ``capacity``, ``slots``, ``place``, ``is_closed``, ``resources``, ``system``, ``columns``,
+    ``values``, ``clairvoyant``; ``fork`` looks ahead.
+
+    To do: ``start``, ``reserve``, ``hold``, ``release``, ``preempt``, ``kill``, ``set_estimate``, ``resize``,
+    ``close``, ``open``, ``withhold``, ``wake``. An act that breaks a rule raises `DecisionError`, and nothing
+    is changed.
     """
 
     _simulation: Callable[[], Simulation]

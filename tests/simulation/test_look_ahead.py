@@ -1,0 +1,214 @@
+"""Forks within a run, and what goes with a simulation when it goes."""
+
+import copy
+import gc
+import weakref
+
+import polars as pl
+import pytest
+
+import batchlab as bl
+from batchlab.policy.scheduler import Easy, FirstFit, InOrder
+from scripted import jobs_of
+
+
+def test_a_look_ahead_under_its_own_policy() -> None:
+    """The copy decides in the very pass in which it was made; a flag keeps it from looking ahead itself."""
+    ends = []
+
+    class Looking(Easy):
+        is_looking = False
+
+        def schedule(self, view: bl.View) -> None:
+            if not self.is_looking:
+                self.is_looking = True
+                ahead = view.fork()
+                self.is_looking = False
+                ahead.run_until()
+                ends.append(ahead.now)
+            super().schedule(view)
+
+    system = bl.System.homogeneous(nodes=1, resources={"core": 1})
+    bl.simulate(jobs_of(run_time=[2, 3], requested_time=[5, 6]), system, Looking())
+    assert ends == [11.0, 8.0]
+
+
+class Remembering(InOrder):
+    """Keeps views, jobs and a list."""
+
+    def begin(self, view: bl.View) -> None:
+        """Forget."""
+        self.view = view
+        self.columns = view.columns
+        self.first = view.job(0)
+        self.passes: list[float] = []
+
+    def schedule(self, view: bl.View) -> None:
+        """Check that what is kept is of this simulation."""
+        assert self.view is view
+        assert self.columns is view.columns
+        self.passes.append(view.now)
+        if self.first.state == "queued":
+            assert view.start(self.first)
+        super().schedule(view)
+
+
+def test_forks_work_on_copies() -> None:
+    """A fork has its own scheduler, whose views and jobs are those of the fork."""
+    scheduler = Remembering()
+    system = bl.System.homogeneous(nodes=1, resources={"core": 1})
+    simulation = bl.Simulation(jobs_of(submit_time=[5, 0], run_time=[2, 2]), system, scheduler)
+    simulation.run_until(3)
+    fork = simulation.fork()
+    fork.run_until()
+    assert scheduler.passes == [0.0]
+    assert (simulation.finished, fork.finished) == (1, 2)
+    simulation.run_until()
+    assert fork.result().jobs.equals(simulation.result().jobs)
+    assert scheduler.passes == [0.0, 5.0]
+    assert copy.deepcopy(scheduler).view is scheduler.view
+
+
+@pytest.mark.parametrize(
+    "policy", ["fcfs", "easy", "sjf", "conservative", "easy(order=wfp3, allocator=best_fit)"]
+)
+def test_look_ahead_is_that_policy_from_that_state(policy: str) -> None:
+    """A fork within a pass, under a built-in policy, is what this would do with jobs that run as thought."""
+    rows = range(30)
+    table = {
+        "submit_time": [row // 4 for row in rows],
+        "run_time": [1 + (7 * row) % 9 for row in rows],
+        "requested_time": [2 + (7 * row) % 13 for row in rows],
+        "tasks": [1 + (3 * row) % 4 for row in rows],
+    }
+    workload = bl.Workload.from_table(table)
+    system = bl.System.homogeneous(nodes=4, resources={"core": 1})
+    compared = []
+
+    class Looking(FirstFit):
+        def schedule(self, view: bl.View) -> None:
+            if view.now == 4:
+                ahead = view.fork(policy)
+                ahead.run_until()
+                self.compare(view, ahead)
+            super().schedule(view)
+
+        def compare(self, view: bl.View, ahead: bl.Simulation) -> None:
+            """Run the jobs that are alive, those that run first, from their starts."""
+            queue, running = [*view.queue], view.running
+            assert queue
+            assert len(running) > 1
+            alive = sorted([*queue, *running], key=lambda job: job.row)
+            jobs = pl.DataFrame(
+                {
+                    "job_id": [job.row for job in alive],
+                    "submit_time": [job.submit_time for job in alive],
+                    "run_time": [job.estimate for job in alive],
+                    "requested_time": [job.estimate for job in alive],
+                    "tasks": [job.tasks for job in alive],
+                }
+            )
+            nodes = {job.row: job.nodes for job in running}
+            starts = {job.row: job.start_time for job in running}
+
+            class Again(FirstFit):
+                def schedule(self, view: bl.View) -> None:
+                    for job in view.queue:
+                        if starts.get(job.id) == view.now:
+                            assert view.start(job, nodes[job.id])
+
+            started = bl.Simulation(bl.Workload.from_table(jobs), system, Again())
+            started.run_until(3.5)
+            # The instant at hand begins: what ends and comes now is taken in under the other policy.
+            expected = started.look_ahead(policy, clairvoyant=True)
+            expected.run_until()
+            found = ahead.result().jobs.filter(pl.col("job_id").is_in([job.id for job in alive]))
+            assert found["start_time"].to_list() == expected.result().jobs["start_time"].to_list()
+            compared.append(policy)
+
+    bl.simulate(workload, system, Looking())
+    assert compared
+
+
+def test_a_look_ahead_without_end() -> None:
+    """A policy whose copy looks ahead as it does is told so before Python gives up."""
+
+    class Looking(Easy):
+        def schedule(self, view: bl.View) -> None:
+            view.fork().run_until()
+
+    system = bl.System.homogeneous(nodes=1, resources={"core": 1})
+    with pytest.raises(bl.SimulationError, match=r"16 look aheads within each other; .* fork\('easy'\)"):
+        bl.simulate(jobs_of(run_time=[2, 3]), system, Looking())
+
+
+def test_a_look_ahead_changes_nothing() -> None:
+    """Whatever is done in forks, the run is the one without them."""
+
+    class Looking(Easy):
+        def schedule(self, view: bl.View) -> None:
+            for policy in ("fcfs", "conservative"):
+                ahead = view.fork(policy)
+                ahead.run_until()
+                assert ahead.now >= view.now
+            super().schedule(view)
+
+    workload = jobs_of(run_time=[4, 3, 2, 5, 1], requested_time=[5, 3, 4, 6, 2], tasks=[1, 2, 1, 2, 1])
+    system = bl.System.homogeneous(nodes=2, resources={"core": 1})
+    assert bl.simulate(workload, system, Looking()).jobs.equals(bl.simulate(workload, system, "easy").jobs)
+
+
+def test_look_ahead_from_a_policy_that_kept_less() -> None:
+    """Who runs and how busy nodes are is known to the policy that takes over, needed before or not."""
+    workload = jobs_of(run_time=[9, 3, 4, 2], requested_time=[9, 3, 4, 2], tasks=[1, 2, 1, 1])
+    system = bl.System.homogeneous(nodes=2, resources={"core": 1})
+    simulation = bl.Simulation(workload, system, "fcfs")
+    simulation.run_until(1)
+    ahead = simulation.look_ahead("easy(allocator=best_fit)")
+    ahead.run_until()
+    assert ahead.result().jobs["start_time"].to_list() == [0.0, 9.0, 0.0, 4.0]
+    believing = simulation.look_ahead()
+    believing.run_until()
+    assert believing.result().jobs["state"].to_list() == ["completed"] * 4
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ('expression("tasks")', "built-in one, other than a formula"),
+        (bl.Policy(scheduler=InOrder()), "InOrder; a look ahead goes on under its own policy or a built-in"),
+        ("easy(predictor=last_two)", "a look ahead keeps the estimates that there are"),
+    ],
+)
+def test_look_ahead_refuses(policy: bl.Policy | str, message: str) -> None:
+    """It goes on under what the kernel knows."""
+    simulation = bl.Simulation(
+        jobs_of(run_time=[1]), bl.System.homogeneous(nodes=1, resources={"core": 1}), "fcfs"
+    )
+    with pytest.raises(bl.PolicyError, match=message):
+        simulation.look_ahead(policy)
+
+
+class Storing(InOrder):
+    """Keeps everything that leads back to the simulation."""
+
+    def begin(self, view: bl.View) -> None:
+        """Keep it."""
+        self.kept = [view, view.job(0), view.queue, view.candidates(), view.values, view.columns]
+
+
+def test_nothing_keeps_a_simulation_alive() -> None:
+    """A simulation and all that belongs to it goes when nobody holds it."""
+    system = bl.System.homogeneous(nodes=1, resources={"core": 1})
+    scheduler = Storing()
+    simulation = bl.Simulation(
+        jobs_of(run_time=[1, 1]),
+        system,
+        scheduler,
+    )
+    simulation.run_until()
+    fork = simulation.fork()
+    kept = [weakref.ref(each) for each in (simulation, fork, scheduler.kept[0], scheduler)]
+    del simulation, fork, scheduler
+    gc.collect()
+    assert [reference() for reference in kept] == [None] * 4
