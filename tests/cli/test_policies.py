@@ -4,14 +4,14 @@ import pytest
 
 from batchlab.cli import main
 from batchlab.cli.policies import EXAMPLES
-from batchlab.policy import ALLOCATORS, BACKFILLS, ORDERS, Policy
+from batchlab.policy import ALLOCATORS, BACKFILLS, ORDERS, PREDICTORS, Policy
 
 
 def test_every_name_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     """With what it does, in its section."""
     assert main(["policies"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    for table in (ORDERS, BACKFILLS, ALLOCATORS):
+    for table in (ORDERS, BACKFILLS, ALLOCATORS, PREDICTORS):
         for name, rule in table.items():
             assert any(line.split() == [name, *rule.summary.split()] for line in lines)
 

@@ -9,6 +9,7 @@ EXAMPLES = {
     "sjf": "shortest job first, without backfilling",
     "easy(order=sjf, allocator=best_fit)": "",
     "easy(reservations=3)": "",
+    "easy(predictor=last_two)": "",
     "fcfs(backfill=first_fit)": "",
     "random(7)": "",
     'expression("requested_time * tasks - wait_time")': "",
@@ -16,15 +17,21 @@ EXAMPLES = {
 
 
 def policies() -> None:
-    """List the orders, backfilling rules and allocators."""
-    from batchlab.policy import ALLOCATORS, BACKFILLS, ORDERS  # noqa: PLC0415  # --help does without them
+    """List the orders, backfilling rules, allocators and predictors."""
+    from batchlab.policy import ALLOCATORS, BACKFILLS, ORDERS, PREDICTORS  # noqa: PLC0415  # --help needs none
 
     typer.echo(
         "A policy is an order or a backfilling rule, with what differs from the usual in parentheses:\n"
     )
     for spec, meaning in EXAMPLES.items():
         typer.echo(f"  {spec:14}{meaning}".rstrip())
-    for title, table in (("Orders", ORDERS), ("Backfilling rules", BACKFILLS), ("Allocators", ALLOCATORS)):
+    tables = {
+        "Orders": ORDERS,
+        "Backfilling rules": BACKFILLS,
+        "Allocators": ALLOCATORS,
+        "Predictors": PREDICTORS,
+    }
+    for title, table in tables.items():
         typer.echo(f"\n{title}\n")
         for name, rule in table.items():
-            typer.echo(f"  {name:14}{rule.summary}")
+            typer.echo(f"  {name:16}{rule.summary}")
