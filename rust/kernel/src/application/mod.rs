@@ -1,0 +1,21 @@
+//! What a job does when it carries an application instead of a run time: phases of tasks whose amounts are formulas.
+//!
+//! This room only describes. It says how much every rank computes and what every pair of ranks sends, for a given
+//! number of nodes; how long that takes is the business of `execution`. An [`Application`] is immutable and shared
+//! by the jobs that run it; what differs between them, [`Elastic`] and [`Scope`] hold.
+//!
+//! Evaluating a formula is linear in its length, an amount's pattern in the number of ranks, and a traffic's pattern
+//! in the number of pairs of ranks that it names.
+mod elastic;
+mod formula;
+mod model;
+mod payload;
+mod scope;
+mod traffic;
+
+pub use elastic::{Elastic, JobType};
+pub use formula::{Formula, FormulaError};
+pub use model::{Application, Direction, Phase, Stage, Storage, Task, Work};
+pub use payload::{ModelError, Pattern, Payload};
+pub use scope::{Scope, Value};
+pub use traffic::{Communication, Traffic};

@@ -1,0 +1,109 @@
+//! Amounts of the ranks: how a total is spread over them.
+use std::fmt;
+
+use super::{Formula, FormulaError, Scope};
+
+/// An amount for every rank: operations, bytes or seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Payload {
+    /// The total S.
+    pub total: Formula,
+    /// How it is spread over the n ranks.
+    pub pattern: Pattern,
+}
+
+/// How a total S is spread over n ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pattern {
+    /// S for every rank.
+    Uniform,
+    /// S / n for every rank.
+    AllRanks,
+    /// S for rank 0.
+    RootOnly,
+    /// S / ⌈n/2⌉ for ranks 0, 2, …
+    EvenRanks,
+    /// S / ⌊n/2⌋ for ranks 1, 3, …
+    OddRanks,
+    /// These amounts; there is no total.
+    Vector(Vec<f64>),
+}
+
+/// Why a model has no amounts for a job.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelError {
+    /// The formula has no value.
+    Formula(FormulaError),
+    /// The formula's value is no amount: negative or not finite.
+    Amount(f64),
+    /// Explicit amounts for another number of ranks than the job has.
+    Ranks {
+        /// How many amounts are given.
+        given: usize,
+        /// How many the job needs.
+        needed: usize,
+    },
+    /// A pattern that GPUs do not know when a node has several of them.
+    Pattern,
+}
+
+impl Payload {
+    /// The amount of every rank.
+    pub fn of_ranks(&self, ranks: u32, scope: &Scope) -> Result<Vec<f64>, ModelError> {
+        let count = ranks as usize;
+        if let Pattern::Vector(amounts) = &self.pattern {
+            return explicit(amounts, count).map(<[f64]>::to_vec);
+        }
+        let total = amount(&self.total, scope)?;
+        let n = f64::from(ranks);
+        let share = |rank: usize| match self.pattern {
+            Pattern::Uniform => total,
+            Pattern::AllRanks => total / n,
+            Pattern::RootOnly if rank == 0 => total,
+            Pattern::EvenRanks if rank.is_multiple_of(2) => total / f64::from(ranks.div_ceil(2)),
+            Pattern::OddRanks if !rank.is_multiple_of(2) => total / f64::from(ranks / 2),
+            _ => 0.0,
+        };
+        Ok((0..count).map(share).collect())
+    }
+}
+
+/// The value of a formula that is an amount.
+pub(super) fn amount(formula: &Formula, scope: &Scope) -> Result<f64, ModelError> {
+    let value = formula.evaluate(scope)?;
+    if value.is_finite() && value >= 0.0 { Ok(value) } else { Err(ModelError::Amount(value)) }
+}
+
+/// Explicit amounts, if there are as many as needed.
+pub(super) fn explicit(amounts: &[f64], needed: usize) -> Result<&[f64], ModelError> {
+    if amounts.len() == needed {
+        Ok(amounts)
+    } else {
+        Err(ModelError::Ranks { given: amounts.len(), needed })
+    }
+}
+
+impl From<FormulaError> for ModelError {
+    fn from(error: FormulaError) -> Self {
+        Self::Formula(error)
+    }
+}
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Formula(error) => error.fmt(formatter),
+            Self::Amount(value) => write!(formatter, "the amount is {value}; must be a finite number >= 0."),
+            Self::Ranks { given, needed } => {
+                write!(formatter, "{given} amounts are given; the job needs {needed}.")
+            }
+            Self::Pattern => write!(
+                formatter,
+                "with several GPUs per node the pattern must be all_to_all, ring, ring_clockwise or \
+                 ring_counter_clockwise."
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ModelError {}
