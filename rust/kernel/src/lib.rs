@@ -1,8 +1,8 @@
 //! The discrete-event kernel of batchlab.
 //!
 //! It knows jobs, nodes, policies and time, and nothing of Python. The modules stand in the order in which they
-//! may use one another: `time, random, stopwatch, event, ordered_index < workload, cluster, platform, application <
-//! policy < record < simulation < replay, stream`; `workload` stands left of `cluster`.
+//! may use one another: `time, random, stopwatch, event, ordered_index < workload, cluster, platform, sharing,
+//! application < policy < record < simulation < replay, stream`; `workload` stands left of `cluster`.
 pub mod time;
 
 pub mod event;
@@ -14,6 +14,7 @@ pub mod workload;
 
 pub mod cluster;
 pub mod platform;
+pub mod sharing;
 
 pub mod application;
 
