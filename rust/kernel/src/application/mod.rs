@@ -11,6 +11,8 @@ mod formula;
 mod model;
 mod payload;
 mod scope;
+#[cfg(test)]
+mod tests;
 mod traffic;
 
 pub use elastic::{Elastic, JobType};

@@ -1,5 +1,6 @@
 //! From characters to tokens.
 use super::ExpressionError;
+use crate::spelling::shown;
 
 /// A token, and where it begins, in characters.
 pub type Placed<'a> = (usize, Token<'a>);
@@ -85,15 +86,6 @@ fn sign(rest: &str, position: usize) -> Result<(usize, Token<'_>), ExpressionErr
         ),
     };
     Err(error(position, message))
-}
-
-/// Shortens a piece of the formula for a message.
-pub fn shown(text: &str) -> String {
-    if characters(text) <= 40 {
-        return format!("{text:?}").replace('"', "'");
-    }
-    let start: String = text.chars().take(40).collect();
-    format!("{start:?}").replace('"', "'") + "…"
 }
 
 pub fn error(position: usize, message: impl Into<String>) -> ExpressionError {

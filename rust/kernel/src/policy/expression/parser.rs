@@ -1,6 +1,7 @@
 //! From tokens to a program, by precedence climbing.
-use super::lexer::{Placed, Token, error, shown};
+use super::lexer::{Placed, Token, error};
 use super::{Binary, ExpressionError, STACK, Step, Unary};
+use crate::spelling::{self, shown};
 
 /// How deep parentheses, signs and choices may nest; deeper recursion would risk the thread's stack.
 const DEEPEST: usize = 100;
@@ -303,31 +304,5 @@ fn written(token: Token<'_>) -> String {
 }
 
 fn unknown(kind: &str, word: &str, known: &[&str], position: usize) -> ExpressionError {
-    let nearest = known.iter().min_by_key(|name| distance(word, name));
-    let question = match nearest {
-        Some(name) if distance(word, name) * 3 <= name.len().max(3) => format!(" Did you mean '{name}'?"),
-        _ => String::new(),
-    };
-    let mut names = known.to_vec();
-    names.sort_unstable();
-    error(position, format!("no {kind} named {}.{question} Known: {}.", shown(word), names.join(", ")))
-}
-
-/// The number of characters to insert, delete or replace to come from one word to the other; long words count as
-/// far away.
-fn distance(from: &str, to: &str) -> usize {
-    if from.len() > 64 || to.len() > 64 {
-        return usize::MAX / 4;
-    }
-    let mut row: Vec<usize> = (0..=to.chars().count()).collect();
-    for (above, left) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = above + 1;
-        for (index, right) in to.chars().enumerate() {
-            let replaced = diagonal + usize::from(left != right);
-            diagonal = row[index + 1];
-            row[index + 1] = replaced.min(diagonal + 1).min(row[index] + 1);
-        }
-    }
-    row[row.len() - 1]
+    error(position, spelling::unknown(kind, word, known))
 }

@@ -1,0 +1,182 @@
+//! How amounts are spread: the written formulas of each pattern, and that totals are kept.
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::{Communication, Formula, ModelError, Pattern, Payload, Scope, Traffic, Value};
+
+static NOTHING: BTreeMap<String, Value> = BTreeMap::new();
+
+fn scope(nodes: u32) -> Scope<'static> {
+    Scope {
+        arguments: &NOTHING,
+        runtime_arguments: &NOTHING,
+        nodes,
+        gpus_per_node: 0,
+        phase_iteration: 0,
+        nodes_min: 1,
+        nodes_max: nodes,
+    }
+}
+
+fn ranks(total: f64, pattern: Pattern, count: u32) -> Result<Vec<f64>, ModelError> {
+    Payload { total: Formula::number(total), pattern }.of_ranks(count, &scope(count))
+}
+
+/// What rank i sends to rank j, at i · n + j.
+fn sent(total: f64, pattern: Communication, count: u32) -> Result<Vec<f64>, ModelError> {
+    let mut bytes = vec![0.0; (count * count) as usize];
+    let traffic = Traffic { total: Formula::number(total), pattern };
+    traffic.pairs(count, &scope(count), &mut |from, to, amount| {
+        assert_ne!(from, to, "a rank sends nothing to itself");
+        bytes[(from * count + to) as usize] += amount;
+    })?;
+    Ok(bytes)
+}
+
+/// The same between nodes, and what the busiest pair of GPUs in a node exchanges.
+fn sent_by_gpus(
+    total: f64,
+    pattern: Communication,
+    count: u32,
+    gpus: u32,
+) -> Result<(Vec<f64>, f64), ModelError> {
+    let mut bytes = vec![0.0; (count * count) as usize];
+    let traffic = Traffic { total: Formula::number(total), pattern };
+    let inside = traffic.gpu_pairs(count, gpus, &scope(count), &mut |from, to, amount| {
+        bytes[(from * count + to) as usize] += amount;
+    })?;
+    Ok((bytes, inside))
+}
+
+#[test]
+fn ranks_get_what_the_pattern_says() {
+    assert_eq!(ranks(12.0, Pattern::Uniform, 3), Ok(vec![12.0; 3]));
+    assert_eq!(ranks(12.0, Pattern::AllRanks, 3), Ok(vec![4.0; 3]));
+    assert_eq!(ranks(12.0, Pattern::RootOnly, 3), Ok(vec![12.0, 0.0, 0.0]));
+    assert_eq!(ranks(12.0, Pattern::EvenRanks, 5), Ok(vec![4.0, 0.0, 4.0, 0.0, 4.0]));
+    assert_eq!(ranks(12.0, Pattern::OddRanks, 5), Ok(vec![0.0, 6.0, 0.0, 6.0, 0.0]));
+    assert_eq!(ranks(12.0, Pattern::OddRanks, 1), Ok(vec![0.0]));
+    assert_eq!(ranks(0.0, Pattern::Vector(vec![1.0, 2.0]), 2), Ok(vec![1.0, 2.0]));
+}
+
+#[test]
+fn pairs_get_what_the_pattern_says() {
+    let pairs = |pattern, count| sent(24.0, pattern, count);
+    assert_eq!(pairs(Communication::AllToAll, 3), Ok(vec![0.0, 4.0, 4.0, 4.0, 0.0, 4.0, 4.0, 4.0, 0.0]));
+    assert_eq!(pairs(Communication::Ring, 3), Ok(vec![0.0, 4.0, 4.0, 4.0, 0.0, 4.0, 4.0, 4.0, 0.0]));
+    // Both neighbours of a rank in a ring of two are the same.
+    assert_eq!(pairs(Communication::Ring, 2), Ok(vec![0.0, 12.0, 12.0, 0.0]));
+    assert_eq!(pairs(Communication::RingClockwise, 3), Ok(vec![0.0, 8.0, 0.0, 0.0, 0.0, 8.0, 8.0, 0.0, 0.0]));
+    assert_eq!(
+        pairs(Communication::RingCounterClockwise, 3),
+        Ok(vec![0.0, 0.0, 8.0, 8.0, 0.0, 0.0, 0.0, 8.0, 0.0])
+    );
+    assert_eq!(pairs(Communication::Gather, 3), Ok(vec![0.0, 0.0, 0.0, 8.0, 0.0, 0.0, 8.0, 0.0, 0.0]));
+    assert_eq!(pairs(Communication::Scatter, 3), Ok(vec![0.0, 8.0, 8.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]));
+    assert_eq!(
+        pairs(Communication::MasterWorker, 3),
+        Ok(vec![0.0, 24.0, 24.0, 24.0, 0.0, 0.0, 24.0, 0.0, 0.0])
+    );
+    let matrix = vec![0.0, 1.0, 2.0, 0.0];
+    assert_eq!(pairs(Communication::Matrix(matrix.clone()), 2), Ok(matrix));
+}
+
+const PATTERNS: [Communication; 7] = [
+    Communication::AllToAll,
+    Communication::Ring,
+    Communication::RingClockwise,
+    Communication::RingCounterClockwise,
+    Communication::Gather,
+    Communication::Scatter,
+    Communication::MasterWorker,
+];
+
+#[test]
+fn one_rank_sends_nothing() {
+    for pattern in PATTERNS {
+        assert_eq!(sent(24.0, pattern.clone(), 1), Ok(vec![0.0]));
+        assert_eq!(sent_by_gpus(24.0, pattern, 1, 1), Ok((vec![0.0], 0.0)));
+    }
+}
+
+#[test]
+fn a_single_gpu_per_node_sends_as_its_node() {
+    for pattern in PATTERNS {
+        let as_node = sent(24.0, pattern.clone(), 4).map(|bytes| (bytes, 0.0));
+        assert_eq!(sent_by_gpus(24.0, pattern, 4, 1), as_node);
+    }
+}
+
+#[test]
+fn several_gpus_send_inside_and_between_nodes() {
+    // 2 nodes with 2 GPUs, G = 4. All to all: p = 480 / 12 = 40; 4 pairs of GPUs per pair of nodes.
+    assert_eq!(sent_by_gpus(480.0, Communication::AllToAll, 2, 2), Ok((vec![0.0, 160.0, 160.0, 0.0], 80.0)));
+    // Ring: p = 480 / 8 = 60 to each neighbour, both of which are the other node; inside 2p, 1p each way.
+    assert_eq!(sent_by_gpus(480.0, Communication::Ring, 2, 2), Ok((vec![0.0, 120.0, 120.0, 0.0], 120.0)));
+    // 3 nodes with 4 GPUs, one way: p = 480 / 12 = 40; inside 3p = 120 spread over the 4 edges of a ring.
+    let (bytes, inside) = sent_by_gpus(480.0, Communication::RingClockwise, 3, 4).unwrap();
+    assert_eq!((bytes, inside), (vec![0.0, 40.0, 0.0, 0.0, 0.0, 40.0, 40.0, 0.0, 0.0], 30.0));
+}
+
+#[test]
+fn gpus_of_a_single_node_send_inside_only() {
+    // G = 4. All to all: 480 / 12, both ways.
+    assert_eq!(sent_by_gpus(480.0, Communication::AllToAll, 1, 4), Ok((vec![0.0], 80.0)));
+    // Ring: p = 60, inside 8p = 480, spread over 4 edges both ways.
+    assert_eq!(sent_by_gpus(480.0, Communication::Ring, 1, 4), Ok((vec![0.0], 120.0)));
+    // One way: p = 120, inside 4p = 480 over 4 edges.
+    for pattern in [Communication::RingClockwise, Communication::RingCounterClockwise] {
+        assert_eq!(sent_by_gpus(480.0, pattern, 1, 4), Ok((vec![0.0], 120.0)));
+    }
+}
+
+#[test]
+fn what_makes_no_amounts_is_an_error() {
+    assert_eq!(ranks(0.0, Pattern::Vector(vec![1.0]), 2), Err(ModelError::Ranks { given: 1, needed: 2 }));
+    let matrix = Communication::Matrix(vec![0.0; 3]);
+    assert_eq!(sent(0.0, matrix, 2), Err(ModelError::Ranks { given: 3, needed: 4 }));
+    assert_eq!(ranks(-1.0, Pattern::Uniform, 2), Err(ModelError::Amount(-1.0)));
+    assert_eq!(sent(f64::INFINITY, Communication::Ring, 2), Err(ModelError::Amount(f64::INFINITY)));
+    assert_eq!(sent_by_gpus(1.0, Communication::Gather, 2, 2), Err(ModelError::Pattern));
+    let missing = Payload { total: Formula::parse("flops").unwrap(), pattern: Pattern::Uniform };
+    let error = missing.of_ranks(2, &scope(2)).unwrap_err().to_string();
+    assert!(error.starts_with("no name or job argument named 'flops'."), "{error}");
+}
+
+proptest! {
+    /// What ranks and pairs get adds up to what the pattern spreads.
+    #[test]
+    fn totals_are_kept(total in 0.0..1e15_f64, count in 2_u32..40) {
+        let n = f64::from(count);
+        let near = |sum: f64, expected: f64| (sum - expected).abs() <= 1e-12 * expected;
+        for (pattern, expected) in [
+            (Pattern::Uniform, total * n),
+            (Pattern::AllRanks, total),
+            (Pattern::RootOnly, total),
+            (Pattern::EvenRanks, total),
+            (Pattern::OddRanks, total),
+        ] {
+            let sum: f64 = ranks(total, pattern.clone(), count).unwrap().iter().sum();
+            prop_assert!(near(sum, expected), "{pattern:?}: {sum}");
+        }
+        for pattern in PATTERNS {
+            let expected = match pattern {
+                Communication::Gather | Communication::Scatter => total * (n - 1.0) / n,
+                Communication::MasterWorker => 4.0 * total,
+                _ => total,
+            };
+            let sum: f64 = sent(total, pattern.clone(), count).unwrap().iter().sum();
+            prop_assert!(near(sum, expected), "{pattern:?}: {sum}");
+        }
+    }
+
+    /// In an all-to-all of GPUs everything is sent, inside a node or between two.
+    #[test]
+    fn gpus_send_everything(total in 0.0..1e15_f64, count in 1_u32..12, gpus in 2_u32..9) {
+        let (between, busiest) = sent_by_gpus(total, Communication::AllToAll, count, gpus).unwrap();
+        let pairs = f64::from(count * gpus * (gpus - 1) / 2);
+        let sum = between.iter().sum::<f64>() + busiest * pairs;
+        prop_assert!((sum - total).abs() <= 1e-12 * total, "{sum}");
+    }
+}
