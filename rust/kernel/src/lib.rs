@@ -2,7 +2,7 @@
 //!
 //! It knows jobs, nodes, policies and time, and nothing of Python. The modules stand in the order in which they
 //! may use one another: `time, random, stopwatch, event, ordered_index, spelling < workload, cluster, platform,
-//! sharing, application < policy < record < simulation < replay, stream`; `workload` stands left of `cluster`.
+//! sharing, application < execution, policy < record < simulation < replay, stream`; `workload` stands left of `cluster`.
 pub mod time;
 
 pub mod event;
@@ -19,6 +19,7 @@ pub mod sharing;
 
 pub mod application;
 
+pub mod execution;
 pub mod policy;
 
 pub mod record;

@@ -1,0 +1,332 @@
+//! From an application to a program: formulas become numbers, tasks become steps.
+use crate::application::{
+    Direction, Formula, ModelError, Payload, Phase, Scope, Stage, Storage, Task, Traffic, Work,
+};
+use crate::platform::{Host, Platform};
+
+use super::error::ExecutionError;
+use super::log::TaskLog;
+use super::program::{Exchange, Group, Program, Step, Transfer};
+use super::storage::{Place, Stores};
+
+/// Writes a program, group by group.
+pub struct Compiler<'a> {
+    pub platform: &'a Platform,
+    pub stores: &'a Stores,
+    /// The log, if the times of tasks are wanted.
+    pub log: Option<&'a mut TaskLog>,
+    pub program: Program,
+    /// The group whose steps are being written, its hosts, and what formulas mean for it.
+    pub group: Group,
+    pub hosts: &'a [u32],
+    pub scope: Scope<'a>,
+    depth: u32,
+    level: u32,
+}
+
+impl<'a> Compiler<'a> {
+    pub fn new(
+        platform: &'a Platform,
+        stores: &'a Stores,
+        log: Option<&'a mut TaskLog>,
+        hosts: &'a [u32],
+        scope: Scope<'a>,
+    ) -> Self {
+        let mut program = Program::default();
+        (program.depths, program.levels) = (1, 2);
+        Self { platform, stores, log, program, group: Group::Everyone, hosts, scope, depth: 0, level: 1 }
+    }
+
+    /// Where the next step will stand.
+    pub fn here(&self) -> u32 {
+        self.program.steps.len() as u32
+    }
+
+    /// Writes a stage for all ranks of a group. Its iterations end with a barrier, and nothing under way.
+    pub fn stage(&mut self, stage: &Stage) -> Result<(), ExecutionError> {
+        let times = count(&stage.iterations, &self.scope, "the iterations of a stage")?;
+        self.looped(times, |this| {
+            this.tasks(&stage.tasks)?;
+            this.await_and_barrier();
+            Ok(())
+        })
+    }
+
+    /// Writes a stage for the ranks that were not there before.
+    pub fn for_newcomers(
+        &mut self,
+        hosts: &'a [u32],
+        scope: Scope<'a>,
+        stage: &Stage,
+    ) -> Result<(), ExecutionError> {
+        let begin = self.here();
+        self.program.steps.push(Step::Enter { group: Group::Newcomers, others: 0 });
+        let everyone = (self.group, self.hosts, self.scope);
+        (self.group, self.hosts, self.scope) = (Group::Newcomers, hosts, scope);
+        self.stage(stage)?;
+        (self.group, self.hosts, self.scope) = everyone;
+        self.program.steps[begin as usize] = Step::Enter { group: Group::Newcomers, others: self.here() };
+        self.program.steps.push(Step::Enter { group: Group::Everyone, others: 0 });
+        Ok(())
+    }
+
+    /// Writes a phase; returns where its iterations begin.
+    pub fn phase(&mut self, index: u32, times: u64, phase: &Phase) -> Result<u32, ExecutionError> {
+        let begin = self.here();
+        self.program.steps.push(Step::Repeat { depth: 0, times, after: 0 });
+        self.depth = 1;
+        self.program.depths = self.program.depths.max(2);
+        let place = self.program.steps.len();
+        self.program.steps.push(Step::Between { phase: index });
+        if phase.barrier {
+            self.await_and_barrier();
+        }
+        self.tasks(&phase.tasks)?;
+        self.depth = 0;
+        self.program.steps.push(Step::Again { depth: 0, times, back: begin + 1 });
+        self.program.steps[begin as usize] = Step::Repeat { depth: 0, times, after: self.here() };
+        Ok(place as u32)
+    }
+
+    /// Writes that ranks wait for what they do asynchronously, and for each other.
+    pub fn await_and_barrier(&mut self) {
+        self.program.steps.extend([Step::Await { level: self.level }, Step::Barrier]);
+    }
+
+    /// Writes a loop.
+    pub fn looped(
+        &mut self,
+        times: u64,
+        body: impl FnOnce(&mut Self) -> Result<(), ExecutionError>,
+    ) -> Result<(), ExecutionError> {
+        if times == 1 {
+            return body(self);
+        }
+        let depth = self.depth;
+        let begin = self.here();
+        self.program.steps.push(Step::Repeat { depth, times, after: 0 });
+        self.depth += 1;
+        self.program.depths = self.program.depths.max(self.depth + 1);
+        body(self)?;
+        self.depth = depth;
+        self.program.steps.push(Step::Again { depth, times, back: begin + 1 });
+        self.program.steps[begin as usize] = Step::Repeat { depth, times, after: self.here() };
+        Ok(())
+    }
+
+    /// Writes tasks, one after the other.
+    pub fn tasks(&mut self, tasks: &[Task]) -> Result<(), ExecutionError> {
+        tasks.iter().try_for_each(|task| self.task(task))
+    }
+
+    fn task(&mut self, task: &Task) -> Result<(), ExecutionError> {
+        let times = count(&task.iterations, &self.scope, &format!("the iterations of task '{}'", task.name))?;
+        let name = self.log.as_mut().map(|log| log.name(&task.name));
+        let level = self.level;
+        self.program.steps.extend(name.map(|_| Step::Begin { level }));
+        self.looped(times, |this| {
+            if task.synchronized {
+                this.program.steps.push(Step::Barrier);
+            }
+            this.work(task)
+        })?;
+        self.program.steps.extend(name.map(|name| Step::End { level, name }));
+        Ok(())
+    }
+
+    fn work(&mut self, task: &Task) -> Result<(), ExecutionError> {
+        match &task.work {
+            Work::Compute { flops, bytes, coupled } => {
+                self.compute(task, flops.as_ref(), bytes.as_ref(), *coupled)
+            }
+            Work::Gpu { flops, bytes } => self.gpu(task, flops.as_ref(), bytes.as_ref()),
+            Work::Transfer { storage, direction, bytes, asynchronous } => {
+                self.transfer(task, *storage, *direction, bytes, *asynchronous)
+            }
+            Work::Idle { seconds } => {
+                let amounts = self.amounts(task, seconds)?;
+                self.program.steps.push(Step::Sleep { amounts });
+                Ok(())
+            }
+            Work::BusyWait { seconds } => self.busy_wait(task, seconds),
+            Work::Sequence { tasks } => self.sequence(tasks),
+        }
+    }
+
+    fn compute(
+        &mut self,
+        task: &Task,
+        flops: Option<&Payload>,
+        bytes: Option<&Traffic>,
+        coupled: bool,
+    ) -> Result<(), ExecutionError> {
+        let flops = flops.map(|flops| self.amounts(task, flops)).transpose()?;
+        if let Some(amounts) = flops {
+            self.require_amounts(task, amounts, |host| host.speed > 0.0, "has no speed to compute with.")?;
+        }
+        let Some(bytes) = bytes else {
+            if let Some(amounts) = flops {
+                self.program.steps.extend([Step::Compute { amounts }, Step::Await { level: 0 }]);
+            }
+            return Ok(());
+        };
+        let together = if coupled { flops } else { None };
+        let exchange = self.exchange(task, bytes, 0, together)?;
+        match flops {
+            Some(amounts) if !coupled => {
+                self.program.steps.push(Step::Compute { amounts });
+                self.program.steps.extend([Step::Exchange { exchange }, Step::Await { level: 0 }]);
+            }
+            _ => self.program.steps.push(Step::Exchange { exchange }),
+        }
+        Ok(())
+    }
+
+    fn busy_wait(&mut self, task: &Task, seconds: &Payload) -> Result<(), ExecutionError> {
+        let amounts = self.amounts(task, seconds)?;
+        self.require_amounts(task, amounts, |host| host.speed > 0.0, "has no speed to compute with.")?;
+        for (amount, &host) in self.program.amounts[amounts as usize].iter_mut().zip(self.hosts) {
+            *amount *= self.platform.hosts()[host as usize].speed;
+        }
+        self.program.steps.extend([Step::Compute { amounts }, Step::Await { level: 0 }]);
+        Ok(())
+    }
+
+    fn gpu(
+        &mut self,
+        task: &Task,
+        flops: Option<&Payload>,
+        bytes: Option<&Traffic>,
+    ) -> Result<(), ExecutionError> {
+        let gpus = self.scope.gpus_per_node;
+        self.require(
+            task,
+            |host| gpus > 0 && host.gpus >= gpus,
+            "has too few GPUs, or the job asks for none.",
+        )?;
+        let amounts = flops.map(|flops| self.amounts(task, flops)).transpose()?;
+        if amounts.is_some() {
+            self.require(task, |host| host.gpu_speed > 0.0, "has GPUs without a speed.")?;
+        }
+        let exchange = bytes.map(|bytes| self.exchange(task, bytes, gpus, None)).transpose()?;
+        if exchange.is_some() && gpus > 1 {
+            self.require(task, |host| host.gpu_bandwidth > 0.0, "has no bandwidth between its GPUs.")?;
+        }
+        self.program.steps.push(Step::Launch { amounts, exchange });
+        self.program.steps.extend(exchange.map(|exchange| Step::Exchange { exchange }));
+        self.program.steps.push(Step::Synchronise);
+        Ok(())
+    }
+
+    fn transfer(
+        &mut self,
+        task: &Task,
+        storage: Storage,
+        direction: Direction,
+        bytes: &Payload,
+        asynchronous: bool,
+    ) -> Result<(), ExecutionError> {
+        let stores = self.stores;
+        let has_place = |host: &Host| match (stores.place(host, storage), host.disk) {
+            (Some(Place::Remote(_)), _) => true,
+            (Some(_), Some(disk)) => disk.read > 0.0 && disk.write > 0.0,
+            _ => false,
+        };
+        let lack = match storage {
+            Storage::ParallelFileSystem => {
+                "reaches no parallel file system; give the platform a storage host."
+            }
+            Storage::BurstBuffer => "has no burst buffer; give it a disk, or the platform a burst buffer.",
+        };
+        self.require(task, has_place, lack)?;
+        let amounts = self.amounts(task, bytes)?;
+        self.program.transfers.push(Transfer::new(self.group, storage, direction, amounts));
+        let transfer = self.program.transfers.len() as u32 - 1;
+        let level = if asynchronous { self.level } else { 0 };
+        self.program.steps.push(Step::Transfer { transfer, level });
+        self.program.steps.extend((!asynchronous).then_some(Step::Await { level }));
+        Ok(())
+    }
+
+    /// A sequence awaits at the end of each iteration what it has started.
+    fn sequence(&mut self, tasks: &[Task]) -> Result<(), ExecutionError> {
+        self.level += 1;
+        self.program.levels = self.program.levels.max(self.level + 1);
+        self.tasks(tasks)?;
+        self.program.steps.push(Step::Await { level: self.level });
+        self.level -= 1;
+        Ok(())
+    }
+
+    fn amounts(&mut self, task: &Task, payload: &Payload) -> Result<u32, ExecutionError> {
+        let amounts = payload.of_ranks(self.hosts.len() as u32, &self.scope);
+        self.program.amounts.push(amounts.map_err(|error| model(task, error))?);
+        Ok(self.program.amounts.len() as u32 - 1)
+    }
+
+    fn exchange(
+        &mut self,
+        task: &Task,
+        traffic: &Traffic,
+        gpus: u32,
+        flops: Option<u32>,
+    ) -> Result<u32, ExecutionError> {
+        let total =
+            total(traffic, gpus, self.hosts.len() as u32, &self.scope).map_err(|error| model(task, error))?;
+        self.program.exchanges.push(Exchange::new(self.group, total, traffic.pattern.clone(), gpus, flops));
+        Ok(self.program.exchanges.len() as u32 - 1)
+    }
+
+    /// Makes sure that all hosts have what a task needs.
+    fn require(
+        &self,
+        task: &Task,
+        has: impl Fn(&Host) -> bool,
+        what: &'static str,
+    ) -> Result<(), ExecutionError> {
+        let mut hosts = self.hosts.iter().map(|host| &self.platform.hosts()[*host as usize]);
+        hosts.find(|host| !has(host)).map_or(Ok(()), |host| {
+            Err(ExecutionError::Lacks { task: task.name.clone(), host: host.name.clone(), what })
+        })
+    }
+
+    /// Makes sure that those hosts have it whose ranks have something to do.
+    fn require_amounts(
+        &self,
+        task: &Task,
+        amounts: u32,
+        has: impl Fn(&Host) -> bool,
+        what: &'static str,
+    ) -> Result<(), ExecutionError> {
+        let amounts = self.program.amounts[amounts as usize].iter();
+        let mut hosts = amounts.zip(self.hosts).filter(|(amount, _)| **amount > 0.0);
+        let lacking = hosts.find(|(_, host)| !has(&self.platform.hosts()[**host as usize]));
+        lacking.map_or(Ok(()), |(_, host)| {
+            let host = self.platform.hosts()[*host as usize].name.clone();
+            Err(ExecutionError::Lacks { task: task.name.clone(), host, what })
+        })
+    }
+}
+
+/// How often something is done.
+pub fn count(formula: &Formula, scope: &Scope, of: &str) -> Result<u64, ExecutionError> {
+    formula.count(scope).map_err(|error| ExecutionError::Formula { of: of.to_owned(), error })
+}
+
+/// The bytes of a traffic in all; 1 where its amounts are given. Looks whether its pattern has amounts at all.
+fn total(traffic: &Traffic, gpus: u32, ranks: u32, scope: &Scope) -> Result<f64, ModelError> {
+    use crate::application::Communication::Matrix;
+    let mut ignore = |_: u32, _: u32, _: f64| {};
+    if gpus > 1 {
+        traffic.gpu_pairs(1, gpus, scope, &mut ignore)?;
+    }
+    if matches!(traffic.pattern, Matrix(_)) {
+        return traffic.pairs(ranks, scope, &mut ignore).map(|()| 1.0);
+    }
+    traffic.pairs(1, scope, &mut ignore)?;
+    traffic.total.evaluate(scope).map_err(ModelError::from)
+}
+
+fn model(task: &Task, error: ModelError) -> ExecutionError {
+    ExecutionError::Model { task: task.name.clone(), error }
+}

@@ -1,0 +1,290 @@
+//! Execution: runs the applications of jobs on the platform, rank by rank, and tells what the simulation must know.
+//!
+//! Every rank has a place in its job's program, and goes from step to step until it has to wait: for other ranks at a
+//! barrier, for what it has started, or for a time. A step costs O(1) besides what it starts. A program is made when a
+//! job starts or its nodes change; in between nothing is allocated.
+//!
+//! At one instant, in this order: first all activities that end, those on links and CPUs by their end and start, then
+//! those on disks, then timers as they were set; then the ranks that wait no more go on, in that order; then again,
+//! until nothing is due. Whatever the simulation must know is told in the order in which it comes about, before more is
+//! taken up.
+mod compile;
+mod demand;
+mod error;
+mod gpu;
+mod log;
+mod program;
+mod rank;
+mod run;
+mod storage;
+mod timer;
+mod world;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::application::{Elastic, Value};
+use crate::platform::Platform;
+use crate::sharing::Rule;
+
+pub use error::ExecutionError;
+pub use log::{TaskLog, TaskTime};
+
+use run::Run;
+use world::World;
+
+/// What the simulation must know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The application is done; the job's run is forgotten.
+    Done,
+    /// The job waits between two iterations: its nodes may be changed.
+    SchedulingPoint,
+    /// Likewise, and the application asks for this many nodes.
+    EvolvingRequest {
+        /// As many as the job asks for, within its limits.
+        tasks: u32,
+    },
+    /// The application cannot go on, and why; the job's run is forgotten.
+    Failed(String),
+}
+
+/// How applications are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Whether evolving requests are clipped to the job's limits; else those outside are failures.
+    pub clip_requests: bool,
+    /// Whether the times of all tasks are written down.
+    pub log_tasks: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { clip_requests: true, log_tasks: false }
+    }
+}
+
+/// The applications that run. A clone is a fork: it goes its own way.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    world: World,
+    runs: Vec<Option<Box<Run>>>,
+    free: Vec<u32>,
+    slots: HashMap<u32, u32>,
+    /// What schedulers have set for jobs, also before these start.
+    runtime_arguments: HashMap<u32, Arc<BTreeMap<String, Value>>>,
+    serial: u64,
+    options: Options,
+}
+
+impl Execution {
+    /// Nothing runs yet.
+    #[must_use]
+    pub fn new(platform: Arc<Platform>, rule: Rule) -> Self {
+        Self::with_options(platform, rule, Options::default())
+    }
+
+    /// Nothing runs yet.
+    #[must_use]
+    pub fn with_options(platform: Arc<Platform>, rule: Rule, options: Options) -> Self {
+        let mut world = World::new(platform, rule);
+        world.log = options.log_tasks.then(TaskLog::default);
+        Self {
+            world,
+            runs: Vec::new(),
+            free: Vec::new(),
+            slots: HashMap::new(),
+            runtime_arguments: HashMap::new(),
+            serial: 0,
+            options,
+        }
+    }
+
+    /// Starts a job on hosts, in the order of its ranks.
+    ///
+    /// What it does at once is done when [`Self::advance`] is called for this instant.
+    pub fn start(
+        &mut self,
+        now: f64,
+        job: u32,
+        elastic: &Elastic,
+        hosts: &[u32],
+        gpus_per_node: u32,
+    ) -> Result<(), ExecutionError> {
+        self.world.now = now;
+        self.serial += 1;
+        let slot = self.free.last().copied().unwrap_or(self.runs.len() as u32);
+        let arguments = self.runtime_arguments.get(&job).cloned().unwrap_or_default();
+        let clips = self.options.clip_requests;
+        let names = (slot, self.serial, job);
+        let run = Run::new(&mut self.world, names, elastic, arguments, hosts, (gpus_per_node, clips))?;
+        if self.free.pop().is_none() {
+            self.runs.push(None);
+        }
+        self.runs[slot as usize] = Some(Box::new(run));
+        self.slots.insert(job, slot);
+        Ok(())
+    }
+
+    /// Has a job go on as it is, after a scheduling point or an evolving request.
+    pub fn resume(&mut self, now: f64, job: u32) {
+        self.world.now = now;
+        if let Some(run) = self.slots.get(&job).and_then(|slot| self.runs[*slot as usize].as_mut()) {
+            run.resume(&mut self.world);
+        }
+    }
+
+    /// Has a job go on with other hosts, after a scheduling point or an evolving request.
+    ///
+    /// Hosts that it had and that are not named are free at once. If the application cannot go on there, the next notice
+    /// of the job says so.
+    pub fn reconfigure(&mut self, now: f64, job: u32, hosts: &[u32]) {
+        self.world.now = now;
+        let Some(&slot) = self.slots.get(&job) else { return };
+        let Some(run) = self.runs[slot as usize].as_mut() else { return };
+        if let Err(error) = run.reconfigure(&mut self.world, hosts) {
+            self.fail(slot, &error);
+        }
+    }
+
+    /// Sets what formulas of a job may name besides its arguments; they see it when they are evaluated next: at the
+    /// start, at a reconfiguration, or when the application asks for nodes.
+    pub fn set_runtime_arguments(&mut self, job: u32, arguments: BTreeMap<String, Value>) {
+        let arguments = Arc::new(arguments);
+        if let Some(run) = self.slots.get(&job).and_then(|slot| self.runs[*slot as usize].as_mut()) {
+            run.runtime_arguments = Arc::clone(&arguments);
+        }
+        self.runtime_arguments.insert(job, arguments);
+    }
+
+    /// Ends a job before its time: nothing of it is left, but for kernels that its GPUs have begun.
+    pub fn stop(&mut self, now: f64, job: u32) {
+        self.world.now = now;
+        if let Some(&slot) = self.slots.get(&job) {
+            self.forget(slot);
+            self.world.notices.retain(|(of, _)| *of != job);
+        }
+    }
+
+    /// When something happens next; infinite if nothing will.
+    pub fn next_time(&mut self) -> f64 {
+        if !self.world.ready.is_empty() || !self.world.notices.is_empty() {
+            return self.world.now;
+        }
+        let activities = self.world.activities.next_time().min(self.world.disks.operations.next_time());
+        activities.min(self.next_timer())
+    }
+
+    /// Does what is due by `now`, in order, until there is something to tell: the job, and what. None: nothing is due.
+    pub fn advance(&mut self, now: f64) -> Option<(u32, Notice)> {
+        self.world.now = now;
+        loop {
+            self.settle();
+            if let Some(notice) = self.world.notices.pop_front() {
+                return Some(notice);
+            }
+            if !self.collect() {
+                return None;
+            }
+        }
+    }
+
+    /// How many iterations of its phases a running job has done, as its rank 0 counts them, and of how many.
+    #[must_use]
+    pub fn progress(&self, job: u32) -> Option<(u64, u64)> {
+        self.slots.get(&job).and_then(|slot| self.runs[*slot as usize].as_ref()).map(|run| run.progress())
+    }
+
+    /// Whether no application runs.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.slots.is_empty() && self.world.notices.is_empty()
+    }
+
+    /// Bytes per second on a link now.
+    pub fn load_of_link(&mut self, link: u32) -> f64 {
+        self.world.activities.load(link)
+    }
+
+    /// Operations per second on the CPU of a host now.
+    pub fn load_of_host(&mut self, host: u32) -> f64 {
+        self.world.activities.load(self.world.platform.links().len() as u32 + host)
+    }
+
+    /// How many GPUs of a host are busy at a time that is not past.
+    #[must_use]
+    pub fn busy_gpus(&self, now: f64, host: u32) -> u32 {
+        self.world.gpus.busy(now, host)
+    }
+
+    /// The times of tasks, if they are wanted.
+    #[must_use]
+    pub fn task_log(&self) -> Option<&TaskLog> {
+        self.world.log.as_ref()
+    }
+
+    /// Has all ranks that can go on do so.
+    fn settle(&mut self) {
+        while let Some((slot, first, count)) = self.world.ready.pop() {
+            for rank in first..first + count {
+                let Some(run) = self.runs[slot as usize].as_mut() else { break };
+                if let Err(error) = run.go(&mut self.world, rank) {
+                    self.fail(slot, &error);
+                } else if run.done {
+                    self.forget(slot);
+                }
+            }
+        }
+    }
+
+    /// Takes out all that is due; whether there was something.
+    fn collect(&mut self) -> bool {
+        let now = self.world.now;
+        let mut some = self.world.is_due();
+        while some && let Some(tag) = self.world.landed() {
+            let flight = self.world.flights.get(tag);
+            if let Some(run) = self.runs[flight.slot as usize].as_mut() {
+                self.world.flights.take(tag, &mut run.flights);
+                run.landed(&mut self.world, flight.purpose);
+            }
+        }
+        while self.next_timer() <= now {
+            if let Some(timer) = self.world.timers.pop()
+                && let Some(run) = self.runs[timer.slot as usize].as_mut()
+            {
+                some = true;
+                run.wake(&mut self.world, timer.first, timer.count);
+            }
+        }
+        some
+    }
+
+    fn next_timer(&mut self) -> f64 {
+        let runs = &self.runs;
+        self.world.timers.next_time(|timer| {
+            runs[timer.slot as usize].as_ref().is_none_or(|run| run.serial != timer.serial)
+        })
+    }
+
+    fn fail(&mut self, slot: u32, error: &ExecutionError) {
+        if let Some(run) = &self.runs[slot as usize] {
+            let job = run.job;
+            self.forget(slot);
+            self.world.notices.push_back((job, Notice::Failed(error.to_string())));
+        }
+    }
+
+    /// Removes a run and all that it has under way.
+    fn forget(&mut self, slot: u32) {
+        if let Some(mut run) = self.runs[slot as usize].take() {
+            self.world.cancel(&mut run.flights);
+            self.world.ready.forget(slot);
+            self.slots.remove(&run.job);
+            self.runtime_arguments.remove(&run.job);
+            self.free.push(slot);
+        }
+    }
+}

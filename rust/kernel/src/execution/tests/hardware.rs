@@ -1,0 +1,102 @@
+//! GPUs and burst buffers.
+use super::*;
+
+/// Asserts how long one task takes with so many GPUs per node.
+fn takes_with(gpus: u32, task: &Task, nodes: u32, seconds: f64) {
+    let job = rigid(vec![phase(1.0, vec![task.clone()])]);
+    for rule in RULES {
+        close(alone_on(&crossbar(|_| {}), rule, &job, nodes, gpus), seconds);
+    }
+}
+
+#[test]
+fn operations_are_split_over_the_gpus_of_a_node() {
+    let flops = |pattern| gpu(Some((1e14, pattern)), None);
+    takes_with(1, &flops(Pattern::AllRanks), 1, 100.0);
+    takes_with(3, &flops(Pattern::AllRanks), 2, 50.0 / 3.0);
+    takes_with(4, &flops(Pattern::Uniform), 3, 25.0);
+    takes_with(4, &flops(Pattern::RootOnly), 3, 25.0);
+}
+
+#[test]
+fn gpus_exchange_inside_and_between_nodes_at_once() {
+    let bytes = |pattern| gpu(None, Some((1e12, pattern)));
+    // One GPU per node: as the ranks themselves would.
+    takes_with(1, &bytes(Communication::AllToAll), 4, 25.0 + 2e-6);
+    takes_with(1, &bytes(Communication::Gather), 4, 75.0 + 2e-6);
+    // One node: each of three pairs exchanges 2 · 1e12 / 6 bytes; alone, or along the ring of three.
+    takes_with(3, &bytes(Communication::AllToAll), 1, 20.0 / 3.0);
+    takes_with(3, &bytes(Communication::Ring), 1, 20.0 / 3.0);
+    // Two nodes of three: 9 pairs of GPUs across, 1e12 / 30 bytes each way.
+    takes_with(3, &bytes(Communication::AllToAll), 2, 30.0 + 2e-6);
+    // Computing overlaps all of it.
+    let both = |flops| gpu(Some((flops, Pattern::AllRanks)), Some((1e12, Communication::AllToAll)));
+    takes_with(3, &both(6e13), 2, 30.0 + 2e-6);
+    takes_with(3, &both(6e14), 2, 100.0);
+}
+
+#[test]
+fn a_gpu_serves_one_after_the_other_and_free_ones_first() {
+    let job = rigid(vec![phase(1.0, vec![gpu(Some((4e12, Pattern::Uniform)), None)])]);
+    let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+    for (number, gpus) in [(1, 2), (2, 2), (3, 1)] {
+        execution.start(0.0, number, &job, &[0], gpus).expect("it starts");
+        assert_eq!(execution.advance(0.0), None);
+    }
+    assert_eq!(execution.busy_gpus(0.0, 0), 4);
+    assert_eq!(run(&mut execution), [(2.0, 1, Notice::Done), (2.0, 2, Notice::Done), (6.0, 3, Notice::Done)]);
+    assert_eq!(execution.busy_gpus(2.0, 0), 1);
+}
+
+#[test]
+fn a_kernel_ends_even_if_its_job_is_killed() {
+    let job = rigid(vec![phase(1.0, vec![gpu(Some((4e12, Pattern::Uniform)), None)])]);
+    let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+    execution.start(0.0, 1, &job, &[0], 4).expect("it starts");
+    assert_eq!(execution.advance(0.0), None);
+    execution.stop(0.5, 1);
+    assert!(execution.next_time().is_infinite());
+    execution.start(0.5, 2, &job, &[0], 4).expect("it starts");
+    assert_eq!(run(&mut execution), [(2.0, 2, Notice::Done)]);
+}
+
+#[test]
+fn a_burst_buffer_in_the_node_is_a_disk_with_two_rates() {
+    use Direction::{Read, Write};
+    takes(&buffer(Write, 1e10, Pattern::Uniform), 4, 10.0);
+    takes(&buffer(Read, 1e10, Pattern::Uniform), 4, 5.0);
+    takes(&buffer(Read, 1e10, Pattern::AllRanks), 5, 1.0);
+    let write = asynchronously(buffer(Write, 1e10, Pattern::Uniform));
+    lasts(&rigid(vec![phase(2.0, vec![write.clone(), busy(3.0, Pattern::Uniform)])]), 4, 20.0);
+    // Both together do no more than the faster of the two alone: 1 GB/s each.
+    lasts(&rigid(vec![phase(1.0, vec![write, buffer(Read, 1e10, Pattern::Uniform)])]), 4, 10.0);
+}
+
+#[test]
+fn striped_burst_buffers_use_all_disks_the_network_and_the_cpus() {
+    let striped = |flops_per_byte: f64| {
+        crossbar(move |hosts| hosts.iter_mut().for_each(|host| host.striping = Some(flops_per_byte)))
+    };
+    let job = |pattern| rigid(vec![phase(1.0, vec![buffer(Direction::Write, 1e10, pattern)])]);
+    for rule in RULES {
+        // Rank 0's data lies on all disks; everybody's data, too, so that each disk has its share of all.
+        close(alone_on(&striped(2.0), rule, &job(Pattern::RootOnly), 4, 0), 2.5);
+        close(alone_on(&striped(2.0), rule, &job(Pattern::Uniform), 4, 0), 10.0);
+        // At 20 operations per byte, all CPUs have 2e11 operations of theirs to do.
+        close(alone_on(&striped(20.0), rule, &job(Pattern::Uniform), 4, 0), 20.0 + 2e-6);
+    }
+}
+
+#[test]
+fn burst_buffers_at_the_network_serve_nodes_without_one() {
+    let platform = crossbar(|hosts| {
+        for host in hosts.iter_mut() {
+            host.disk = None;
+        }
+        hosts[STORE as usize].role = Role::BurstBuffer;
+    });
+    let job = rigid(vec![phase(1.0, vec![buffer(Direction::Write, 1e11, Pattern::AllRanks)])]);
+    for rule in RULES {
+        close(alone_on(&platform, rule, &job, 4, 0), 5.0 + 6e-6);
+    }
+}

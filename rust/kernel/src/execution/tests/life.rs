@@ -1,0 +1,117 @@
+//! Iterations, barriers, scheduling points and reconfigurations.
+use super::*;
+use crate::application::Stage;
+
+fn stage(tasks: Vec<Task>) -> Stage {
+    Stage { iterations: Formula::number(1.0), tasks }
+}
+
+/// Ranks that take turns: rank 0 works for 4 s, then the odd ranks for 2 s each.
+fn turns() -> Vec<Task> {
+    vec![busy(4.0, Pattern::RootOnly), busy(4.0, Pattern::OddRanks)]
+}
+
+#[test]
+fn iterations_follow_one_another() {
+    let task = times(5.0, busy(2.0, Pattern::Uniform));
+    lasts(
+        &rigid(vec![phase(3.0, vec![task.clone()]), phase(2.0, vec![idle(1.0, Pattern::Uniform)])]),
+        4,
+        32.0,
+    );
+    lasts(&rigid(vec![phase(0.0, vec![task.clone()]), phase(1.0, vec![times(0.0, task)])]), 4, 0.0);
+    lasts(&rigid(vec![]), 4, 0.0);
+}
+
+#[test]
+fn without_a_barrier_ranks_drift_apart() {
+    let together = phase(3.0, turns());
+    let apart = Phase { barrier: false, ..together.clone() };
+    lasts(&rigid(vec![together.clone()]), 4, 12.0);
+    lasts(&rigid(vec![apart.clone()]), 4, 12.0);
+    let tasks =
+        vec![busy(4.0, Pattern::RootOnly), Task { synchronized: true, ..busy(4.0, Pattern::OddRanks) }];
+    lasts(&rigid(vec![Phase { tasks, ..apart }]), 4, 14.0);
+    // After the tasks of an iteration, all wait for the slowest.
+    let tail = vec![busy(4.0, Pattern::RootOnly), busy(6.0, Pattern::OddRanks)];
+    lasts(&rigid(vec![Phase { tasks: tail, ..together }]), 4, 12.0);
+}
+
+#[test]
+fn on_init_is_done_once_by_all_before_the_phases() {
+    let on_init = Some(stage(vec![
+        file(Direction::Read, 4e10, Pattern::RootOnly),
+        cpu(None, Some((4e10, Communication::Scatter)), false),
+    ]));
+    let phases = vec![phase(1.0, vec![busy(3.0, Pattern::Uniform)])];
+    let job = elastic(JobType::Rigid, Application { on_init, phases, ..Application::default() });
+    lasts(&job, 4, 10.0 + 8e-6);
+}
+
+/// The malleable application of the hand check.
+fn stepping() -> Application {
+    let ring = cpu(Some((1e12, Pattern::AllRanks)), Some((1e10, Communication::Ring)), false);
+    let writing = phase(3.0, vec![file(Direction::Write, 2e10, Pattern::AllRanks)]);
+    Application {
+        on_init: Some(stage(vec![idle(1.0, Pattern::Uniform)])),
+        on_reconfiguration: Some(stage(vec![cpu(None, Some((4e10, Communication::AllToAll)), false)])),
+        on_expansion: Some(stage(vec![idle(2.0, Pattern::Uniform)])),
+        phases: vec![phase(8.0, vec![ring]), Phase { scheduling_point: false, ..writing }],
+    }
+}
+
+#[test]
+fn a_malleable_job_meets_scheduling_points_before_every_iteration_but_the_first() {
+    for (job_type, points) in [(JobType::Malleable, 7), (JobType::Adaptive, 7), (JobType::Moldable, 0)] {
+        let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+        execution.start(0.0, 3, &elastic(job_type, stepping()), &[0, 1], 0).expect("it starts");
+        let seen = run(&mut execution);
+        let at_points: Vec<f64> =
+            seen.iter().filter(|entry| entry.2 == Notice::SchedulingPoint).map(|entry| entry.0).collect();
+        assert_eq!(at_points, (1..=points).map(|point| 1.0 + 50.0 * f64::from(point)).collect::<Vec<_>>());
+        close(seen[seen.len() - 1].0, 401.0 + 3.0 * (1.0 + 6e-6));
+    }
+}
+
+/// Runs the malleable application through sizes, one per scheduling point; times of all notices.
+fn stepped(rule: Rule, sizes: &[u32]) -> Vec<f64> {
+    let mut execution = Execution::new(crossbar(|_| {}), rule);
+    let mut sizes = sizes.iter();
+    execution.start(0.0, 3, &elastic(JobType::Malleable, stepping()), &[0, 1], 0).expect("it starts");
+    let mut seen = Vec::new();
+    while !execution.is_idle() {
+        let now = execution.next_time();
+        while let Some((job, notice)) = execution.advance(now) {
+            seen.push(now);
+            match sizes.next() {
+                Some(&size) => execution.reconfigure(now, job, &(0..size).collect::<Vec<_>>()),
+                None => execution.resume(now, job),
+            }
+            assert!(matches!(notice, Notice::Done | Notice::SchedulingPoint), "{notice:?}");
+        }
+    }
+    seen
+}
+
+#[test]
+fn a_reconfiguration_is_done_by_all_ranks_then_an_expansion_by_the_new_ones() {
+    for rule in RULES {
+        // 4 nodes: 1 s and 2 µs all to all, 2 s of the new ranks, 25 s; 6 nodes: 2/3 s and 2 µs, 2 s, 16 2/3 s; 5 nodes:
+        // 0.8 s and 2 µs, no new ranks, 20 s.
+        let times = stepped(rule, &[4, 6, 5]);
+        close(times[0], 51.0);
+        close(times[1] - times[0], 28.0 + 2e-6);
+        close(times[2] - times[1], 58.0 / 3.0 + 2e-6);
+        close(times[3] - times[2], 20.8 + 2e-6);
+        close(times[4] - times[3], 20.0);
+        assert_eq!(times.len(), 8);
+    }
+}
+
+#[test]
+fn asynchronous_writes_overlap_until_the_next_barrier() {
+    let write = asynchronously(file(Direction::Write, 1e11, Pattern::AllRanks));
+    let tasks = vec![write, busy(3.0, Pattern::Uniform)];
+    lasts(&rigid(vec![phase(2.0, tasks.clone())]), 4, 10.0 + 12e-6);
+    lasts(&rigid(vec![Phase { barrier: false, ..phase(2.0, tasks) }]), 4, 10.0 + 6e-6);
+}

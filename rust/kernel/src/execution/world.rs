@@ -1,0 +1,184 @@
+//! What all runs share: the engine's activities, the disks, GPUs and timers, and who is to go on.
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::application::Direction;
+use crate::platform::{Platform, Sharing};
+use crate::sharing::{Activities, Demand, Resource, Rule};
+
+use super::Notice;
+use super::demand::Builder;
+use super::gpu::Gpus;
+use super::log::TaskLog;
+use super::program::Group;
+use super::storage::{Disks, Stores};
+use super::timer::Timers;
+
+/// What an activity is for.
+#[derive(Clone, Copy, Debug)]
+pub enum Purpose {
+    /// A rank waits for it, or will, at a level (see `Step`).
+    Rank { rank: u32, level: u32 },
+    /// A group of ranks waits for it.
+    Group(Group),
+}
+
+/// An activity that is under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Flight {
+    /// Where its run is.
+    pub slot: u32,
+    pub purpose: Purpose,
+    handle: u32,
+    on_disk: bool,
+    /// Its place in the list of the run's flights.
+    pub place: u32,
+}
+
+/// Activities by their tags, which are places in a list that are given back: O(1).
+#[derive(Clone, Debug, Default)]
+pub struct Flights {
+    all: Vec<Flight>,
+    free: Vec<u32>,
+}
+
+impl Flights {
+    fn add(&mut self, flight: Flight) -> u32 {
+        if let Some(tag) = self.free.pop() {
+            self.all[tag as usize] = flight;
+            return tag;
+        }
+        self.all.push(flight);
+        self.all.len() as u32 - 1
+    }
+
+    /// Takes out a flight that is over, also of its run's list.
+    pub fn take(&mut self, tag: u32, of_run: &mut Vec<u32>) {
+        let place = self.all[tag as usize].place;
+        of_run.swap_remove(place as usize);
+        if let Some(&moved) = of_run.get(place as usize) {
+            self.all[moved as usize].place = place;
+        }
+        self.free.push(tag);
+    }
+
+    pub fn get(&self, tag: u32) -> Flight {
+        self.all[tag as usize]
+    }
+}
+
+/// Ranks that can go on, first come, first served; neighbours stand together.
+#[derive(Clone, Debug, Default)]
+pub struct Ready {
+    queue: VecDeque<(u32, u32, u32)>,
+}
+
+impl Ready {
+    pub fn push(&mut self, slot: u32, first: u32, count: u32) {
+        if let Some((of, from, so_many)) = self.queue.back_mut()
+            && *of == slot
+            && *from + *so_many == first
+        {
+            *so_many += count;
+        } else {
+            self.queue.push_back((slot, first, count));
+        }
+    }
+
+    /// Where the run is, the first rank, and how many.
+    pub fn pop(&mut self) -> Option<(u32, u32, u32)> {
+        self.queue.pop_front()
+    }
+
+    pub fn forget(&mut self, slot: u32) {
+        self.queue.retain(|entry| entry.0 != slot);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+}
+
+/// What all runs share.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub platform: Arc<Platform>,
+    pub stores: Arc<Stores>,
+    pub activities: Activities,
+    pub disks: Disks,
+    pub gpus: Gpus,
+    pub timers: Timers,
+    pub flights: Flights,
+    pub ready: Ready,
+    pub notices: VecDeque<(u32, Notice)>,
+    pub log: Option<TaskLog>,
+    pub builder: Builder,
+    pub now: f64,
+}
+
+impl World {
+    pub fn new(platform: Arc<Platform>, rule: Rule) -> Self {
+        let links = platform.links().iter().map(|link| (link.bandwidth, link.sharing));
+        let cpus =
+            platform.hosts().iter().map(|host| (host.speed * f64::from(host.cores), Sharing::default()));
+        let resources = links.chain(cpus).map(|(capacity, sharing)| Resource { capacity, sharing }).collect();
+        Self {
+            stores: Arc::new(Stores::new(&platform)),
+            activities: Activities::new(rule, resources),
+            disks: Disks::new(&platform),
+            gpus: Gpus::new(&platform),
+            platform,
+            timers: Timers::default(),
+            flights: Flights::default(),
+            ready: Ready::default(),
+            notices: VecDeque::new(),
+            log: None,
+            builder: Builder::default(),
+            now: 0.0,
+        }
+    }
+
+    /// Starts an activity of a run.
+    pub fn start(&mut self, slot: u32, of_run: &mut Vec<u32>, purpose: Purpose, demand: &Demand) {
+        let place = of_run.len() as u32;
+        let tag = self.flights.add(Flight { slot, purpose, handle: 0, on_disk: false, place });
+        of_run.push(tag);
+        self.flights.all[tag as usize].handle = self.activities.start(self.now, demand, u64::from(tag));
+    }
+
+    /// Starts to read or write on the disk of a host.
+    pub fn start_on_disk(
+        &mut self,
+        slot: u32,
+        of_run: &mut Vec<u32>,
+        purpose: Purpose,
+        (host, direction, bytes): (u32, Direction, f64),
+    ) {
+        let place = of_run.len() as u32;
+        let tag = self.flights.add(Flight { slot, purpose, handle: 0, on_disk: true, place });
+        of_run.push(tag);
+        self.flights.all[tag as usize].handle =
+            self.disks.start(self.now, host, direction, bytes, u64::from(tag));
+    }
+
+    /// Ends all activities of a run before their time.
+    pub fn cancel(&mut self, of_run: &mut Vec<u32>) {
+        for tag in of_run.drain(..) {
+            let Flight { handle, on_disk, .. } = self.flights.all[tag as usize];
+            let engine = if on_disk { &mut self.disks.operations } else { &mut self.activities };
+            engine.cancel(self.now, handle);
+            self.flights.free.push(tag);
+        }
+    }
+
+    /// Whether any activity has ended, or is about to use something.
+    pub fn is_due(&mut self) -> bool {
+        self.activities.next_time().min(self.disks.operations.next_time()) <= self.now
+    }
+
+    /// Takes out one activity that has ended: on the platform first, then on disks.
+    pub fn landed(&mut self) -> Option<u32> {
+        let tag = self.activities.pop_finished(self.now);
+        tag.or_else(|| self.disks.operations.pop_finished(self.now)).map(|tag| tag as u32)
+    }
+}
