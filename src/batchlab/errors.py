@@ -11,12 +11,14 @@ the next step. Errors about input are also ``ValueError``, so code that does not
     ├── PolicyError              (ValueError)   a policy's parameters, or its spec string
     │   └── PolicyNotFound                      a name that no order, rule or allocator has
     ├── SimulationError                         a run that cannot go on, or a call that makes no sense now
-    │   └── DecisionError        (ValueError)   a scheduler decided what the kernel must refuse
+    │   ├── DecisionError        (ValueError)   a scheduler decided what the kernel must refuse
+    │   └── AlgorithmError                      a scheduling algorithm made for another simulator failed
     ├── ObserverError            (ValueError)   what an observer is told, or the data that it reads
     ├── ResultError              (ValueError)   a result that cannot be read, written or evaluated
     ├── TraceError               (ValueError)   a log of the archive that is not known, or cannot be had
     ├── MonitorError                            a running simulation that cannot be asked, or shown
     ├── ExperimentError          (ValueError)   a described experiment, its spec file, or its store
+    ├── BridgeError              (ValueError)   another simulator's project, or a conversation with it
     └── MissingExtraError        (ImportError)  an optional dependency that is not installed
 """
 
@@ -25,7 +27,9 @@ import reprlib
 from collections.abc import Iterable
 
 __all__ = [
+    "AlgorithmError",
     "BatchlabError",
+    "BridgeError",
     "DecisionError",
     "ExperimentError",
     "MissingExtraError",
@@ -71,6 +75,10 @@ class DecisionError(SimulationError, ValueError):
     """A scheduler's decision was refused; the message names the job, the rule and the numbers."""
 
 
+class AlgorithmError(SimulationError):
+    """An algorithm written for another simulator raised, fell silent, or answered what makes no sense."""
+
+
 class ObserverError(BatchlabError, ValueError):
     """An observer's parameter breaks a rule, or the data that it reads; a file's message names it."""
 
@@ -89,6 +97,10 @@ class MonitorError(BatchlabError):
 
 class ExperimentError(BatchlabError, ValueError):
     """An experiment breaks a rule; a spec file's message begins with the file and the path into it."""
+
+
+class BridgeError(BatchlabError, ValueError):
+    """A file of another simulator's project breaks a rule; the message begins with the file and the place."""
 
 
 class MissingExtraError(BatchlabError, ImportError):

@@ -1,0 +1,1 @@
+"""What an algorithm's process has on its path: the module `elastisim_python`, which needs no batchlab."""

@@ -1,0 +1,101 @@
+"""The conversation with the simulator: PAIR sockets of ZeroMQ, messages in JSON."""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from .job import Job
+from .node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["CommunicationCode", "InvocationType", "Memory", "pass_algorithm"]
+
+
+class InvocationType(Enum):
+    """Why the algorithm is called."""
+
+    INVOKE_PERIODIC = 0
+    INVOKE_JOB_SUBMIT = 1
+    INVOKE_JOB_COMPLETED = 2
+    INVOKE_JOB_KILLED = 3
+    INVOKE_SCHEDULING_POINT = 4
+    INVOKE_EVOLVING_REQUEST = 5
+    INVOKE_RECONFIGURATION = 6
+
+
+class CommunicationCode(Enum):
+    """What a message is."""
+
+    ZMQ_INVOKE_SCHEDULING = 0xFFEC4400
+    ZMQ_SCHEDULED = 0xFFEC4401
+    ZMQ_FINALIZE = 0xFFEC44FF
+
+
+class Memory:
+    """All jobs and nodes that the simulator has told of, which the algorithm sees and changes.
+
+    Attributes
+    ----------
+    jobs, nodes
+        By identifier.
+    changed
+        The jobs that the algorithm has changed in this invocation.
+    """
+
+    def __init__(self) -> None:
+        self.jobs: list[Job] = []
+        self.nodes: list[Node] = []
+        self.changed: list[Job] = []
+
+    def take(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Take over what a message says, and give the ``system`` that the algorithm gets."""
+        for json_job in message["jobs"]:
+            if json_job["id"] < len(self.jobs):
+                self.jobs[json_job["id"]].update(json_job, self.nodes)
+            else:
+                self.jobs.append(Job(json_job, self.nodes, self.changed))
+        # A node may be told of several times, always in its present state.
+        for json_node in {node["id"]: node for node in message["nodes"]}.values():
+            if json_node["id"] < len(self.nodes):
+                self.nodes[json_node["id"]].update(json_node, self.jobs)
+            else:
+                self.nodes.append(Node(json_node, self.jobs))
+        system = dict(message)
+        system["invocation_type"] = InvocationType(message["invocation_type"])
+        if "job_id" in message:
+            system["job"] = self.jobs[message["job_id"]]
+        return system
+
+    def answer(self) -> list[dict[str, Any]]:
+        """Give what the algorithm did, in the order of the jobs."""
+        self.changed.sort()
+        told = [job.to_dict() for job in self.changed if job.modified]
+        self.changed.clear()
+        return told
+
+
+def pass_algorithm(schedule: Callable[[list[Job], list[Node], dict[str, Any]], object], url: str) -> None:
+    """Have an algorithm called by the simulator until the simulation is over.
+
+    Parameters
+    ----------
+    schedule
+        The algorithm: takes jobs, nodes and the system's state, and changes the jobs.
+    url
+        Where the simulator listens.
+    """
+    import zmq  # noqa: PLC0415  # within batchlab's own process nothing is sent
+
+    memory = Memory()
+    with zmq.Context() as context, context.socket(zmq.PAIR) as socket:
+        socket.connect(url)
+        while True:
+            message: dict[str, Any] = json.loads(socket.recv())
+            if CommunicationCode(message["code"]) is CommunicationCode.ZMQ_FINALIZE:
+                return
+            schedule(memory.jobs, memory.nodes, memory.take(message))
+            socket.send_json({"code": CommunicationCode.ZMQ_SCHEDULED.value, "jobs": memory.answer()})

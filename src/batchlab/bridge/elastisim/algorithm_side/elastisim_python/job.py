@@ -1,0 +1,192 @@
+"""Jobs as an algorithm sees and changes them."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from .node import Node
+
+__all__ = ["Job", "JobState", "JobType"]
+
+
+class JobType(Enum):
+    """Who may change the number of a job's nodes, and when."""
+
+    RIGID = 0
+    MOLDABLE = 1
+    MALLEABLE = 2
+    EVOLVING = 3
+    ADAPTIVE = 4
+
+
+class JobState(Enum):
+    """How far a job has come."""
+
+    PENDING = 1
+    RUNNING = 4
+    PENDING_RECONFIGURATION = 5
+    IN_RECONFIGURATION = 6
+    COMPLETED = 7
+    KILLED = 8
+
+
+class Job:
+    """A job.
+
+    Parameters
+    ----------
+    json_job
+        Its part of a message.
+    nodes
+        The nodes by identifier.
+    changed
+        The list in which the job puts itself once it is changed; its own one unless given.
+
+    Attributes
+    ----------
+    identifier, type, state
+        Its number in order of submission, from 0; what may change; how far it is.
+    submit_time, walltime, start_time, end_time, wait_time, makespan, turnaround_time
+        Seconds; -1 where not known yet. A walltime of 0 is no limit; makespan is end - start.
+    num_nodes, num_gpus_per_node
+        What a rigid job asks for.
+    num_nodes_min, num_nodes_max, num_gpus_per_node_min, num_gpus_per_node_max
+        What another job asks for.
+    assigned_nodes, assigned_node_ids, assigned_num_gpus_per_node
+        What it is to run on; in the order of a Python set whenever the simulator has said it anew.
+    arguments, attributes, runtime_arguments
+        Texts by name.
+    total_phase_count, completed_phases
+        Iterations of all phases, and those done when it was last told of.
+    modified, modified_runtime_args, kill_flag
+        What the algorithm did to it in this invocation.
+    """
+
+    num_nodes: int
+    num_gpus_per_node: int
+    num_nodes_min: int
+    num_nodes_max: int
+    num_gpus_per_node_min: int
+    num_gpus_per_node_max: int
+
+    def __init__(
+        self, json_job: Mapping[str, Any], nodes: Sequence[Node] = (), changed: list[Job] | None = None
+    ) -> None:
+        self.identifier: int = json_job["id"]
+        self.type = JobType(json_job["type"])
+        self.submit_time: float = json_job["submit_time"]
+        self.walltime: float = json_job["walltime"]
+        limits = ("", "") if self.type is JobType.RIGID else ("_min", "_max")
+        for name in ("num_nodes", "num_gpus_per_node"):
+            for limit in limits:
+                setattr(self, name + limit, json_job[name + limit])
+        self.arguments: dict[str, str] = json_job.get("arguments", {})
+        self.attributes: dict[str, str] = json_job.get("attributes", {})
+        self.modified_runtime_args = False
+        self.kill_flag = False
+        self._modified = False
+        self._changed: list[Job] = [] if changed is None else changed
+        self.update(json_job, nodes)
+
+    def update(self, json_job: Mapping[str, Any], nodes: Sequence[Node]) -> None:
+        """Take over what a message says."""
+        self.state = JobState(json_job["state"])
+        self.start_time: float = json_job["start_time"]
+        self.end_time: float = json_job["end_time"]
+        self.wait_time: float = json_job["wait_time"]
+        self.makespan: float = json_job["makespan"]
+        self.turnaround_time: float = json_job["turnaround_time"]
+        self.reassign(json_job["assigned_nodes"], nodes)
+        self.assigned_num_gpus_per_node: int = json_job["assigned_num_gpus_per_node"]
+        self.runtime_arguments: dict[str, str] = json_job.get("runtime_arguments", {})
+        self.total_phase_count: int = json_job["total_phase_count"]
+        self.completed_phases: int = json_job["completed_phases"]
+
+    def reassign(self, identifiers: Iterable[int], nodes: Sequence[Node]) -> None:
+        """Take over which nodes are assigned: in the order of a set, as ElastiSim's package has it."""
+        self.assigned_node_ids: set[int] = set(identifiers)
+        self.assigned_nodes: list[Node] = [nodes[node] for node in self.assigned_node_ids]
+
+    @property
+    def modified(self) -> bool:
+        """Whether the simulator is to be told of it."""
+        return self._modified
+
+    @modified.setter
+    def modified(self, value: bool) -> None:
+        if value and not self._modified:
+            self._changed.append(self)
+        self._modified = value
+
+    def assign(self, nodes: Node | list[Node]) -> None:
+        """Give it nodes, beside those that it has."""
+        self._refuse_the_killed()
+        new = [
+            node
+            for node in (nodes if isinstance(nodes, list) else [nodes])
+            if node.identifier not in self.assigned_node_ids
+        ]
+        self.assigned_node_ids.update([node.identifier for node in new])
+        self.assigned_nodes.extend(new)
+        self.modified = True
+
+    def remove(self, nodes: Node | list[Node]) -> None:
+        """Take nodes from it."""
+        self._refuse_the_killed()
+        removed = {node.identifier for node in (nodes if isinstance(nodes, list) else [nodes])}
+        self.assigned_node_ids -= removed
+        self.assigned_nodes = [node for node in self.assigned_nodes if node.identifier not in removed]
+        self.modified = True
+
+    def kill(self) -> None:
+        """Have it killed."""
+        self.modified = True
+        self.kill_flag = True
+
+    def assign_num_gpus_per_node(self, assigned_num_gpus_per_node: int) -> None:
+        """Say how many GPUs of each node it gets; it counts once nodes are assigned or removed."""
+        self.assigned_num_gpus_per_node = assigned_num_gpus_per_node
+
+    def update_runtime_argument(self, key: str, value: object) -> None:
+        """Set a name that its formulas see from the next start or reconfiguration on."""
+        self.modified = True
+        self.modified_runtime_args = True
+        self.runtime_arguments[key] = str(value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give its part of the answer; it then counts as told."""
+        told: dict[str, Any] = {
+            "id": self.identifier,
+            "assigned_node_ids": [node.identifier for node in self.assigned_nodes],
+            "assigned_num_gpus_per_node": self.assigned_num_gpus_per_node,
+            "kill_flag": self.kill_flag,
+            "modified_runtime_args": self.modified_runtime_args,
+        }
+        if self.modified_runtime_args:
+            told["runtime_arguments"] = self.runtime_arguments
+            self.modified_runtime_args = False
+        self._modified = False
+        return told
+
+    def _refuse_the_killed(self) -> None:
+        if self.kill_flag:
+            raise RuntimeError("Job already flagged to be killed")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Job) and self.identifier == other.identifier
+
+    def __hash__(self) -> int:
+        return hash(self.identifier)
+
+    def __lt__(self, other: Job) -> bool:
+        return self.identifier < other.identifier
+
+    def __repr__(self) -> str:
+        return (
+            f"Job(id={self.identifier}, type={self.type.name}, state={self.state.name}, "
+            f"assigned_node_ids={self.assigned_node_ids})"
+        )

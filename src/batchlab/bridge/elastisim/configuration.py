@@ -1,0 +1,193 @@
+"""ElastiSim's configuration file: what it says, and where the files that it names are.
+
+The keys and their defaults are those of ElastiSim at commit 26c03fb.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from batchlab.bridge.elastisim.document import flag, nearest, read_object, seconds, text, texts
+from batchlab.errors import BridgeError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["OUTPUTS", "Configuration", "read_configuration"]
+
+# The keys of output files, with the names that the files get where nothing is said.
+OUTPUTS = {
+    name: f"{name}.csv"
+    for name in (
+        "job_statistics",
+        "node_utilization",
+        "task_times",
+        "cpu_utilization",
+        "gpu_utilization",
+        "network_activity",
+        "pfs_utilization",
+    )
+}
+"""The keys that name output files, and what the files are called where the configuration is silent."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration:
+    """What an ElastiSim configuration says, under its own names.
+
+    Paths are found: those that the file gives are relative to `root`. Times are in seconds, 0 for none.
+
+    Attributes
+    ----------
+    path
+        The configuration file itself.
+    root
+        What relative paths start from: the working directory, as for ElastiSim, if the jobs and the platform
+        are there; else the nearest folder above the configuration where they are.
+    outputs
+        The path of each output file that is named, by key.
+    notes
+        What a user should know about how the file was understood, a sentence each.
+    """
+
+    path: Path
+    root: Path
+    jobs_file: Path
+    platform_file: Path
+    zmq_url: str | None = None
+    schedule_on_job_submit: bool = False
+    schedule_on_job_finalize: bool = False
+    schedule_on_scheduling_point: bool = False
+    schedule_on_reconfiguration: bool = False
+    scheduling_interval: float = 0.0
+    min_scheduling_interval: float = 0.0
+    job_kill_grace_period: float = 0.0
+    allow_oversubscription: bool = False
+    clip_evolving_requests: bool = True
+    forward_io_information: bool = False
+    sensing: bool = False
+    sensing_interval: float = 0.0
+    log_task_times: bool = False
+    show_progress_bar: bool = True
+    pfs_read_links: tuple[str, ...] = ()
+    pfs_write_links: tuple[str, ...] = ()
+    outputs: Mapping[str, Path] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def locate(self, name: str) -> Path:
+        """Find a file that the project names.
+
+        Parameters
+        ----------
+        name
+            Its path; a relative one is looked for in `root`, then in the working directory.
+
+        Returns
+        -------
+        Path
+            Where it is; below `root` where it is nowhere.
+        """
+        below = self.root / name
+        return Path(name) if not below.exists() and Path(name).exists() else below
+
+
+_FILES = ("jobs_file", "platform_file")
+_CHECKS: dict[str, Callable[[object], object]] = {
+    **dict.fromkeys((*_FILES, "zmq_url", *OUTPUTS), text),
+    **dict.fromkeys(("pfs_read_links", "pfs_write_links"), texts),
+    **{each.name: flag for each in fields(Configuration) if each.type == "bool"},
+    **{each.name: seconds for each in fields(Configuration) if each.type == "float"},
+}
+
+
+def read_configuration(path: str | Path) -> Configuration:
+    """Read an ElastiSim configuration.
+
+    Parameters
+    ----------
+    path
+        The JSON file.
+
+    Returns
+    -------
+    Configuration
+
+    Raises
+    ------
+    BridgeError
+        If the file is not a configuration, a key is misspelt or has a wrong value, the rules of ElastiSim for
+        intervals are broken, or the jobs or the platform are nowhere.
+    """
+    path = Path(path)
+    said, unknown = _typed(path, read_object(path))
+    for name in _FILES:
+        if name not in said:
+            raise BridgeError(f"{path}: {name} is missing; name the file of the project.")
+    _check_invocations(path, said)
+    root = _root(path, [str(said[name]) for name in _FILES])
+    notes = [] if root == Path() else [f"relative paths are taken from {root}, where the jobs file is"]
+    if unknown:
+        notes.append(f"{path.name}: passed over like in ElastiSim: {', '.join(map(shown, unknown))}")
+    jobs_file, platform_file = (root / str(said.pop(name)) for name in _FILES)
+    outputs = {name: root / str(said.pop(name)) for name in OUTPUTS if name in said}
+    # What is left has been checked to be of the fields' types.
+    return Configuration(
+        path=path,
+        root=root,
+        jobs_file=jobs_file,
+        platform_file=platform_file,
+        outputs=outputs,
+        notes=tuple(notes),
+        **said,  # type: ignore[arg-type]
+    )
+
+
+def _typed(path: Path, document: dict[str, object]) -> tuple[dict[str, object], list[str]]:
+    said, unknown = {}, []
+    for key, value in document.items():
+        if value is None:
+            continue
+        if key not in _CHECKS:
+            suggestion = nearest(key, _CHECKS)
+            if suggestion is not None:
+                raise BridgeError(f"{path}: {shown(key)} is not a key of ElastiSim's.{suggestion}")
+            unknown.append(key)
+            continue
+        try:
+            said[key] = _CHECKS[key](value)
+        except ValueError as error:
+            raise BridgeError(f"{path}: {key} = {error}.") from None
+    return said, unknown
+
+
+def _check_invocations(path: Path, said: dict[str, object]) -> None:
+    both = said.get("schedule_on_job_submit") and said.get("schedule_on_job_finalize")
+    if not said.get("scheduling_interval") and not both:
+        raise BridgeError(
+            f"{path}: scheduling_interval = 0; must be > 0 seconds unless schedule_on_job_submit and "
+            "schedule_on_job_finalize are both true. Set it, or both of them."
+        )
+    if said.get("sensing") and not said.get("sensing_interval"):
+        raise BridgeError(f"{path}: sensing_interval = 0; must be > 0 seconds where sensing is true.")
+
+
+def _root(path: Path, names: list[str]) -> Path:
+    """Find the folder in which a project's files are."""
+    for folder in (Path(), *path.absolute().parents):
+        if all(_is_file(folder / name) for name in names):
+            return folder
+    missing = next(name for name in names if not _is_file(Path(name)))
+    raise BridgeError(
+        f"{path}: {shown(missing)} is neither in {Path().absolute()} nor in a folder above the "
+        "configuration. Change into the project's folder, or mend the path."
+    )
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        # A name that no file can have.
+        return False

@@ -1,0 +1,97 @@
+"""JSON files as ElastiSim reads them, with errors that say where; and the rules of single values."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NoReturn, cast
+
+from batchlab.errors import BridgeError, shown, suggest
+
+__all__ = ["flag", "nearest", "read_object", "seconds", "text", "texts"]
+
+_LARGEST_INTEGER = 2**64
+
+
+def read_object(path: Path) -> dict[str, object]:
+    """Read a file that holds one JSON object.
+
+    Parameters
+    ----------
+    path
+        The file, UTF-8.
+
+    Returns
+    -------
+    dict
+        What it holds.
+
+    Raises
+    ------
+    BridgeError
+        If it cannot be read, is not JSON (``file:line:column``), or holds something else.
+    """
+    try:
+        document = json.loads(path.read_bytes().decode("utf-8-sig"), parse_constant=_no_constant)
+    except OSError as error:
+        raise BridgeError(f"{path}: {error.strerror or error}; check the path.") from None
+    except UnicodeDecodeError as error:
+        raise BridgeError(f"{path}: byte {error.start} is not UTF-8; store the file as UTF-8.") from None
+    except json.JSONDecodeError as error:
+        raise BridgeError(f"{path}:{error.lineno}:{error.colno}: not JSON ({error.msg}).") from None
+    except (RecursionError, ValueError) as error:
+        raise BridgeError(f"{path}: not JSON ({_plain(error)}).") from None
+    if not isinstance(document, dict):
+        raise BridgeError(f"{path}: holds {_kind(document)}; must hold one object, {{…}}.")
+    return cast("dict[str, object]", document)
+
+
+def nearest(name: str, known: Mapping[str, object]) -> str | None:
+    """Give the suggestion for an unknown key that is like a known one; None where it is like none."""
+    suggestion = suggest(name, known)
+    return suggestion if suggestion.startswith(" Did") else None
+
+
+def flag(value: object) -> bool:
+    """Take true and false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{shown(value)}; must be true or false")  # noqa: TRY004  # all are told alike
+    return value
+
+
+def seconds(value: object) -> float:
+    """Take a finite number of seconds >= 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{shown(value)}; must be a number of seconds")  # noqa: TRY004  # all are told alike
+    if isinstance(value, int) and value >= _LARGEST_INTEGER:
+        raise ValueError(f"{shown(value)}; must be less than 2^64 seconds")
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{shown(value)}; must be finite and >= 0 seconds")
+    return float(value)
+
+
+def text(value: object) -> str:
+    """Take text that is not empty."""
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise ValueError(f"{shown(value)}; must be text, and not empty")
+    return value
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """Take a list of texts."""
+    if not isinstance(value, list):
+        raise ValueError(f"{shown(value)}; must be a list of names")  # noqa: TRY004  # all are told alike
+    return tuple(text(each) for each in value)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _plain(error: Exception) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+def _kind(value: object) -> str:
+    names = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")

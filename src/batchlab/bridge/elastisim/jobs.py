@@ -1,0 +1,187 @@
+"""ElastiSim's jobs file: what each job asks for, its arguments as the texts that ElastiSim makes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+
+from batchlab.bridge.elastisim.document import nearest, read_object, seconds, text
+from batchlab.errors import BridgeError, shown, suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+__all__ = ["ElastisimJob", "JobType", "read_jobs"]
+
+JobType = Literal["rigid", "moldable", "malleable", "evolving", "adaptive"]
+_TYPES: tuple[JobType, ...] = get_args(JobType)
+_Value = TypeVar("_Value")
+
+_RIGID = ("num_nodes", "num_gpus_per_node")
+_ELASTIC = ("num_nodes_min", "num_nodes_max", "num_gpus_per_node_min", "num_gpus_per_node_max")
+_KEYS = dict.fromkeys(
+    ("type", "submit_time", "walltime", "application_model", "arguments", "attributes", *_RIGID, *_ELASTIC)
+)
+_LARGEST_COUNT = 2**31 - 1
+_LARGEST_INTEGER = 2**64
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ElastisimJob:
+    """A job of an ElastiSim project.
+
+    Attributes
+    ----------
+    place
+        Where it stands: ``jobs.json: jobs[3]``, for errors.
+    submit_time
+        Seconds.
+    walltime
+        Seconds; 0 for no limit.
+    nodes, gpus_per_node
+        The least and the greatest number; a rigid job has them equal.
+    application_model
+        The path as written.
+    arguments, attributes
+        By name, as the text that ElastiSim puts into formulas and messages.
+    passed_over
+        Keys whose value is not the unsigned integer that ElastiSim asks for: it takes 0, and says nothing.
+    """
+
+    place: str
+    type: JobType
+    submit_time: float
+    walltime: float
+    nodes: tuple[int, int]
+    gpus_per_node: tuple[int, int]
+    application_model: str
+    arguments: Mapping[str, str]
+    attributes: Mapping[str, str]
+    passed_over: tuple[str, ...] = ()
+
+
+def read_jobs(path: Path) -> list[ElastisimJob]:
+    """Read an ElastiSim jobs file.
+
+    Parameters
+    ----------
+    path
+        The JSON file, ``{"jobs": [...]}``.
+
+    Returns
+    -------
+    list of ElastisimJob
+        In the order of their submission, those of one instant as in the file: a job's place is its id.
+
+    Raises
+    ------
+    BridgeError
+        Naming the file, the job and the key.
+    """
+    jobs = read_object(path).get("jobs")
+    if not isinstance(jobs, list):
+        raise BridgeError(f'{path}: has no list of jobs; write {{"jobs": [{{…}}, …]}}.')
+    read = [_job(f"{path}: jobs[{index}]", job) for index, job in enumerate(jobs)]
+    return sorted(read, key=lambda job: job.submit_time)
+
+
+def _job(place: str, job: object) -> ElastisimJob:
+    if not isinstance(job, dict):
+        raise BridgeError(f"{place} = {shown(job)}; must be an object of keys and values.")
+    for key in job:
+        if key not in _KEYS and (suggestion := nearest(key, _KEYS)):
+            raise BridgeError(f"{place}: {shown(key)} is not a key of a job.{suggestion}")
+    try:
+        return _typed(place, {key: value for key, value in job.items() if value is not None})
+    except ValueError as error:
+        if isinstance(error, BridgeError):
+            raise
+        raise BridgeError(f"{place}.{error}.") from None
+
+
+def _typed(place: str, job: dict[str, object]) -> ElastisimJob:
+    kind = _kind(job.get("type"))
+    numbers = ("walltime", *(_RIGID[1:] if kind == "rigid" else _ELASTIC))
+    return ElastisimJob(
+        place=place,
+        type=kind,
+        submit_time=_told("submit_time", seconds, job),
+        walltime=float(_unsigned(job.get("walltime"))),
+        nodes=_nodes(kind, job),
+        gpus_per_node=_gpus(kind, job),
+        application_model=_told("application_model", text, job),
+        arguments=_as_texts("arguments", job.get("arguments", {})),
+        attributes=_as_texts("attributes", job.get("attributes", {})),
+        passed_over=tuple(key for key in numbers if key in job and not _is_unsigned(job[key])),
+    )
+
+
+def _kind(value: object) -> JobType:
+    if not isinstance(value, str):
+        raise ValueError(f"type = {shown(value)}; must be one of {', '.join(_TYPES)}")  # noqa: TRY004
+    for kind in _TYPES:
+        if kind == value.lower():
+            return kind
+    raise ValueError(f"type = {shown(value)} is unknown.{suggest(value, _TYPES)}".rstrip("."))
+
+
+def _told(key: str, check: Callable[[object], _Value], job: dict[str, object]) -> _Value:
+    if key not in job:
+        raise ValueError(f"{key} is missing; add it")
+    try:
+        return check(job[key])
+    except ValueError as error:
+        raise ValueError(f"{key} = {error}") from None
+
+
+def _is_unsigned(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST_INTEGER
+
+
+def _unsigned(value: object) -> int:
+    return value if isinstance(value, int) and _is_unsigned(value) else 0
+
+
+def _count(key: str, value: object) -> int:
+    number = _unsigned(value)
+    if number > _LARGEST_COUNT:
+        raise ValueError(f"{key} = {shown(value)}; must be < 2^31")
+    return number
+
+
+def _nodes(kind: JobType, job: dict[str, object]) -> tuple[int, int]:
+    keys = _RIGID[:1] * 2 if kind == "rigid" else _ELASTIC[:2]
+    least, most = (_count(key, job.get(key)) for key in keys)
+    for key, number in zip(keys, (least, most), strict=True):
+        if number < 1:
+            given = f" = {shown(job[key])}" if key in job else " is missing"
+            raise ValueError(f"{key}{given}; a {kind} job needs an integer >= 1")
+    if least > most:
+        raise ValueError(f"{keys[0]} = {least}; must be <= {keys[1]} = {most}")
+    return least, most
+
+
+def _gpus(kind: JobType, job: dict[str, object]) -> tuple[int, int]:
+    keys = _RIGID[1:] * 2 if kind == "rigid" else _ELASTIC[2:]
+    least, most = (_count(key, job.get(key)) for key in keys)
+    if least > most:
+        raise ValueError(f"{keys[0]} = {least}; must be <= {keys[1]} = {most}")
+    return least, most
+
+
+def _as_texts(key: str, values: object) -> dict[str, str]:
+    if not isinstance(values, dict):
+        raise ValueError(f"{key} = {shown(values)}; must be an object of names and values")  # noqa: TRY004
+    return {name: _as_text(f"{key}.{name}", value) for name, value in sorted(values.items())}
+
+
+def _as_text(key: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{key} = {shown(value)}; must be a text or a number")  # noqa: TRY004
+    if isinstance(value, int) and -_LARGEST_INTEGER // 2 <= value < _LARGEST_INTEGER:
+        return str(value)
+    # Six decimals, as std::to_string makes them: 1.5e-7 acts as 0.
+    return f"{float(value):.6f}"
