@@ -13,13 +13,20 @@ from batchlab._kernel import __version__
 from batchlab.lazy import lazily
 
 if TYPE_CHECKING:
+    from batchlab import bridge as bridge
     from batchlab import generate as generate
     from batchlab import plot as plot
     from batchlab import report as report
     from batchlab._kernel import Job as Job
     from batchlab._kernel import Queue as Queue
     from batchlab.errors import (
+        AlgorithmError as AlgorithmError,
+    )
+    from batchlab.errors import (
         BatchlabError as BatchlabError,
+    )
+    from batchlab.errors import (
+        BridgeError as BridgeError,
     )
     from batchlab.errors import (
         DecisionError as DecisionError,
@@ -126,6 +133,8 @@ if TYPE_CHECKING:
 
 # Where each public name lives.
 _HOMES = {
+    "AlgorithmError": "errors",
+    "BridgeError": "errors",
     "Allocator": "policy",
     "Columns": "simulation.view",
     "BatchlabError": "errors",
@@ -164,6 +173,7 @@ _HOMES = {
     "View": "simulation.view",
     "Workload": "workload",
     "WorkloadError": "errors",
+    "bridge": "bridge",
     "dispatchers": "experiment",
     "Writer": "workload",
     "generate": "generate",
