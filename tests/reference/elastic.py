@@ -1,0 +1,291 @@
+"""A whole simulation in the manner of ElastiSim: the scheduler is asked event by event.
+
+Messages and decisions are mappings in the form of ElastiSim's protocol.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from math import inf
+from typing import Any
+
+from reference.applications import Model, Run
+from reference.formulas import Value
+from reference.sharing import Rule, fair_bottleneck
+from reference.world import Platform, World
+
+TYPES = ("rigid", "moldable", "malleable", "evolving", "adaptive")
+KINDS = ("periodic", "submit", "completed", "killed", "scheduling_point", "evolving_request")
+
+
+class State(IntEnum):
+    """Of a job; the numbers are the protocol's."""
+
+    EXPECTED = 0
+    PENDING = 1
+    ALLOCATION = 2
+    KILL = 3
+    RUNNING = 4
+    RECONFIGURATION = 5
+    RECONFIGURING = 6
+    COMPLETED = 7
+    KILLED = 8
+
+
+@dataclass(eq=False)
+class Job:
+    """What is known of a job, and what became of it; `nodes` and `gpus` are (least, most)."""
+
+    number: int
+    job_type: str
+    submit_time: float
+    nodes: tuple[int, int]
+    model: Model
+    arguments: Mapping[str, Value] = field(default_factory=dict)
+    gpus: tuple[int, int] = (0, 0)
+    walltime: float = inf
+    state: State = State.EXPECTED
+    start_time: float = -1.0
+    end_time: float = -1.0
+    assigned: list[int] = field(default_factory=list)
+    executing: list[int] = field(default_factory=list)
+    assigned_gpus: int = 0
+    run: Run | None = None
+
+    @property
+    def executing_gpus(self) -> int:
+        return self.gpus[0] if self.job_type == "rigid" else self.assigned_gpus
+
+    @property
+    def flexible(self) -> bool:
+        return self.job_type in TYPES[2:]
+
+
+@dataclass
+class Node:
+    """A host that runs jobs, and expects some."""
+
+    host: int
+    running: list[Job] = field(default_factory=list)
+    expected: list[Job] = field(default_factory=list)
+
+    @property
+    def state(self) -> int:
+        return 1 if self.running else 2 if self.expected else 0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """When the scheduler is asked; times in seconds."""
+
+    on_submit: bool = True
+    on_finalise: bool = True
+    on_scheduling_point: bool = True
+    on_reconfiguration: bool = False
+    interval: float = 0.0
+    grace: float = 0.0
+    clip: bool = True
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """One question to the scheduler."""
+
+    time: float
+    kind: str
+    job: Job | None
+    tasks: int
+    changed_jobs: list[Job]
+    changed_nodes: list[int]
+
+
+Decision = Mapping[str, Any]
+Decide = Callable[["Elastic", Invocation], Sequence[Decision]]
+
+
+@dataclass
+class Elastic:
+    """A simulation: jobs in the order of their numbers, nodes by id, and who decides."""
+
+    platform: Platform
+    nodes: list[Node]
+    jobs: list[Job]
+    decide: Decide
+    settings: Settings = field(default_factory=Settings)
+    rule: Rule = fair_bottleneck
+    invocations: list[Invocation] = field(default_factory=list)
+    changed_jobs: dict[Job, None] = field(default_factory=dict)
+    changed_nodes: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.world = World(self.platform, self.rule)
+        self.mailbox: deque[tuple[Job, str, int]] = deque()
+        self.to_come = deque(sorted(self.jobs, key=lambda job: job.submit_time))
+        self.hear = {
+            "completed": self.hear_completion,
+            "scheduling_point": self.hear_scheduling_point,
+            "evolving_request": self.hear_evolving_request,
+        }
+        self.limits: dict[Job, float] = {}
+        self.periodic = self.settings.interval or inf
+        self.changed_nodes = list(range(len(self.nodes)))
+
+    def next_time(self) -> float:
+        submission = self.to_come[0].submit_time if self.to_come else inf
+        return min(self.world.next_time(), submission, self.periodic, min(self.limits.values(), default=inf))
+
+    def simulate(self, until: float = inf) -> None:
+        """Go on until all jobs have ended."""
+        while any(job.state < State.COMPLETED for job in self.jobs) and (now := self.next_time()) <= until:
+            assert now < inf, "jobs wait for ever"
+            self.world.advance(now)
+            self.listen()
+            for job in [job for job, limit in self.limits.items() if limit <= now]:
+                self.kill(job)
+                self.ask("killed", job, asked=self.settings.on_finalise)
+            while self.to_come and self.to_come[0].submit_time <= now:
+                self.submit(self.to_come.popleft())
+            if self.periodic <= now:
+                self.periodic += self.settings.interval
+                self.ask("periodic")
+            self.listen()
+
+    def note(self, job: Job, notice: str, tasks: int) -> None:
+        """Hear at once that a job goes on; keep its questions and its end until it is their turn."""
+        if notice == "running":
+            job.state = State.RUNNING if job.assigned == job.executing else State.RECONFIGURATION
+            self.changed_jobs[job] = None
+        else:
+            self.mailbox.append((job, notice, tasks))
+
+    def listen(self) -> None:
+        """Hear what jobs have reported, one by one."""
+        while self.mailbox:
+            job, notice, tasks = self.mailbox.popleft()
+            if job.state < State.COMPLETED:
+                self.hear[notice](job, tasks)
+
+    def ask(self, kind: str, job: Job | None = None, tasks: int = 0, *, asked: bool = True) -> None:
+        """Ask the scheduler, and do what it says: first with the job that waits for it."""
+        if not asked:
+            return
+        question = Invocation(self.world.now, kind, job, tasks, list(self.changed_jobs), self.changed_nodes)
+        self.changed_jobs, self.changed_nodes = {}, []
+        self.invocations.append(question)
+        named = [self.take(decision) for decision in self.decide(self, question)]
+        if job and kind in ("scheduling_point", "evolving_request"):
+            self.go_on(job)
+        for each in named:
+            if each.state == State.ALLOCATION:
+                self.start(each)
+            elif each.state == State.KILL:
+                self.kill(each)
+            self.changed_jobs[each] = None
+        self.world.settle()
+
+    def take(self, decision: Decision) -> Job:
+        """Note what the scheduler wants with a job."""
+        job = self.jobs[decision["id"]]
+        if decision.get("kill_flag"):
+            job.state = State.KILL
+            return job
+        self.unexpect(job)
+        job.assigned = list(decision["assigned_node_ids"])
+        if job.job_type != "rigid":
+            job.assigned_gpus = decision.get("assigned_num_gpus_per_node", job.gpus[0])
+            assert job.gpus[0] <= job.assigned_gpus <= job.gpus[1]
+        assert job.nodes[0] <= len(job.assigned) <= job.nodes[1]
+        if job.run:
+            assert job.flexible
+            for node in job.assigned:
+                assert self.nodes[node].running in ([], [job])
+                self.nodes[node].expected.append(job)
+            self.changed_nodes += job.assigned
+        if job.run and decision.get("modified_runtime_args"):
+            job.run.runtime_arguments = decision["runtime_arguments"]
+        if job.state == State.PENDING and job.assigned:
+            job.state = State.ALLOCATION
+        elif job.state in (State.RUNNING, State.RECONFIGURATION):
+            job.state = State.RUNNING if job.assigned == job.executing else State.RECONFIGURATION
+        return job
+
+    def unexpect(self, job: Job) -> None:
+        for node in job.assigned:
+            self.nodes[node].expected = [each for each in self.nodes[node].expected if each is not job]
+        self.changed_nodes += job.assigned
+
+    def occupy(self, job: Job, nodes: Sequence[int]) -> None:
+        for node in nodes:
+            assert not self.nodes[node].running, f"node {node} is taken"
+            self.nodes[node].running.append(job)
+        self.changed_nodes += nodes
+
+    def vacate(self, job: Job, nodes: Sequence[int]) -> None:
+        for node in nodes:
+            self.nodes[node].running.remove(job)
+        self.changed_nodes += nodes
+
+    def hosts(self, job: Job) -> list[int]:
+        return [self.nodes[node].host for node in job.executing]
+
+    def start(self, job: Job) -> None:
+        job.state, job.start_time, job.executing = State.RUNNING, self.world.now, job.assigned
+        self.occupy(job, job.executing)
+        job.run = Run(
+            world=self.world,
+            model=job.model,
+            job_type=job.job_type,
+            limits=job.nodes,
+            arguments=job.arguments,
+            report=lambda notice, tasks: self.note(job, notice, tasks),
+            clip=self.settings.clip,
+        )
+        job.run.begin(self.hosts(job), job.executing_gpus)
+        if job.walltime < inf:
+            self.limits[job] = self.world.now + job.walltime + self.settings.grace
+
+    def go_on(self, job: Job) -> None:
+        """Let a job go on from where it asked, on other nodes if it has been given them."""
+        assert job.run is not None
+        if job.state == State.RECONFIGURATION:
+            before, job.executing = job.executing, job.assigned
+            job.state = State.RECONFIGURING
+            self.unexpect(job)
+            self.occupy(job, [node for node in job.executing if node not in before])
+            self.vacate(job, [node for node in before if node not in job.executing])
+            job.run.reconfigure(self.hosts(job), job.executing_gpus)
+        elif job.state == State.RUNNING:
+            job.run.go_on()
+
+    def end(self, job: Job, state: State) -> None:
+        assert state > State.RECONFIGURING
+        self.vacate(job, job.executing)
+        job.state, job.end_time = state, self.world.now
+        self.unexpect(job)
+        self.limits.pop(job, None)
+        self.changed_jobs[job] = None
+
+    def kill(self, job: Job) -> None:
+        if job.run:
+            job.run.stop()
+        self.end(job, State.KILLED)
+
+    def submit(self, job: Job) -> None:
+        job.state = State.PENDING
+        self.changed_jobs[job] = None
+        self.ask("submit", job, asked=self.settings.on_submit)
+
+    def hear_completion(self, job: Job, _: int) -> None:
+        self.end(job, State.COMPLETED)
+        self.ask("completed", job, asked=self.settings.on_finalise)
+
+    def hear_scheduling_point(self, job: Job, _: int) -> None:
+        if self.settings.on_scheduling_point:
+            self.ask("scheduling_point", job)
+        else:
+            self.go_on(job)
+            self.world.settle()
+
+    def hear_evolving_request(self, job: Job, tasks: int) -> None:
+        self.ask("evolving_request", job, tasks)

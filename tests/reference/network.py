@@ -1,0 +1,90 @@
+"""SimGrid's network models over the sharing of resources: what a flow uses, how long it waits, its bound."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from reference.sharing import Activity, Floats, Resources, Rule, Shared
+
+
+@dataclass(frozen=True)
+class Model:
+    """The options of a network model: factors, weight-S, TCP-gamma (bytes), cross traffic."""
+
+    bandwidth_factor: float = 1.0
+    latency_factor: float = 1.0
+    weight: float = 0.0
+    gamma: float = 4194304.0
+    crosstraffic: bool = True
+
+
+CM02 = Model()
+LV08 = Model(bandwidth_factor=0.97, latency_factor=13.01, weight=20537.0)
+
+
+@dataclass(frozen=True)
+class Network:
+    """Links (bytes/s; fat pipes by index), routes (links, and latency in s), hosts of one speed (flops/s)."""
+
+    bandwidths: Sequence[float]
+    routes: Mapping[tuple[str, str], tuple[Sequence[int], float]]
+    fat: Sequence[int] = ()
+    hosts: Sequence[str] = ()
+    speed: float = 0.0
+
+    def resources(self, factor: float = 1.0) -> Resources:
+        """Give the links, then the hosts."""
+        links = [bandwidth * factor for bandwidth in self.bandwidths]
+        return Resources.of([*links, *[self.speed] * len(self.hosts)], self.fat)
+
+    def nothing(self) -> Floats:
+        return np.zeros(len(self.bandwidths) + len(self.hosts))
+
+    def flow(self, source: str, target: str, amount: float, model: Model) -> Activity:
+        """Give a flow under CM02 or LV08."""
+        links, latency = self.routes[source, target]
+        weights, penalty = self.nothing(), 1.0
+        np.add.at(weights, list(links), 1.0)
+        if model.crosstraffic:
+            np.add.at(weights, list(self.routes[target, source][0]), 0.05)
+        bound = min((self.bandwidths[link] * model.bandwidth_factor for link in links), default=inf)
+        if latency > 0:
+            bound = min(bound, model.gamma / (2 * latency)) if model.gamma > 0 else bound
+            penalty = latency + sum(model.weight / self.bandwidths[link] for link in links)
+        return Activity(weights, amount, bound, latency * model.latency_factor, penalty)
+
+    def parallel_task(
+        self, names: Sequence[str], flops: Sequence[float], amounts: Sequence[float], gamma: float
+    ) -> Activity:
+        """Give a parallel task: flops by host, bytes by pair of hosts, row by row."""
+        weights, bound, latency = self.nothing(), inf, 0.0
+        for name, amount in zip(names, flops, strict=True):
+            if amount > 0:
+                weights[len(self.bandwidths) + self.hosts.index(name)] += amount
+                bound = min(bound, self.speed / amount)
+        for index, amount in enumerate(amounts):
+            pair = names[index // len(names)], names[index % len(names)]
+            if amount > 0 and pair[0] != pair[1]:
+                links, delay = self.routes[pair]
+                np.add.at(weights, list(links), amount)
+                latency = max(latency, delay)
+                if delay > 0 and gamma > 0:
+                    bound = min(bound, gamma / (2 * delay * amount))
+        return Activity(weights, 1.0, bound, latency)
+
+
+def ends(rule: Rule, resources: Resources, starts: Sequence[tuple[float, Activity]]) -> list[float]:
+    """Let activities start when they do, and give when each ends (s)."""
+    shared, now = Shared(rule, resources), 0.0
+    to_come = sorted(starts, key=lambda start: start[0])
+    found: dict[Activity, float] = {}
+    while True:
+        now = min(shared.next_time(now), to_come[0][0] if to_come else inf)
+        if now == inf:
+            return [found.get(activity, inf) for _, activity in starts]
+        found.update((activity, now) for activity in shared.finish(now))
+        while to_come and to_come[0][0] <= now:
+            shared.start(now, to_come.pop(0)[1])
+        shared.solve(now)

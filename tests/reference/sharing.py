@@ -1,0 +1,189 @@
+"""How activities share resources: three rules, and time passing under them.
+
+Links, processors and disks are all resources. One unit of an activity's work uses `weights[r]` units of each
+resource r; a rule gives every activity its rate, in units of work per second.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+CLOSE = 1e-12  # relative: levels that differ by less are one level
+NOTHING = 1e-5  # what SimGrid takes for no capacity left
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What each resource gives per second: to all together or, if `fat`, to each."""
+
+    capacity: Floats
+    fat: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, capacities: Sequence[float], fat: Iterable[int] = ()) -> "Resources":
+        return cls(np.array(capacities, float), np.isin(np.arange(len(capacities)), list(fat)))
+
+
+@dataclass(eq=False)
+class Activity:
+    """Work under way: `bound` is its greatest rate, `penalty` divides its share, `latency` (s) delays it."""
+
+    weights: Floats
+    amount: float = 1.0
+    bound: float = inf
+    latency: float = 0.0
+    penalty: float = 1.0
+    begin: float = field(default=0.0, init=False)
+    since: float = field(default=0.0, init=False)
+    rate: float = field(default=0.0, init=False)
+
+    @property
+    def end(self) -> float:
+        """Foretell the end, if the rate stays."""
+        if self.amount <= 0:
+            return max(self.since, self.begin)
+        return self.since + self.amount / self.rate if self.rate > 0 else inf
+
+
+Rule = Callable[[Resources, Floats, Floats, Floats], Floats]
+"""rates(resources, weights[activity, resource], bounds, penalties)"""
+
+
+def max_min(resources: Resources, weights: Floats, bounds: Floats, penalties: Floats) -> Floats:
+    """Raise rate x penalty of all alike; who meets its bound or a full resource stays there."""
+    rates, live = np.zeros(len(weights)), np.ones(len(weights), bool)
+    slopes = weights / penalties[:, None]
+    while live.any():
+        left = np.maximum(resources.capacity - rates[~live] @ weights[~live], 0.0)
+        room = np.where(resources.fat, resources.capacity, left)
+        rising = np.where(resources.fat, slopes, slopes[live].sum(axis=0))
+        full = np.where(weights > 0, divide(room, rising), inf)
+        level = np.minimum(full.min(axis=1, initial=inf), bounds * penalties)
+        lowest = level[live].min()
+        stay = live & (level <= lowest * (1 + CLOSE))
+        rates[stay] = lowest / penalties[stay]
+        live &= ~stay
+    return rates
+
+
+def divide(numerators: Floats, denominators: Floats) -> Floats:
+    """Divide; by zero gives infinity."""
+    quotients = np.full(np.broadcast_shapes(numerators.shape, denominators.shape), inf)
+    np.divide(numerators, denominators, out=quotients, where=denominators > 0)
+    return quotients
+
+
+def fair_bottleneck(resources: Resources, weights: Floats, bounds: Floats, penalties: Floats) -> Floats:
+    """SimGrid's rule for parallel tasks: each resource is cut by heads, whatever the weights.
+
+    The quirk: who has left goes on taking what it took in its last round.
+    """
+    del penalties
+    rates, last = np.zeros(len(weights)), np.zeros(len(weights))
+    live, left = np.ones(len(weights), bool), resources.capacity.copy()
+    uses = weights > 0
+    open_ = uses.any(axis=0)
+    while live.any():
+        heads = uses[live].sum(axis=0)
+        open_ &= heads > 0
+        heads[resources.fat] = np.minimum(heads[resources.fat], 1)
+        share = np.where(open_, left / np.maximum(heads, 1), 0.0)
+        steps = np.minimum(divide(share, weights).min(axis=1, initial=inf), bounds - rates)
+        last[live] = steps[live]
+        rates[live] += steps[live]
+        live &= rates != bounds
+        most = np.minimum(share, (weights * last[:, None]).max(axis=0))
+        taken = np.where(resources.fat, most, last @ weights)
+        left = np.where(open_, left - taken, left)
+        left[left < NOTHING] = 0.0
+        closed = open_ & (left <= 0)
+        live &= ~uses[:, closed].any(axis=1)
+        open_ &= ~closed
+    return rates
+
+
+def bottleneck_max_min(resources: Resources, weights: Floats, bounds: Floats, penalties: Floats) -> Floats:
+    """Give everyone a full resource of which nobody uses more: bottleneck max fairness.
+
+    A resource's limit is the most that one activity may use of it; each is set in turn to what just fills the
+    resource, given the other limits, until none changes.
+    """
+    del penalties
+    limits = np.full(weights.shape[1], inf)
+    while True:
+        before = limits.copy()
+        for r in np.flatnonzero(weights.any(axis=0)):
+            others = np.delete(divide(limits, weights), r, axis=1).min(axis=1, initial=inf)
+            using = weights[:, r] > 0
+            wanted = np.minimum(others, bounds)[using] * weights[using, r]
+            capacity = float(resources.capacity[r])
+            limits[r] = capacity if resources.fat[r] else water_level(wanted, capacity)
+        if np.allclose(limits, before, rtol=CLOSE, atol=0):
+            rates: Floats = np.minimum(divide(limits, weights).min(axis=1, initial=inf), bounds)
+            return rates
+
+
+def water_level(wanted: Floats, capacity: float) -> float:
+    """Give the limit with which the wants just fill the capacity; none is needed if they do not."""
+    if wanted.sum() <= capacity:
+        return inf
+    wanted = np.sort(wanted)
+    for index, want in enumerate(wanted):
+        level = (capacity - wanted[:index].sum()) / (len(wanted) - index)
+        if level <= want:
+            return float(level)
+    return float(wanted[-1])
+
+
+RULES: dict[str, Rule] = {
+    "max_min": max_min,
+    "fair_bottleneck": fair_bottleneck,
+    "bottleneck_max_min": bottleneck_max_min,
+}
+
+
+@dataclass
+class Shared:
+    """Activities on resources, as time goes by."""
+
+    rule: Rule
+    resources: Resources
+    activities: list[Activity] = field(default_factory=list)
+
+    def start(self, now: float, activity: Activity) -> None:
+        activity.since = activity.begin = now + activity.latency
+        if not activity.weights.any() and activity.bound == inf:
+            activity.amount = 0.0
+        self.activities.append(activity)
+
+    def next_time(self, now: float) -> float:
+        """Give the next begin or end."""
+        begins = [each.begin for each in self.activities if each.begin > now]
+        return min([*begins, *(each.end for each in self.activities)], default=inf)
+
+    def solve(self, now: float) -> None:
+        """Give everyone that has begun its rate from now on."""
+        running = [each for each in self.activities if each.begin <= now and each.amount > 0]
+        if not running:
+            return
+        rates = self.rule(
+            self.resources,
+            np.array([each.weights for each in running]),
+            np.array([each.bound for each in running]),
+            np.array([each.penalty for each in running]),
+        )
+        for activity, rate in zip(running, rates.tolist(), strict=True):
+            if rate != activity.rate:
+                activity.amount = max(0.0, activity.amount - activity.rate * (now - activity.since))
+                activity.since, activity.rate = now, rate
+
+    def finish(self, now: float) -> list[Activity]:
+        """Take out what ends by now, in the order of ends, then of starts."""
+        finished = sorted((each for each in self.activities if each.end <= now), key=lambda each: each.end)
+        self.activities = [each for each in self.activities if each not in finished]
+        return finished

@@ -1,0 +1,179 @@
+"""The machine that applications run on: hosts, links, disks, a clock, and ranks that wait.
+
+A rank is a generator: it yields what it waits for, and goes on when that has come.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import floor, inf
+
+import numpy as np
+
+from reference.sharing import Activity, Resources, Rule, Shared, max_min
+
+
+@dataclass
+class Signal:
+    """Something to wait for: it comes once."""
+
+    come: bool = False
+    waiting: list[Callable[[], None]] = field(default_factory=list)
+
+
+Steps = Generator[Signal, None, None]
+
+
+@dataclass
+class Barrier:
+    """A place where `ranks` meet; it can be used again and again."""
+
+    world: "World"
+    ranks: int
+    here: int = 0
+    signal: Signal = field(default_factory=Signal)
+
+    def wait(self) -> Signal:
+        signal = self.signal
+        self.here += 1
+        if self.here == self.ranks:
+            self.here, self.signal = 0, Signal()
+            self.world.give(signal)
+        return signal
+
+
+@dataclass(frozen=True)
+class Host:
+    """A compute node; speeds per core, and per GPU, in flops/s, bandwidths in bytes/s."""
+
+    speed: float
+    cores: int = 1
+    targets: tuple[int, ...] = ()
+    gpu_speed: float = 0.0
+    gpu_bandwidth: float = 0.0
+    disk: tuple[float, float] | None = None
+    striping: float | None = None
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link in one direction."""
+
+    bandwidth: float
+    fat: bool = False
+
+
+Route = Callable[[int, int], tuple[Sequence[int], float]]
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Hosts and links, and for each pair of hosts the links of the route and its latency (s)."""
+
+    hosts: Sequence[Host]
+    links: Sequence[Link]
+    route: Route
+    gamma: float = 4194304.0
+
+    def resources(self) -> Resources:
+        """Give the links, then the processors."""
+        processors = [host.speed * host.cores for host in self.hosts]
+        fat = [index for index, link in enumerate(self.links) if link.fat]
+        return Resources.of([*(link.bandwidth for link in self.links), *processors], fat)
+
+    def disks(self) -> Resources:
+        """Give for each host: reading, writing, both."""
+        disks = [host.disk or (0.0, 0.0) for host in self.hosts]
+        return Resources.of([capacity for disk in disks for capacity in (*disk, max(disk))])
+
+    def parallel_task(self, flops: Mapping[int, float], traffic: Mapping[tuple[int, int], float]) -> Activity:
+        """All flops on hosts and all bytes between hosts go on together, from 0 to 1."""
+        uses: dict[int, float] = defaultdict(float)
+        bound, latency = inf, 0.0
+        for host, amount in flops.items():
+            if amount > 0:
+                uses[len(self.links) + host] += amount
+                bound = min(bound, self.hosts[host].speed / amount)
+        for (source, target), amount in traffic.items():
+            if amount > 0:
+                links, delay = self.route(source, target)
+                for link in links:
+                    uses[link] += amount
+                latency = max(latency, delay)
+                bound = min(bound, self.gamma / (2 * delay * amount) if delay > 0 else inf)
+        weights = np.zeros(len(self.links) + len(self.hosts))
+        weights[list(uses)] = list(uses.values())
+        return Activity(weights, bound=bound, latency=latency)
+
+    def disk_operation(self, host: int, read: bool, amount: float) -> Activity:
+        weights = np.zeros(3 * len(self.hosts))
+        weights[[3 * host + (not read), 3 * host + 2]] = 1.0
+        return Activity(weights, amount=float(floor(amount)))
+
+
+@dataclass
+class World:
+    """The clock, the activities on the platform and its disks, sleeps, and the ranks that wait."""
+
+    platform: Platform
+    rule: Rule
+    now: float = 0.0
+    ready: deque[Callable[[], None]] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        self.machine = Shared(self.rule, self.platform.resources())
+        self.disks = Shared(max_min, self.platform.disks())
+        self.ends: dict[Activity, Signal] = {}
+        self.sleeps: list[tuple[float, Signal]] = []
+
+    def give(self, signal: Signal) -> None:
+        """Let come what is waited for."""
+        signal.come = True
+        self.ready.extend(signal.waiting)
+
+    def start(self, activity: Activity) -> Signal:
+        machine = len(activity.weights) == len(self.platform.links) + len(self.platform.hosts)
+        (self.machine if machine else self.disks).start(self.now, activity)
+        return self.ends.setdefault(activity, Signal())
+
+    def forget(self, activities: Iterable[Activity]) -> None:
+        """Stop activities whose job was killed."""
+        for activity in activities:
+            if self.ends.pop(activity, None):
+                for shared in (self.machine, self.disks):
+                    shared.activities = [each for each in shared.activities if each is not activity]
+
+    def sleep(self, seconds: float) -> Signal:
+        self.sleeps.append((self.now + max(0.0, seconds), Signal()))
+        return self.sleeps[-1][1]
+
+    def begin(self, steps: Steps, stopped: Callable[[], bool]) -> None:
+        self.ready.append(lambda: self.run(steps, stopped))
+
+    def run(self, steps: Steps, stopped: Callable[[], bool]) -> None:
+        """Go on with a rank until it waits for what has not come."""
+        for signal in iter(lambda: None if stopped() else next(steps, None), None):
+            if not signal.come:
+                signal.waiting.append(lambda: self.run(steps, stopped))
+                return
+
+    def next_time(self) -> float:
+        """Solve what has changed, and give the time at which something happens next."""
+        for shared in (self.machine, self.disks):
+            shared.solve(self.now)
+        sleeps = min((end for end, _ in self.sleeps), default=inf)
+        return min(sleeps, self.machine.next_time(self.now), self.disks.next_time(self.now))
+
+    def advance(self, now: float) -> None:
+        """Move the clock, and let all ranks go on as far as they can."""
+        self.now = now
+        for activity in [*self.machine.finish(now), *self.disks.finish(now)]:
+            self.give(self.ends.pop(activity))
+        for sleep in [sleep for sleep in self.sleeps if sleep[0] <= now]:
+            self.sleeps.remove(sleep)
+            self.give(sleep[1])
+        self.settle()
+
+    def settle(self) -> None:
+        while self.ready:
+            self.ready.popleft()()
