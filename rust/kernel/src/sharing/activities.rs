@@ -4,6 +4,7 @@ use super::component::Component;
 use super::demand::{Demand, Resource, Rule};
 use super::ends::Ends;
 use super::solver::Solver;
+use crate::platform::Sharing;
 
 /// What an activity is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,8 +130,9 @@ impl Activities {
     /// Whatever ends before `now` must have been taken out by then.
     pub fn start(&mut self, now: f64, demand: &Demand, tag: u64) -> u32 {
         self.flush_before(now);
-        let uses = self.uses.allocate(demand.uses.len());
-        for (slot, &(resource, weight)) in self.uses.get_mut(uses).iter_mut().zip(demand.uses) {
+        let wanted = demand.uses.iter().filter(|item| item.1 > 0.0);
+        let uses = self.uses.allocate(wanted.clone().count());
+        for (slot, &(resource, weight)) in self.uses.get_mut(uses).iter_mut().zip(wanted) {
             *slot = Use { resource, place: 0, weight };
         }
         let sequence = self.started;
@@ -200,8 +202,8 @@ impl Activities {
         let users = self.users[resource as usize].iter();
         let taken = users.map(|user| items[user.at as usize].weight * slots[user.activity as usize].rate);
         match self.resources[resource as usize].sharing {
-            crate::platform::Sharing::Shared => taken.sum(),
-            crate::platform::Sharing::FatPipe => taken.fold(0.0, f64::max),
+            Sharing::Shared => taken.sum(),
+            Sharing::FatPipe => taken.fold(0.0, f64::max),
         }
     }
 
@@ -288,13 +290,18 @@ impl Activities {
         self.fresh = fresh;
         let mut touched = std::mem::take(&mut self.touched);
         for resource in touched.drain(..) {
-            if self.visited.mark(resource) {
+            if self.couples(resource) && self.visited.mark(resource) {
                 self.members.clear();
                 self.gather_users(resource);
                 self.solve_component();
             }
         }
         self.touched = touched;
+    }
+
+    /// Whether the activities on a resource influence one another: on a fat pipe only by the rule that counts them.
+    fn couples(&self, resource: u32) -> bool {
+        self.rule == Rule::FairBottleneck || self.resources[resource as usize].sharing == Sharing::Shared
     }
 
     fn gather_users(&mut self, resource: u32) {
@@ -312,7 +319,7 @@ impl Activities {
             let range = self.slots[self.members[next] as usize].uses;
             for at in range.first..range.first + range.count {
                 let resource = self.uses.items[at as usize].resource;
-                if self.visited.mark(resource) {
+                if self.couples(resource) && self.visited.mark(resource) {
                     self.gather_users(resource);
                 }
             }
@@ -335,16 +342,22 @@ impl Activities {
         self.local.clear(self.resources.len());
         for &member in &self.members {
             let activity = &self.slots[member as usize];
+            let mut bound = activity.bound;
             for item in self.uses.get(activity.uses) {
+                let Resource { capacity, sharing } = self.resources[item.resource as usize];
+                if self.rule != Rule::FairBottleneck && sharing == Sharing::FatPipe {
+                    bound = bound.min(capacity / item.weight);
+                    continue;
+                }
                 if self.local.mark(item.resource) {
                     self.places[item.resource as usize] = known;
                     known += 1;
-                    component.capacity.push(self.resources[item.resource as usize].capacity);
-                    component.sharing.push(self.resources[item.resource as usize].sharing);
+                    component.capacity.push(capacity);
+                    component.sharing.push(sharing);
                 }
                 component.uses.push((self.places[item.resource as usize], item.weight));
             }
-            component.close(activity.bound, activity.penalty);
+            component.close(bound, activity.penalty);
         }
         component.transpose();
     }

@@ -12,7 +12,9 @@ mod component;
 mod demand;
 mod ends;
 mod fair_bottleneck;
-mod max_min;
+mod filling;
+mod network;
+mod run;
 mod solver;
 
 #[cfg(test)]
@@ -20,3 +22,5 @@ mod tests;
 
 pub use activities::Activities;
 pub use demand::{Demand, Resource, Rule};
+pub use network::{Draft, Network, resources};
+pub use run::completion_times;

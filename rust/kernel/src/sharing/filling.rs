@@ -1,0 +1,130 @@
+//! Weighted bounded max-min fairness by progressive filling: the level of all activities rises until a resource is full
+//! or a bound is reached; whoever is held stays, the others go on.
+//!
+//! An activity's rate is the level times its scale. The level at which a resource is full never falls while others are
+//! fixed below it, so the heap of these levels is put right only where it is looked at. O(uses + resources × log
+//! resources) and, where rates are bounded, O(activities × log activities); every resource is put right as often as it
+//! comes up too early, which is rarely more than a few times.
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::component::Component;
+use crate::time::Time;
+
+/// Levels this close are the same, but for rounding: then flows in like places end at the same instant.
+const SAME: f64 = 1e-13;
+
+/// The solver with its buffers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Filling {
+    /// Of each activity: its rate at level 1.
+    pub(super) scale: Vec<f64>,
+    /// Of each resource: what is left, what the activities that are not fixed take per level, and how many they are.
+    left: Vec<f64>,
+    pull: Vec<f64>,
+    open: Vec<u32>,
+    full: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Activities by the level at which they reach their bounds, the first one last.
+    bounds: Vec<(f64, u32)>,
+    fixed: Vec<bool>,
+    level: f64,
+}
+
+impl Filling {
+    /// Solves; `scale` has been set.
+    pub(super) fn solve(&mut self, component: &mut Component) {
+        self.begin(component);
+        loop {
+            let bound = self.bounds.last().map_or(f64::INFINITY, |next| next.0);
+            match self.full.peek() {
+                Some(&Reverse((level, resource))) if level.0 <= bound => {
+                    self.fill(component, resource as usize);
+                }
+                _ if bound.is_finite() => self.reach_bound(component),
+                _ => break,
+            }
+        }
+    }
+
+    fn begin(&mut self, component: &mut Component) {
+        self.level = 0.0;
+        self.fixed.clear();
+        self.fixed.resize(component.activities(), false);
+        self.left.clone_from(&component.capacity);
+        self.pull.clear();
+        self.open.clear();
+        let mut full = std::mem::take(&mut self.full).into_vec();
+        full.clear();
+        for resource in 0..component.resources() {
+            let users = component.users_of(resource);
+            let pull = users.iter().map(|user| user.1 * self.scale[user.0 as usize]).sum();
+            self.pull.push(pull);
+            self.open.push(users.len() as u32);
+            full.push(Reverse((Time(component.capacity[resource] / pull), resource as u32)));
+        }
+        self.full = BinaryHeap::from(full);
+        self.bounds.clear();
+        let levels = component.bound.iter().zip(&self.scale).map(|(bound, scale)| bound / scale);
+        self.bounds.extend(levels.zip(0..).filter(|bound| bound.0.is_finite()));
+        self.bounds
+            .sort_unstable_by(|one, other| other.partial_cmp(one).unwrap_or(std::cmp::Ordering::Equal));
+    }
+
+    /// Looks at the resource that is full first: fixes its activities, unless it turns out not to be first.
+    fn fill(&mut self, component: &mut Component, resource: usize) {
+        self.full.pop();
+        if self.open[resource] == 0 {
+            return;
+        }
+        let level = self.left[resource].max(0.0) / self.pull[resource];
+        let next = self.full.peek().map_or(f64::INFINITY, |next| next.0.0.0);
+        let next = self.bounds.last().map_or(next, |bound| next.min(bound.0));
+        if level > next {
+            self.full.push(Reverse((Time(level), resource as u32)));
+            return;
+        }
+        let level = self.exact_level(component, resource);
+        if level > self.level * (1.0 + SAME) {
+            self.level = level;
+        }
+        for at in component.first_user[resource]..component.first_user[resource + 1] {
+            let activity = component.users[at as usize].0 as usize;
+            if !self.fixed[activity] {
+                let rate = (self.level * self.scale[activity]).min(component.bound[activity]);
+                self.fix(component, activity, rate);
+            }
+        }
+    }
+
+    /// The level at which a resource is full, free of the rounding of the many subtractions so far.
+    fn exact_level(&self, component: &Component, resource: usize) -> f64 {
+        let (mut taken, mut pull) = (0.0, 0.0);
+        for &(activity, weight) in component.users_of(resource) {
+            if self.fixed[activity as usize] {
+                taken += weight * component.rate[activity as usize];
+            } else {
+                pull += weight * self.scale[activity as usize];
+            }
+        }
+        (component.capacity[resource] - taken).max(0.0) / pull
+    }
+
+    fn reach_bound(&mut self, component: &mut Component) {
+        if let Some((_, activity)) = self.bounds.pop()
+            && !self.fixed[activity as usize]
+        {
+            self.fix(component, activity as usize, component.bound[activity as usize]);
+        }
+    }
+
+    fn fix(&mut self, component: &mut Component, activity: usize, rate: f64) {
+        self.fixed[activity] = true;
+        component.rate[activity] = rate;
+        for &(resource, weight) in component.uses_of(activity) {
+            let at = resource as usize;
+            self.left[at] -= weight * rate;
+            self.pull[at] -= weight * self.scale[activity];
+            self.open[at] -= 1;
+        }
+    }
+}

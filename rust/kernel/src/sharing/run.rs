@@ -1,0 +1,29 @@
+//! Runs a set of activities to their ends.
+use super::{Activities, Draft};
+
+/// When each of the activities ends. `draft` makes the demand of one; they begin at `starts`.
+pub fn completion_times<E>(
+    activities: &mut Activities,
+    starts: &[f64],
+    mut draft: impl FnMut(usize, &mut Draft) -> Result<(), E>,
+) -> Result<Vec<f64>, E> {
+    let mut order: Vec<usize> = (0..starts.len()).collect();
+    order.sort_by(|&one, &other| starts[one].total_cmp(&starts[other]));
+    let mut waiting = order.into_iter().peekable();
+    let mut ends = vec![f64::INFINITY; starts.len()];
+    let mut buffer = Draft::default();
+    loop {
+        let start = waiting.peek().map_or(f64::INFINITY, |&next| starts[next]);
+        let now = start.min(activities.next_time());
+        if now.is_infinite() {
+            return Ok(ends);
+        }
+        while let Some(tag) = activities.pop_finished(now) {
+            ends[tag as usize] = now;
+        }
+        while let Some(next) = waiting.next_if(|&next| starts[next] <= now) {
+            draft(next, &mut buffer)?;
+            activities.start(now, &buffer.demand(), next as u64);
+        }
+    }
+}
