@@ -94,7 +94,7 @@ class Books:
         entry = invocation.job
         if invocation.reason in {Reason.SCHEDULING_POINT, Reason.EVOLVING_REQUEST} and entry:
             if entry.state == PENDING_RECONFIGURATION:
-                self.ledger.reconfigure(entry)
+                self.ledger.reconfigure(entry, invocation.time)
                 self._prepare(entry, "on_reconfiguration")
             else:
                 self.ledger.go_on(entry)

@@ -1,5 +1,7 @@
 """Algorithms in this process: the interface, and files made for `elastisim_python`."""
 
+import copy
+import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -197,3 +199,17 @@ def test_errors_of_the_simulation_pass(tmp_path: Path) -> None:
     path = written(tmp_path, "import elastisim_python\nelastisim_python.pass_algorithm(print, '')\n")
     with pytest.raises(BridgeError, match=r"platform\.xml:3"):
         run_file(path, URL, simulate)
+
+
+def test_enumerations_are_like_any() -> None:
+    """Members are found by name and value, printed, counted and copied as those of `enum.Enum`."""
+    assert JobType(2) is JobType["MALLEABLE"] is JobType.MALLEABLE
+    assert JobType(JobType.RIGID) is JobType.RIGID
+    assert [each.name for each in NodeState] == ["FREE", "ALLOCATED", "RESERVED"]
+    assert (len(NodeState), NodeState.FREE in NodeState, NodeState.RESERVED.value) == (3, True, 2)
+    assert (repr(NodeState.FREE), str(NodeState.FREE)) == ("<NodeState.FREE: 0>", "NodeState.FREE")
+    assert copy.deepcopy({NodeState.FREE: [JobType.RIGID]}) == {NodeState.FREE: [JobType.RIGID]}
+    assert pickle.loads(pickle.dumps(NodeState.FREE)) is NodeState.FREE  # noqa: S301
+    assert copy.copy(NodeState.FREE) is NodeState.FREE
+    with pytest.raises(ValueError, match="7 is not a valid NodeState"):
+        NodeState(7)

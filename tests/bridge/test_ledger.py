@@ -62,9 +62,15 @@ def test_nodes_are_reserved_until_the_next_scheduling_point(ledger: Ledger) -> N
     ledger.take(Reply(0, (1, 2)))
     assert entry.state == PENDING_RECONFIGURATION
     assert states(ledger) == [ALLOCATED, ALLOCATED, RESERVED, FREE]
-    ledger.reconfigure(entry)
+    ledger.reconfigure(entry, 7.0)
     assert states(ledger) == [FREE, ALLOCATED, ALLOCATED, FREE]
     assert entry.executing == [1, 2]
+    assert [use[:4] for use in ledger.uses[4:]] == [
+        (5.0, 0, ALLOCATED, (entry,)),
+        (5.0, 1, ALLOCATED, (entry,)),
+        (7.0, 2, ALLOCATED, (entry,)),
+        (7.0, 0, FREE, ()),
+    ]
 
 
 def test_a_wish_can_be_taken_back(ledger: Ledger) -> None:

@@ -51,7 +51,9 @@ class InProcess(Algorithm):
         self._nodes: list[elastisim_python.Node] = []
         self._changed: list[elastisim_python.Job] = []
         self._assigned: list[list[int]] = []
-        """For each job the list of nodes in the books that it was told last."""
+        """For each job the list of nodes in the books that the algorithm was told last."""
+        self._busy: list[int] = []
+        """For each node which GPUs the algorithm was told to be busy."""
 
     def decide(self, invocation: Invocation, ledger: Ledger) -> Sequence[Reply]:
         """Bring the objects up to date, and call the function."""
@@ -102,13 +104,16 @@ class InProcess(Algorithm):
     def _tell_node(self, entry: NodeEntry) -> None:
         if entry.id == len(self._nodes):
             self._nodes.append(elastisim_python.Node(node_message(entry), self._jobs))
+            self._busy.append(entry.busy_gpus)
             return
         node = self._nodes[entry.id]
         node.state = _NODE_STATES[entry.state]
         node.assigned_job_ids = {job.id for job in entry.running}
         node.assigned_jobs = [self._jobs[job] for job in node.assigned_job_ids]
-        for gpu in node.gpus:
-            gpu.state = _GPU_STATES[entry.busy_gpus >> gpu.identifier & 1]
+        if entry.gpus and self._busy[entry.id] != entry.busy_gpus:
+            self._busy[entry.id] = entry.busy_gpus
+            for gpu in node.gpus:
+                gpu.state = _GPU_STATES[entry.busy_gpus >> gpu.identifier & 1]
 
 
 def run_file(path: Path, url: str, simulate: Callable[[Schedule], None]) -> None:

@@ -8,7 +8,7 @@ are kept here as ElastiSim (commit 26c03fb) keeps them. Times and progress come 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from batchlab.errors import AlgorithmError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from batchlab.bridge.elastisim.jobs import ElastisimJob
 
-__all__ = ["JobEntry", "Ledger", "NodeEntry", "Reply"]
+__all__ = ["JobEntry", "Ledger", "NodeEntry", "Reply", "Use"]
 
 # ElastiSim's numbers.
 PENDING, PENDING_ALLOCATION, PENDING_KILL = 1, 2, 3
@@ -64,6 +64,16 @@ class NodeEntry:
     """Which GPUs compute, a bit each."""
 
 
+class Use(NamedTuple):
+    """Who is on a node, and for whom it is kept, from a time on."""
+
+    time: float
+    node: int
+    state: int
+    running: tuple[JobEntry, ...]
+    expected: tuple[JobEntry, ...]
+
+
 @dataclass(slots=True, frozen=True)
 class Reply:
     """What an algorithm wants of a job.
@@ -107,6 +117,8 @@ class Ledger:
         What is to be told: jobs in the order of their first change.
     changed_nodes
         Ids of nodes in the order of their changes; as often as they changed.
+    uses
+        Every change of who is on a node, in order.
     """
 
     def __init__(self, nodes: Iterable[tuple[int, int]], *, oversubscription: bool) -> None:
@@ -114,6 +126,7 @@ class Ledger:
         self.nodes = [NodeEntry(number, kind, gpus) for number, (kind, gpus) in enumerate(nodes)]
         self.changed_jobs: dict[JobEntry, None] = {}
         self.changed_nodes = list(range(len(self.nodes)))
+        self.uses = [Use(0.0, node.id, FREE, (), ()) for node in self.nodes]
         self._oversubscription = oversubscription
 
     def told(self) -> None:
@@ -170,9 +183,9 @@ class Ledger:
         entry.start_time = now
         entry.executing = list(entry.assigned)
         for number in entry.executing:
-            self._occupy(entry, number)
+            self._occupy(entry, number, now)
 
-    def reconfigure(self, entry: JobEntry) -> None:
+    def reconfigure(self, entry: JobEntry, now: float) -> None:
         """Let a job go over to the nodes that it is assigned."""
         before, after = entry.executing, list(entry.assigned)
         entry.executing = after
@@ -181,9 +194,9 @@ class Ledger:
         had, has = set(before), set(after)
         for number in after:
             if number not in had:
-                self._occupy(entry, number)
+                self._occupy(entry, number, now)
         for number in sorted(had - has):
-            self._leave(entry, number)
+            self._leave(entry, number, now)
 
     def go_on(self, entry: JobEntry) -> None:
         """Let a job's phases go on: the tasks of a start or reconfiguration are done, or nothing changed."""
@@ -192,7 +205,7 @@ class Ledger:
     def end(self, entry: JobEntry, now: float, state: int) -> None:
         """Take a job from its nodes: completed or killed."""
         for number in entry.executing:
-            self._leave(entry, number)
+            self._leave(entry, number, now)
         entry.end_time = now
         self._unexpect(entry)
         self._set(entry, state)
@@ -257,15 +270,19 @@ class Ledger:
                 node.state = FREE
             self.changed_nodes.append(number)
 
-    def _occupy(self, entry: JobEntry, number: int) -> None:
+    def _occupy(self, entry: JobEntry, number: int, now: float) -> None:
         node = self.nodes[number]
         node.running.append(entry)
         node.state = ALLOCATED
-        self.changed_nodes.append(number)
+        self._note(node, now)
 
-    def _leave(self, entry: JobEntry, number: int) -> None:
+    def _leave(self, entry: JobEntry, number: int, now: float) -> None:
         node = self.nodes[number]
         node.running.remove(entry)
         if not node.running:
             node.state = FREE
-        self.changed_nodes.append(number)
+        self._note(node, now)
+
+    def _note(self, node: NodeEntry, now: float) -> None:
+        self.changed_nodes.append(node.id)
+        self.uses.append(Use(now, node.id, node.state, tuple(node.running), tuple(node.expected)))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from .enumeration import Enumeration
 from .job import Job
 from .node import Node
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["CommunicationCode", "InvocationType", "Memory", "pass_algorithm"]
 
 
-class InvocationType(Enum):
+class InvocationType(Enumeration):
     """Why the algorithm is called."""
 
     INVOKE_PERIODIC = 0
@@ -27,7 +27,7 @@ class InvocationType(Enum):
     INVOKE_RECONFIGURATION = 6
 
 
-class CommunicationCode(Enum):
+class CommunicationCode(Enumeration):
     """What a message is."""
 
     ZMQ_INVOKE_SCHEDULING = 0xFFEC4400

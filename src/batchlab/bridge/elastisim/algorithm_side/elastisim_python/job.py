@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, Any
+
+from .enumeration import Enumeration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Job", "JobState", "JobType"]
 
 
-class JobType(Enum):
+class JobType(Enumeration):
     """Who may change the number of a job's nodes, and when."""
 
     RIGID = 0
@@ -23,7 +24,7 @@ class JobType(Enum):
     ADAPTIVE = 4
 
 
-class JobState(Enum):
+class JobState(Enumeration):
     """How far a job has come."""
 
     PENDING = 1

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, Any
+
+from .enumeration import Enumeration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,14 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["Gpu", "GpuState", "Node", "NodeState", "NodeType"]
 
 
-class GpuState(Enum):
+class GpuState(Enumeration):
     """Whether a GPU computes."""
 
     FREE = 0
     ALLOCATED = 1
 
 
-class NodeType(Enum):
+class NodeType(Enumeration):
     """What storage a node has."""
 
     COMPUTE_NODE = 0
@@ -28,7 +29,7 @@ class NodeType(Enum):
     COMPUTE_NODE_WIDE_STRIPED_BB = 2
 
 
-class NodeState(Enum):
+class NodeState(Enumeration):
     """Whether a node is free, runs a job, or is kept for a reconfiguration."""
 
     FREE = 0

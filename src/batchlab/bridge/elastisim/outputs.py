@@ -1,0 +1,106 @@
+"""ElastiSim's output files: their names, columns and digits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from batchlab.atomic import atomic_write
+from batchlab.bridge.elastisim.ledger import COMPLETED, KILLED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from batchlab.bridge.elastisim.ledger import JobEntry, Use
+
+__all__ = [
+    "job_statistics",
+    "network_activity",
+    "node_utilization",
+    "pfs_utilization",
+    "shares",
+    "task_times",
+    "write_lines",
+]
+
+_STATUS = {COMPLETED: "completed", KILLED: "killed"}
+_STATES = ("free", "allocated", "reserved")
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a file line by line, whole or not at all; its folder is made where it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def job_statistics(jobs: Iterable[JobEntry]) -> Iterator[str]:
+    """Give ``job_statistics.csv``: when each job was submitted, started and ended, seconds; -1 for never."""
+    yield "ID,Type,Submit Time,Start Time,End Time,Wait Time,Makespan,Turnaround Time,Status"
+    for entry in jobs:
+        submit, start, end = entry.job.submit_time, entry.start_time, entry.end_time
+        over = entry.state in _STATUS
+        times = (
+            submit,
+            start,
+            end,
+            start - submit if start >= 0 else -1.0,
+            end - start if over else -1.0,
+            end - submit if over else -1.0,
+        )
+        status = _STATUS.get(entry.state, "pending" if start < 0 else "running")
+        yield f"{entry.id},{entry.job.type},{_digits(times)},{status}"
+
+
+def node_utilization(uses: Iterable[Use], names: Sequence[str]) -> Iterator[str]:
+    """Give ``node_utilization.csv``: a row for each change of who is on a node.
+
+    Parameters
+    ----------
+    uses
+        The changes.
+    names
+        The nodes' hosts, by id.
+    """
+    yield "Time,Node,State,Running jobs,Expected jobs"
+    for use in uses:
+        running, expected = (
+            ";".join([str(job.id) for job in jobs]) or "none" for jobs in (use.running, use.expected)
+        )
+        yield f"{use.time:g},{names[use.node]},{_STATES[use.state]},{running},{expected}"
+
+
+def task_times(tasks: Iterable[tuple[float, int, str, str, float]]) -> Iterator[str]:
+    """Give ``task_times.csv``: when a task ended, the job's id, the host, the task, and seconds."""
+    yield "Time,Job,Node,Task,Duration"
+    for end, job, host, name, duration in tasks:
+        yield f"{end:g},{job},{host},{name},{duration:g}"
+
+
+def shares(times: Iterable[float], rows: Iterable[Iterable[float]], names: Sequence[str]) -> Iterator[str]:
+    """Give ``cpu_utilization.csv`` or ``gpu_utilization.csv``: the share of each host that is in use."""
+    yield ",".join(["Time", *names])
+    for time, row in zip(times, rows, strict=True):
+        yield f"{time:g},{','.join([f'{share:.6f}' for share in row])}"
+
+
+def network_activity(times: Iterable[float], activity: Iterable[float]) -> Iterator[str]:
+    """Give ``network_activity.csv``: the mean share of the links that is in use."""
+    yield "Time,Utilization"
+    for time, share in zip(times, activity, strict=True):
+        yield _digits((time, share))
+
+
+def pfs_utilization(
+    times: Iterable[float], loads: Iterable[tuple[float, float]], bandwidths: tuple[float, float]
+) -> Iterator[str]:
+    """Give ``pfs_utilization.csv``: bytes per second that are read and written, and their shares."""
+    yield "Time,Read,Write,Read (rel.),Write (rel.)"
+    for time, load in zip(times, loads, strict=True):
+        relative = (amount / most if most else 0.0 for amount, most in zip(load, bandwidths, strict=True))
+        yield _digits((time, *load, *relative))
+
+
+def _digits(numbers: Iterable[float]) -> str:
+    """Write numbers with six significant digits, as C++'s streams do."""
+    return ",".join([f"{number:g}" for number in numbers])
