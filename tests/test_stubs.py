@@ -11,7 +11,7 @@ import batchlab as bl
 from batchlab import _kernel
 
 STUB = Path(bl.__file__).with_name("_kernel.pyi")
-DOCUMENTED = {"View", "Job", "Queue"}
+DOCUMENTED = {"Formula", "View", "Job", "Queue"}
 
 
 def documented() -> Iterator[tuple[str, str | None, str | None]]:

@@ -17,11 +17,19 @@ if TYPE_CHECKING:
     from batchlab import generate as generate
     from batchlab import plot as plot
     from batchlab import report as report
+    from batchlab._kernel import Formula as Formula
     from batchlab._kernel import Job as Job
     from batchlab._kernel import Queue as Queue
+    from batchlab.application import Application as Application
+    from batchlab.application import Phase as Phase
+    from batchlab.application import Stage as Stage
+    from batchlab.application import read_application as read_application
+    from batchlab.application import tasks as tasks
+    from batchlab.application import write_application as write_application
     from batchlab.errors import (
         AlgorithmError as AlgorithmError,
     )
+    from batchlab.errors import ApplicationError as ApplicationError
     from batchlab.errors import (
         BatchlabError as BatchlabError,
     )
@@ -133,6 +141,14 @@ if TYPE_CHECKING:
 
 # Where each public name lives.
 _HOMES = {
+    "Application": "application",
+    "ApplicationError": "errors",
+    "Formula": "_kernel",
+    "Phase": "application",
+    "Stage": "application",
+    "read_application": "application",
+    "tasks": "application.tasks",
+    "write_application": "application",
     "AlgorithmError": "errors",
     "BridgeError": "errors",
     "Allocator": "policy",

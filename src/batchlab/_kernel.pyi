@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+from batchlab.application import Application as Description
 from batchlab.simulation.view import Columns
 
 __version__: str
@@ -32,6 +33,15 @@ class JobColumns(TypedDict):
     exclusive: NDArray[np.bool_] | None
     formula: list[tuple[str, NDArray[np.float64] | None]]
     misfits: NDArray[np.bool_] | None
+
+class ElasticColumns(TypedDict):
+    job_type: NDArray[np.uint8]
+    tasks_min: NDArray[np.int64]
+    tasks_max: NDArray[np.int64]
+    application: NDArray[np.int64]
+    applications: list[Application]
+    arguments: NDArray[np.int64]
+    argument_sets: list[dict[str, float | str]]
 
 class PolicyNames(TypedDict):
     order: str
@@ -132,6 +142,56 @@ class SwfParser:
     ) -> SwfParser: ...
     def feed(self, piece: bytes) -> bool: ...
     def finish(self) -> SwfColumns: ...
+
+@final
+class Formula:
+    """A formula of a performance model, parsed once.
+
+    Parameters
+    ----------
+    formula
+        Its text, in the usual subset of ExprTk that docs/applications.md describes; or a number; or a
+        formula.
+
+    Raises
+    ------
+    ApplicationError
+        If the text is no formula; the message says at which character and why.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> work = bl.Formula("flops / num_nodes ^ 0.9")
+    >>> work.names
+    ('flops', 'num_nodes')
+    >>> work(flops=8e12, num_nodes=1)
+    8000000000000.0
+    """
+
+    def __new__(cls, formula: Formula | str | float) -> Formula: ...
+    @property
+    def text(self) -> str:
+        """As it was written."""
+    @property
+    def number(self) -> float | None:
+        """The number that it is, or None."""
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in it, each once, in order of appearance."""
+    def __call__(self, **names: float | str) -> float:
+        """Give its value, given what its names mean: numbers, or texts to be compared."""
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Application:
+    def __new__(cls, description: Description) -> Application: ...
+
+@final
+class Elastics:
+    def __new__(cls, columns: ElasticColumns) -> Elastics: ...
+    def __len__(self) -> int: ...
 
 @final
 class Simulation:

@@ -8,6 +8,7 @@ the next step. Errors about input are also ``ValueError``, so code that does not
     BatchlabError
     ├── WorkloadError            (ValueError)   a log, a table of jobs, or one job in it
     ├── SystemDescriptionError   (ValueError)   a described machine, or the file that describes it
+    ├── ApplicationError         (ValueError)   an application, a formula in it, or its file
     ├── PolicyError              (ValueError)   a policy's parameters, or its spec string
     │   └── PolicyNotFound                      a name that no order, rule or allocator has
     ├── SimulationError                         a run that cannot go on, or a call that makes no sense now
@@ -28,6 +29,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "AlgorithmError",
+    "ApplicationError",
     "BatchlabError",
     "BridgeError",
     "DecisionError",
@@ -57,6 +59,10 @@ class WorkloadError(BatchlabError, ValueError):
 
 class SystemDescriptionError(BatchlabError, ValueError):
     """A system breaks a rule; a file's message begins with the file and the path into the document."""
+
+
+class ApplicationError(BatchlabError, ValueError):
+    """An application breaks a rule; a file's message names the path into it, a formula's the character."""
 
 
 class PolicyError(BatchlabError, ValueError):

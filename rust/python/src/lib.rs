@@ -2,6 +2,7 @@
 // PyO3 hands the arguments of Python functions over by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod application;
 mod columns;
 mod driver;
 mod job;
@@ -22,6 +23,8 @@ use pyo3::prelude::*;
 mod _kernel {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
+    #[pymodule_export]
+    use crate::application::{Application, Elastics, Formula};
     #[pymodule_export]
     use crate::job::Job;
     #[pymodule_export]

@@ -28,6 +28,7 @@ mod parser;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use self::functions::Function;
@@ -117,12 +118,34 @@ impl Formula {
         &self.program.names
     }
 
+    /// The number that it is, if it names and computes nothing.
+    #[must_use]
+    pub fn as_number(&self) -> Option<f64> {
+        match self.program.steps[..] {
+            [(Step::Number(number), _)] => Some(number),
+            _ => None,
+        }
+    }
+
     /// Its value.
     pub fn evaluate(&self, scope: &Scope) -> Result<f64, FormulaError> {
-        if let [(Step::Number(number), _)] = self.program.steps[..] {
+        self.run(|name| meaning(name, scope))
+    }
+
+    /// Its value where names mean what they are told to mean, and nothing else.
+    pub fn evaluate_for(&self, names: &BTreeMap<String, Value>) -> Result<f64, FormulaError> {
+        let known = || names.keys().map(String::as_str).collect::<Vec<_>>();
+        self.run(|name| match names.get(name) {
+            Some(value) => Ok(value.into()),
+            None => constant(name).ok_or_else(|| unknown("name", name, &known())),
+        })
+    }
+
+    fn run<'a>(&'a self, meaning: impl Fn(&str) -> Result<Item<'a>, String>) -> Result<f64, FormulaError> {
+        if let Some(number) = self.as_number() {
             return Ok(number);
         }
-        self.program.run(scope).map_err(|problem| FormulaError::at(problem, &self.text))
+        self.program.run(meaning).map_err(|problem| FormulaError::at(problem, &self.text))
     }
 
     /// Its value as a number of iterations or nodes, truncated.
@@ -137,7 +160,7 @@ impl Formula {
 }
 
 impl Program {
-    fn run(&self, scope: &Scope) -> Result<f64, Problem> {
+    fn run<'a>(&'a self, meaning: impl Fn(&str) -> Result<Item<'a>, String>) -> Result<f64, Problem> {
         let mut stack: Vec<Item> = Vec::with_capacity(self.highest);
         for &(step, position) in &self.steps {
             let at = |message: String| (position as usize, message);
@@ -145,7 +168,7 @@ impl Program {
             let item = match step {
                 Step::Number(number) => Item::Number(number),
                 Step::Text(index) => Item::Text(&self.texts[index as usize]),
-                Step::Name(index) => meaning(&self.names[index as usize], scope).map_err(at)?,
+                Step::Name(index) => meaning(&self.names[index as usize]).map_err(at)?,
                 Step::Negate => Item::Number(-stack[operands].number().map_err(at)?),
                 Step::Operator(operator) => {
                     Item::Number(operator.apply(stack[operands], stack[operands + 1]).map_err(at)?)
@@ -190,24 +213,26 @@ impl Item<'_> {
 }
 
 /// What the job's situation says of itself, in the order of [`situation`].
-pub const SITUATION: [&str; 6] =
+const SITUATION: [&str; 6] =
     ["num_nodes", "num_gpus_per_node", "num_gpus", "phase_iteration", "num_nodes_min", "num_nodes_max"];
 
 /// `ExprTk`'s constants, which arguments may hide.
-pub const CONSTANTS: [(&str, f64); 3] =
+const CONSTANTS: [(&str, f64); 3] =
     [("pi", std::f64::consts::PI), ("epsilon", 1e-10), ("inf", f64::INFINITY)];
 
 fn meaning<'a>(name: &str, scope: &Scope<'a>) -> Result<Item<'a>, String> {
     if let Some(index) = SITUATION.iter().position(|known| *known == name) {
         return Ok(Item::Number(situation(scope)[index]));
     }
-    let given = scope.runtime_arguments.get(name).or_else(|| scope.arguments.get(name));
-    let constant = || CONSTANTS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-    match given {
-        Some(Value::Number(number)) => Ok(Item::Number(*number)),
-        Some(Value::Text(text)) => Ok(Item::Text(text)),
-        None => constant().map(|(_, number)| Item::Number(*number)).ok_or_else(|| nameless(name, scope)),
+    match scope.runtime_arguments.get(name).or_else(|| scope.arguments.get(name)) {
+        Some(value) => Ok(value.into()),
+        None => constant(name).ok_or_else(|| nameless(name, scope)),
     }
+}
+
+fn constant(name: &str) -> Option<Item<'static>> {
+    let known = CONSTANTS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    known.map(|(_, number)| Item::Number(*number))
 }
 
 fn situation(scope: &Scope) -> [f64; 6] {
@@ -220,6 +245,15 @@ fn nameless(name: &str, scope: &Scope) -> String {
     let arguments = scope.arguments.keys().chain(scope.runtime_arguments.keys()).map(String::as_str);
     let known: Vec<&str> = SITUATION.into_iter().chain(arguments).collect();
     unknown("name or job argument", name, &known)
+}
+
+impl<'a> From<&'a Value> for Item<'a> {
+    fn from(value: &'a Value) -> Self {
+        match value {
+            Value::Number(number) => Self::Number(*number),
+            Value::Text(text) => Self::Text(text),
+        }
+    }
 }
 
 impl FormulaError {

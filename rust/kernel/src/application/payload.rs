@@ -47,6 +47,23 @@ pub enum ModelError {
     Pattern,
 }
 
+impl Pattern {
+    /// The patterns of a total, by their names.
+    const NAMES: [(&str, Self); 5] = [
+        ("uniform", Self::Uniform),
+        ("all_ranks", Self::AllRanks),
+        ("root_only", Self::RootOnly),
+        ("even_ranks", Self::EvenRanks),
+        ("odd_ranks", Self::OddRanks),
+    ];
+
+    /// The pattern of a total that has this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find_map(|(known, pattern)| (known == name).then_some(pattern))
+    }
+}
+
 impl Payload {
     /// The amount of every rank.
     pub fn of_ranks(&self, ranks: u32, scope: &Scope) -> Result<Vec<f64>, ModelError> {

@@ -90,6 +90,23 @@ impl Traffic {
 }
 
 impl Communication {
+    /// The patterns of a total, by their names.
+    const NAMES: [(&str, Self); 7] = [
+        ("all_to_all", Self::AllToAll),
+        ("ring", Self::Ring),
+        ("ring_clockwise", Self::RingClockwise),
+        ("ring_counter_clockwise", Self::RingCounterClockwise),
+        ("gather", Self::Gather),
+        ("scatter", Self::Scatter),
+        ("master_worker", Self::MasterWorker),
+    ];
+
+    /// The pattern of a total that has this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find_map(|(known, pattern)| (known == name).then_some(pattern))
+    }
+
     /// Spreads a total over the pairs of at least two ranks.
     fn spread(&self, ranks: u32, total: f64, add: &mut dyn FnMut(u32, u32, f64)) {
         let n = f64::from(ranks);

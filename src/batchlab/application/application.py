@@ -1,0 +1,192 @@
+"""Applications: phases of tasks, and what is done once when a job starts or changes its size."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from math import isqrt
+
+from batchlab import _kernel
+from batchlab._kernel import Formula
+from batchlab.application.rules import MATRIX, Number, count, formula, instance, sequence, set_field, truth
+from batchlab.application.tasks import Sequence as TaskSequence
+from batchlab.application.tasks import Task
+from batchlab.errors import ApplicationError
+
+__all__ = ["Application", "Phase", "Stage"]
+
+SITUATION = frozenset(
+    {"num_nodes", "num_gpus_per_node", "num_gpus", "phase_iteration", "num_nodes_min", "num_nodes_max"}
+)
+CONSTANTS = frozenset({"pi", "epsilon", "inf"})
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Tasks that are done once: when a job starts, changes its size, or gets new nodes.
+
+    Parameters
+    ----------
+    tasks
+        What is done, in this order.
+    iterations
+        How many times, a formula or a number; fractions are cut off.
+
+    Raises
+    ------
+    ApplicationError
+        If a parameter breaks its rule.
+    """
+
+    tasks: Sequence[Task]
+    iterations: Number = 1
+
+    def __post_init__(self) -> None:
+        set_field(self, "tasks", sequence(self.tasks, Task, "tasks", "a task"))
+        set_field(self, "iterations", count(self.iterations, "iterations"))
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Tasks that are repeated; between two iterations the job's nodes can change.
+
+    Parameters
+    ----------
+    tasks
+        What each iteration does, in this order.
+    iterations
+        How many times, a formula over the job's arguments or a number; fractions are cut off.
+    scheduling_point
+        Whether the scheduler may change the nodes of malleable and adaptive jobs before every iteration but
+        the first.
+    evolving_request
+        The number of nodes for which evolving and adaptive jobs ask before every iteration but the first.
+    barrier
+        Whether all ranks wait for each other, and for what they do asynchronously, before every iteration.
+
+    Raises
+    ------
+    ApplicationError
+        If a parameter breaks its rule.
+    """
+
+    tasks: Sequence[Task]
+    iterations: Number = 1
+    scheduling_point: bool = True
+    evolving_request: Number | None = None
+    barrier: bool = True
+
+    def __post_init__(self) -> None:
+        set_field(self, "tasks", sequence(self.tasks, Task, "tasks", "a task"))
+        set_field(self, "iterations", count(self.iterations, "iterations"))
+        truth(self.scheduling_point, "scheduling_point")
+        if self.evolving_request is not None:
+            set_field(self, "evolving_request", formula(self.evolving_request, "evolving_request"))
+        truth(self.barrier, "barrier")
+
+
+@dataclass(frozen=True)
+class Application:
+    """What a job does from its start to its end; its run time follows from the platform.
+
+    One application serves many jobs, which differ by their arguments.
+
+    Parameters
+    ----------
+    phases
+        At least one, done in this order.
+    on_init
+        Done at the start, before the phases.
+    on_reconfiguration
+        Done by all nodes of the new set whenever a job's nodes have changed.
+    on_expansion
+        Done after that by the nodes that were not there before.
+
+    Raises
+    ------
+    ApplicationError
+        If a parameter breaks its rule.
+
+    Examples
+    --------
+    >>> from batchlab import tasks
+    >>> step = tasks.Compute(flops="work / num_nodes", computation_pattern="uniform")
+    >>> load = tasks.Read(bytes="size", pattern="all_ranks")
+    >>> training = Application([Phase([step], iterations="steps")], on_init=Stage([load]))
+    >>> sorted(training.arguments)
+    ['size', 'steps', 'work']
+    """
+
+    phases: Sequence[Phase]
+    on_init: Stage | None = None
+    on_reconfiguration: Stage | None = None
+    on_expansion: Stage | None = None
+
+    def __post_init__(self) -> None:
+        set_field(self, "phases", sequence(self.phases, Phase, "phases", "a Phase"))
+        if not self.phases:
+            raise ApplicationError("phases = (); must be at least one Phase.")
+        for name in ("on_init", "on_reconfiguration", "on_expansion"):
+            if getattr(self, name) is not None:
+                instance(getattr(self, name), Stage, name, "a Stage")
+
+    def __getstate__(self) -> dict[str, object]:
+        # What the kernel made of it is made again where it is needed.
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @cached_property
+    def kernel(self) -> _kernel.Application:
+        """The application as the kernel runs it, made once."""
+        return _kernel.Application(self)
+
+    @cached_property
+    def arguments(self) -> frozenset[str]:
+        """The names that its formulas need from the arguments of a job."""
+        names = frozenset(name for each in self._formulas() for name in each.names)
+        return names - SITUATION - CONSTANTS
+
+    @cached_property
+    def ranks(self) -> frozenset[int]:
+        """The numbers of nodes for which it gives amounts one by one; empty where it fits any number."""
+        return frozenset(
+            _ranks(task, name) for task, name, value in self._amounts() if isinstance(value, tuple)
+        )
+
+    def all_tasks(self) -> Iterator[Task]:
+        """Give every task, those in sequences behind the sequence."""
+        for part in self._parts():
+            yield from _flat(part.tasks)
+
+    def _parts(self) -> Iterator[Stage | Phase]:
+        stages = (self.on_init, self.on_reconfiguration, self.on_expansion)
+        yield from (stage for stage in stages if stage is not None)
+        yield from self.phases
+
+    def _amounts(self) -> Iterator[tuple[Task, str, object]]:
+        for task in self.all_tasks():
+            for name in ("flops", "bytes", "seconds"):
+                yield task, name, getattr(task, name, None)
+
+    def _formulas(self) -> Iterator[Formula]:
+        candidates = (
+            *(part.iterations for part in self._parts()),
+            *(phase.evolving_request for phase in self.phases),
+            *(task.iterations for task in self.all_tasks()),
+            *(value for _, _, value in self._amounts()),
+        )
+        yield from (each for each in candidates if isinstance(each, Formula))
+
+
+def _flat(tasks: Iterable[Task]) -> Iterator[Task]:
+    for task in tasks:
+        yield task
+        if isinstance(task, TaskSequence):
+            yield from _flat(task.tasks)
+
+
+def _ranks(task: Task, name: str) -> int:
+    entries = len(getattr(task, name))
+    return (
+        isqrt(entries)
+        if getattr(task, "communication_pattern", None) == MATRIX and name == "bytes"
+        else entries
+    )

@@ -1,0 +1,281 @@
+"""Applications from files: ElastiSim's JSON, which is batchlab's own form too."""
+
+import json
+import os
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from batchlab.application import tasks
+from batchlab.application.application import Application, Phase, Stage
+from batchlab.errors import ApplicationError, shown, suggest
+
+__all__ = ["application_of", "read_application"]
+
+_MOST_BYTES = 64 * 2**20
+_PARTS = ("on_init", "on_reconfiguration", "on_expansion", "phases")
+_STAGE = ("iterations", "tasks")
+_PHASE = ("iterations", "scheduling_point", "evolving_request", "barrier", "tasks")
+_COMMON = {"name": "name", "iterations": "iterations", "synchronized": "synchronized"}
+_WORK = {
+    "flops": "flops",
+    "computation_pattern": "computation_pattern",
+    "bytes": "bytes",
+    "communication_pattern": "communication_pattern",
+}
+_TRANSFER = {"bytes": "bytes", "pattern": "pattern", "async": "asynchronous"}
+_WAIT = {"delay": "seconds", "pattern": "pattern"}
+# Where ElastiSim takes nothing else, and goes on without.
+_LENIENT: Mapping[str, Callable[[object], bool]] = {
+    "name": lambda value: isinstance(value, str),
+    "synchronized": lambda value: isinstance(value, bool),
+    "coupled": lambda value: isinstance(value, bool),
+    "async": lambda value: isinstance(value, bool),
+    "barrier": lambda value: isinstance(value, bool),
+    "scheduling_point": lambda value: isinstance(value, bool),
+    "evolving_request": lambda value: isinstance(value, str),
+}
+
+
+_Made = TypeVar("_Made")
+
+
+class _Kind(NamedTuple):
+    """A type of task in the file: its class, its fields there and here, and what the type itself says."""
+
+    make: Callable[..., tasks.Task]
+    fields: Mapping[str, str]
+    needed: str | None = None
+    says: Mapping[str, object] = {}
+
+
+_BURST = {"storage": "burst_buffer"}
+KINDS: Mapping[str, _Kind] = {
+    "cpu": _Kind(tasks.Compute, {**_WORK, "coupled": "coupled"}),
+    "gpu": _Kind(tasks.Gpu, _WORK),
+    "pfs_read": _Kind(tasks.Read, _TRANSFER, "bytes"),
+    "pfs_write": _Kind(tasks.Write, _TRANSFER, "bytes"),
+    "bb_read": _Kind(tasks.Read, _TRANSFER, "bytes", _BURST),
+    "bb_write": _Kind(tasks.Write, _TRANSFER, "bytes", _BURST),
+    "idle": _Kind(tasks.Idle, _WAIT, "delay"),
+    "busy_wait": _Kind(tasks.BusyWait, _WAIT, "delay"),
+    "delay": _Kind(tasks.Delay, {"delay": "seconds"}, "delay"),
+    "sequence": _Kind(tasks.Sequence, {"tasks": "tasks"}, "tasks"),
+}
+
+
+def read_application(path: str | os.PathLike[str], *, lenient: bool = False) -> Application:
+    """Read an application from ElastiSim's JSON.
+
+    Parameters
+    ----------
+    path
+        The file; docs/applications.md describes its form.
+    lenient
+        Read as ElastiSim does: what it ignores is ignored, as unknown fields, or iterations that are neither
+        whole numbers nor texts. Otherwise all that is an error.
+
+    Returns
+    -------
+    Application
+        What the file describes.
+
+    Raises
+    ------
+    ApplicationError
+        If the file cannot be read, is no JSON, or describes no application; the message names the file, the
+        path into it, the value and the rule.
+    """
+    file = os.fspath(path)
+    try:
+        return application_of(_document(file, lenient=lenient), lenient=lenient)
+    except ApplicationError as error:
+        message = str(error)
+        shown_file = file if file.isprintable() else ascii(file)
+        raise ApplicationError(f"{shown_file}{'' if message.startswith(':') else ': '}{message}") from None
+
+
+def application_of(document: object, *, lenient: bool = False) -> Application:
+    """Make an application of a document, as JSON gives it.
+
+    Parameters
+    ----------
+    document
+        Mappings, lists, texts and numbers.
+    lenient
+        As for :func:`read_application`.
+
+    Returns
+    -------
+    Application
+        What the document describes.
+
+    Raises
+    ------
+    ApplicationError
+        If it describes none.
+    """
+    try:
+        return _Reader(lenient=lenient).application(document)
+    except RecursionError:
+        raise ApplicationError("nests too deep; no application needs that.") from None
+
+
+class _Reader:
+    """Goes down a document, with the path to where it is."""
+
+    def __init__(self, *, lenient: bool) -> None:
+        self.lenient = lenient
+
+    def application(self, document: object) -> Application:
+        parts = self.opened(document, "", _PARTS)
+        if "phases" not in parts:
+            raise ApplicationError("phases is missing; must be a list of phases.")
+        stages: dict[str, Any] = {
+            name: self.stage(parts[name], name) for name in _PARTS[:3] if parts.get(name) is not None
+        }
+        phases = [self.phase(each, where) for each, where in self.entries(parts["phases"], "phases")]
+        return Application(phases=tuple(phases), **stages)
+
+    def stage(self, document: object, where: str) -> Stage:
+        parts = self.opened(document, where, _STAGE)
+        if self.lenient and not _is_unsigned(parts.get("iterations")):
+            parts.pop("iterations", None)
+        return self.made(Stage, where, {**parts, "tasks": self.tasks_of(parts, where)})
+
+    def phase(self, document: object, where: str) -> Phase:
+        parts = self.opened(document, where, _PHASE)
+        return self.made(Phase, where, {**parts, "tasks": self.tasks_of(parts, where)})
+
+    def tasks_of(self, parts: Mapping[str, object], where: str) -> tuple[tasks.Task, ...]:
+        if parts.get("tasks") is None and self.lenient:
+            return ()
+        return tuple(
+            self.task(each, path) for each, path in self.entries(parts.get("tasks"), f"{where}.tasks")
+        )
+
+    def task(self, document: object, where: str) -> tasks.Task:
+        parts = self.opened(document, where)
+        kind = self.kind(parts.pop("type", None), where)
+        parts = self.known(parts, where, (*_COMMON, *kind.fields))
+        if (
+            kind.needed is not None
+            and parts.get(kind.needed) is None
+            and not (self.lenient and kind.needed == "tasks")
+        ):
+            raise ApplicationError(f"{where}.{kind.needed} is missing; such a task needs it.")
+        if kind.make is tasks.Sequence:
+            parts["tasks"] = self.tasks_of(parts, where)
+        if "pattern" in kind.fields and "pattern" not in parts:
+            raise ApplicationError(
+                f"{where}.pattern is missing; must say how the amount is spread, as 'uniform'."
+            )
+        return self.made(kind.make, where, parts, {**_COMMON, **kind.fields}, kind.says)
+
+    def kind(self, name: object, where: str) -> _Kind:
+        known = KINDS.get(name.lower()) if isinstance(name, str) else None
+        if known is None:
+            said = "is missing" if name is None else f"= {shown(name)}"
+            near = suggest(name if isinstance(name, str) else "", KINDS)
+            raise ApplicationError(f"{where}.type {said}; must be a type of task.{near}")
+        return known
+
+    def made(
+        self,
+        make: Callable[..., _Made],
+        where: str,
+        parts: Mapping[str, object],
+        names: Mapping[str, str] | None = None,
+        says: Mapping[str, object] | None = None,
+    ) -> _Made:
+        """Make an object of a document's parts, whose names in it differ."""
+        called = names or {}
+        fields = {called.get(name, name): value for name, value in parts.items() if value is not None}
+        try:
+            return make(**fields, **(says or {}))
+        except ApplicationError as error:
+            message = str(error)
+            for there, here in called.items():
+                if message.startswith((f"{here} ", f"{here}[")):
+                    message = there + message[len(here) :]
+                    break
+            raise ApplicationError(f"{where}.{message}") from None
+
+    def opened(self, document: object, where: str, known: Collection[str] | None = None) -> dict[str, object]:
+        if not isinstance(document, Mapping):
+            raise ApplicationError(
+                f"{where or 'the document'} = {shown(document)}; must be an object, {{…}}."
+            )
+        return self.known(dict(document), where, known) if known is not None else dict(document)
+
+    def known(self, parts: dict[str, object], where: str, known: Collection[str]) -> dict[str, object]:
+        """Leave out, or refuse, what is not known here."""
+        if self.lenient:
+            return {name: value for name, value in parts.items() if name in known and _is_taken(name, value)}
+        for name in parts:
+            if name not in known:
+                path = f"{where}.{name}" if where else name
+                raise ApplicationError(f"{path} is not known here.{suggest(name, known)}")
+        return parts
+
+    def entries(self, document: object, where: str) -> list[tuple[object, str]]:
+        if not isinstance(document, list | tuple):
+            said = "is missing" if document is None else f"= {shown(document)}"
+            raise ApplicationError(f"{where} {said}; must be a list, […].")
+        return [(each, f"{where}[{index}]") for index, each in enumerate(document)]
+
+
+def _is_taken(name: str, value: object) -> bool:
+    """Whether ElastiSim takes this value of a field, or goes on as if it were not there."""
+    if name == "iterations":
+        return isinstance(value, str) or _is_unsigned(value)
+    return name not in _LENIENT or _LENIENT[name](value)
+
+
+def _is_unsigned(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _document(file: str, *, lenient: bool) -> object:
+    """Read and parse a file."""
+    text = _text(file)
+    hook = None if lenient else _without_duplicates
+    try:
+        return json.loads(text, object_pairs_hook=hook, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise ApplicationError(f":{error.lineno}:{error.colno}: is not JSON: {error.msg}.") from None
+    except RecursionError:
+        raise ApplicationError("nests too deep; no application needs that.") from None
+    except ApplicationError:
+        raise
+    except ValueError:
+        raise ApplicationError("holds a number of thousands of digits; amounts go up to 1e308.") from None
+
+
+def _text(file: str) -> str:
+    try:
+        with open(file, "rb") as stream:  # noqa: PTH123  # a Path loses "" and trailing slashes from messages
+            content = stream.read(_MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ApplicationError(f"cannot be read: {reason}. Check the path.") from None
+    if len(content) > _MOST_BYTES:
+        raise ApplicationError("has more than 64 MiB; no application needs that. Is it the right file?")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ApplicationError(f"is not UTF-8 text (byte {error.start}). Is it the right file?") from None
+
+
+def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Refuse objects that name a key twice; Python would silently keep the last value."""
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ApplicationError(f"key {shown(key)} appears twice in one object; keep one of them.")
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> object:
+    """Refuse what JSON does not have, though Python's parser does."""
+    raise ApplicationError(f"{name} is not a number of JSON; write a finite one.")

@@ -1,0 +1,159 @@
+"""What the parts of applications must fulfil, said once; each rule gives the value as it is kept.
+
+A message begins with the field's name, so that readers of files can put the path before it.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from typing import Any, TypeVar
+
+from batchlab._kernel import Formula
+from batchlab.errors import ApplicationError, shown, suggest
+
+__all__ = [
+    "Amounts",
+    "Number",
+    "amount",
+    "amounts",
+    "count",
+    "formula",
+    "instance",
+    "is_explicit",
+    "sequence",
+    "truth",
+]
+
+Number = Formula | str | float
+"""A formula, its text, or a number."""
+
+Amounts = Formula | str | float | Sequence[float] | Sequence[Sequence[float]]
+"""A total, or the amounts themselves."""
+
+RANK_PATTERNS = ("uniform", "all_ranks", "root_only", "even_ranks", "odd_ranks")
+PAIR_PATTERNS = (
+    "all_to_all",
+    "ring",
+    "ring_clockwise",
+    "ring_counter_clockwise",
+    "gather",
+    "scatter",
+    "master_worker",
+)
+VECTOR, MATRIX = "vector", "matrix"
+_OTHER_NAMES = {"total": "all_ranks"}
+_LARGEST_COUNT = 2**53
+_T = TypeVar("_T")
+
+
+def set_field(owner: object, name: str, value: object) -> None:
+    """Set a field of a frozen object while it is made."""
+    object.__setattr__(owner, name, value)
+
+
+def formula(value: object, field: str) -> Formula:
+    """Take a formula, its text, or a number."""
+    if isinstance(value, bool) or not isinstance(value, Formula | str | float | int):
+        value = _plain_number(value, field)
+    try:
+        return Formula(value)
+    except ApplicationError as error:
+        raise ApplicationError(f"{field} = {shown(value)}: {error}") from None
+    except OverflowError:
+        raise ApplicationError(f"{field} = {shown(value)}; must be a number below 2^1024.") from None
+
+
+def _plain_number(value: Any, field: str) -> float:  # noqa: ANN401  # anything may come
+    """Take what NumPy has for a number; truth values are none."""
+    if not isinstance(value, bool) and hasattr(value, "__float__") and not hasattr(value, "__len__"):
+        return float(value)
+    raise ApplicationError(
+        f"{field} = {shown(value)}; must be a number or a formula, as 'flops / num_nodes'."
+    )
+
+
+def count(value: object, field: str) -> Formula:
+    """Take a number of iterations or nodes: fractions are cut off when it is evaluated."""
+    taken = formula(value, field)
+    if taken.number is not None and not 0 <= taken.number <= _LARGEST_COUNT:
+        raise ApplicationError(f"{field} = {shown(value)}; must be from 0 to 2^53, or a formula.")
+    return taken
+
+
+def amount(value: object, field: str) -> Formula:
+    """Take a total."""
+    taken = formula(value, field)
+    if taken.number is not None and not 0 <= taken.number < math.inf:
+        raise ApplicationError(f"{field} = {shown(value)}; must be a finite number >= 0, or a formula.")
+    return taken
+
+
+def amounts(
+    value: object, field: str, pattern: object, pattern_field: str, *, patterns: Sequence[str], explicit: str
+) -> tuple[Formula | tuple[float, ...], str]:
+    """Take a total with its pattern, or the amounts themselves."""
+    is_list = is_explicit(value)
+    if is_list and (pattern is None or _named(pattern) == explicit):
+        return _explicit(value, field, is_square=explicit == MATRIX), explicit
+    if is_list:
+        raise ApplicationError(
+            f"{pattern_field} = {shown(pattern)}; must be {explicit!r} where {field} is a list."
+        )
+    name = _OTHER_NAMES.get(_named(pattern), _named(pattern))
+    if name == explicit:
+        raise ApplicationError(f"{field} = {shown(value)}; must be a list of numbers for {explicit!r}.")
+    if name not in patterns:
+        said = "missing" if pattern is None else f"= {shown(pattern)}"
+        known = suggest(name, (*patterns, explicit))
+        raise ApplicationError(f"{pattern_field} {said}; must say how {field} is spread.{known}")
+    return amount(value, field), name
+
+
+def is_explicit(value: object) -> bool:
+    """Whether a value gives amounts one by one."""
+    return isinstance(value, Iterable) and not isinstance(value, str)
+
+
+def _named(pattern: object) -> str:
+    return pattern.lower() if isinstance(pattern, str) else ""
+
+
+def _explicit(value: Any, field: str, *, is_square: bool) -> tuple[float, ...]:  # noqa: ANN401  # as it came
+    """Take the amounts of the ranks, or of their pairs row by row."""
+    rows = list(value)
+    if is_square and any(isinstance(row, Sized) and not isinstance(row, str) for row in rows):
+        if not all(isinstance(row, Iterable) and len(list(row)) == len(rows) for row in rows):
+            raise ApplicationError(f"{field} = {shown(value)}; must have as many columns as rows.")
+        rows = [entry for row in rows for entry in row]
+    numbers = tuple(_entry(entry, f"{field}[{index}]") for index, entry in enumerate(rows))
+    if not numbers or (is_square and math.isqrt(len(numbers)) ** 2 != len(numbers)):
+        rule = "a square of numbers, one row after the other" if is_square else "at least one number"
+        raise ApplicationError(f"{field} has {len(numbers)} entries; must be {rule}.")
+    return numbers
+
+
+def _entry(value: object, field: str) -> float:
+    if isinstance(value, str | Formula):
+        raise ApplicationError(f"{field} = {shown(value)}; must be a number: lists hold no formulas.")
+    number = amount(value, field).number
+    return math.nan if number is None else number
+
+
+def truth(value: object, field: str) -> bool:
+    """Take a truth value."""
+    if not isinstance(value, bool):
+        raise ApplicationError(f"{field} = {shown(value)}; must be true or false.")
+    return value
+
+
+def instance(value: object, kind: type[_T], field: str, article: str) -> _T:
+    """Take an object of a class."""
+    if not isinstance(value, kind):
+        raise ApplicationError(f"{field} = {shown(value)}; must be {article}.")
+    return value
+
+
+def sequence(value: object, kind: type[_T], field: str, article: str) -> tuple[_T, ...]:
+    """Take any number of objects of a class."""
+    if not isinstance(value, Iterable) or isinstance(value, str | Mapping):
+        raise ApplicationError(f"{field} = {shown(value)}; must be a list, each entry {article}.")
+    return tuple(instance(entry, kind, f"{field}[{index}]", article) for index, entry in enumerate(value))

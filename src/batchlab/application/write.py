@@ -1,0 +1,127 @@
+"""Applications into files: ElastiSim's JSON."""
+
+import json
+import os
+
+from batchlab._kernel import Formula
+from batchlab.application import tasks
+from batchlab.application.application import Application, Phase, Stage
+from batchlab.atomic import atomic_write
+
+__all__ = ["document_of", "write_application"]
+
+_TYPES = {
+    ("read", "parallel_file_system"): "pfs_read",
+    ("write", "parallel_file_system"): "pfs_write",
+    ("read", "burst_buffer"): "bb_read",
+    ("write", "burst_buffer"): "bb_write",
+}
+_EXACT = 2**53
+
+
+def write_application(application: Application, path: str | os.PathLike[str]) -> None:
+    """Write an application as ElastiSim's JSON; `read_application` gives an equal one back.
+
+    The file is replaced in one step: whatever happens, it is the old one or the new one.
+
+    Parameters
+    ----------
+    application
+        The application. A :class:`batchlab.tasks.Delay` is written as a task of the type ``delay``, which
+        ElastiSim does not know.
+    path
+        Where to.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    with atomic_write(path) as file:
+        json.dump(document_of(application), file, indent=2, ensure_ascii=False)
+        file.write("\n")
+
+
+def document_of(application: Application) -> dict[str, object]:
+    """Give an application as a document of mappings, lists, texts and numbers.
+
+    Parameters
+    ----------
+    application
+        The application.
+
+    Returns
+    -------
+    dict
+        What :func:`batchlab.application.read.application_of` makes an equal application of.
+    """
+    stages = {
+        "on_init": application.on_init,
+        "on_reconfiguration": application.on_reconfiguration,
+        "on_expansion": application.on_expansion,
+    }
+    once = {name: _stage(stage) for name, stage in stages.items() if stage is not None}
+    return {**once, "phases": [_phase(phase) for phase in application.phases]}
+
+
+def _stage(stage: Stage) -> dict[str, object]:
+    return {"iterations": _value(stage.iterations), "tasks": [_task(task) for task in stage.tasks]}
+
+
+def _phase(phase: Phase) -> dict[str, object]:
+    request = {} if phase.evolving_request is None else {"evolving_request": _value(phase.evolving_request)}
+    return {
+        "iterations": _value(phase.iterations),
+        "scheduling_point": phase.scheduling_point,
+        **request,
+        "barrier": phase.barrier,
+        "tasks": [_task(task) for task in phase.tasks],
+    }
+
+
+def _task(task: tasks.Task) -> dict[str, object]:
+    name = {"name": task.name} if task.name else {}
+    common = {"iterations": _value(task.iterations), "synchronized": task.synchronized}
+    return {"type": _type(task), **name, **_own(task), **common}
+
+
+def _type(task: tasks.Task) -> str:
+    if isinstance(task, tasks.Delay):
+        return "delay"
+    if isinstance(task, tasks.Read | tasks.Write):
+        return _TYPES[task.kind, task.storage]
+    return "cpu" if task.kind == "compute" else task.kind
+
+
+def _own(task: tasks.Task) -> dict[str, object]:
+    """Give the fields of the task's own type."""
+    match task:
+        case tasks.Compute():
+            return {**_work(task), "coupled": task.coupled}
+        case tasks.Gpu():
+            return _work(task)
+        case tasks.Read() | tasks.Write():
+            return {"bytes": _value(task.bytes), "pattern": task.pattern, "async": task.asynchronous}
+        case tasks.Delay():
+            return {"delay": _value(task.seconds)}
+        case tasks.Idle():
+            return {"delay": _value(task.seconds), "pattern": task.pattern}
+        case tasks.Sequence():
+            return {"tasks": [_task(each) for each in task.tasks]}
+    raise TypeError(type(task).__name__)
+
+
+def _work(task: tasks.Compute | tasks.Gpu) -> dict[str, object]:
+    names = ("flops", "computation_pattern", "bytes", "communication_pattern")
+    return {name: _value(getattr(task, name)) for name in names if getattr(task, name) is not None}
+
+
+def _value(value: object) -> object:
+    """Give whole numbers without a fraction, as ElastiSim wants iterations."""
+    if isinstance(value, tuple):
+        return [_value(each) for each in value]
+    if isinstance(value, Formula):
+        return value.text if value.number is None else _value(value.number)
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
+        return int(value)
+    return value
