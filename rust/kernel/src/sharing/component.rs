@@ -55,6 +55,12 @@ impl Component {
         &self.users[self.first_user[resource] as usize..self.first_user[resource + 1] as usize]
     }
 
+    /// Whether every activity takes the same of each of its resources.
+    pub(super) fn is_even(&self) -> bool {
+        let even = |uses: &[(u32, f64)]| uses.iter().all(|item| item.1 == uses[0].1);
+        (0..self.activities()).all(|activity| even(self.uses_of(activity)))
+    }
+
     /// Ends the uses of one activity, which are in `uses` by now.
     pub(super) fn close(&mut self, bound: f64, penalty: f64) {
         self.first_use.push(self.uses.len() as u32);

@@ -8,11 +8,13 @@
 
 mod activities;
 mod blocks;
+mod bottleneck;
 mod component;
 mod demand;
 mod ends;
 mod fair_bottleneck;
 mod filling;
+mod linear;
 mod network;
 mod run;
 mod solver;

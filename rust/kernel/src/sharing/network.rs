@@ -149,10 +149,10 @@ impl Draft {
         } else {
             f64::INFINITY
         };
-        if network.by_round_trip && latency > 0.0 {
+        self.latency = latency * network.latency_factor;
+        if network.by_round_trip && self.latency > 0.0 {
             self.penalty = latency + bandwidths.map(|bandwidth| network.weight_s / bandwidth).sum::<f64>();
         }
-        self.latency = latency * network.latency_factor;
         self.route = route;
         Ok(())
     }

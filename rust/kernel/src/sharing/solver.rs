@@ -1,4 +1,5 @@
 //! One solver for each rule.
+use super::bottleneck::Bottleneck;
 use super::component::Component;
 use super::demand::Rule;
 use super::fair_bottleneck::FairBottleneck;
@@ -8,6 +9,7 @@ use super::filling::Filling;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Solver {
     filling: Filling,
+    bottleneck: Bottleneck,
     fair_bottleneck: FairBottleneck,
 }
 
@@ -15,6 +17,7 @@ impl Solver {
     /// Finds the rates of a component.
     pub(super) fn solve(&mut self, rule: Rule, component: &mut Component) {
         match rule {
+            Rule::MaxMin if !component.is_even() => self.bottleneck.solve(component),
             Rule::MaxMin | Rule::Rates => {
                 self.filling.scale.clear();
                 let count = component.activities();
@@ -28,7 +31,7 @@ impl Solver {
 
 /// The rate of an activity at level 1.
 fn scale(rule: Rule, component: &Component, activity: usize) -> f64 {
-    let uses = component.uses_of(activity).iter();
-    let weight = if rule == Rule::MaxMin { uses.map(|item| item.1).fold(0.0, f64::max) } else { 1.0 };
+    let weight =
+        component.uses_of(activity).first().filter(|_| rule == Rule::MaxMin).map_or(1.0, |item| item.1);
     1.0 / (component.penalty[activity] * weight)
 }

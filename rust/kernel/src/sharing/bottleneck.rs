@@ -1,0 +1,218 @@
+//! Bottleneck max fairness, for activities that take different amounts of several resources at once.
+//!
+//! Every activity has a bottleneck: a resource that is full, of which nobody (penalties counted) takes more than it; or
+//! it is held by its bound. (Bonald and Roberts, "Multi-resource fairness: objectives, algorithms and performance",
+//! SIGMETRICS 2015.) So every resource has a limit, the most that anybody may take of it, and an activity goes as fast
+//! as the tightest of its limits lets it.
+//!
+//! Limits are set right one resource after the other, by filling it with what the others let through, until it is
+//! settled which limit holds whom; then the limits are the solution of linear equations, one per resource that holds
+//! anybody. The conditions are checked before a solution is taken. O(sweeps × uses × log users + holders³).
+use super::component::Component;
+use super::linear;
+
+/// Whoever is held by its bound, or by nothing yet.
+const BOUND: u32 = u32::MAX;
+/// How far limits move towards where they should be, for how many sweeps: in full first, ever more carefully where
+/// that goes round in circles.
+const STRIDES: [(f64, u32); 5] = [(1.0, 60), (0.5, 120), (0.2, 300), (0.05, 1200), (0.01, 5000)];
+/// Limits and loads may be off by this part of themselves, which is rounding.
+const ROUNDING: f64 = 1e-11;
+
+/// The solver with its buffers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bottleneck {
+    /// The most that one activity, of penalty 1, may take of each resource.
+    limit: Vec<f64>,
+    /// What holds each activity, and at which rate.
+    holder: Vec<u32>,
+    held: Vec<f64>,
+    /// The holders when equations were last tried.
+    tried: Vec<u32>,
+    /// Users of one resource: what the others let it take, times its penalty; its penalty; its rate by the others.
+    claims: Vec<(f64, f64)>,
+    elsewhere: Vec<(f64, u32)>,
+    /// Resources that hold somebody, and each one's place among them.
+    holders: Vec<u32>,
+    place: Vec<u32>,
+    matrix: Vec<f64>,
+    right: Vec<f64>,
+}
+
+impl Bottleneck {
+    pub(super) fn solve(&mut self, component: &mut Component) {
+        self.begin(component);
+        for (stride, sweeps) in STRIDES {
+            for _ in 0..sweeps {
+                for resource in 0..component.resources() {
+                    self.set_right(component, resource, stride);
+                }
+                if self.tried != self.holder {
+                    self.tried.clone_from(&self.holder);
+                    if self.equations(component) && self.is_fair(component) {
+                        return;
+                    }
+                }
+            }
+        }
+        self.settle_for_feasible(component);
+    }
+
+    fn begin(&mut self, component: &Component) {
+        self.limit.clear();
+        self.limit.resize(component.resources(), f64::INFINITY);
+        self.holder.clear();
+        self.holder.resize(component.activities(), BOUND);
+        self.held.clone_from(&component.bound);
+        self.tried.clear();
+    }
+
+    /// Sets the limit of one resource to where it would be just full, if everybody else's limits stayed.
+    fn set_right(&mut self, component: &Component, resource: usize, stride: f64) {
+        self.claims.clear();
+        self.elsewhere.clear();
+        let mut sum = 0.0;
+        for &(activity, weight) in component.users_of(resource) {
+            let other = self.without(component, activity as usize, resource as u32);
+            self.elsewhere.push(other);
+            let penalty = component.penalty[activity as usize];
+            self.claims.push((other.0 * weight * penalty, penalty));
+            sum += other.0 * weight;
+        }
+        let capacity = component.capacity[resource];
+        let mut limit = if sum <= capacity { f64::INFINITY } else { self.water_level(capacity) };
+        let before = self.limit[resource];
+        if stride < 1.0 && limit.is_finite() && before.is_finite() {
+            limit = before * (limit / before).powf(stride);
+        }
+        self.limit[resource] = limit;
+        for (&(activity, weight), &other) in component.users_of(resource).iter().zip(&self.elsewhere) {
+            let at = activity as usize;
+            let offer = limit / (weight * component.penalty[at]);
+            (self.held[at], self.holder[at]) = if offer < other.0 { (offer, resource as u32) } else { other };
+        }
+    }
+
+    /// What holds an activity if a resource does not.
+    fn without(&self, component: &Component, activity: usize, resource: u32) -> (f64, u32) {
+        if self.holder[activity] != resource {
+            return (self.held[activity], self.holder[activity]);
+        }
+        let penalty = component.penalty[activity];
+        let offers = component.uses_of(activity).iter().filter(|item| item.0 != resource);
+        offers.fold((component.bound[activity], BOUND), |least, &(at, weight)| {
+            let offer = self.limit[at as usize] / (weight * penalty);
+            if offer < least.0 { (offer, at) } else { least }
+        })
+    }
+
+    /// The limit at which the claims fill a capacity that they exceed.
+    fn water_level(&mut self, capacity: f64) -> f64 {
+        self.claims.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+        let mut shares: f64 = self.claims.iter().map(|claim| 1.0 / claim.1).sum();
+        let mut left = capacity;
+        for &(claim, penalty) in &self.claims {
+            if claim * shares >= left {
+                break;
+            }
+            left -= claim / penalty;
+            shares -= 1.0 / penalty;
+        }
+        left.max(0.0) / shares
+    }
+
+    /// Finds the rates at which every holder is just full; whether there are any.
+    fn equations(&mut self, component: &mut Component) -> bool {
+        self.holders.clear();
+        self.place.clear();
+        self.place.resize(component.resources(), BOUND);
+        for &holder in &self.holder {
+            if holder != BOUND && self.place[holder as usize] == BOUND {
+                self.place[holder as usize] = self.holders.len() as u32;
+                self.holders.push(holder);
+            }
+        }
+        let count = self.holders.len();
+        self.matrix.clear();
+        self.matrix.resize(count * count, 0.0);
+        self.right.clear();
+        self.right.extend(self.holders.iter().map(|&resource| component.capacity[resource as usize]));
+        for activity in 0..component.activities() {
+            self.add_to_equations(component, activity);
+        }
+        if !linear::solve(&mut self.matrix, &mut self.right) {
+            return false;
+        }
+        for activity in 0..component.activities() {
+            component.rate[activity] = match self.holder[activity] {
+                BOUND => component.bound[activity],
+                holder => {
+                    self.right[self.place[holder as usize] as usize] * rate_by(component, activity, holder)
+                }
+            };
+        }
+        true
+    }
+
+    fn add_to_equations(&mut self, component: &Component, activity: usize) {
+        let holder = self.holder[activity];
+        let rate = if holder == BOUND { 0.0 } else { rate_by(component, activity, holder) };
+        for &(resource, weight) in component.uses_of(activity) {
+            let row = self.place[resource as usize];
+            if row == BOUND {
+                continue;
+            }
+            if holder == BOUND {
+                self.right[row as usize] -= weight * component.bound[activity];
+            } else {
+                let column = self.place[holder as usize] as usize;
+                self.matrix[row as usize * self.holders.len() + column] += weight * rate;
+            }
+        }
+    }
+
+    /// Whether the rates keep to all capacities and bounds, and everybody who is held is among those who take most.
+    fn is_fair(&self, component: &Component) -> bool {
+        let more = 1.0 + ROUNDING;
+        let in_bounds = component
+            .rate
+            .iter()
+            .zip(&component.bound)
+            .all(|(&rate, &bound)| rate > 0.0 && rate <= bound * more);
+        in_bounds
+            && (0..component.resources()).all(|resource| {
+                let limit = match self.place[resource] {
+                    BOUND => f64::INFINITY,
+                    place => self.right[place as usize] * more,
+                };
+                let mut taken = 0.0;
+                let modest = component.users_of(resource).iter().all(|&(activity, weight)| {
+                    let amount = weight * component.rate[activity as usize];
+                    taken += amount;
+                    amount * component.penalty[activity as usize] <= limit
+                });
+                modest && taken <= component.capacity[resource] * more
+            })
+    }
+
+    /// Where no fair rates were found: those of the last limits, made to fit.
+    fn settle_for_feasible(&mut self, component: &mut Component) {
+        self.right.clear();
+        for resource in 0..component.resources() {
+            let users = component.users_of(resource).iter();
+            let taken: f64 = users.map(|&(activity, weight)| weight * self.held[activity as usize]).sum();
+            self.right.push((component.capacity[resource] / taken).min(1.0));
+        }
+        for activity in 0..component.activities() {
+            let fits = component.uses_of(activity).iter().map(|item| self.right[item.0 as usize]);
+            component.rate[activity] = self.held[activity] * fits.fold(1.0, f64::min);
+        }
+    }
+}
+
+/// The rate of an activity that is held by a resource whose limit is 1.
+fn rate_by(component: &Component, activity: usize, resource: u32) -> f64 {
+    let weight =
+        component.uses_of(activity).iter().find(|item| item.0 == resource).map_or(1.0, |item| item.1);
+    1.0 / (weight * component.penalty[activity])
+}
