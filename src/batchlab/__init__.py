@@ -112,6 +112,9 @@ if TYPE_CHECKING:
     )
     from batchlab.trace import traces as traces
     from batchlab.workload import (
+        JobDescription as JobDescription,
+    )
+    from batchlab.workload import (
         Reader as Reader,
     )
     from batchlab.workload import (
@@ -170,6 +173,7 @@ _HOMES = {
     "MonitorError": "errors",
     "NodeGroup": "system",
     "Job": "_kernel",
+    "JobDescription": "workload",
     "Observer": "observer",
     "Policy": "policy",
     "PolicyError": "errors",

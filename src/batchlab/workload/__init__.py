@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from batchlab.lazy import lazily
 
 if TYPE_CHECKING:
+    from batchlab.workload.description import JobDescription as JobDescription
     from batchlab.workload.header import Header as Header
     from batchlab.workload.header import HeaderEntry as HeaderEntry
     from batchlab.workload.records import Reader as Reader
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Header": "header",
     "HeaderEntry": "header",
+    "JobDescription": "description",
     "Reader": "records",
     "Report": "report",
     "Workload": "workload",
@@ -36,6 +38,7 @@ _HOMES = {
 __all__ = [
     "Header",
     "HeaderEntry",
+    "JobDescription",
     "Reader",
     "Report",
     "Workload",

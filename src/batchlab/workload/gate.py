@@ -1,13 +1,17 @@
 """The gate through which every table of jobs passes: DESIGN S3, on whole columns."""
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.workload import reasons
+from batchlab.workload import dependencies, elastic, reasons
 from batchlab.workload.report import NOTES_SCHEMA, Report, read_out
+
+if TYPE_CHECKING:
+    from batchlab.application import Application
 
 __all__: list[str] = []
 
@@ -52,23 +56,35 @@ def admit(
     overrun: Overrun,
     invalid: Invalid,
     source: str = "table",
+    applications: "Mapping[str, Application] | None" = None,
 ) -> tuple[pl.DataFrame, Report, tuple[str, ...]]:
     """Check and normalise a table of jobs; with the report and the names of the resources."""
     check_choice("overrun", overrun, ("extend", "cut", "keep"))
     check_choice("invalid", invalid, ("drop", "raise"))
-    table = _with_defaults(table, source)
+    table = _with_defaults(table, source, is_elastic=applications is not None)
+    if applications is not None:
+        table = elastic.prepared(table, elastic.check_applications(applications), source)
+    if dependencies.DEPENDS_ON in table.columns:
+        table = dependencies.with_dependencies(table, source)
     names = _resources(table, resources, source)
     amounts = [*names, *(["tasks_per_node"] if "tasks_per_node" in table.columns else [])]
     numbers = _as_numbers(table, amounts, source)
     rules = _rules(amounts)
+    if applications is not None:
+        numbers = numbers.with_columns(table.select(elastic.COLUMNS))
+        rules = _elastic_rules(rules)
     if invalid == "raise":
         _raise_first(numbers, table, rules, source)
     refused = pl.coalesce(pl.when(~rule.holds).then(pl.lit(rule.reason)) for rule in rules)
     checked = numbers.with_columns(refused.alias(_REFUSED))
     kept = checked.filter(pl.col(_REFUSED).is_null())
     jobs = table[kept[_ROW]].with_columns(*_values(kept, amounts, overrun))
+    if applications is not None:
+        jobs = elastic.finished(jobs, applications, source)
+    if dependencies.DEPENDS_ON in table.columns:
+        jobs = dependencies.check_dependencies(numbers["job_id"], jobs, source)
     others = [name for name in table.columns if name not in (*_FIRST_COLUMNS, *amounts)]
-    report = _report(checked, _notes(kept, _mends(amounts, overrun)), source)
+    report = _report(checked, _notes(kept, _mends(kept, amounts, overrun)), source)
     return jobs.select(*_FIRST_COLUMNS, *amounts, *others), report, names
 
 
@@ -122,7 +138,11 @@ def _from_pandas(table: Any) -> pl.DataFrame:  # noqa: ANN401  # pandas is no de
     )
 
 
-def _with_defaults(table: pl.DataFrame, source: str) -> pl.DataFrame:
+def _with_defaults(table: pl.DataFrame, source: str, *, is_elastic: bool) -> pl.DataFrame:
+    if is_elastic:
+        table = elastic.with_gaps(table)
+    else:
+        elastic.check_plain(table, source)
     missing = [name for name in ("submit_time", "run_time", "tasks") if name not in table.columns]
     if missing:
         near = suggest(missing[0], table.columns) if table.columns else ""
@@ -216,6 +236,19 @@ def _rules(amounts: Sequence[str]) -> list[_Rule]:
     ]
 
 
+def _elastic_rules(rules: Sequence[_Rule]) -> list[_Rule]:
+    """Let run times be missing, and limits infinite, where an application is named; add what holds there."""
+    runs = pl.col(elastic.APPLICATION).is_not_null()
+    lenient = {"run_time", "requested_time"}
+    return [
+        *(rule._replace(holds=rule.holds | runs) if rule.column in lenient else rule for rule in rules),
+        *(
+            _Rule(column, holds.fill_null(value=False), text, f"{column} {text}")
+            for column, holds, text in elastic.rules()
+        ),
+    ]
+
+
 def _amount(name: str) -> pl.Expr:
     return pl.col(name).fill_null(0)
 
@@ -226,14 +259,20 @@ def _requested() -> pl.Expr:
     return pl.when(requested >= 0).then(requested)
 
 
-def _mends(amounts: Sequence[str], overrun: Overrun) -> list[_Mend]:
+def _unknown_request(kept: pl.DataFrame) -> pl.Expr:
+    """Where the run time is taken for the requested time."""
+    unknown = _requested().is_null()
+    return unknown & pl.col("run_time").is_not_null() if elastic.APPLICATION in kept.columns else unknown
+
+
+def _mends(kept: pl.DataFrame, amounts: Sequence[str], overrun: Overrun) -> list[_Mend]:
     requested = pl.col("requested_time")
     unreadable = (requested.is_null() & pl.col(_GIVEN)) | (requested < -_LARGEST_EXACT) | requested.is_nan()
     outcome, reason = _OVERRUN[overrun]
     return [
         _Mend("mended", reasons.UNREADABLE, unreadable),
         _Mend("mended", reasons.FRACTIONAL_PROCESSORS, pl.col("tasks").floor() != pl.col("tasks")),
-        _Mend("mended", reasons.REQUESTED_TIME_UNKNOWN, _requested().is_null()),
+        _Mend("mended", reasons.REQUESTED_TIME_UNKNOWN, _unknown_request(kept)),
         _Mend(outcome, reason, pl.col("run_time") > _requested()),
         *(_Mend("mended", reasons.unknown_amount(name), pl.col(name).is_null()) for name in amounts),
         *(
@@ -268,11 +307,14 @@ def _notes(kept: pl.DataFrame, mends: Sequence[_Mend]) -> pl.DataFrame:
 
 def _values(kept: pl.DataFrame, amounts: Sequence[str], overrun: Overrun) -> list[pl.Series]:
     run_time = pl.col("run_time")
-    requested = pl.coalesce(_requested(), run_time)
+    # Where an application runs there need be no limit.
+    otherwise = [pl.lit(math.inf)] if elastic.APPLICATION in kept.columns else []
+    requested = pl.coalesce(_requested(), run_time, *otherwise)
+    shortest = pl.when(run_time > requested).then(requested).otherwise(run_time)
     columns = kept.select(
         "job_id",
         "submit_time",
-        (pl.min_horizontal(run_time, requested) if overrun == "cut" else run_time).alias("run_time"),
+        (shortest if overrun == "cut" else run_time).alias("run_time"),
         (pl.max_horizontal(run_time, requested) if overrun == "extend" else requested).alias(
             "requested_time"
         ),

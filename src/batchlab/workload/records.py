@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -10,6 +11,9 @@ from batchlab.errors import WorkloadError, shown
 from batchlab.workload.gate import Invalid, Overrun, admit
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload
+
+if TYPE_CHECKING:
+    from batchlab.application import Application
 
 __all__ = ["Reader", "read_records"]
 
@@ -59,6 +63,7 @@ def read_records(
     overrun: Overrun = "extend",
     invalid: Invalid = "drop",
     max_jobs: int | None = None,
+    applications: "Mapping[str, Application] | None" = None,
 ) -> Workload:
     """Read a workload from records, one mapping per job.
 
@@ -67,7 +72,7 @@ def read_records(
     source
         A :class:`Reader`, or an iterable of mappings with the columns of :meth:`Workload.from_table` as keys.
         A key that only some records have is null in the others.
-    resources, overrun, invalid
+    resources, overrun, invalid, applications
         As for :meth:`Workload.from_table`.
     max_jobs
         Take no more than so many records.
@@ -90,8 +95,15 @@ def read_records(
     table = _table(records, name)
     if reader and resources is None:
         resources = reader.resources
-    jobs, report, names = admit(table, resources=resources, overrun=overrun, invalid=invalid, source=name)
-    return Workload(jobs, reader.header() if reader else Header(), report, names)
+    jobs, report, names = admit(
+        table,
+        resources=resources,
+        overrun=overrun,
+        invalid=invalid,
+        source=name,
+        applications=applications,
+    )
+    return Workload(jobs, reader.header() if reader else Header(), report, names, applications or {})
 
 
 def _iterable(source: object) -> Iterable[Mapping[str, object]]:

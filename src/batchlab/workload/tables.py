@@ -2,14 +2,21 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from batchlab.atomic import atomic_write
 from batchlab.errors import WorkloadError
+from batchlab.workload import dependencies
 from batchlab.workload.gate import Invalid, Overrun, admit
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from batchlab.application import Application
 
 __all__ = ["read_table", "write_table"]
 
@@ -20,6 +27,7 @@ def read_table(
     resources: tuple[str, ...] | list[str] | None = None,
     overrun: Overrun = "extend",
     invalid: Invalid = "drop",
+    applications: "Mapping[str, Application] | None" = None,
 ) -> Workload:
     """Read a workload from a CSV (``.csv``, ``.csv.gz``) or Parquet (``.parquet``) file.
 
@@ -27,7 +35,7 @@ def read_table(
     ----------
     path
         The file; its columns are those of :meth:`Workload.from_table`.
-    resources, overrun, invalid
+    resources, overrun, invalid, applications
         As for :meth:`Workload.from_table`.
 
     Returns
@@ -55,14 +63,21 @@ def read_table(
         raise WorkloadError(
             f"{name}: is no readable {kind} table: {error}. Write it anew, with one row per job."
         ) from error
-    jobs, report, names = admit(table, resources=resources, overrun=overrun, invalid=invalid, source=name)
-    return Workload(jobs, Header(), report, names)
+    jobs, report, names = admit(
+        table,
+        resources=resources,
+        overrun=overrun,
+        invalid=invalid,
+        source=name,
+        applications=applications,
+    )
+    return Workload(jobs, Header(), report, names, applications or {})
 
 
 def write_table(workload: Workload, path: str | os.PathLike[str]) -> None:
     """Write a workload's jobs as CSV or Parquet, by the suffix; the file is there whole or not at all.
 
-    Header and report are not written.
+    Header, report and applications are not written: for the last, see write_application.
 
     Parameters
     ----------
@@ -87,7 +102,7 @@ def write_table(workload: Workload, path: str | os.PathLike[str]) -> None:
             if kind == "parquet":
                 workload.jobs.write_parquet(file)
             else:
-                workload.jobs.write_csv(file)
+                dependencies.with_text_lists(workload.jobs).write_csv(file)
     except pl.exceptions.PolarsError as error:
         raise WorkloadError(
             f"{name}: cannot be written as {kind}: {error}. Drop the column, or use .parquet."

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
+from batchlab.workload import dependencies
 
 if TYPE_CHECKING:
     from batchlab.workload.workload import Workload
@@ -25,7 +26,7 @@ def filter_jobs(workload: "Workload", *predicates: pl.Expr) -> "Workload":
         If an expression names an unknown column or is no condition.
     """
     try:
-        jobs = workload.jobs.filter(*predicates)
+        jobs = dependencies.without_missing(workload.jobs.filter(*predicates))
     except (pl.exceptions.PolarsError, TypeError) as error:
         columns = ", ".join(workload.jobs.columns)
         raise WorkloadError(f"filter: {error}. The columns are {columns}.") from error
@@ -36,12 +37,13 @@ def slice_time(workload: "Workload", start: float | None, end: float | None) -> 
     """Keep the jobs with ``start <= submit_time < end``, in seconds; None stands for no bound."""
     submit = pl.col("submit_time")
     low, high = -math.inf if start is None else start, math.inf if end is None else end
-    return replace(workload, jobs=workload.jobs.filter((submit >= low) & (submit < high)))
+    jobs = workload.jobs.filter((submit >= low) & (submit < high))
+    return replace(workload, jobs=dependencies.without_missing(jobs))
 
 
 def slice_rows(workload: "Workload", start: int | None, stop: int | None) -> "Workload":
     """Keep a slice of the rows."""
-    return replace(workload, jobs=workload.jobs[slice(start, stop)])
+    return replace(workload, jobs=dependencies.without_missing(workload.jobs[slice(start, stop)]))
 
 
 def head(workload: "Workload", count: int) -> "Workload":
@@ -125,6 +127,10 @@ def whole_nodes(workload: "Workload", processors_per_node: int) -> "Workload":
     jobs = workload.jobs
     if "exclusive" in jobs.columns and jobs["exclusive"].any():
         raise WorkloadError("whole_nodes: some jobs are exclusive already. Filter them out first.")
+    if workload.applications:
+        raise WorkloadError(
+            "whole_nodes: the tasks of jobs with applications are nodes. Filter them out first."
+        )
     tasks = pl.col("tasks")
     together = pl.min_horizontal(tasks, pl.lit(processors_per_node, pl.Int64))
     return replace(

@@ -1,16 +1,22 @@
 """Workloads: tables of jobs, checked once, that never change."""
 
 from dataclasses import dataclass, field
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.units import format_duration
-from batchlab.workload import transform
+from batchlab.workload import description, elastic, transform
 from batchlab.workload.gate import Invalid, Overrun, admit, as_polars
 from batchlab.workload.header import Header
 from batchlab.workload.report import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from batchlab.application import Application
+    from batchlab.workload.description import JobDescription
 
 __all__ = ["Workload"]
 
@@ -44,6 +50,11 @@ class Workload:
     resources
         The columns that say how much of a resource each task asks for; empty where each task is one
         processor, which the system's equivalence then translates.
+    applications
+        What jobs run whose ``run_time`` is null, by the names in the column ``application``. Such a workload
+        also has the columns ``job_type`` (String), ``tasks_min`` and ``tasks_max`` (Int64), perhaps
+        ``arguments`` (String, a JSON object); its ``requested_time`` is infinite where there is no limit. In
+        any workload ``depends_on`` (List(Int64)) holds the ``job_id`` of the jobs that must end before.
 
     Raises
     ------
@@ -55,6 +66,7 @@ class Workload:
     header: Header = field(default_factory=Header)
     report: Report = field(default_factory=Report)
     resources: tuple[str, ...] = ()
+    applications: "Mapping[str, Application]" = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         expected = {**COLUMNS, **dict.fromkeys(self.resources, pl.Int64)}
@@ -66,6 +78,8 @@ class Workload:
                 f"jobs has the columns {', '.join(found)}; the first must be {listed}. "
                 "Use Workload.from_table, which checks and converts."
             )
+        if self.applications:
+            object.__setattr__(self, "applications", elastic.check_applications(self.applications))
 
     @classmethod
     def from_table(
@@ -76,6 +90,7 @@ class Workload:
         overrun: Overrun = "extend",
         invalid: Invalid = "drop",
         header: Header | None = None,
+        applications: "Mapping[str, Application] | None" = None,
     ) -> Self:
         """Make a workload of a table, checking every job (DESIGN S3).
 
@@ -84,8 +99,9 @@ class Workload:
         table
             A polars or pandas data frame, an Arrow table, or a mapping of columns, with the columns
             ``submit_time``, ``run_time`` (seconds) and ``tasks``. Without ``job_id`` jobs are numbered from
-            1; without ``requested_time``, and where it is missing or negative, it is the run time. Other
-            columns ride along.
+            1; without ``requested_time``, and where it is missing or negative, it is the run time. In
+            ``depends_on`` a job can list the numbers of those that must end before it starts. Other columns
+            ride along.
         resources
             The columns that say how much of a resource each task asks for; by default those of ``core``,
             ``mem`` and ``gpu`` that are there.
@@ -96,6 +112,10 @@ class Workload:
             ``"drop"`` leaves out jobs that break a rule and lists them in the report; ``"raise"`` raises.
         header
             What is known of the log.
+        applications
+            What jobs can run, by name. With it, a job without ``run_time`` names one in the column
+            ``application``, and may have a ``job_type``, ``tasks_min``, ``tasks_max`` and ``arguments``;
+            without a ``requested_time`` it has no limit.
 
         Returns
         -------
@@ -113,8 +133,59 @@ class Workload:
         Workload of 2 jobs submitted over 10 s, of 2 to 4 tasks
           table: 2 jobs read, 2 mended
         """
-        jobs, report, names = admit(as_polars(table), resources=resources, overrun=overrun, invalid=invalid)
-        return cls(jobs, header or Header(), report, names)
+        jobs, report, names = admit(
+            as_polars(table),
+            resources=resources,
+            overrun=overrun,
+            invalid=invalid,
+            applications=applications,
+        )
+        return cls(jobs, header or Header(), report, names, applications or {})
+
+    @classmethod
+    def from_jobs(
+        cls,
+        jobs: "Iterable[JobDescription]",
+        *,
+        applications: "Mapping[str, Application] | None" = None,
+        overrun: Overrun = "extend",
+    ) -> Self:
+        """Make a workload of jobs described one by one.
+
+        Parameters
+        ----------
+        jobs
+            The jobs; those without a ``job_id`` are numbered by their place, from 1.
+        applications
+            Applications that the jobs name; those that they hold themselves need not be here.
+        overrun
+            As for :meth:`from_table`.
+
+        Returns
+        -------
+        Workload
+            With a report whose ``line`` is the job's place, from 0.
+
+        Raises
+        ------
+        WorkloadError
+            If a job breaks a rule, names an unknown application, or waits for one that is not there.
+
+        Examples
+        --------
+        >>> from batchlab import Application, JobDescription, Phase, tasks
+        >>> work = Application([Phase([tasks.Idle("60 / num_nodes")], iterations=10)])
+        >>> first = JobDescription(tasks=1, run_time=30)
+        >>> second = JobDescription(
+        ...     application=work, job_type="malleable", tasks_min=1, tasks_max=4, depends_on=[first]
+        ... )
+        >>> Workload.from_jobs([first, second]).jobs["tasks"].to_list()
+        [1, 1]
+        """
+        table, known, resources = description.table(jobs, applications or {})
+        return cls.from_table(
+            table, resources=resources, overrun=overrun, invalid="raise", applications=known
+        )
 
     def filter(self, *predicates: pl.Expr) -> "Workload":
         """Keep the jobs for which all expressions over the columns hold, as ``pl.col("user_id") == 7``."""

@@ -1,0 +1,174 @@
+"""Jobs described one by one, by hand."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from batchlab.errors import WorkloadError, shown
+from batchlab.workload.dependencies import DEPENDS_ON
+from batchlab.workload.elastic import check_applications, check_arguments
+
+if TYPE_CHECKING:
+    from batchlab.application import Application
+
+__all__ = ["JobDescription"]
+
+_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+    "job_id": pl.Int64,
+    "submit_time": pl.Float64,
+    "run_time": pl.Float64,
+    "requested_time": pl.Float64,
+    "tasks": pl.Float64,
+    "application": pl.String,
+    "job_type": pl.String,
+    "tasks_min": pl.Float64,
+    "tasks_max": pl.Float64,
+    "arguments": pl.String,
+    DEPENDS_ON: pl.List(pl.Int64),
+}
+_ONLY_WITH_APPLICATIONS = ("application", "job_type", "tasks_min", "tasks_max", "arguments")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JobDescription:
+    """A job, as one would describe it; :meth:`Workload.from_jobs` checks it.
+
+    Parameters
+    ----------
+    submit_time
+        When it is submitted, in seconds.
+    tasks
+        How many tasks it has; with an application, its nodes, by default `tasks_min`.
+    run_time
+        How long it runs, in seconds; without it there must be an application.
+    application
+        What it runs, or its name.
+    requested_time
+        The limit or estimate of the user, in seconds; by default the run time, and none for an application.
+    job_type
+        Who decides how many nodes it has: ``"rigid"``, ``"moldable"``, ``"malleable"``, ``"evolving"`` or
+        ``"adaptive"``.
+    tasks_min, tasks_max
+        The fewest and the most tasks it may have; by default `tasks`.
+    arguments
+        What the formulas of its application may name: numbers and texts.
+    depends_on
+        The jobs that must end before: descriptions from the same workload, or their ``job_id``.
+    job_id
+        Its number; by default its place in the workload, from 1.
+    resources
+        What each task asks of each resource, as ``{"core": 4, "gpu": 1}``.
+    others
+        Further columns, as ``{"user_id": 7}``.
+    """
+
+    submit_time: float = 0.0
+    tasks: int | None = None
+    run_time: float | None = None
+    application: "Application | str | None" = None
+    requested_time: float | None = None
+    job_type: str = "rigid"
+    tasks_min: int | None = None
+    tasks_max: int | None = None
+    arguments: Mapping[str, float | str] = field(default_factory=dict)
+    depends_on: "Sequence[JobDescription | int]" = ()
+    job_id: int | None = None
+    resources: Mapping[str, int] = field(default_factory=dict)
+    others: Mapping[str, object] = field(default_factory=dict)
+
+
+def table(
+    jobs: Iterable[JobDescription], applications: "Mapping[str, Application]"
+) -> "tuple[pl.DataFrame, dict[str, Application] | None, list[str]]":
+    """Give descriptions as a table, with the applications by name (None if unused) and the resources."""
+    listed = [_checked(job, place) for place, job in enumerate(jobs)]
+    named = _Names(check_applications(applications))
+    numbers = {id(job): place + 1 if job.job_id is None else job.job_id for place, job in enumerate(listed)}
+    rows = [_row(job, place, named, numbers) for place, job in enumerate(listed)]
+    known = named.known if any(map(_is_elastic, listed)) else None
+    left_out = _ONLY_WITH_APPLICATIONS if known is None else ()
+    schema = {name: dtype for name, dtype in _SCHEMA.items() if name not in left_out}
+    resources = [*dict.fromkeys(name for job in listed for name in job.resources)]
+    others = [*dict.fromkeys(name for job in listed for name in (*job.resources, *job.others))]
+    columns = {name: [row.get(name) for row in rows] for name in (*schema, *others)}
+    if not any(columns[DEPENDS_ON]):
+        del columns[DEPENDS_ON]
+    try:
+        made = pl.DataFrame(
+            columns, schema_overrides={name: schema[name] for name in columns if name in schema}
+        )
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
+        raise WorkloadError(f"jobs: a field is of a wrong kind: {error}. Give one kind.") from error
+    return made, known, resources
+
+
+def _is_elastic(job: JobDescription) -> bool:
+    counts = (job.tasks_min, job.tasks_max)
+    return (
+        job.application is not None or job.job_type != "rigid" or any(count is not None for count in counts)
+    )
+
+
+class _Names:
+    """Applications by name; those that only jobs hold get one."""
+
+    def __init__(self, known: "dict[str, Application]") -> None:
+        self.known = known
+        self._names = {id(application): name for name, application in known.items()}
+
+    def of(self, application: "Application | str | None") -> str | None:
+        if application is None or isinstance(application, str):
+            return application
+        if id(application) not in self._names:
+            number = len(self.known) + 1
+            while f"application {number}" in self.known:
+                number += 1
+            self._names[id(application)] = f"application {number}"
+            self.known.update(check_applications({f"application {number}": application}))
+        return self._names[id(application)]
+
+
+def _checked(job: object, place: int) -> JobDescription:
+    if not isinstance(job, JobDescription):
+        raise WorkloadError(f"jobs[{place}] = {shown(job)}; must be a JobDescription.")
+    return job
+
+
+def _row(job: JobDescription, place: int, names: _Names, numbers: Mapping[int, int]) -> dict[str, Any]:
+    where = f"jobs[{place}]"
+    arguments = check_arguments(job.arguments, where)
+    for name in ("resources", "others"):
+        if {*getattr(job, name)} & {*_SCHEMA}:
+            raise WorkloadError(
+                f"{where}: {name} = {shown(getattr(job, name))}; must not name fields of the job."
+            )
+    return {
+        "job_id": numbers[id(job)],
+        "submit_time": job.submit_time,
+        "run_time": job.run_time,
+        "requested_time": job.requested_time,
+        "tasks": job.tasks,
+        "application": names.of(job.application),
+        "job_type": job.job_type,
+        "tasks_min": job.tasks_min,
+        "tasks_max": job.tasks_max,
+        "arguments": json.dumps(arguments) if arguments else None,
+        DEPENDS_ON: [_number(other, where, numbers) for other in job.depends_on],
+        **job.resources,
+        **job.others,
+    }
+
+
+def _number(other: "JobDescription | int", where: str, numbers: Mapping[int, int]) -> int:
+    if isinstance(other, JobDescription):
+        if id(other) not in numbers:
+            raise WorkloadError(f"{where}: depends_on holds a job that is not among the jobs. Add it.")
+        return numbers[id(other)]
+    if isinstance(other, bool) or not isinstance(other, int):
+        raise WorkloadError(
+            f"{where}: depends_on holds {shown(other)}; must be a JobDescription or a job_id."
+        )
+    return other
