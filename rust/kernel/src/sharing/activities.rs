@@ -1,4 +1,6 @@
 //! The engine: activities that run, the resources they use, and when each ends.
+use std::cmp::Reverse;
+
 use super::blocks::{Blocks, Range};
 use super::component::Component;
 use super::demand::{Demand, Resource, Rule};
@@ -22,6 +24,8 @@ enum State {
 struct Activity {
     tag: u64,
     sequence: u64,
+    /// How many activities had begun to use resources before it.
+    order: u64,
     /// Work that was left at `since`.
     remaining: f64,
     since: f64,
@@ -83,6 +87,9 @@ pub struct Activities {
     uses: Blocks<Use>,
     ends: Ends,
     started: u64,
+    running: u64,
+    /// How many activities use resources now.
+    consumers: usize,
     /// Resources whose users changed since the last solve, and running activities that are new.
     touched: Vec<u32>,
     fresh: Vec<u32>,
@@ -112,6 +119,8 @@ impl Activities {
             uses: Blocks::default(),
             ends: Ends::default(),
             started: 0,
+            running: 0,
+            consumers: 0,
             touched: Vec::new(),
             fresh: Vec::new(),
             touched_at: 0.0,
@@ -140,6 +149,7 @@ impl Activities {
         let activity = Activity {
             tag,
             sequence,
+            order: 0,
             remaining: demand.amount,
             since: now,
             rate: 0.0,
@@ -225,6 +235,8 @@ impl Activities {
         let activity = &mut self.slots[handle as usize];
         activity.state = State::Running;
         activity.since = now;
+        activity.order = self.running;
+        self.running += 1;
         if activity.remaining <= 0.0 || (activity.uses.count == 0 && activity.bound.is_infinite()) {
             activity.remaining = 0.0;
             self.ends.set(handle, activity.sequence, now);
@@ -237,6 +249,7 @@ impl Activities {
             item.place = users.len() as u32;
             users.push(User { activity: handle, at });
         }
+        self.consumers += 1;
         self.fresh.push(handle);
         self.touched_at = now;
     }
@@ -248,6 +261,7 @@ impl Activities {
         let range = activity.uses;
         self.ends.remove(handle);
         if consumes {
+            self.consumers -= 1;
             for at in range.first..range.first + range.count {
                 let Use { resource, place, .. } = self.uses.items[at as usize];
                 let users = &mut self.users[resource as usize];
@@ -315,11 +329,13 @@ impl Activities {
     /// Solves the component of the activities that are its members so far.
     fn solve_component(&mut self) {
         let mut next = 0;
-        while next < self.members.len() {
+        // Once everybody is in, there is nobody left to find.
+        while next < self.members.len() && self.members.len() < self.consumers {
             let range = self.slots[self.members[next] as usize].uses;
             for at in range.first..range.first + range.count {
                 let resource = self.uses.items[at as usize].resource;
-                if self.couples(resource) && self.visited.mark(resource) {
+                let alone = self.users[resource as usize].len() == 1;
+                if !alone && self.couples(resource) && self.visited.mark(resource) {
                     self.gather_users(resource);
                 }
             }
@@ -328,38 +344,48 @@ impl Activities {
         if self.members.is_empty() {
             return;
         }
-        let activities = &self.slots;
-        self.members.sort_unstable_by_key(|&member| activities[member as usize].sequence);
+        let slots = &self.slots;
+        self.members.sort_unstable_by_key(|&member| Reverse(slots[member as usize].order));
         self.copy_component();
         self.solver.solve(self.rule, &mut self.component);
         self.apply();
     }
 
     fn copy_component(&mut self) {
-        let component = &mut self.component;
-        component.clear();
-        let mut known: u32 = 0;
+        self.component.clear();
         self.local.clear(self.resources.len());
-        for &member in &self.members {
-            let activity = &self.slots[member as usize];
-            let mut bound = activity.bound;
-            for item in self.uses.get(activity.uses) {
-                let Resource { capacity, sharing } = self.resources[item.resource as usize];
-                if self.rule != Rule::FairBottleneck && sharing == Sharing::FatPipe {
-                    bound = bound.min(capacity / item.weight);
-                    continue;
-                }
-                if self.local.mark(item.resource) {
-                    self.places[item.resource as usize] = known;
-                    known += 1;
-                    component.capacity.push(capacity);
-                    component.sharing.push(sharing);
-                }
-                component.uses.push((self.places[item.resource as usize], item.weight));
-            }
-            component.close(bound, activity.penalty);
+        for at in 0..self.members.len() {
+            self.copy_activity(self.members[at]);
         }
-        component.transpose();
+        self.component.transpose();
+    }
+
+    fn copy_activity(&mut self, member: u32) {
+        let activity = &self.slots[member as usize];
+        let component = &mut self.component;
+        let exact = self.rule == Rule::FairBottleneck;
+        let mut bound = activity.bound;
+        let mut own = (f64::INFINITY, 1.0);
+        for &Use { resource, weight, .. } in self.uses.get(activity.uses) {
+            let Resource { capacity, sharing } = self.resources[resource as usize];
+            if self.users[resource as usize].len() == 1 || (!exact && sharing == Sharing::FatPipe) {
+                // Which of the two quotients is less, without dividing.
+                if capacity * own.1 < own.0 * weight {
+                    own = (capacity, weight);
+                }
+                continue;
+            }
+            if self.local.mark(resource) {
+                self.places[resource as usize] = component.capacity.len() as u32;
+                component.capacity.push(capacity);
+                component.sharing.push(sharing);
+            }
+            component.uses.push((self.places[resource as usize], weight));
+        }
+        if !exact {
+            bound = bound.min(own.0 / own.1);
+        }
+        component.close(bound, own, activity.penalty);
     }
 
     /// Takes the rates over; an activity whose rate is as it was is left alone.

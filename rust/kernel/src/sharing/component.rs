@@ -1,10 +1,12 @@
 //! Activities that influence one another, copied side by side for the solver.
 //!
+//! Resources with one user only are left out but for the tightest of each activity, which makes small what is solved.
 //! Both ways are kept: the uses of each activity and the users of each resource, each a range of one flat array. The
 //! buffers are kept from solve to solve, so that none allocates once they have grown.
 use crate::platform::Sharing;
 
-/// One connected component; activities in the order of their starts, resources in the order in which these name them.
+/// One connected component; activities, the one that began to run last first; resources in the order in which these
+/// name them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Component {
     /// Where the uses of each activity begin, and the end of the last.
@@ -15,6 +17,9 @@ pub(super) struct Component {
     pub(super) bound: Vec<f64>,
     /// The penalty of each activity.
     pub(super) penalty: Vec<f64>,
+    /// Of the resources that an activity has for itself, the tightest: its capacity, and the weight of the use;
+    /// (infinite, 1) where there is none.
+    pub(super) own: Vec<(f64, f64)>,
     /// What the solver finds: units of work per second.
     pub(super) rate: Vec<f64>,
     /// Capacity of each resource.
@@ -33,6 +38,7 @@ impl Component {
         self.first_use.push(0);
         self.uses.clear();
         self.bound.clear();
+        self.own.clear();
         self.penalty.clear();
         self.rate.clear();
         self.capacity.clear();
@@ -62,9 +68,10 @@ impl Component {
     }
 
     /// Ends the uses of one activity, which are in `uses` by now.
-    pub(super) fn close(&mut self, bound: f64, penalty: f64) {
+    pub(super) fn close(&mut self, bound: f64, own: (f64, f64), penalty: f64) {
         self.first_use.push(self.uses.len() as u32);
         self.bound.push(bound);
+        self.own.push(own);
         self.penalty.push(penalty);
         self.rate.push(0.0);
     }

@@ -3,7 +3,8 @@
 //! of which nothing is left.
 //!
 //! One quirk is part of the rule: an activity that has left goes on taking what it took in its last round from the
-//! resources that are still there. O(rounds × uses).
+//! resources that are still there. O(rounds × uses of resources that are shared). The order of the arithmetic is
+//! `SimGrid`'s, so that its roundings are met too.
 use super::component::Component;
 use crate::platform::Sharing;
 
@@ -13,85 +14,136 @@ const NOTHING: f64 = 1e-5;
 /// The solver with its buffers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FairBottleneck {
+    /// Of each resource: what is left, what it offers to each activity, and how many are growing on it.
     left: Vec<f64>,
     offer: Vec<f64>,
+    growing: Vec<u32>,
+    /// Resources that are still there.
+    open: Vec<u32>,
+    /// Fat pipes: the least that anybody took in this round.
+    least: Vec<f64>,
+    /// Of each activity: what is left of the tightest resource that it has for itself, what it took in its last round,
+    /// and whether it is growing.
+    own: Vec<f64>,
     step: Vec<f64>,
     live: Vec<bool>,
-    active: Vec<u32>,
-    growing: Vec<u32>,
+    alive: usize,
 }
 
 impl FairBottleneck {
     pub(super) fn solve(&mut self, component: &mut Component) {
         self.begin(component);
-        while !self.growing.is_empty() {
+        let any_fat = component.sharing.contains(&Sharing::FatPipe);
+        while self.alive > 0 {
             self.make_offers(component);
-            self.grow(component);
-            self.take(component);
+            for activity in 0..component.activities() {
+                self.grow(component, activity);
+            }
+            if any_fat {
+                self.take_of_fat_pipes(component);
+            }
+            self.close(component);
         }
     }
 
     fn begin(&mut self, component: &Component) {
+        let (activities, resources) = (component.activities(), component.resources());
         self.left.clone_from(&component.capacity);
         self.offer.clear();
-        self.offer.resize(component.resources(), 0.0);
-        self.step.clear();
-        self.step.resize(component.activities(), 0.0);
-        self.live.clear();
-        self.live.resize(component.activities(), true);
-        self.active.clear();
-        self.active.extend(0..component.resources() as u32);
+        self.offer.resize(resources, 0.0);
         self.growing.clear();
-        self.growing.extend(0..component.activities() as u32);
+        self.growing.extend((0..resources).map(|resource| component.users_of(resource).len() as u32));
+        self.open.clear();
+        self.open.extend(0..resources as u32);
+        self.own.clear();
+        self.own.extend(component.own.iter().map(|own| own.0));
+        self.step.clear();
+        self.step.resize(activities, 0.0);
+        self.live.clear();
+        self.live.resize(activities, true);
+        self.alive = activities;
     }
 
     fn make_offers(&mut self, component: &Component) {
-        let Self { active, live, offer, left, .. } = self;
-        active.retain(|&resource| {
+        let Self { open, growing, offer, left, .. } = self;
+        open.retain(|&resource| {
             let at = resource as usize;
-            let mut count = component.users_of(at).iter().filter(|user| live[user.0 as usize]).count();
+            match (growing[at], component.sharing[at]) {
+                (0, _) => {
+                    offer[at] = 0.0;
+                    return false;
+                }
+                (_, Sharing::FatPipe) => offer[at] = left[at],
+                (count, Sharing::Shared) => offer[at] = left[at] / f64::from(count),
+            }
+            true
+        });
+    }
+
+    /// Lets an activity grow by the least of its offers, and take its part; one that has left goes on taking.
+    fn grow(&mut self, component: &mut Component, activity: usize) {
+        let range = component.first_use[activity] as usize..component.first_use[activity + 1] as usize;
+        let uses = &component.uses[range];
+        if self.live[activity] {
+            let (bound, rate) = (component.bound[activity], component.rate[activity]);
+            let weight = component.own[activity].1;
+            let mut step = (bound - rate).min(self.own[activity] / weight);
+            for &(resource, weight) in uses {
+                step = step.min(self.offer[resource as usize] / weight);
+            }
+            self.step[activity] = step;
+            component.rate[activity] = rate + step;
+            lessen(&mut self.own[activity], weight * step);
+        }
+        let step = self.step[activity];
+        for &(resource, weight) in uses {
+            lessen(&mut self.left[resource as usize], weight * step);
+        }
+    }
+
+    /// Puts fat pipes right, from which everybody has just taken as if they were shared.
+    fn take_of_fat_pipes(&mut self, component: &Component) {
+        for &resource in &self.open {
+            let at = resource as usize;
             if component.sharing[at] == Sharing::FatPipe {
-                count = count.min(1);
+                let users = component.users_of(at).iter();
+                let least =
+                    users.map(|user| user.1 * self.step[user.0 as usize]).fold(self.offer[at], f64::min);
+                self.left[at] = self.offer[at];
+                lessen(&mut self.left[at], least);
             }
-            offer[at] = if count == 0 { 0.0 } else { left[at] / count as f64 };
-            count > 0
-        });
+        }
     }
 
-    fn grow(&mut self, component: &mut Component) {
-        let Self { growing, live, offer, step, .. } = self;
-        growing.retain(|&activity| {
-            let at = activity as usize;
-            let bound = component.bound[at];
-            let offers =
-                component.uses_of(at).iter().map(|&(resource, weight)| offer[resource as usize] / weight);
-            let least = offers.fold(bound - component.rate[at], f64::min);
-            step[at] = least;
-            component.rate[at] += least;
-            live[at] = component.rate[at] != bound;
-            live[at]
-        });
-    }
-
-    fn take(&mut self, component: &Component) {
-        let Self { active, growing, live, step, left, .. } = self;
-        active.retain(|&resource| {
-            let at = resource as usize;
-            let taken =
-                component.users_of(at).iter().map(|&(activity, weight)| weight * step[activity as usize]);
-            match component.sharing[at] {
-                Sharing::Shared => taken.for_each(|amount| lessen(&mut left[at], amount)),
-                Sharing::FatPipe => lessen(&mut left[at], taken.fold(f64::INFINITY, f64::min)),
+    /// Closes what is used up, and lets go whoever is held by it or by its bound.
+    fn close(&mut self, component: &Component) {
+        for activity in 0..component.activities() {
+            let at_bound = component.rate[activity] == component.bound[activity];
+            if self.live[activity] && (at_bound || self.own[activity] <= 0.0) {
+                self.leave(component, activity);
             }
-            if left[at] > 0.0 {
+        }
+        let mut open = std::mem::take(&mut self.open);
+        open.retain(|&resource| {
+            if self.left[resource as usize] > 0.0 {
                 return true;
             }
-            for &(activity, _) in component.users_of(at) {
-                live[activity as usize] = false;
+            for &(activity, _) in component.users_of(resource as usize) {
+                if self.live[activity as usize] {
+                    self.leave(component, activity as usize);
+                }
             }
             false
         });
-        growing.retain(|&activity| live[activity as usize]);
+        self.open = open;
+    }
+
+    fn leave(&mut self, component: &Component, activity: usize) {
+        self.live[activity] = false;
+        self.alive -= 1;
+        for &(resource, _) in component.uses_of(activity) {
+            self.growing[resource as usize] -= 1;
+        }
     }
 }
 
