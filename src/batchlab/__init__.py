@@ -15,6 +15,7 @@ from batchlab.lazy import lazily
 if TYPE_CHECKING:
     from batchlab import bridge as bridge
     from batchlab import generate as generate
+    from batchlab import platform as platform
     from batchlab import plot as plot
     from batchlab import report as report
     from batchlab._kernel import Formula as Formula
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     )
     from batchlab.errors import (
         ObserverError as ObserverError,
+    )
+    from batchlab.errors import (
+        PlatformError as PlatformError,
     )
     from batchlab.errors import (
         PolicyError as PolicyError,
@@ -88,6 +92,8 @@ if TYPE_CHECKING:
     from batchlab.observer import Power as Power
     from batchlab.observer import Signal as Signal
     from batchlab.observer import Temperature as Temperature
+    from batchlab.platform import Platform as Platform
+    from batchlab.platform import read_platform as read_platform
     from batchlab.policy import Allocator as Allocator
     from batchlab.policy import Policy as Policy
     from batchlab.policy import Scheduler as Scheduler
@@ -175,6 +181,8 @@ _HOMES = {
     "Job": "_kernel",
     "JobDescription": "workload",
     "Observer": "observer",
+    "Platform": "platform",
+    "PlatformError": "errors",
     "Policy": "policy",
     "PolicyError": "errors",
     "PolicyNotFound": "errors",
@@ -198,7 +206,9 @@ _HOMES = {
     "Writer": "workload",
     "generate": "generate",
     "metrics": "result.metrics",
+    "platform": "platform",
     "plot": "plot",
+    "read_platform": "platform",
     "read_records": "workload",
     "read_swf": "workload",
     "read_system": "system",

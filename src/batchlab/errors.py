@@ -9,6 +9,7 @@ the next step. Errors about input are also ``ValueError``, so code that does not
     ├── WorkloadError            (ValueError)   a log, a table of jobs, or one job in it
     ├── SystemDescriptionError   (ValueError)   a described machine, or the file that describes it
     ├── ApplicationError         (ValueError)   an application, a formula in it, or its file
+    ├── PlatformError            (ValueError)   a described platform, its file, or a route on it
     ├── PolicyError              (ValueError)   a policy's parameters, or its spec string
     │   └── PolicyNotFound                      a name that no order, rule or allocator has
     ├── SimulationError                         a run that cannot go on, or a call that makes no sense now
@@ -37,6 +38,7 @@ __all__ = [
     "MissingExtraError",
     "MonitorError",
     "ObserverError",
+    "PlatformError",
     "PolicyError",
     "PolicyNotFound",
     "ResultError",
@@ -63,6 +65,10 @@ class SystemDescriptionError(BatchlabError, ValueError):
 
 class ApplicationError(BatchlabError, ValueError):
     """An application breaks a rule; a file's message names the path into it, a formula's the character."""
+
+
+class PlatformError(BatchlabError, ValueError):
+    """A platform breaks a rule, or there is no such route; a file's message begins with ``file:line``."""
 
 
 class PolicyError(BatchlabError, ValueError):

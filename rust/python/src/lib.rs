@@ -7,6 +7,7 @@ mod columns;
 mod driver;
 mod job;
 mod meter;
+mod platform;
 mod policy;
 mod queue;
 mod ranges;
@@ -29,6 +30,8 @@ mod _kernel {
     use crate::job::Job;
     #[pymodule_export]
     use crate::meter::PowerMeter;
+    #[pymodule_export]
+    use crate::platform::Platform;
     #[pymodule_export]
     use crate::queue::{Candidates, Queue};
     #[pymodule_export]

@@ -1,0 +1,249 @@
+//! Clusters: equal hosts, and a topology that connects them.
+//!
+//! Names and routes are those of `SimGrid` 3.34. Building costs O(hosts + links).
+use super::builder::Builder;
+use super::cables::{Cables, Extras};
+use super::dragonfly::{Dragonfly, DragonflyShape};
+use super::fat_tree::{FatTree, FatTreeShape};
+use super::host::{Host, Link, Sharing};
+use super::refusal::Refusal;
+use super::torus::Torus;
+use super::zone::{Ray, Routing, Star};
+
+/// How the hosts of a cluster are connected.
+#[derive(Clone, Debug)]
+pub enum Topology {
+    /// Every host to one switch, and through a backbone if there is one.
+    Crossbar(Option<Backbone>),
+    /// A fat tree.
+    FatTree(FatTreeShape),
+    /// A torus: hosts along each dimension, and bytes per second along each if they differ.
+    Torus(Vec<u32>, Option<Vec<f64>>),
+    /// A dragonfly.
+    Dragonfly(DragonflyShape),
+}
+
+/// A link that everything crosses.
+#[derive(Clone, Copy, Debug)]
+pub struct Backbone {
+    /// Bytes per second.
+    pub bandwidth: f64,
+    /// Seconds.
+    pub latency: f64,
+    /// How it serves the flows.
+    pub sharing: Sharing,
+}
+
+/// How one cable serves its two ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duplex {
+    /// A link for each way.
+    Split,
+    /// One link for both ways.
+    One(Sharing),
+}
+
+/// A cluster.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// Its name.
+    pub name: String,
+    /// What comes before the numbers in the names of the hosts.
+    pub prefix: String,
+    /// What comes after them.
+    pub suffix: String,
+    /// The hosts' numbers.
+    pub numbers: Vec<u32>,
+    /// What each host is like; its name is not looked at.
+    pub host: Host,
+    /// The hosts that their storage traffic goes to; all of the platform's unless given.
+    pub targets: Option<Vec<String>>,
+    /// Bytes per second of each cable, each way.
+    pub bandwidth: f64,
+    /// Seconds, of each cable.
+    pub latency: f64,
+    /// How cables serve their two ways.
+    pub duplex: Duplex,
+    /// How the hosts are connected.
+    pub topology: Topology,
+    /// Bandwidth and latency of each host's link to itself, if it has one.
+    pub loopback: Option<(f64, f64)>,
+    /// Bandwidth of what everything into and out of a host or switch crosses, if there is such a link.
+    pub limiter: Option<f64>,
+    /// The name of the point at the centre of a crossbar, through which the world is reached.
+    pub router: Option<String>,
+}
+
+/// Names and bandwidths of cables.
+type CableList = Vec<(String, f64)>;
+
+impl Cluster {
+    /// Adds the cluster to a platform.
+    pub fn build(&self, parent: Option<u32>, platform: &mut Builder) -> Result<u32, Refusal> {
+        if let Topology::Crossbar(backbone) = &self.topology {
+            return self.crossbar(parent, *backbone, platform);
+        }
+        self.check_size(platform)?;
+        let extras = self.extras(platform)?;
+        let cables = Cables { first: platform.next_link(), split: self.duplex == Duplex::Split };
+        let (routing, list) = self.fabric(cables, extras, platform)?;
+        for (name, bandwidth) in list {
+            self.cable(&name, bandwidth, platform)?;
+        }
+        let zone = platform.add_zone(parent, &self.name, routing)?;
+        self.numbers.iter().try_for_each(|&number| self.add_host(zone, number, platform))?;
+        Ok(zone)
+    }
+
+    fn crossbar(
+        &self,
+        parent: Option<u32>,
+        backbone: Option<Backbone>,
+        platform: &mut Builder,
+    ) -> Result<u32, Refusal> {
+        let zone = platform.add_zone(parent, &self.name, Routing::Star(Star::default()))?;
+        let backbone = backbone.map(|Backbone { bandwidth, latency, sharing }| {
+            platform.link(Link { name: format!("{}_backbone", self.name), bandwidth, latency, sharing })
+        });
+        let backbone = backbone.transpose()?;
+        for (member, &number) in self.numbers.iter().enumerate() {
+            self.add_host(zone, number, platform)?;
+            let loopback = self.loopback.map(|_| self.add_loopback(number, platform)).transpose()?;
+            let limiter = self.limiter.map(|_| self.add_limiter(i64::from(number), platform)).transpose()?;
+            let (up, down) = self.cable(&self.link_name(number), self.bandwidth, platform)?;
+            let to_centre = [limiter, Some(up), backbone].into_iter().flatten().collect();
+            let from_centre = [backbone, Some(down), limiter].into_iter().flatten().collect();
+            let ray = Ray { up: Some(to_centre), down: Some(from_centre), loopback };
+            platform.add_ray(zone, member as u32, ray)?;
+        }
+        let default = || format!("{}{}_router{}", self.prefix, self.name, self.suffix);
+        platform.router(zone, &self.router.clone().unwrap_or_else(default))?;
+        Ok(zone)
+    }
+
+    /// Refuses what has not as many hosts as the topology needs, and what is too large, before anything is made.
+    fn check_size(&self, platform: &Builder) -> Result<(), Refusal> {
+        let (hosts, cables) = self.sizes().ok_or(Refusal::TooLarge)?;
+        platform.check_room(cables.saturating_mul(2).saturating_add(self.switches()))?;
+        if hosts != self.numbers.len() as u64 {
+            return Err(Refusal::Hosts { needed: hosts, given: self.numbers.len() as u64 });
+        }
+        match &self.topology {
+            Topology::Dragonfly(shape) if !shape.reaches_all_groups() => Err(Refusal::Groups(shape.groups.0)),
+            _ => Ok(()),
+        }
+    }
+
+    /// How many hosts and cables the topology has; None where they are too many to count.
+    fn sizes(&self) -> Option<(u64, u64)> {
+        match &self.topology {
+            Topology::Crossbar(_) => Some((self.numbers.len() as u64, self.numbers.len() as u64)),
+            Topology::FatTree(shape) => shape.sizes(),
+            Topology::Torus(dimensions, _) => {
+                let factors = dimensions.iter().map(|&size| u64::from(size));
+                let hosts = factors.into_iter().try_fold(1_u64, u64::checked_mul)?;
+                Some((hosts, hosts.checked_mul(dimensions.len() as u64)?))
+            }
+            Topology::Dragonfly(shape) => shape.sizes(),
+        }
+    }
+
+    fn switches(&self) -> u64 {
+        match &self.topology {
+            Topology::FatTree(shape) => shape.nodes().map_or(0, |nodes| nodes[1..].iter().sum()),
+            Topology::Dragonfly(shape) => shape.routers(),
+            Topology::Crossbar(_) | Topology::Torus(..) => 0,
+        }
+    }
+
+    /// Makes the links that hosts and switches have beside the cables.
+    fn extras(&self, platform: &mut Builder) -> Result<Extras, Refusal> {
+        let mut extras = Extras::default();
+        if self.loopback.is_some() {
+            extras.loopbacks = Some(platform.next_link());
+            for &number in &self.numbers {
+                self.add_loopback(number, platform)?;
+            }
+        }
+        if self.limiter.is_some() {
+            extras.limiters = Some(platform.next_link());
+            let (hosts, switches) = (self.numbers.len() as i64, self.switches() as i64);
+            for number in (0..hosts).chain((2 * hosts - switches..2 * hosts).rev()) {
+                self.add_limiter(number, platform)?;
+            }
+        }
+        Ok(extras)
+    }
+
+    /// Routing and cables of a topology without a centre.
+    fn fabric(
+        &self,
+        cables: Cables,
+        extras: Extras,
+        platform: &mut Builder,
+    ) -> Result<(Routing, CableList), Refusal> {
+        Ok(match &self.topology {
+            Topology::FatTree(shape) => {
+                let tree =
+                    FatTree::new(shape, cables, extras, platform.fat_tree_hosts).ok_or(Refusal::TooLarge)?;
+                let names = tree.cable_names(platform.fat_tree_cables);
+                platform.fat_tree_hosts += self.numbers.len() as u32;
+                platform.fat_tree_cables += names.len() as u32;
+                let list = names.into_iter().map(|name| (name, self.bandwidth)).collect();
+                (Routing::FatTree(tree), list)
+            }
+            Topology::Torus(dimensions, bandwidths) => {
+                let used = |dimension: &usize| dimensions[*dimension] > 1;
+                let used: Vec<usize> = (0..dimensions.len()).filter(used).collect();
+                let dimensions = used.iter().map(|&dimension| dimensions[dimension]).collect();
+                let torus = Torus { dimensions, cables, extras };
+                let bandwidth = |dimension: usize| match bandwidths {
+                    Some(bandwidths) => bandwidths[used[dimension]],
+                    None => self.bandwidth,
+                };
+                let names = torus.cable_names(&self.name).into_iter();
+                let list = names.map(|(name, dimension)| (name, bandwidth(dimension))).collect();
+                (Routing::Torus(torus), list)
+            }
+            Topology::Dragonfly(shape) => {
+                let dragonfly = Dragonfly::new(*shape, cables, extras);
+                let names = dragonfly.cable_names(platform.dragonfly_cables);
+                platform.dragonfly_cables += names.len() as u32;
+                let bundle = |(name, bundled)| (name, self.bandwidth * f64::from(bundled));
+                (Routing::Dragonfly(dragonfly), names.into_iter().map(bundle).collect())
+            }
+            Topology::Crossbar(_) => (Routing::Star(Star::default()), Vec::new()),
+        })
+    }
+
+    fn add_host(&self, zone: u32, number: u32, platform: &mut Builder) -> Result<(), Refusal> {
+        let name = format!("{}{number}{}", self.prefix, self.suffix);
+        platform.host(zone, Host { name, ..self.host.clone() }, self.targets.clone()).map(|_| ())
+    }
+
+    fn link_name(&self, number: u32) -> String {
+        format!("{}_link_{number}", self.name)
+    }
+
+    fn add_loopback(&self, number: u32, platform: &mut Builder) -> Result<u32, Refusal> {
+        let (bandwidth, latency) = self.loopback.unwrap_or_default();
+        let name = format!("{}_loopback", self.link_name(number));
+        platform.link(Link { name, bandwidth, latency, sharing: Sharing::FatPipe })
+    }
+
+    fn add_limiter(&self, number: i64, platform: &mut Builder) -> Result<u32, Refusal> {
+        let name = format!("{}_link_{number}_limiter", self.name);
+        let bandwidth = self.limiter.unwrap_or_default();
+        platform.link(Link { name, bandwidth, latency: 0.0, sharing: Sharing::Shared })
+    }
+
+    fn cable(&self, name: &str, bandwidth: f64, platform: &mut Builder) -> Result<(u32, u32), Refusal> {
+        match self.duplex {
+            Duplex::Split => platform.cable(name, bandwidth, self.latency),
+            Duplex::One(sharing) => {
+                let link = Link { name: name.to_owned(), bandwidth, latency: self.latency, sharing };
+                platform.link(link).map(|link| (link, link))
+            }
+        }
+    }
+}

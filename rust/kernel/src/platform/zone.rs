@@ -1,0 +1,161 @@
+//! Zones: what is connected, and by which rule.
+//!
+//! The members of a zone are numbered from 0: hosts, routers and zones in the order in which they were added. A table
+//! costs O(1) per route and memory per given route; a star two lists of links per member.
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::dragonfly::Dragonfly;
+use super::fat_tree::FatTree;
+use super::graph::Graph;
+use super::path::Path;
+use super::torus::Torus;
+
+/// Where a point or a zone is: the zone it belongs to, and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The zone.
+    pub zone: u32,
+    /// The number among the zone's members.
+    pub member: u32,
+}
+
+/// A zone.
+#[derive(Debug)]
+pub struct Zone {
+    /// Where it is itself; None for the one that holds all others.
+    pub place: Option<Place>,
+    /// How many zones it is in.
+    pub depth: u32,
+    /// How its members reach one another.
+    pub routing: Routing,
+}
+
+/// The points at which a route between zones leaves the one and enters the other; None for a member that is no zone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ends {
+    /// In the zone of the source.
+    pub source: Option<u32>,
+    /// In the zone of the target.
+    pub target: Option<u32>,
+}
+
+/// How the members of a zone reach one another.
+#[derive(Debug)]
+pub enum Routing {
+    /// Every route is given.
+    Table(Table),
+    /// Each member has links to and from a common centre.
+    Star(Star),
+    /// Shortest paths over given edges.
+    Graph(Graph),
+    /// A fat tree of hosts.
+    FatTree(FatTree),
+    /// A torus of hosts.
+    Torus(Torus),
+    /// A dragonfly of hosts.
+    Dragonfly(Dragonfly),
+}
+
+impl Routing {
+    /// Goes from one member to another; None where there is no way.
+    pub fn route(&self, from: u32, to: u32, path: &mut Path<'_>) -> Option<Ends> {
+        match self {
+            Self::Table(table) => return table.route(from, to, path),
+            Self::Star(star) => return star.route(from, to, path),
+            Self::Graph(graph) => return graph.route(from, to, path),
+            Self::FatTree(tree) => tree.route(from, to, path),
+            Self::Torus(torus) => torus.route(from, to, path),
+            Self::Dragonfly(dragonfly) => dragonfly.route(from, to, path),
+        }
+        Some(Ends::default())
+    }
+}
+
+/// A route that was given: links, in order, and the ends where it joins zones.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// The links.
+    pub links: Box<[u32]>,
+    /// The ends.
+    pub ends: Ends,
+}
+
+/// Routes that were given, by members.
+#[derive(Debug, Default)]
+pub struct Table {
+    routes: HashMap<(u32, u32), Given>,
+}
+
+impl Table {
+    /// Adds a route; false if there is one.
+    pub fn insert(&mut self, from: u32, to: u32, given: Given) -> bool {
+        match self.routes.entry((from, to)) {
+            Entry::Vacant(free) => {
+                free.insert(given);
+                true
+            }
+            Entry::Occupied(_) => false,
+        }
+    }
+
+    fn route(&self, from: u32, to: u32, path: &mut Path<'_>) -> Option<Ends> {
+        match self.routes.get(&(from, to)) {
+            Some(given) => {
+                path.extend(&given.links);
+                Some(given.ends)
+            }
+            // Who talks to itself needs no network.
+            None => (from == to).then(Ends::default),
+        }
+    }
+}
+
+/// The links of a member of a star; None where nothing was said.
+#[derive(Clone, Debug, Default)]
+pub struct Ray {
+    /// From the member to the centre.
+    pub up: Option<Box<[u32]>>,
+    /// From the centre to the member.
+    pub down: Option<Box<[u32]>>,
+    /// From the member to itself.
+    pub loopback: Option<u32>,
+}
+
+/// Members around a centre. A member without links, like a router, is at the centre.
+#[derive(Debug, Default)]
+pub struct Star {
+    /// The members' links.
+    pub rays: Vec<Ray>,
+}
+
+impl Star {
+    /// The links of a member.
+    pub fn ray_mut(&mut self, member: u32) -> &mut Ray {
+        let member = member as usize;
+        if self.rays.len() <= member {
+            self.rays.resize(member + 1, Ray::default());
+        }
+        &mut self.rays[member]
+    }
+
+    fn route(&self, from: u32, to: u32, path: &mut Path<'_>) -> Option<Ends> {
+        let empty = Ray::default();
+        let source = self.rays.get(from as usize).unwrap_or(&empty);
+        let target = self.rays.get(to as usize).unwrap_or(&empty);
+        if let (true, Some(loopback)) = (from == to, source.loopback) {
+            path.push(loopback);
+            return Some(Ends::default());
+        }
+        let start = path.len();
+        // A backbone is in both lists, and so is a link that both ways share.
+        path.extend_with_new(side(source, source.up.as_deref())?, start);
+        path.extend_with_new(side(target, target.down.as_deref())?, start);
+        Some(Ends::default())
+    }
+}
+
+/// One side of a ray: nothing where the other one is not said either.
+fn side<'a>(ray: &'a Ray, links: Option<&'a [u32]>) -> Option<&'a [u32]> {
+    links.or_else(|| (ray.up.is_none() && ray.down.is_none()).then_some(&[]))
+}

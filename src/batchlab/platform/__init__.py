@@ -1,0 +1,26 @@
+"""Platforms: hosts, links and the routes between them, described by calls, in TOML, or in SimGrid's XML."""
+
+from batchlab.platform.parts import Cluster, Disk, Host, Link, Ray, Route, Zone
+from batchlab.platform.platform import Platform, Way
+from batchlab.platform.read import read_platform
+from batchlab.platform.storage import SharedStorage
+from batchlab.platform.topology import Crossbar, Dragonfly, FatTree, Topology, Torus
+
+__all__ = [
+    "Cluster",
+    "Crossbar",
+    "Disk",
+    "Dragonfly",
+    "FatTree",
+    "Host",
+    "Link",
+    "Platform",
+    "Ray",
+    "Route",
+    "SharedStorage",
+    "Topology",
+    "Torus",
+    "Way",
+    "Zone",
+    "read_platform",
+]

@@ -1,0 +1,132 @@
+"""Clusters of SimGrid's XML, and what a zone of the routing Cluster has around its centre."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from batchlab.errors import suggest
+from batchlab.platform.making import WHOLE
+from batchlab.platform.parts import Cluster, Host, Link, Ray, Sharing
+from batchlab.platform.quantities import BANDWIDTH
+from batchlab.platform.topology import Crossbar, Dragonfly, FatTree, Topology, Torus
+
+if TYPE_CHECKING:
+    from batchlab.platform.document import Element
+    from batchlab.platform.making import Making
+
+__all__ = ["Surroundings", "cluster", "surroundings"]
+
+_BACKBONE_SHARINGS: dict[str, Sharing] = {"SHARED": "shared", "FATPIPE": "fat_pipe"}
+_LONGEST_PARAMETERS = 1000
+_FAT_TREE = 'levels, then as many numbers of children, parents and cables, like "2;4,4;1,2;1,2"'
+_TORUS = 'the number of hosts along each dimension, like "4,4,4"'
+_DRAGONFLY = 'groups,links;chassis,links;blades,links;nodes, like "3,4;4,3;4,1;4"'
+
+
+def cluster(making: Making, element: Element) -> Cluster:
+    """Make a cluster."""
+    given, fields = element.attributes, making.node_fields(element, None)
+    return making.made(
+        element,
+        Cluster,
+        given["id"],
+        making.radical(element),
+        making.made(element, Host, "", making.speed(element), making.cores(element), **fields),
+        given["bw"],
+        given["lat"],
+        _topology(making, element),
+        given["prefix"],
+        given["suffix"],
+        making.sharing(element, "sharing_policy", "SPLITDUPLEX"),
+        making.optional_link(element, "loopback", "loopback"),
+        making.quantity(element, "limiter_link", BANDWIDTH.read) or None,
+        given.get("router_id") or None,
+    )
+
+
+def _topology(making: Making, element: Element) -> Topology:
+    makers = {"FLAT": _crossbar, "FAT_TREE": _fat_tree, "TORUS": _torus, "DRAGONFLY": _dragonfly}
+    kind = element.attributes.get("topology", "FLAT")
+    if kind not in makers:
+        raise making.wrong(element, "topology", kind, f"is not known.{suggest(kind, makers)}")
+    # As in SimGrid, only a flat cluster heeds its backbone, and only the others their parameters.
+    return makers[kind](making, element)
+
+
+def _crossbar(making: Making, element: Element) -> Crossbar:
+    sharing = making.sharing(element, "bb_sharing_policy", "SHARED", _BACKBONE_SHARINGS)
+    return Crossbar(making.optional_link(element, "bb", "backbone", sharing))
+
+
+def _fat_tree(making: Making, element: Element) -> FatTree:
+    match _parameters(element):
+        case [[levels], down, up, cables] if levels == len(down) == len(up) == len(cables):
+            return making.made(element, FatTree, down, up, cables)
+    raise _wrong_parameters(making, element, _FAT_TREE)
+
+
+def _torus(making: Making, element: Element) -> Torus:
+    match _parameters(element):
+        case [dimensions]:
+            return making.made(element, Torus, dimensions)
+    raise _wrong_parameters(making, element, _TORUS)
+
+
+def _dragonfly(making: Making, element: Element) -> Dragonfly:
+    match _parameters(element):
+        case [[groups, blue], [chassis, black], [blades, green], [nodes]]:
+            return making.made(element, Dragonfly, groups, chassis, blades, nodes, blue, black, green)
+    raise _wrong_parameters(making, element, _DRAGONFLY)
+
+
+def _parameters(element: Element) -> list[list[int]]:
+    """Read numbers in lists, like ``"2;4,4;1,2;1,2"``; none where there is anything else."""
+    text = element.attributes.get("topo_parameters", "")
+    lists = [each.split(",") for each in text[:_LONGEST_PARAMETERS].split(";")]
+    if len(text) > _LONGEST_PARAMETERS or not all(WHOLE.fullmatch(each) for row in lists for each in row):
+        return []
+    return [[int(each) for each in row] for row in lists]
+
+
+def _wrong_parameters(making: Making, element: Element, form: str) -> Exception:
+    text = element.attributes.get("topo_parameters", "")
+    return making.wrong(element, "topo_parameters", text, f"must be {form}")
+
+
+@dataclass
+class Surroundings:
+    """Hosts, links and rays around the centre of a star."""
+
+    hosts: list[Host] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    rays: list[Ray] = field(default_factory=list)
+
+
+def surroundings(making: Making, zone: Element) -> Surroundings:
+    """Make the cabinets of a zone, the links of its hosts, and the backbone that all of them cross."""
+    around, backbones = Surroundings(), zone.each("backbone")
+    if len(backbones) > 1:
+        raise making.refusal(backbones[1].line, "a zone has one <backbone> at most; remove the others.")
+    for each in backbones:
+        given = each.attributes
+        around.links.append(making.made(each, Link, given["id"], given["bandwidth"], given["latency"]))
+    backbone = tuple(link.name for link in around.links)
+    for each in zone.each("host_link"):
+        given = each.attributes
+        ends = (given["up"], *backbone), (*backbone, given["down"])
+        around.rays.append(making.made(each, Ray, given["id"], *ends))
+    for each in zone.each("cabinet"):
+        _cabinet(making, each, backbone, around)
+    return around
+
+
+def _cabinet(making: Making, element: Element, backbone: tuple[str, ...], around: Surroundings) -> None:
+    """Add equal hosts, each with a link to the centre and one from it."""
+    given = element.attributes
+    for number in making.radical(element):
+        name = f"{given['prefix']}{number}{given['suffix']}"
+        up, down = f"link_{name}_UP", f"link_{name}_DOWN"
+        around.hosts.append(making.made(element, Host, name, given["speed"]))
+        around.links += [making.made(element, Link, each, given["bw"], given["lat"]) for each in (up, down)]
+        around.rays.append(making.made(element, Ray, name, (up, *backbone), (*backbone, down)))

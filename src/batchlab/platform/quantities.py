@@ -1,0 +1,173 @@
+"""Quantities with units, as SimGrid writes them: ``"12.5GBps"``, ``"1Tf"``, ``"50us"``; inside, SI units."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, overload
+
+from batchlab.errors import PlatformError, shown, suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["BANDWIDTH", "SPEED", "TIME", "Quantity", "Unit"]
+
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)\s*", re.ASCII)
+_LONGEST = 100
+_DECIMAL = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+_WORDS = ("", "kilo", "mega", "giga", "tera", "peta", "exa", "zeta", "yotta")
+_BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi")
+
+
+def _powers(prefixes: tuple[str, ...], unit: str, base: float, factor: float) -> dict[str, float]:
+    """Give every multiple of a unit; products are made step by step, as SimGrid does."""
+    multiples = {}
+    for prefix in prefixes:
+        multiples[prefix + unit] = base
+        base *= factor
+    return multiples
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What can be measured, and in which units.
+
+    Parameters
+    ----------
+    name
+        What is measured.
+    example
+        How it may be written.
+    factors
+        The units, in SI units.
+    """
+
+    name: str
+    example: str
+    factors: Mapping[str, float] = field(repr=False, hash=False)
+
+    def read(self, value: object, *, positive: bool = False) -> float:
+        """Take a number in SI units, or a text of a number and its unit.
+
+        Parameters
+        ----------
+        value
+            The number or text. A text without a unit is in SI units too.
+        positive
+            Whether 0 is none.
+
+        Returns
+        -------
+        float
+            In SI units.
+
+        Raises
+        ------
+        ValueError
+            With the rule and the next step.
+        """
+        amount = self._parsed(value) if isinstance(value, str) else _number(value)
+        if amount is None:
+            raise ValueError(f'must be a {self.name}: a number, or a text like "{self.example}"')
+        if not math.isfinite(amount) or amount < 0 or (positive and amount == 0):
+            raise ValueError(f"must be a {self.name} that is finite and {'>' if positive else '>='} 0")
+        return amount
+
+    def _parsed(self, text: str) -> float | None:
+        match = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
+        if match is None:
+            return None
+        number, unit = float(match[1]), match[2]
+        if not unit:
+            return number
+        if unit not in self.factors:
+            raise ValueError(f"has the unknown unit {unit!r}.{suggest(unit, self.factors)}".rstrip("."))
+        return number * self.factors[unit]
+
+
+def _number(value: object) -> float | None:
+    """Take a number of Python's or NumPy's kind; truth values are none."""
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        return None
+    try:
+        return float(value)
+    except (OverflowError, TypeError, ValueError):
+        return None
+
+
+SPEED = Unit(
+    "speed",
+    "100Gf",
+    {**_powers(_DECIMAL, "f", 1.0, 1000.0), **_powers(_WORDS, "flops", 1.0, 1000.0)},
+)
+BANDWIDTH = Unit(
+    "bandwidth",
+    "12.5GBps",
+    {
+        **_powers(_DECIMAL, "Bps", 1.0, 1000.0),
+        **_powers(_DECIMAL, "bps", 0.125, 1000.0),
+        **_powers(_BINARY, "Bps", 1024.0, 1024.0),
+        **_powers(_BINARY, "bps", 128.0, 1024.0),
+    },
+)
+TIME = Unit(
+    "time",
+    "50us",
+    {
+        "ps": 1e-12,
+        "ns": 1e-9,
+        "us": 1e-6,
+        "ms": 1e-3,
+        "s": 1.0,
+        "m": 60.0,
+        "h": 3600.0,
+        "d": 86400.0,
+        "w": 604800.0,
+    },
+)
+
+
+class Quantity:
+    """A field of a frozen dataclass that takes a number or a text with a unit, and holds a float in SI units.
+
+    Parameters
+    ----------
+    unit
+        What the field measures.
+    default
+        What it is unless given; None for a field that must be given.
+    positive
+        Whether 0 is refused.
+    """
+
+    def __init__(self, unit: Unit, default: float | None = None, *, positive: bool = False) -> None:
+        self._unit = unit
+        self._default = default
+        self._positive = positive
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> float: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> float: ...
+    def __get__(self, instance: object | None, owner: type) -> float:
+        if instance is not None:
+            value: float = instance.__dict__[self._name]
+            return value
+        if self._default is None:
+            # So that the dataclass knows that there is no default.
+            raise AttributeError(self._name)
+        return self._default
+
+    def __set__(self, instance: object, value: float | str) -> None:
+        try:
+            amount = self._unit.read(value, positive=self._positive)
+        except ValueError as broken:
+            kind, name = type(instance).__name__, instance.__dict__.get("name", "")
+            where = f"{kind} {shown(name)}: {self._name}" if name else f"{kind}: {self._name}"
+            raise PlatformError(f"{where} = {shown(value)}; {broken}.") from None
+        instance.__dict__[self._name] = amount

@@ -1,0 +1,76 @@
+"""Files that describe platforms: `read_platform` finds out which form a file has.
+
+What the forms mean is in `simgrid` (XML) and `own` (TOML); here are the bytes.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import PurePath
+from typing import TYPE_CHECKING, BinaryIO, TextIO
+
+from batchlab.errors import PlatformError
+
+if TYPE_CHECKING:
+    from batchlab.platform.platform import Platform
+
+__all__ = ["read_platform"]
+
+_MOST_BYTES = 256 * 2**20
+
+
+def read_platform(source: str | os.PathLike[str] | TextIO | BinaryIO) -> Platform:
+    """Read the description of a platform.
+
+    Parameters
+    ----------
+    source
+        A file in SimGrid's XML (versions 4 and 4.1, with ElastiSim's properties; see
+        `batchlab.platform.simgrid`), or in batchlab's TOML (see `batchlab.platform.own`): its path, or the
+        open file. Names that end in ``.xml`` or ``.toml`` are believed; otherwise the content decides.
+
+    Returns
+    -------
+    Platform
+        The platform.
+
+    Raises
+    ------
+    PlatformError
+        If there is no such file, or it is not what it should be; the message names file and line (in TOML the
+        path into the document), the value, the rule and the next step.
+    """
+    # `--help` does without either.
+    from batchlab.platform import own, simgrid  # noqa: PLC0415
+
+    name, content = _content(source)
+    suffix = PurePath(name).suffix.lower()
+    is_xml = suffix == ".xml" or (
+        suffix != ".toml" and content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+    )
+    if is_xml:
+        return simgrid.platform(content, name)
+    return own.platform(content, name)
+
+
+def _content(source: str | os.PathLike[str] | TextIO | BinaryIO) -> tuple[str, bytes]:
+    """Read everything; say what the file is called."""
+    if isinstance(source, str | os.PathLike):
+        file = os.fspath(source)
+        name = file if file.isprintable() else ascii(file)
+        try:
+            with open(file, "rb") as stream:  # noqa: PTH123  # a Path loses "" and trailing slashes from messages
+                content = stream.read(_MOST_BYTES + 1)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise PlatformError(f"{name}: cannot be read: {reason}. Check the path.") from None
+    else:
+        given, name = source.read(), str(getattr(source, "name", "platform"))
+        content = given.encode() if isinstance(given, str) else given
+    if len(content) > _MOST_BYTES:
+        raise PlatformError(
+            f"{name}: has more than 256 MiB; no description needs that. Is it the right file?"
+        )
+    if not content.strip():
+        raise PlatformError(f"{name}: is empty; a description has at least one host.")
+    return name, content
