@@ -226,19 +226,7 @@ impl<'a> Compiler<'a> {
         bytes: &Payload,
         asynchronous: bool,
     ) -> Result<(), ExecutionError> {
-        let stores = self.stores;
-        let has_place = |host: &Host| match (stores.place(host, storage), host.disk) {
-            (Some(Place::Remote(_)), _) => true,
-            (Some(_), Some(disk)) => disk.read > 0.0 && disk.write > 0.0,
-            _ => false,
-        };
-        let lack = match storage {
-            Storage::ParallelFileSystem => {
-                "reaches no parallel file system; give the platform a storage host."
-            }
-            Storage::BurstBuffer => "has no burst buffer; give it a disk, or the platform a burst buffer.",
-        };
-        self.require(task, has_place, lack)?;
+        self.require_storage(task, storage)?;
         let amounts = self.amounts(task, bytes)?;
         self.program.transfers.push(Transfer::new(self.group, storage, direction, amounts));
         let transfer = self.program.transfers.len() as u32 - 1;
@@ -246,6 +234,27 @@ impl<'a> Compiler<'a> {
         self.program.steps.push(Step::Transfer { transfer, level });
         self.program.steps.extend((!asynchronous).then_some(Step::Await { level }));
         Ok(())
+    }
+
+    /// Makes sure that all hosts have somewhere to put data; if it is striped, all need a disk.
+    fn require_storage(&self, task: &Task, storage: Storage) -> Result<(), ExecutionError> {
+        let lack = match storage {
+            Storage::ParallelFileSystem => {
+                "reaches no parallel file system; give the platform a storage host."
+            }
+            Storage::BurstBuffer => "has no burst buffer; give it a disk, or the platform a burst buffer.",
+        };
+        self.require(task, |host| self.stores.place(host, storage).is_some(), lack)?;
+        let works = |host: &Host| host.disk.is_some_and(|disk| disk.read > 0.0 && disk.write > 0.0);
+        let is_remote = |host: &Host| matches!(self.stores.place(host, storage), Some(Place::Remote(_)));
+        self.require(task, |host| is_remote(host) || works(host), "has a disk without a bandwidth.")?;
+        let computes = |host: &Host| host.speed > 0.0 || host.striping.unwrap_or(0.0) <= 0.0;
+        self.require(task, |host| is_remote(host) || computes(host), "has no speed to stripe data with.")?;
+        let mut hosts = self.hosts.iter().map(|host| &self.platform.hosts()[*host as usize]);
+        if !hosts.any(|host| matches!(self.stores.place(host, storage), Some(Place::Striped(_)))) {
+            return Ok(());
+        }
+        self.require(task, works, "has no disk, but the data of other nodes of the job is striped over all.")
     }
 
     /// A sequence awaits at the end of each iteration what it has started.

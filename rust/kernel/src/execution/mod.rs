@@ -13,6 +13,7 @@ mod demand;
 mod error;
 mod gpu;
 mod log;
+mod perform;
 mod program;
 mod rank;
 mod run;
@@ -211,7 +212,7 @@ impl Execution {
 
     /// Operations per second on the CPU of a host now.
     pub fn load_of_host(&mut self, host: u32) -> f64 {
-        self.world.activities.load(self.world.platform.links().len() as u32 + host)
+        self.world.activities.load(self.world.cpu(host))
     }
 
     /// How many GPUs of a host are busy at a time that is not past.

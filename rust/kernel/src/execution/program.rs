@@ -84,7 +84,7 @@ pub struct Ready {
 }
 
 /// What every rank of a group reads or writes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Transfer {
     pub group: Group,
     pub storage: Storage,
@@ -133,9 +133,16 @@ pub struct Surroundings<'a> {
 
 impl Surroundings<'_> {
     /// The resource that a rank's CPU is, and its speed.
-    pub fn cpu(&self, rank: usize) -> (u32, f64) {
+    fn cpu(&self, rank: usize) -> (u32, f64) {
         let host = self.hosts[rank];
         (self.platform.links().len() as u32 + host, self.platform.hosts()[host as usize].speed)
+    }
+
+    /// What so many bytes on the disk of a rank cost its CPU: the resource, operations, the speed.
+    fn stripe(&self, rank: usize, bytes: f64) -> (u32, f64, f64) {
+        let (cpu, speed) = self.cpu(rank);
+        let per_byte = self.platform.hosts()[self.hosts[rank] as usize].striping.unwrap_or(0.0);
+        (cpu, per_byte * bytes, speed)
     }
 }
 
@@ -196,28 +203,18 @@ impl Program {
             return Ok(first + rank as u32);
         }
         let transfer = &mut self.transfers[index as usize];
-        let bytes = &self.amounts[transfer.amounts as usize];
         let first = self.demands.len();
-        for (of, &bytes) in bytes.iter().enumerate() {
-            let host = &with.platform.hosts()[with.hosts[of] as usize];
-            match with.stores.place(host, transfer.storage) {
-                Some(Place::Remote(stores)) => {
-                    let shape = remote(with, of, stores, transfer.direction, builder)?;
-                    self.demands.add(&shape, bytes, std::iter::empty());
-                }
-                Some(Place::Striped(_)) => {
-                    let shape = striped(with, of, transfer.direction, builder)?;
-                    let each = bytes / with.hosts.len() as f64;
-                    let computes = (0..with.hosts.len()).map(|rank| {
-                        let (cpu, speed) = with.cpu(rank);
-                        (cpu, stripe_cost(with, rank) * each, speed)
-                    });
-                    self.demands.add(&shape, bytes, computes);
-                }
-                Some(Place::Local) | None => {
-                    self.demands.add(&Shape::default(), 0.0, std::iter::empty());
-                }
-            }
+        for (rank, &bytes) in self.amounts[transfer.amounts as usize].iter().enumerate() {
+            let host = &with.platform.hosts()[with.hosts[rank] as usize];
+            let (stores, striped): (&[u32], bool) = match with.stores.place(host, transfer.storage) {
+                Some(Place::Remote(stores)) => (stores, false),
+                Some(Place::Striped(_)) => (with.hosts, true),
+                Some(Place::Local) | None => (&[], false),
+            };
+            let shape = spread(with, with.hosts[rank], stores, transfer.direction, builder)?;
+            let nodes = if striped { with.hosts.len() } else { 0 };
+            let computes = (0..nodes).map(|node| with.stripe(node, bytes / nodes as f64));
+            self.demands.add(&shape, bytes, computes);
         }
         transfer.first = Some(first);
         Ok(first + rank as u32)
@@ -258,40 +255,18 @@ fn traffic_shape(
     Ok(shape)
 }
 
-/// Operations per byte on the node of a rank.
-fn stripe_cost(with: Surroundings, rank: usize) -> f64 {
-    with.platform.hosts()[with.hosts[rank] as usize].striping.unwrap_or(0.0)
-}
-
-/// The links of a byte that a rank reads or writes, evenly from or to some hosts.
-fn remote(
+/// The links of a byte that a node reads or writes, evenly from or to some hosts.
+fn spread(
     with: Surroundings,
-    rank: usize,
+    node: u32,
     stores: &[u32],
     direction: Direction,
     builder: &mut Builder,
 ) -> Result<Shape, NoRoute> {
     let share = 1.0 / stores.len() as f64;
-    let result = stores.iter().try_for_each(|&store| {
-        let (from, to) = directed(direction, with.hosts[rank], store);
-        builder.send(with.platform, from, to, share)
+    let added = stores.iter().try_for_each(|&store| match direction {
+        Direction::Read => builder.send(with.platform, store, node, share),
+        Direction::Write => builder.send(with.platform, node, store, share),
     });
-    builder.finish(result)
-}
-
-/// The links of a byte that a rank reads or writes, evenly from or to the disks of its group.
-fn striped(
-    with: Surroundings,
-    rank: usize,
-    direction: Direction,
-    builder: &mut Builder,
-) -> Result<Shape, NoRoute> {
-    remote(with, rank, with.hosts, direction, builder)
-}
-
-fn directed(direction: Direction, node: u32, store: u32) -> (u32, u32) {
-    match direction {
-        Direction::Read => (store, node),
-        Direction::Write => (node, store),
-    }
+    builder.finish(added)
 }

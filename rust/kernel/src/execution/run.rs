@@ -8,10 +8,8 @@ use crate::platform::Platform;
 use super::Notice;
 use super::compile::{Compiler, count};
 use super::error::ExecutionError;
-use super::log::TaskTime;
-use super::program::{Group, Program, Step, Surroundings};
+use super::program::{Group, Program, Step};
 use super::rank::{Blocked, Ranks};
-use super::storage::Place;
 use super::world::{Purpose, World};
 
 /// A job that runs an application.
@@ -19,20 +17,20 @@ use super::world::{Purpose, World};
 pub struct Run {
     pub job: u32,
     /// Where it is among the runs, and which it is: places are given back.
-    slot: u32,
+    pub slot: u32,
     pub serial: u64,
     elastic: Elastic,
     pub runtime_arguments: Arc<BTreeMap<String, Value>>,
-    gpus_per_node: u32,
+    pub gpus_per_node: u32,
     clips: bool,
     /// The hosts of the ranks, and of those that came with the last reconfiguration, with their ranks.
-    hosts: Vec<u32>,
-    newcomers: Vec<u32>,
+    pub hosts: Vec<u32>,
+    pub newcomers: Vec<u32>,
     newcomer_ranks: Vec<u32>,
     /// The iterations of each phase.
-    iterations: Vec<u64>,
-    program: Program,
-    ranks: Ranks,
+    pub iterations: Vec<u64>,
+    pub program: Program,
+    pub ranks: Ranks,
     /// How many ranks of each group have come to the barrier at which it is.
     arrived: [u32; 2],
     /// Activities that are under way.
@@ -42,7 +40,7 @@ pub struct Run {
     /// Whether the run is at a scheduling point, or an evolving request, and where: the phase and the iteration.
     paused: Option<(u32, u64)>,
     /// The phase and the iteration at which rank 0 is.
-    position: (u32, u64),
+    pub position: (u32, u64),
     pub done: bool,
 }
 
@@ -112,7 +110,7 @@ impl Run {
     }
 
     /// The hosts of a group.
-    fn members(&self, group: Group) -> &[u32] {
+    pub fn members(&self, group: Group) -> &[u32] {
         match group {
             Group::Everyone => &self.hosts,
             Group::Newcomers => &self.newcomers,
@@ -209,7 +207,7 @@ impl Run {
     }
 
     /// All ranks of a group go on.
-    fn release(&mut self, world: &mut World, group: Group) {
+    pub fn release(&mut self, world: &mut World, group: Group) {
         match group {
             Group::Everyone => world.ready.push(self.slot, 0, self.hosts.len() as u32),
             Group::Newcomers => {
@@ -219,7 +217,7 @@ impl Run {
     }
 
     /// A rank comes to where its group meets; whether it is the last.
-    fn arrive(&mut self, rank: u32) -> bool {
+    pub fn arrive(&mut self, rank: u32) -> bool {
         let state = &mut self.ranks.all[rank as usize];
         state.blocked = Blocked::Otherwise;
         let group = state.group;
@@ -233,90 +231,8 @@ impl Run {
         true
     }
 
-    /// A rank goes on until it has to wait.
-    pub fn go(&mut self, world: &mut World, rank: u32) -> Result<(), ExecutionError> {
-        loop {
-            let state = &mut self.ranks.all[rank as usize];
-            let step = self.program.steps[state.next as usize];
-            state.next += 1;
-            let waits = match step {
-                Step::Enter { .. } | Step::Repeat { .. } | Step::Again { .. } | Step::Continue { .. } => {
-                    self.ranks.flow(rank, step);
-                    false
-                }
-                Step::Await { level } => self.ranks.await_level(rank, level),
-                Step::Between { phase } => self.between(world, rank, phase)?,
-                Step::Barrier => {
-                    if self.arrive(rank) {
-                        self.release(world, self.ranks.all[rank as usize].group);
-                    }
-                    true
-                }
-                Step::Compute { amounts } => {
-                    self.compute(world, rank, amounts);
-                    false
-                }
-                Step::Exchange { exchange } => {
-                    if self.arrive(rank) {
-                        self.exchange(world, exchange)?;
-                    }
-                    true
-                }
-                Step::Launch { amounts, exchange } => {
-                    self.launch(world, rank, amounts, exchange)?;
-                    false
-                }
-                Step::Synchronise => {
-                    let until = self.ranks.all[rank as usize].until;
-                    self.sleep(world, rank, until)
-                }
-                Step::Sleep { amounts } => {
-                    let seconds = self.amount(rank, amounts);
-                    self.sleep(world, rank, world.now + seconds)
-                }
-                Step::Transfer { transfer, level } => {
-                    self.transfer(world, rank, transfer, level)?;
-                    false
-                }
-                Step::Begin { level } => {
-                    self.ranks.begin_task(rank, level, world.now);
-                    false
-                }
-                Step::End { level, name } => {
-                    self.end_task(world, rank, level, name);
-                    false
-                }
-                Step::Finish => {
-                    if self.arrive(rank) {
-                        self.position = (self.iterations.len() as u32, 0);
-                        self.done = true;
-                        world.notices.push_back((self.job, Notice::Done));
-                    }
-                    true
-                }
-            };
-            if waits {
-                return Ok(());
-            }
-        }
-    }
-
-    /// A rank's part of amounts.
-    fn amount(&self, rank: u32, amounts: u32) -> f64 {
-        self.program.amounts[amounts as usize][self.ranks.member(rank)]
-    }
-
-    fn sleep(&mut self, world: &mut World, rank: u32, until: f64) -> bool {
-        let waits = until > world.now;
-        if waits {
-            self.ranks.all[rank as usize].blocked = Blocked::Otherwise;
-            world.timers.add(until, self.slot, self.serial, rank);
-        }
-        waits
-    }
-
     /// A rank is between two iterations; whether it waits.
-    fn between(&mut self, world: &mut World, rank: u32, phase: u32) -> Result<bool, ExecutionError> {
+    pub fn between(&mut self, world: &mut World, rank: u32, phase: u32) -> Result<bool, ExecutionError> {
         let iteration = self.ranks.iteration(rank);
         if rank == 0 {
             self.position = (phase, iteration);
@@ -368,123 +284,6 @@ impl Run {
             return Err(ExecutionError::Request { tasks, least, most });
         }
         Ok(tasks.max(f64::from(least)).min(f64::from(most)) as u32)
-    }
-
-    /// A rank starts to compute.
-    fn compute(&mut self, world: &mut World, rank: u32, amounts: u32) {
-        let flops = self.amount(rank, amounts);
-        if flops > 0.0 {
-            let host = self.hosts[rank as usize];
-            let speed = world.platform.hosts()[host as usize].speed;
-            let cpu = world.platform.links().len() as u32 + host;
-            let uses = [(cpu, flops)];
-            let demand = crate::sharing::Demand {
-                amount: 1.0,
-                uses: &uses,
-                bound: speed / flops,
-                ..Default::default()
-            };
-            self.ranks.start(rank, 0);
-            world.start(self.slot, &mut self.flights, Purpose::Rank { rank, level: 0 }, &demand);
-        }
-    }
-
-    /// The whole group is there: it exchanges messages.
-    fn exchange(&mut self, world: &mut World, exchange: u32) -> Result<(), ExecutionError> {
-        let group = self.program.exchanges[exchange as usize].group;
-        let hosts = if group == Group::Everyone { &self.hosts } else { &self.newcomers };
-        let with = Surroundings { platform: &world.platform, stores: &world.stores, hosts };
-        let ready = self.program.exchange(exchange, with, &mut world.builder)?;
-        match self.program.demands.get(ready.demand) {
-            Some(demand) => world.start(self.slot, &mut self.flights, Purpose::Group(group), &demand),
-            None => self.release(world, group),
-        }
-        Ok(())
-    }
-
-    /// A rank launches kernels on its GPUs, and transfers between them.
-    fn launch(
-        &mut self,
-        world: &mut World,
-        rank: u32,
-        amounts: Option<u32>,
-        exchange: Option<u32>,
-    ) -> Result<(), ExecutionError> {
-        let index = self.hosts[rank as usize];
-        let mut until = world.now;
-        let (gpu_speed, gpu_bandwidth) = {
-            let host = &world.platform.hosts()[index as usize];
-            (host.gpu_speed, host.gpu_bandwidth)
-        };
-        let flops = amounts.map_or(0.0, |amounts| self.amount(rank, amounts));
-        if flops > 0.0 {
-            let seconds = flops / f64::from(self.gpus_per_node) / gpu_speed;
-            until = until.max(world.gpus.compute(world.now, index, self.gpus_per_node, seconds));
-        }
-        if let Some(exchange) = exchange {
-            let group = self.ranks.all[rank as usize].group;
-            let hosts = if group == Group::Everyone { &self.hosts } else { &self.newcomers };
-            let with = Surroundings { platform: &world.platform, stores: &world.stores, hosts };
-            let inside = self.program.exchange(exchange, with, &mut world.builder)?.inside;
-            if inside > 0.0 {
-                until = until.max(world.gpus.transfer(world.now, index, inside / gpu_bandwidth));
-            }
-        }
-        self.ranks.all[rank as usize].until = until;
-        Ok(())
-    }
-
-    /// A rank starts to read or write.
-    fn transfer(
-        &mut self,
-        world: &mut World,
-        rank: u32,
-        transfer: u32,
-        level: u32,
-    ) -> Result<(), ExecutionError> {
-        let described = &self.program.transfers[transfer as usize];
-        let (group, storage, direction) = (described.group, described.storage, described.direction);
-        let bytes = self.amount(rank, described.amounts);
-        if bytes <= 0.0 {
-            return Ok(());
-        }
-        let host = self.hosts[rank as usize];
-        let hosts = if group == Group::Everyone { &self.hosts } else { &self.newcomers };
-        let purpose = Purpose::Rank { rank, level };
-        let place = world.stores.place(&world.platform.hosts()[host as usize], storage);
-        let (own, striped) = (place == Some(Place::Local), matches!(place, Some(Place::Striped(_))));
-        if own {
-            self.ranks.start(rank, level);
-            world.start_on_disk(self.slot, &mut self.flights, purpose, (host, direction, bytes));
-            return Ok(());
-        }
-        if striped {
-            let each = bytes / hosts.len() as f64;
-            for &host in hosts {
-                self.ranks.start(rank, level);
-                world.start_on_disk(self.slot, &mut self.flights, purpose, (host, direction, each));
-            }
-        }
-        let member = self.ranks.member(rank);
-        let with = Surroundings { platform: &world.platform, stores: &world.stores, hosts };
-        let task = self.program.transfer(transfer, member, with, &mut world.builder);
-        let task = task.map_err(|route| ExecutionError::no_route(&world.platform, route))?;
-        if let Some(demand) = self.program.demands.get(task) {
-            self.ranks.start(rank, level);
-            world.start(self.slot, &mut self.flights, purpose, &demand);
-        }
-        Ok(())
-    }
-
-    fn end_task(&mut self, world: &mut World, rank: u32, level: u32, task: u32) {
-        let entry = TaskTime {
-            job: self.job,
-            host: self.hosts[rank as usize],
-            task,
-            start: self.ranks.begun(rank, level),
-            end: world.now,
-        };
-        world.log.iter_mut().for_each(|log| log.push(entry));
     }
 }
 

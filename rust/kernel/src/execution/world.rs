@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::application::Direction;
-use crate::platform::{Platform, Sharing};
+use crate::platform::{Host, Platform, Sharing};
 use crate::sharing::{Activities, Demand, Resource, Rule};
 
 use super::Notice;
@@ -136,6 +136,16 @@ impl World {
             builder: Builder::default(),
             now: 0.0,
         }
+    }
+
+    /// A host.
+    pub fn host(&self, index: u32) -> &Host {
+        &self.platform.hosts()[index as usize]
+    }
+
+    /// The resource that the CPU of a host is: they follow the links.
+    pub fn cpu(&self, host: u32) -> u32 {
+        self.platform.links().len() as u32 + host
     }
 
     /// Starts an activity of a run.

@@ -1,6 +1,8 @@
 //! Iterations, barriers, scheduling points and reconfigurations.
+use std::collections::BTreeMap;
+
 use super::*;
-use crate::application::Stage;
+use crate::application::{Stage, Value};
 
 fn stage(tasks: Vec<Task>) -> Stage {
     Stage { iterations: Formula::number(1.0), tasks }
@@ -114,4 +116,104 @@ fn asynchronous_writes_overlap_until_the_next_barrier() {
     let tasks = vec![write, busy(3.0, Pattern::Uniform)];
     lasts(&rigid(vec![phase(2.0, tasks.clone())]), 4, 10.0 + 12e-6);
     lasts(&rigid(vec![Phase { barrier: false, ..phase(2.0, tasks) }]), 4, 10.0 + 6e-6);
+}
+
+/// The times of all notices, and for what number of nodes, of a job that is given what it asks for.
+fn evolved(job_type: JobType, request: &str) -> Vec<(f64, u32)> {
+    let request = Some(Formula::parse(request).expect("a formula"));
+    let asking = Phase { evolving_request: request, ..phase(4.0, vec![idle(1.0, Pattern::Uniform)]) };
+    let application = Application {
+        phases: vec![asking, phase(2.0, vec![idle(1.0, Pattern::Uniform)])],
+        ..Application::default()
+    };
+    let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+    execution.start(0.0, 3, &elastic(job_type, application), &[0, 1], 0).expect("it starts");
+    let mut seen = Vec::new();
+    while !execution.is_idle() {
+        let now = execution.next_time();
+        while let Some((job, notice)) = execution.advance(now) {
+            match notice {
+                Notice::EvolvingRequest { tasks } => {
+                    seen.push((now, tasks));
+                    execution.reconfigure(now, job, &(0..tasks).collect::<Vec<_>>());
+                }
+                Notice::SchedulingPoint => {
+                    seen.push((now, 0));
+                    execution.resume(now, job);
+                }
+                _ => seen.push((now, 99)),
+            }
+        }
+    }
+    seen
+}
+
+#[test]
+fn an_evolving_job_asks_before_iterations_and_within_its_limits() {
+    // Iterations done: 1, 2, 3; 2 + 5 is clipped to 6, then 6 + 5 is the same and no request.
+    let request = "phase_iteration % 2 == 1 ? num_nodes + 5 : 1";
+    assert_eq!(evolved(JobType::Evolving, request), [(1.0, 6), (2.0, 2), (3.0, 6), (6.0, 99)]);
+    // An adaptive job meets scheduling points where the phase asks for nothing: in the second, also before its first.
+    assert_eq!(evolved(JobType::Adaptive, "num_nodes"), [(4.0, 0), (5.0, 0), (6.0, 99)]);
+    assert_eq!(
+        evolved(JobType::Malleable, request),
+        [1.0, 2.0, 3.0, 4.0, 5.0].map(|time| (time, 0)).into_iter().chain([(6.0, 99)]).collect::<Vec<_>>()
+    );
+    assert_eq!(evolved(JobType::Rigid, request), [(6.0, 99)]);
+}
+
+#[test]
+fn requests_outside_the_limits_fail_unless_they_are_clipped() {
+    let request = Some(Formula::parse("num_nodes + 7").expect("a formula"));
+    let asking = Phase { evolving_request: request, ..phase(2.0, vec![idle(1.0, Pattern::Uniform)]) };
+    let job = elastic(JobType::Evolving, Application { phases: vec![asking], ..Application::default() });
+    let options = Options { clip_requests: false, ..Options::default() };
+    let mut execution = Execution::with_options(crossbar(|_| {}), Rule::MaxMin, options);
+    execution.start(0.0, 3, &job, &[0, 1], 0).expect("it starts");
+    assert_eq!(execution.advance(0.0), None);
+    let Some((3, Notice::Failed(why))) = execution.advance(1.0) else { panic!("it fails") };
+    assert!(why.starts_with("the evolving request is for 9 nodes; must be from 2 to 6."), "{why}");
+    assert!(execution.is_idle());
+}
+
+#[test]
+fn asynchronous_writes_of_a_sequence_are_awaited_at_the_end_of_its_iteration() {
+    let write = asynchronously(file(Direction::Write, 2e10, Pattern::RootOnly));
+    let inner = task(Work::Sequence { tasks: vec![write, idle(1.0, Pattern::Uniform)] });
+    let outer = times(2.0, task(Work::Sequence { tasks: vec![inner, idle(0.5, Pattern::Uniform)] }));
+    lasts(&rigid(vec![phase(1.0, vec![outer])]), 3, 5.0 + 12e-6);
+}
+
+#[test]
+fn sequences_repeat_their_tasks_in_order() {
+    let exchange = times(2.0, cpu(None, Some((1e10, Communication::AllToAll)), false));
+    let tasks = vec![cpu(Some((1e10, Pattern::Uniform)), None, false), exchange, idle(0.5, Pattern::Uniform)];
+    lasts(&rigid(vec![phase(1.0, vec![times(3.0, task(Work::Sequence { tasks }))])]), 4, 6.0 + 12e-6);
+}
+
+#[test]
+fn formulas_see_the_nodes_and_the_runtime_arguments_of_the_time() {
+    let seconds =
+        Payload { total: Formula::parse("num_nodes * pace").expect("a formula"), pattern: Pattern::Uniform };
+    let work = task(Work::Idle { seconds });
+    let job = elastic(
+        JobType::Malleable,
+        Application { phases: vec![phase(3.0, vec![work])], ..Application::default() },
+    );
+    let pace = |pace: f64| BTreeMap::from([("pace".to_owned(), Value::Number(pace))]);
+    let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+    execution.set_runtime_arguments(7, pace(1.0));
+    execution.start(0.0, 7, &job, &[0, 1], 0).expect("it starts");
+    assert_eq!(execution.progress(7), Some((0, 3)));
+    assert_eq!(execution.advance(0.0), None);
+    assert_eq!(execution.advance(2.0), Some((7, Notice::SchedulingPoint)));
+    assert_eq!(execution.progress(7), Some((1, 3)));
+    // Set, but nothing is evaluated again until the nodes change.
+    execution.set_runtime_arguments(7, pace(10.0));
+    execution.resume(2.0, 7);
+    assert_eq!(execution.advance(2.0), None);
+    assert_eq!(execution.advance(4.0), Some((7, Notice::SchedulingPoint)));
+    execution.reconfigure(4.0, 7, &[5, 0, 1]);
+    assert_eq!(run(&mut execution), [(34.0, 7, Notice::Done)]);
+    assert_eq!(execution.progress(7), None);
 }

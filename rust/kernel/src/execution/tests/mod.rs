@@ -10,7 +10,7 @@ mod tasks;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Execution, Notice};
+use super::{Execution, Notice, Options};
 use crate::application::{
     Application, Communication, Direction, Elastic, Formula, JobType, Pattern, Payload, Phase, Storage, Task,
     Traffic, Work,

@@ -1,0 +1,196 @@
+//! What the steps of a program do, for one rank at a time.
+use crate::sharing::Demand;
+
+use super::Notice;
+use super::error::ExecutionError;
+use super::log::TaskTime;
+use super::program::{Group, Step, Surroundings, Transfer};
+use super::rank::Blocked;
+use super::run::Run;
+use super::storage::Place;
+use super::world::{Purpose, World};
+
+impl Run {
+    /// A rank goes on until it has to wait.
+    pub fn go(&mut self, world: &mut World, rank: u32) -> Result<(), ExecutionError> {
+        loop {
+            let state = &mut self.ranks.all[rank as usize];
+            let step = self.program.steps[state.next as usize];
+            state.next += 1;
+            if self.perform(world, rank, step)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A rank does a step; whether it has to wait then.
+    fn perform(&mut self, world: &mut World, rank: u32, step: Step) -> Result<bool, ExecutionError> {
+        match step {
+            Step::Await { level } => return Ok(self.ranks.await_level(rank, level)),
+            Step::Between { phase } => return self.between(world, rank, phase),
+            Step::Barrier => return Ok(self.barrier(world, rank)),
+            Step::Exchange { exchange } => return self.exchange(world, rank, exchange),
+            Step::Synchronise => return Ok(self.sleep(world, rank, self.ranks.all[rank as usize].until)),
+            Step::Sleep { amounts } => {
+                let until = world.now + self.amount(rank, amounts);
+                return Ok(self.sleep(world, rank, until));
+            }
+            Step::Finish => return Ok(self.finish(world, rank)),
+            Step::Compute { amounts } => self.compute(world, rank, amounts),
+            Step::Launch { amounts, exchange } => self.launch(world, rank, amounts, exchange)?,
+            Step::Transfer { transfer, level } => self.transfer(world, rank, transfer, level)?,
+            Step::Begin { level } => self.ranks.begin_task(rank, level, world.now),
+            Step::End { level, name } => self.end_task(world, rank, level, name),
+            Step::Enter { .. } | Step::Repeat { .. } | Step::Again { .. } | Step::Continue { .. } => {
+                self.ranks.flow(rank, step);
+            }
+        }
+        Ok(false)
+    }
+
+    /// A rank waits for its group.
+    fn barrier(&mut self, world: &mut World, rank: u32) -> bool {
+        if self.arrive(rank) {
+            self.release(world, self.ranks.all[rank as usize].group);
+        }
+        true
+    }
+
+    /// A rank is at the end of the application.
+    fn finish(&mut self, world: &mut World, rank: u32) -> bool {
+        if self.arrive(rank) {
+            self.position = (self.iterations.len() as u32, 0);
+            self.done = true;
+            world.notices.push_back((self.job, Notice::Done));
+        }
+        true
+    }
+
+    /// A rank's part of amounts.
+    fn amount(&self, rank: u32, amounts: u32) -> f64 {
+        self.program.amounts[amounts as usize][self.ranks.member(rank)]
+    }
+
+    fn sleep(&mut self, world: &mut World, rank: u32, until: f64) -> bool {
+        let waits = until > world.now;
+        if waits {
+            self.ranks.all[rank as usize].blocked = Blocked::Otherwise;
+            world.timers.add(until, self.slot, self.serial, rank);
+        }
+        waits
+    }
+
+    /// A rank starts to compute.
+    fn compute(&mut self, world: &mut World, rank: u32, amounts: u32) {
+        let flops = self.amount(rank, amounts);
+        if flops > 0.0 {
+            let host = self.hosts[rank as usize];
+            let uses = [(world.cpu(host), flops)];
+            let bound = world.host(host).speed / flops;
+            self.ranks.start(rank, 0);
+            let demand = Demand { amount: 1.0, uses: &uses, bound, ..Demand::default() };
+            world.start(self.slot, &mut self.flights, Purpose::Rank { rank, level: 0 }, &demand);
+        }
+    }
+
+    /// A rank waits for its group, which exchanges messages once all are there.
+    fn exchange(&mut self, world: &mut World, rank: u32, exchange: u32) -> Result<bool, ExecutionError> {
+        if !self.arrive(rank) {
+            return Ok(true);
+        }
+        let group = self.program.exchanges[exchange as usize].group;
+        let hosts = members(&self.hosts, &self.newcomers, group);
+        let with = Surroundings { platform: &world.platform, stores: &world.stores, hosts };
+        let ready = self.program.exchange(exchange, with, &mut world.builder)?;
+        match self.program.demands.get(ready.demand) {
+            Some(demand) => world.start(self.slot, &mut self.flights, Purpose::Group(group), &demand),
+            None => self.release(world, group),
+        }
+        Ok(true)
+    }
+
+    /// A rank launches kernels on its GPUs, and transfers between them.
+    fn launch(
+        &mut self,
+        world: &mut World,
+        rank: u32,
+        amounts: Option<u32>,
+        exchange: Option<u32>,
+    ) -> Result<(), ExecutionError> {
+        let index = self.hosts[rank as usize];
+        let mut until = world.now;
+        let flops = amounts.map_or(0.0, |amounts| self.amount(rank, amounts));
+        if flops > 0.0 {
+            let seconds = flops / f64::from(self.gpus_per_node) / world.host(index).gpu_speed;
+            until = world.gpus.compute(world.now, index, self.gpus_per_node, seconds);
+        }
+        if let Some(exchange) = exchange {
+            let hosts = members(&self.hosts, &self.newcomers, self.ranks.all[rank as usize].group);
+            let with = Surroundings { platform: &world.platform, stores: &world.stores, hosts };
+            let inside = self.program.exchange(exchange, with, &mut world.builder)?.inside;
+            if inside > 0.0 {
+                let seconds = inside / world.host(index).gpu_bandwidth;
+                until = until.max(world.gpus.transfer(world.now, index, seconds));
+            }
+        }
+        self.ranks.all[rank as usize].until = until;
+        Ok(())
+    }
+
+    /// A rank starts to read or write.
+    fn transfer(
+        &mut self,
+        world: &mut World,
+        rank: u32,
+        transfer: u32,
+        level: u32,
+    ) -> Result<(), ExecutionError> {
+        let Transfer { group, storage, direction, amounts, .. } = self.program.transfers[transfer as usize];
+        let bytes = self.amount(rank, amounts);
+        if bytes <= 0.0 {
+            return Ok(());
+        }
+        let host = self.hosts[rank as usize];
+        let purpose = Purpose::Rank { rank, level };
+        let own = [host];
+        let on_disks = match world.stores.place(world.host(host), storage) {
+            Some(Place::Local) => &own[..],
+            Some(Place::Striped(_)) => members(&self.hosts, &self.newcomers, group),
+            Some(Place::Remote(_)) | None => &[],
+        };
+        for &disk in on_disks {
+            self.ranks.start(rank, level);
+            let bytes = bytes / on_disks.len() as f64;
+            world.start_on_disk(self.slot, &mut self.flights, purpose, (disk, direction, bytes));
+        }
+        let hosts = members(&self.hosts, &self.newcomers, group);
+        let with = Surroundings { platform: &world.platform, stores: &world.stores, hosts };
+        let task = self.program.transfer(transfer, self.ranks.member(rank), with, &mut world.builder);
+        let task = task.map_err(|route| ExecutionError::no_route(&world.platform, route))?;
+        if let Some(demand) = self.program.demands.get(task) {
+            self.ranks.start(rank, level);
+            world.start(self.slot, &mut self.flights, purpose, &demand);
+        }
+        Ok(())
+    }
+
+    /// A rank has done a task.
+    fn end_task(&mut self, world: &mut World, rank: u32, level: u32, task: u32) {
+        let entry = TaskTime {
+            job: self.job,
+            host: self.hosts[rank as usize],
+            task,
+            start: self.ranks.begun(rank, level),
+            end: world.now,
+        };
+        world.log.iter_mut().for_each(|log| log.push(entry));
+    }
+}
+
+/// The hosts of a group, of those of all ranks and of the new ones.
+fn members<'a>(all: &'a [u32], newcomers: &'a [u32], group: Group) -> &'a [u32] {
+    match group {
+        Group::Everyone => all,
+        Group::Newcomers => newcomers,
+    }
+}
