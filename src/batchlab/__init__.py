@@ -95,12 +95,16 @@ if TYPE_CHECKING:
     from batchlab.platform import Platform as Platform
     from batchlab.platform import read_platform as read_platform
     from batchlab.policy import Allocator as Allocator
+    from batchlab.policy import Malleable as Malleable
     from batchlab.policy import Policy as Policy
     from batchlab.policy import Scheduler as Scheduler
     from batchlab.predictor import Predictor as Predictor
     from batchlab.result import metrics as metrics
     from batchlab.result.result import Result as Result
     from batchlab.simulation import Simulation as Simulation
+    from batchlab.simulation.invocation import Cause as Cause
+    from batchlab.simulation.invocation import Invocation as Invocation
+    from batchlab.simulation.sensing import Sensing as Sensing
     from batchlab.simulation.simulate import simulate as simulate
     from batchlab.simulation.view import Columns as Columns
     from batchlab.simulation.view import View as View
@@ -161,7 +165,9 @@ _HOMES = {
     "AlgorithmError": "errors",
     "BridgeError": "errors",
     "Allocator": "policy",
+    "Cause": "simulation.invocation",
     "Columns": "simulation.view",
+    "Invocation": "simulation.invocation",
     "BatchlabError": "errors",
     "Experiment": "experiment",
     "ExperimentError": "errors",
@@ -175,6 +181,7 @@ _HOMES = {
     "Power": "observer",
     "Signal": "observer",
     "Temperature": "observer",
+    "Malleable": "policy",
     "Monitor": "monitor",
     "MonitorError": "errors",
     "NodeGroup": "system",
@@ -193,6 +200,7 @@ _HOMES = {
     "ResultError": "errors",
     "Runs": "experiment",
     "Scheduler": "policy",
+    "Sensing": "simulation.sensing",
     "Simulation": "simulation",
     "SimulationError": "errors",
     "System": "system",

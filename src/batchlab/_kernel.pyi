@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Self, TypedDict, final, overload
 
@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 from batchlab.application import Application as Description
+from batchlab.simulation.invocation import CauseKind
 from batchlab.simulation.view import Columns
 
 __version__: str
@@ -66,6 +67,40 @@ class InterruptionColumns(TypedDict):
     placement_nodes: NDArray[np.uint32]
     placement_tasks: NDArray[np.uint32]
     allocated: NDArray[np.int64]
+
+class StretchColumns(TypedDict):
+    row: NDArray[np.uint32]
+    start_time: NDArray[np.float64]
+    end_time: NDArray[np.float64]
+    placement_offsets: NDArray[np.int64]
+    placement_nodes: NDArray[np.uint32]
+    placement_tasks: NDArray[np.uint32]
+    allocated: NDArray[np.int64]
+
+class DescribedApplications(TypedDict):
+    platform: Platform
+    hosts: list[int]
+    gpus: int | None
+    sharing: str
+    jobs: Elastics
+    clip_requests: bool
+    log_tasks: bool
+    sensors: object
+
+class SensedColumns(TypedDict):
+    time: NDArray[np.float64]
+    cpu: NDArray[np.float64]
+    gpu: NDArray[np.float64]
+    network: NDArray[np.float64]
+    links: NDArray[np.float64]
+
+class TaskTimeColumns(TypedDict):
+    row: NDArray[np.uint32]
+    host: NDArray[np.uint32]
+    task: NDArray[np.uint32]
+    start_time: NDArray[np.float64]
+    end_time: NDArray[np.float64]
+    names: list[str]
 
 class OutcomeColumns(TypedDict):
     state: NDArray[np.uint8]
@@ -206,6 +241,9 @@ class Simulation:
         order_at_instant: str,
         dispatch: bool,
         listening: Listening,
+        applications: DescribedApplications | None = None,
+        dependencies: Sequence[Sequence[int]] | None = None,
+        invocation: object = None,
     ) -> Simulation: ...
     @property
     def now(self) -> float: ...
@@ -228,6 +266,9 @@ class Simulation:
     def believe_estimates(self) -> None: ...
     def run_times(self) -> NDArray[np.float64]: ...
     def interruptions(self) -> InterruptionColumns: ...
+    def resizes(self) -> StretchColumns | None: ...
+    def sensed(self) -> SensedColumns | None: ...
+    def task_times(self) -> TaskTimeColumns | None: ...
     def outcome(self) -> OutcomeColumns: ...
     def status(self) -> StatusColumns: ...
     def gauges(self) -> tuple[int, list[int]]: ...
@@ -254,7 +295,31 @@ class Job:
         """What its run_time is taken to be: requested_time, or what a predictor said; seconds."""
     @property
     def tasks(self) -> int:
-        """Number of its tasks."""
+        """How many tasks it has, where it runs an application, or else asks for."""
+    @property
+    def tasks_min(self) -> int:
+        """The fewest tasks that it can have."""
+    @property
+    def tasks_max(self) -> int:
+        """The most tasks that it can have."""
+    @property
+    def job_type(self) -> str:
+        """Who decides on its size: "rigid", "moldable", "malleable", "evolving" or "adaptive"."""
+    @property
+    def is_resizable(self) -> bool:
+        """Whether it runs and can be resized: at its scheduling points, or at this very instant."""
+    @property
+    def ranks(self) -> list[int]:
+        """Its nodes by rank, one per task; empty where it runs no application now."""
+    @property
+    def wanted_ranks(self) -> list[int] | None:
+        """Its nodes by rank from its next scheduling point on; None where nothing was decided."""
+    @property
+    def requested_tasks(self) -> int | None:
+        """How many tasks it asks for at this very instant; None where it does not ask."""
+    @property
+    def progress(self) -> tuple[int, int] | None:
+        """Iterations of its phases that are done, and of how many; None where it runs no application."""
     @property
     def request(self) -> dict[str, int]:
         """What each task asks of ONE node, by resource."""
@@ -429,13 +494,25 @@ class View:
         -------
         iterator of Job
         """
+    @property
+    def total_offered(self) -> dict[str, int]:
+        """What is on offer in all, free or not, by resource."""
+    def room(self, job: Job, most: int) -> int:
+        """Count how many tasks of a job there is room for now, up to a number."""
     def is_closed(self, node: int) -> bool:
         """Tell whether a node takes nobody."""
     def jobs_on(self, node: int) -> list[Job]:
         """List the running jobs with tasks on a node, by expected end."""
     def job(self, row: int) -> Job:
         """Give the job in a row of the workload."""
-    def start(self, job: Job, nodes: Mapping[int, int] | Iterable[int] | None = None) -> bool:
+    def start(
+        self,
+        job: Job,
+        nodes: Mapping[int, int] | Iterable[int] | None = None,
+        *,
+        tasks: int | None = None,
+        gpus: int | None = None,
+    ) -> bool:
         """Start a waiting job.
 
         Parameters
@@ -443,7 +520,12 @@ class View:
         job
             Who; in the queue.
         nodes
-            Where: the number of tasks by node, or one node per task. Unless given, the allocator chooses.
+            Where: the number of tasks by node, or one node per task, by rank. Unless given, the allocator
+            chooses.
+        tasks
+            On how many tasks, of a job that is not rigid; those that it asks for unless given.
+        gpus
+            How many GPUs its application uses on each node; those that a task asks for unless given.
 
         Returns
         -------
@@ -525,8 +607,35 @@ class View:
         seconds
             From its start, finite and >= 0.
         """
-    def resize(self, job: Job, tasks: int) -> None:
-        """Change the number of tasks of a malleable job; refused, since every job is rigid so far."""
+    def resize(self, job: Job, tasks: int | None = None, *, nodes: Iterable[int] | None = None) -> None:
+        """Change the nodes of a running job whose application lets it.
+
+        At once where it is at a scheduling point or asks for it, else from its next scheduling point on.
+
+        Nodes that it gains are its own from now on. It loses its last ranks, and gains such nodes as the
+        allocator chooses, unless told otherwise.
+
+        Parameters
+        ----------
+        job
+            Who; running.
+        tasks
+            How many tasks it is to have.
+        nodes
+            In place of that, one node per task, by rank.
+
+        Raises
+        ------
+        DecisionError
+            If it does not run, cannot be resized or not to this size, or there is no room.
+        """
+    def set_runtime_arguments(self, job: Job, arguments: Mapping[str, float | str]) -> None:
+        """Set arguments that the formulas of a job's application see from its next start or resizing on."""
+    @property
+    def at_scheduling_point(self) -> list[Job]:
+        """The jobs that can be resized at this very instant, in the order in which they came there."""
+    def get_cause(self) -> tuple[CauseKind, int | None, int | None]:
+        """Why the scheduler is asked: what happened, to which row, and how many tasks are asked for."""
     def close(self, node: int) -> None:
         """Let a node take nobody more; who is there stays."""
     def open(self, node: int) -> None:

@@ -120,7 +120,10 @@ def test_order_name_and_argument(order: str, name: str, argument: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("esay", "no policy named 'esay'. Did you mean 'easy'? Known: conservative, easy, expression, f1,"),
+        (
+            "esay",
+            "no policy named 'esay'. Did you mean 'easy'? Known: conservative, easy, equipartition, ",
+        ),
         ("best_fit", "'best_fit' is an allocator, not a policy. Write 'fcfs(allocator=best_fit)'"),
         ("easy(order=sjff)", "no order named 'sjff'. Did you mean 'sjf'?"),
         ("easy(order=sjff)", "At character 12 of 'easy(order=sjff)'."),

@@ -37,6 +37,47 @@ impl Interruptions {
     }
 }
 
+/// What running jobs had before they were resized.
+#[derive(Clone, Debug, Default)]
+pub struct Resizes {
+    /// The job.
+    pub job: Vec<u32>,
+    /// Since when it had that, seconds.
+    pub start_time: Vec<f64>,
+    /// When it was resized, seconds.
+    pub end_time: Vec<f64>,
+    /// Where the shares of each end in `shares`.
+    pub until: Vec<usize>,
+    /// What the jobs had, one after the other.
+    pub shares: Vec<Share>,
+    /// How much of each resource each held in all, one after the other.
+    pub held: Vec<i64>,
+}
+
+impl Resizes {
+    /// Writes down what a running job has that is about to be resized.
+    pub fn add(&mut self, site: &Site, job: u32) {
+        self.job.push(job);
+        self.start_time.push(site.jobs.since(job));
+        self.end_time.push(site.now);
+        self.shares.extend_from_slice(site.jobs.placement(job));
+        let mut held = Vec::new();
+        site.held(job, &mut held);
+        self.held.append(&mut held);
+        self.until.push(self.shares.len());
+    }
+
+    /// Forgets all but the first `count`, of this number of resources.
+    pub fn truncate(&mut self, count: usize, resources: usize) {
+        self.job.truncate(count);
+        self.start_time.truncate(count);
+        self.end_time.truncate(count);
+        self.until.truncate(count);
+        self.shares.truncate(self.until.last().copied().unwrap_or(0));
+        self.held.truncate(count * resources);
+    }
+}
+
 /// What listeners are told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -59,6 +100,8 @@ pub enum Change {
     Opened = 7,
     /// A node offers other amounts.
     Withheld = 8,
+    /// A running job has other nodes.
+    Resized = 9,
 }
 
 /// What changed since listeners were told last: the change, and the job or node.

@@ -125,7 +125,7 @@ impl Formula {
 
 /// A job argument, as Python has it.
 #[derive(FromPyObject)]
-enum Argument {
+pub enum Argument {
     Number(f64),
     Text(String),
 }

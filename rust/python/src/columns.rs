@@ -21,6 +21,11 @@ impl Amount<'_> {
     }
 }
 
+/// Only a limit may be infinite: there is none.
+fn may_be(name: &str, value: f64) -> bool {
+    value.is_finite() || name == "requested_time"
+}
+
 /// The columns of a workload.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -52,7 +57,7 @@ impl Columns<'_> {
             ("requested_time", &self.requested_time),
         ] {
             if let Some(row) =
-                column.as_array().iter().position(|value| !(value.is_finite() && *value >= 0.0))
+                column.as_array().iter().position(|value| !(*value >= 0.0 && may_be(name, *value)))
             {
                 let value = column.as_array()[row];
                 return Err(PyValueError::new_err(format!(

@@ -65,6 +65,7 @@ pub fn drive(
         match moment {
             Moment::End => break,
             Moment::Stuck => return Err(stuck(py, simulation)),
+            Moment::Failed => return Err(simulation.borrow().failed(py)),
             Moment::Over => {
                 done += 1;
                 if done % STRIDE == 0 {
@@ -159,7 +160,7 @@ fn ask(
                 wake.call1(py, (whose, view))?;
             }
         }
-        Moment::Over | Moment::End | Moment::Stuck => {}
+        Moment::Over | Moment::End | Moment::Stuck | Moment::Failed => {}
     }
     Ok(())
 }
@@ -177,7 +178,7 @@ fn start_all(view: &Bound<'_, View>, jobs: &Bound<'_, PyAny>) -> PyResult<()> {
                 ),
             ));
         };
-        if !View::start(view, handle.get(), None)? {
+        if !View::start(view, handle.get(), None, None, None)? {
             return Err(decision_error(
                 view.py(),
                 &format!(

@@ -1,6 +1,7 @@
 //! A job as schedulers see it: a handle, whose attributes are looked up in columns.
+use batchlab_kernel::application::JobType;
 use batchlab_kernel::policy::Site;
-use batchlab_kernel::simulation::Refusal;
+use batchlab_kernel::simulation::{Applications, Refusal};
 use batchlab_kernel::workload::jobs::State;
 use pyo3::exceptions::{PyAttributeError, PyKeyError};
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -24,6 +25,10 @@ impl Job {
 
     fn with<T>(&self, py: Python<'_>, look: impl FnOnce(&Site) -> T) -> T {
         look(self.view.get().simulation.borrow(py).kernel.site())
+    }
+
+    fn elastic<T>(&self, py: Python<'_>, look: impl FnOnce(&Applications) -> Option<T>) -> Option<T> {
+        self.view.get().simulation.borrow(py).kernel.applications().and_then(look)
     }
 
     /// Refuses a handle of another simulation, whose rows may be others.
@@ -74,10 +79,68 @@ impl Job {
         self.with(py, |site| site.jobs.job(self.slot).estimate)
     }
 
-    /// Number of its tasks.
+    /// How many tasks it has, where it runs an application, or else asks for.
     #[getter]
     fn tasks(&self, py: Python<'_>) -> u32 {
-        self.with(py, |site| site.jobs.job(self.slot).tasks)
+        let simulation = self.view.get().simulation.borrow(py);
+        match simulation.kernel.applications().map_or(0, |applications| applications.ranks(self.slot).len()) {
+            0 => simulation.kernel.site().jobs.job(self.slot).tasks,
+            ranks => ranks as u32,
+        }
+    }
+
+    /// The fewest tasks that it can have.
+    #[getter]
+    fn tasks_min(&self, py: Python<'_>) -> u32 {
+        self.view.get().simulation.borrow(py).kernel.sizes(self.slot).0
+    }
+
+    /// The most tasks that it can have.
+    #[getter]
+    fn tasks_max(&self, py: Python<'_>) -> u32 {
+        self.view.get().simulation.borrow(py).kernel.sizes(self.slot).1
+    }
+
+    /// Who decides on its size: "rigid", "moldable", "malleable", "evolving" or "adaptive".
+    #[getter]
+    fn job_type(&self, py: Python<'_>) -> &'static str {
+        let job_type = self.elastic(py, |applications| applications.of(self.slot).map(|job| job.job_type));
+        JobType::NAMES
+            .iter()
+            .find(|(_, known)| *known == job_type.unwrap_or_default())
+            .map_or("rigid", |(name, _)| name)
+    }
+
+    /// Whether it runs and can be resized: at its scheduling points, or at this very instant.
+    #[getter]
+    fn is_resizable(&self, py: Python<'_>) -> bool {
+        self.view.get().simulation.borrow(py).kernel.is_resizable(self.slot)
+    }
+
+    /// Its nodes by rank, one per task; empty where it runs no application now.
+    #[getter]
+    fn ranks(&self, py: Python<'_>) -> Vec<u32> {
+        self.elastic(py, |applications| Some(applications.ranks(self.slot).to_vec())).unwrap_or_default()
+    }
+
+    /// Its nodes by rank from its next scheduling point on; None where nothing was decided.
+    #[getter]
+    fn wanted_ranks(&self, py: Python<'_>) -> Option<Vec<u32>> {
+        self.elastic(py, |applications| applications.wanted(self.slot).map(<[u32]>::to_vec))
+    }
+
+    /// How many tasks it asks for at this very instant; None where it does not ask.
+    #[getter]
+    fn requested_tasks(&self, py: Python<'_>) -> Option<u32> {
+        self.elastic(py, |applications| {
+            applications.at_point().iter().find(|(job, _)| *job == self.slot).and_then(|&(_, tasks)| tasks)
+        })
+    }
+
+    /// Iterations of its phases that are done, and of how many; None where it runs no application.
+    #[getter]
+    fn progress(&self, py: Python<'_>) -> Option<(u64, u64)> {
+        self.elastic(py, |applications| applications.execution.progress(self.slot))
     }
 
     /// What each task asks of ONE node, by resource.

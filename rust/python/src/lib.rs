@@ -5,6 +5,7 @@
 mod application;
 mod columns;
 mod driver;
+mod elastic;
 mod job;
 mod meter;
 mod platform;

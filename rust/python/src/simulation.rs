@@ -4,7 +4,9 @@ use batchlab_kernel::policy::choice::{Capacities, PolicyChoice};
 use batchlab_kernel::policy::order::FORMULA_NAMES;
 use batchlab_kernel::record::DispatchLog;
 use batchlab_kernel::replay::Replay;
-use batchlab_kernel::simulation::{Listeners, Moment, OrderAtInstant, Simulation as Kernel, WallTime};
+use batchlab_kernel::simulation::{
+    Dependencies, Listeners, Moment, OrderAtInstant, Simulation as Kernel, WallTime,
+};
 use batchlab_kernel::time::Time;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -13,6 +15,8 @@ use pyo3::types::PyDict;
 
 use crate::columns::Columns;
 use crate::driver::{self, Hooks};
+use crate::elastic::{self, Described, Invocation};
+use crate::job::simulation_error;
 use crate::policy::PolicyNames;
 use crate::status;
 use crate::view::View;
@@ -45,7 +49,8 @@ pub struct Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, dispatch, listening))]
+    #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, dispatch, listening,
+                        applications=None, dependencies=None, invocation=None))]
     #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
     fn new(
         columns: Columns<'_>,
@@ -56,6 +61,9 @@ impl Simulation {
         order_at_instant: &str,
         dispatch: bool,
         listening: Listening,
+        applications: Option<Described<'_>>,
+        dependencies: Option<Vec<Vec<u32>>>,
+        invocation: Option<Invocation>,
     ) -> PyResult<Self> {
         let resources = capacity.shape()[1];
         let capacity: Vec<i64> = capacity.as_array().iter().copied().collect();
@@ -70,9 +78,18 @@ impl Simulation {
             choice.open(jobs, requests, capacities, &formula_names(&names)).map_err(PyValueError::new_err)?;
         let rules = (parse_wall_time(walltime)?, parse_order_at_instant(order_at_instant)?);
         let Listening { estimates, changes, every_instant, .. } = listening;
-        let kernel =
+        let mut kernel =
             Kernel::new(site, scheduler, replay, rules.0, rules.1, dispatch.then(DispatchLog::default))
                 .with_listeners(Listeners { estimates, changes, every_instant });
+        if let Some(described) = applications {
+            kernel = kernel.with_applications(described.applications()?);
+        }
+        if let Some(dependencies) = dependencies {
+            kernel = kernel.with_dependencies(Dependencies::new(&dependencies));
+        }
+        if let Some(invocation) = invocation {
+            kernel = kernel.with_invocations(invocation.into());
+        }
         Ok(Self { kernel, asking: None, names, core })
     }
 
@@ -96,9 +113,9 @@ impl Simulation {
     }
 
     /// Does everything that happens at the next instant, asking nobody outside; false if nothing was left.
-    fn step(&mut self, py: Python<'_>) -> bool {
+    fn step(&mut self, py: Python<'_>) -> PyResult<bool> {
         let Ok(more) = py.detach(|| self.kernel.step());
-        more
+        if self.kernel.failure().is_some() { Err(self.failed(py)) } else { Ok(more) }
     }
 
     /// Does everything until `time`, inclusive, asking nobody outside; `progress(finished, now)` is called now and then.
@@ -112,10 +129,16 @@ impl Simulation {
                         return true;
                     }
                     let Ok(_) = self.kernel.step();
+                    if self.kernel.failure().is_some() {
+                        return true;
+                    }
                 }
                 false
             });
             py.check_signals()?;
+            if self.kernel.failure().is_some() {
+                return Err(self.failed(py));
+            }
             if let Some(progress) = &progress {
                 progress.call1(py, (self.kernel.finished(), self.kernel.site().now))?;
             }
@@ -227,6 +250,22 @@ impl Simulation {
         Ok(result)
     }
 
+    /// What jobs had before they were resized, as columns; None where no job carries an application.
+    fn resizes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(applications) = self.kernel.applications() else { return Ok(None) };
+        elastic::resizes(py, applications.resizes(), self.kernel.site().machine.resources()).map(Some)
+    }
+
+    /// What was seen of the platform, as columns and matrices; None where nobody looks.
+    fn sensed<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        elastic::sensed(py, &self.kernel)
+    }
+
+    /// The times of the tasks of applications, as columns; None where nobody wants them.
+    fn task_times<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        elastic::task_times(py, &self.kernel)
+    }
+
     /// The cost of every pass so far, as columns; None where it was not asked for.
     fn dispatch<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(log) = self.kernel.dispatch() else { return Ok(None) };
@@ -241,6 +280,18 @@ impl Simulation {
     fn __repr__(&self) -> String {
         let waiting = self.kernel.site().queue.len();
         format!("<Simulation at {} s: {} jobs done, {waiting} waiting>", self.now(), self.finished())
+    }
+}
+
+impl Simulation {
+    /// Why the run cannot go on.
+    pub fn failed(&self, py: Python<'_>) -> PyErr {
+        let (row, reason) = self.kernel.failure().cloned().unwrap_or_default();
+        let now = self.now();
+        simulation_error(
+            py,
+            &format!("the application of the job in row {row} cannot go on at {now} s: {reason}."),
+        )
     }
 }
 

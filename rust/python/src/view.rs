@@ -1,7 +1,7 @@
 //! What a scheduler sees, and what it may do.
 #![allow(clippy::doc_markdown, reason = "Python shows what stands at its methods, in the form of numpydoc")]
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use batchlab_kernel::simulation::{Keep, Refusal};
@@ -12,6 +12,8 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
 
+use crate::application::Argument;
+use crate::elastic;
 use crate::job::{Job, decision_error, refused};
 use crate::queue::{Candidates, Queue};
 use crate::simulation::Simulation;
@@ -185,6 +187,24 @@ impl View {
         self.by_resource(py, free.into_iter())
     }
 
+    /// What is on offer in all, free or not, by resource.
+    #[getter]
+    fn total_offered<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let simulation = self.simulation.borrow(py);
+        let machine = &simulation.kernel.site().machine;
+        let mut total = vec![0; machine.resources()];
+        for node in machine.offered().chunks_exact(machine.resources()) {
+            total.iter_mut().zip(node).for_each(|(total, amount)| *total += amount);
+        }
+        self.by_resource(py, total.into_iter())
+    }
+
+    /// Count how many tasks of a job there is room for now, up to a number.
+    fn room(slf: &Bound<'_, Self>, job: &Job, most: u32) -> PyResult<u32> {
+        job.check_home(slf)?;
+        Ok(slf.get().simulation.borrow(slf.py()).kernel.site().room(job.slot, most))
+    }
+
     /// Tell whether a node takes nobody.
     fn is_closed(&self, py: Python<'_>, node: u32) -> PyResult<bool> {
         self.check_node(py, node)?;
@@ -212,7 +232,12 @@ impl View {
     /// job
     ///     Who; in the queue.
     /// nodes
-    ///     Where: the number of tasks by node, or one node per task. Unless given, the allocator chooses.
+    ///     Where: the number of tasks by node, or one node per task, by rank. Unless given, the allocator
+    ///     chooses.
+    /// tasks
+    ///     On how many tasks, of a job that is not rigid; those that it asks for unless given.
+    /// gpus
+    ///     How many GPUs its application uses on each node; those that a task asks for unless given.
     ///
     /// Returns
     /// -------
@@ -223,13 +248,25 @@ impl View {
     /// ------
     /// DecisionError
     ///     If it is not waiting, or cannot be on these nodes; or if no pass is being made.
-    #[pyo3(signature = (job, nodes=None))]
-    pub fn start(slf: &Bound<'_, Self>, job: &Job, nodes: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+    #[pyo3(signature = (job, nodes=None, *, tasks=None, gpus=None))]
+    pub fn start(
+        slf: &Bound<'_, Self>,
+        job: &Job,
+        nodes: Option<&Bound<'_, PyAny>>,
+        tasks: Option<u32>,
+        gpus: Option<u32>,
+    ) -> PyResult<bool> {
         let py = slf.py();
         let this = slf.get();
         job.check_home(slf)?;
         let startable = this.simulation.borrow(py).kernel.check_startable(job.slot);
         startable.map_err(|refusal| refused(slf, job, "start", &refusal))?;
+        let carries = this.simulation.borrow(py).kernel.is_elastic(job.slot);
+        if let (true, Some(nodes)) = (carries, nodes.filter(|nodes| !nodes.is_instance_of::<PyDict>())) {
+            let ranks = ranks(slf, job, nodes)?;
+            let done = this.simulation.borrow_mut(py).kernel.start_ranks(job.slot, &ranks, gpus);
+            return done.map(|()| true).map_err(|refusal| refused(slf, job, "start", &refusal));
+        }
         let chosen = match (&this.allocator, nodes) {
             (_, Some(nodes)) => Some(shares(slf, job, nodes)?),
             (None, None) => None,
@@ -241,7 +278,7 @@ impl View {
         let done = {
             let kernel = &mut this.simulation.borrow_mut(py).kernel;
             match chosen {
-                None => kernel.start(job.slot),
+                None => kernel.start(job.slot, tasks),
                 // Where an allocator chose the nodes, a reservation may stand against it as against the kernel's.
                 Some(shares) => match kernel.start_at(job.slot, &shares) {
                     Err(Refusal::Delays(_)) if nodes.is_none() => Ok(false),
@@ -391,11 +428,73 @@ impl View {
         done.map_err(|refusal| refused(slf, job, "have this estimate", &refusal))
     }
 
-    /// Change the number of tasks of a malleable job; refused, since every job is rigid so far.
-    fn resize(slf: &Bound<'_, Self>, job: &Job, tasks: u32) -> PyResult<()> {
+    /// Change the nodes of a running job whose application lets it.
+    ///
+    /// At once where it is at a scheduling point or asks for it, else from its next scheduling point on.
+    ///
+    /// Nodes that it gains are its own from now on. It loses its last ranks, and gains such nodes as the
+    /// allocator chooses, unless told otherwise.
+    ///
+    /// Parameters
+    /// ----------
+    /// job
+    ///     Who; running.
+    /// tasks
+    ///     How many tasks it is to have.
+    /// nodes
+    ///     In place of that, one node per task, by rank.
+    ///
+    /// Raises
+    /// ------
+    /// DecisionError
+    ///     If it does not run, cannot be resized or not to this size, or there is no room.
+    #[pyo3(signature = (job, tasks=None, *, nodes=None))]
+    fn resize(
+        slf: &Bound<'_, Self>,
+        job: &Job,
+        tasks: Option<u32>,
+        nodes: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         job.check_home(slf)?;
-        let done = slf.get().simulation.borrow_mut(slf.py()).kernel.resize(job.slot, tasks);
-        done.map_err(|refusal| refused(slf, job, &format!("be resized to {tasks} tasks"), &refusal))
+        let (done, size) = match (tasks, nodes) {
+            (Some(tasks), None) => {
+                (slf.get().simulation.borrow_mut(slf.py()).kernel.resize(job.slot, tasks), tasks as usize)
+            }
+            (None, Some(nodes)) => {
+                let ranks = ranks(slf, job, nodes)?;
+                (slf.get().simulation.borrow_mut(slf.py()).kernel.resize_to(job.slot, &ranks), ranks.len())
+            }
+            _ => {
+                let rule = "give either tasks or nodes";
+                return Err(decision_error(slf.py(), &format!("resize({}): {rule}.", job.name(slf.py())?)));
+            }
+        };
+        done.map_err(|refusal| refused(slf, job, &format!("be resized to {size} tasks"), &refusal))
+    }
+
+    /// Set arguments that the formulas of a job's application see from its next start or resizing on.
+    fn set_runtime_arguments(
+        slf: &Bound<'_, Self>,
+        job: &Job,
+        arguments: BTreeMap<String, Argument>,
+    ) -> PyResult<()> {
+        job.check_home(slf)?;
+        let arguments = arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
+        let kernel = &mut slf.get().simulation.borrow_mut(slf.py()).kernel;
+        let done = kernel.set_runtime_arguments(job.slot, arguments);
+        done.map_err(|refusal| refused(slf, job, "have runtime arguments", &refusal))
+    }
+
+    /// The jobs that can be resized at this very instant, in the order in which they came there.
+    #[getter]
+    fn at_scheduling_point(slf: &Bound<'_, Self>) -> Vec<Job> {
+        let at_point = elastic::at_point(&slf.get().simulation.borrow(slf.py()).kernel);
+        Self::handles(slf, at_point)
+    }
+
+    /// Why the scheduler is asked: what happened, to which row, and how many tasks are asked for.
+    fn get_cause(&self, py: Python<'_>) -> (&'static str, Option<u32>, Option<u32>) {
+        elastic::cause(self.simulation.borrow(py).kernel.cause())
     }
 
     /// Let a node take nobody more; who is there stays.
@@ -534,6 +633,15 @@ fn shares(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyResu
         let name = job.name(py).unwrap_or_else(|_| "a job".to_owned());
         let rule = "must be a mapping from node to number of tasks, or one node per task";
         decision_error(py, &format!("{name} cannot start on nodes = {shown}; {rule}."))
+    })
+}
+
+/// One node per task, by rank.
+fn ranks(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+    nodes.extract::<Vec<u32>>().or_else(|_| {
+        // Whatever else can be walked over; and errors with more context.
+        let shares = shares(view, job, nodes)?;
+        Ok(shares.iter().flat_map(|share| (0..share.tasks).map(|_| share.node)).collect())
     })
 }
 

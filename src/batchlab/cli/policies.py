@@ -12,13 +12,15 @@ EXAMPLES = {
     "easy(predictor=last_two)": "",
     "fcfs(backfill=first_fit)": "",
     "random(7)": "",
+    "malleable(order=srtf)": "",
     'expression("requested_time * tasks - wait_time")': "",
 }
 
 
 def policies() -> None:
     """List the orders, backfilling rules, allocators and predictors."""
-    from batchlab.policy import ALLOCATORS, BACKFILLS, ORDERS, PREDICTORS  # noqa: PLC0415  # --help needs none
+    # --help needs none.
+    from batchlab.policy import ALLOCATORS, BACKFILLS, ORDERS, PREDICTORS, SCHEDULERS  # noqa: PLC0415
 
     typer.echo(
         "A policy is an order or a backfilling rule, with what differs from the usual in parentheses:\n"
@@ -28,6 +30,7 @@ def policies() -> None:
     tables = {
         "Orders": ORDERS,
         "Backfilling rules": BACKFILLS,
+        "Policies that resize jobs": SCHEDULERS,
         "Allocators": ALLOCATORS,
         "Predictors": PREDICTORS,
     }

@@ -199,8 +199,9 @@ def _outcome(members: Mapping[str, Any]) -> Outcome:
     }
     own: dict[str, Any] = {name: value for name, value in columns.items() if "/" not in name}
     interruptions: Any = _group(columns, "interruptions") or None
+    resizes: Any = _group(columns, "resizes") or None
     dispatch = _group(columns, "passes") or None
-    return Outcome(**own, now=members["now"], dispatch=dispatch, interruptions=interruptions)
+    return Outcome(**own, now=members["now"], dispatch=dispatch, interruptions=interruptions, resizes=resizes)
 
 
 def _group(members: Mapping[str, Any], name: str) -> dict[str, Any]:

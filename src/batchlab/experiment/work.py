@@ -167,7 +167,12 @@ def _members(result: Result) -> dict[str, np.ndarray[Any, Any] | pl.DataFrame]:
         name: compact(value) for name, value in values.items() if isinstance(value, np.ndarray)
     }
     passes = {name: column for name, column in (outcome.dispatch or {}).items() if name != "cpu_time"}
-    for group, columns in (("passes", passes), ("interruptions", outcome.interruptions or {})):
+    groups = {
+        "passes": passes,
+        "interruptions": outcome.interruptions or {},
+        "resizes": outcome.resizes or {},
+    }
+    for group, columns in groups.items():
         members |= {f"{group}/{name}": compact(cast("Any", column)) for name, column in columns.items()}
     return members | {f"observations/{name}": table for name, table in result.observations.items()}
 

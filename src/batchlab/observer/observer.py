@@ -59,6 +59,9 @@ class Observer:
     def node_changed(self, node: int, view: View) -> None:
         """See a node offer other amounts."""
 
+    def resized(self, job: Job, view: View) -> None:
+        """See the nodes that a running job holds change; ``job.nodes`` are those."""
+
     def forget_future(self) -> None:
         """Forget what nobody can know, such as failures to come: a policy looks ahead with this copy."""
 

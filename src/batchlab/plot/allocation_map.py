@@ -14,9 +14,8 @@ from batchlab.errors import ResultError
 from batchlab.plot.canvas import GRID, INK, begin, choice, dress, say, tint
 from batchlab.plot.gantt import job_colours
 from batchlab.plot.placement import Placements, placements
-from batchlab.plot.results import Results, jobs_of, single
+from batchlab.plot.results import Results, single, steps_of
 from batchlab.plot.scales import short_duration
-from batchlab.result.timeline import steps
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -91,7 +90,7 @@ def allocation_map(
 
 
 def _busiest(result: Result, resource: str) -> float:
-    used = steps(jobs_of(result), {resource: pl.col(f"allocated_{resource}")}, result.interruptions)
+    used = steps_of(result, {resource: pl.col(f"allocated_{resource}")})
     busiest = used[f"used_{resource}"].arg_max()
     return 0.0 if busiest is None else float(used["time"][busiest])
 

@@ -9,9 +9,9 @@ from matplotlib.ticker import PercentFormatter
 
 from batchlab.plot.canvas import INK, begin
 from batchlab.plot.over_time import Line, Steps, over_time
-from batchlab.plot.results import Results, groups, jobs_of
+from batchlab.plot.results import Results, groups, jobs_of, steps_of
 from batchlab.plot.utilisation import resources_of
-from batchlab.result.timeline import demands, steps
+from batchlab.result.timeline import demands
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,6 +75,6 @@ def _course(result: Result, resource: str) -> Steps:
     jobs, capacity = jobs_of(result), result.system.total.get(resource, 0)
     if not capacity:
         return Steps(np.zeros(0), np.zeros(0))
-    table = steps(jobs, {resource: demands(jobs, result.system)[resource]}, result.interruptions)
+    table = steps_of(result, {resource: demands(jobs, result.system)[resource]})
     asked = (table[f"used_{resource}"] + table[f"waiting_{resource}"]).to_numpy()
     return Steps(table["time"].to_numpy(), asked / capacity)

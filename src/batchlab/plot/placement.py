@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from batchlab.plot.canvas import choice
+from batchlab.result.table import since
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -122,17 +123,17 @@ def placements(result: Result, resource: str | None = None) -> Placements:
         np.arange(len(outcome.state)),
         (outcome.placement_offsets, outcome.placement_nodes, outcome.placement_tasks),
         outcome.allocated[:, index],
-        (outcome.start_time, outcome.end_time),
+        (since(outcome), outcome.end_time),
     )
-    cut_short = outcome.interruptions
-    if cut_short is not None and len(cut_short["row"]):
-        earlier = _runs_of(
-            cut_short["row"].astype(np.int64),
-            (cut_short["placement_offsets"], cut_short["placement_nodes"], cut_short["placement_tasks"]),
-            cut_short["allocated"][:, index],
-            (cut_short["start_time"], cut_short["end_time"]),
-        )
-        ran = tuple(np.concatenate(pair) for pair in zip(ran, earlier, strict=True))
+    for before in (outcome.interruptions, outcome.resizes):
+        if before is not None and len(before["row"]):
+            earlier = _runs_of(
+                before["row"].astype(np.int64),
+                (before["placement_offsets"], before["placement_nodes"], before["placement_tasks"]),
+                before["allocated"][:, index],
+                (before["start_time"], before["end_time"]),
+            )
+            ran = tuple(np.concatenate(pair) for pair in zip(ran, earlier, strict=True))
     row, node, held, start, end = ran
     share = np.minimum(held / np.maximum(capacity[node], 1), 1.0)
     order = np.argsort(start, kind="stable")

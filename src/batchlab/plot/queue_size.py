@@ -9,8 +9,7 @@ import numpy as np
 from batchlab.plot.canvas import begin, choice, rows_size
 from batchlab.plot.distribution import Quantity, Sample, distribution
 from batchlab.plot.over_time import Line, Steps, over_time
-from batchlab.plot.results import Results, groups, jobs_of
-from batchlab.result.timeline import steps
+from batchlab.plot.results import Results, groups, steps_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +79,7 @@ def queue_size(
 
 
 def _course(result: Result) -> Steps:
-    table = steps(jobs_of(result), None, result.interruptions)
+    table = steps_of(result)
     return Steps(table["time"].to_numpy(), table["queued"].to_numpy().astype(np.float64))
 
 

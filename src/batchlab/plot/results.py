@@ -13,6 +13,7 @@ import numpy as np
 from batchlab.errors import ResultError, shown
 from batchlab.result.result import Result
 from batchlab.result.table import jobs_table
+from batchlab.result.timeline import steps
 from batchlab.workload.workload import Workload
 
 if TYPE_CHECKING:
@@ -20,7 +21,18 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["Group", "Jobs", "Results", "Workloads", "by_policy", "groups", "job_tables", "jobs_of", "single"]
+__all__ = [
+    "Group",
+    "Jobs",
+    "Results",
+    "Workloads",
+    "by_policy",
+    "groups",
+    "job_tables",
+    "jobs_of",
+    "single",
+    "steps_of",
+]
 
 Results: TypeAlias = Result | Iterable[Result] | Mapping[str, Result | Iterable[Result]]
 """One result; several, of which those of one policy on the same jobs and system are its replications; or a
@@ -110,6 +122,11 @@ def by_policy(results: Results) -> tuple[Group, ...]:
         return groups(results)
     gathered = _gathered(_each(results, Result), lambda one, other: str(one.policy) == str(other.policy))
     return tuple(Group(str(each[0].policy), tuple(each)) for each in gathered)
+
+
+def steps_of(result: Result, amounts: dict[str, pl.Expr] | None = None) -> pl.DataFrame:
+    """Add up what happened in a run, instant by instant; see `batchlab.result.timeline.steps`."""
+    return steps(jobs_of(result), amounts, result.interruptions, result.resizes)
 
 
 def jobs_of(result: Result) -> pl.DataFrame:

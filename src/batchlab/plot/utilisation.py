@@ -9,8 +9,7 @@ from matplotlib.ticker import PercentFormatter
 
 from batchlab.plot.canvas import begin, choice
 from batchlab.plot.over_time import Line, Steps, over_time
-from batchlab.plot.results import Group, Results, groups, jobs_of
-from batchlab.result.timeline import steps
+from batchlab.plot.results import Group, Results, groups, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,6 +106,6 @@ def _lines(found: Sequence[Group], names: Sequence[str]) -> list[Line]:
 
 
 def _course(result: Result, resource: str) -> Steps:
-    table = steps(jobs_of(result), {resource: pl.col(f"allocated_{resource}")}, result.interruptions)
+    table = steps_of(result, {resource: pl.col(f"allocated_{resource}")})
     used = table[f"used_{resource}"].to_numpy()
     return Steps(table["time"].to_numpy(), used / max(result.system.total[resource], 1))

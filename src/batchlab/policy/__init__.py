@@ -1,8 +1,17 @@
 """Policies: who runs next, and where."""
 
 from batchlab.policy.allocator import Allocator
+from batchlab.policy.malleable import Malleable
 from batchlab.policy.policy import Policy
-from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS, PREDICTORS, Rule
+from batchlab.policy.registry import (
+    ALLOCATORS,
+    BACKFILLS,
+    ORDERS,
+    PREDICTORS,
+    SCHEDULERS,
+    SIZE_ORDERS,
+    Rule,
+)
 from batchlab.policy.scheduler import Scheduler
 
 __all__ = [
@@ -10,7 +19,10 @@ __all__ = [
     "BACKFILLS",
     "ORDERS",
     "PREDICTORS",
+    "SCHEDULERS",
+    "SIZE_ORDERS",
     "Allocator",
+    "Malleable",
     "Policy",
     "Rule",
     "Scheduler",

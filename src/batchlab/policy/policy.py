@@ -3,7 +3,7 @@
 ::
 
     spec     = name | name "(" [argument {"," argument}] ")"
-    name     = an order, or a backfilling rule (with the order fcfs unless told otherwise)
+    name     = an order, a backfilling rule (with the order fcfs unless told otherwise), or a scheduler
     argument = key "=" value | value            (a value without a key: the seed or the formula)
     keys     : order, backfill, allocator, reservations, predictor; seed for random
 
@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, cast
 from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
 from batchlab.policy import spec
 from batchlab.policy.allocator import Allocator
-from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS, PREDICTORS
+from batchlab.policy.malleable import Malleable
+from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS, PREDICTORS, SCHEDULERS, SIZE_ORDERS
 from batchlab.policy.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -151,6 +152,9 @@ class Policy:
         if self.scheduler is not None or self.backfill in {"easy", "conservative"}:
             name = self.backfill if self.scheduler is None else _name_of(self.scheduler)
             arguments += [f"order={order}"] if self.order != "fcfs" else []
+            if isinstance(self.scheduler, Malleable):
+                name, _, argument = str(self.scheduler).removesuffix(")").partition("(")
+                arguments += [argument] if argument else []
         else:
             arguments += [argument] if argument else []
             arguments += [f"backfill={self.backfill}"] if self.backfill != "none" else []
@@ -183,7 +187,7 @@ def _policy(text: spec.Spec, call: spec.Call) -> Policy:
     """Build the policy that a parsed spec names."""
     chosen = _head(text, call)
     for key in _KEYS:
-        if key not in call.keys:
+        if key not in call.keys or (key == "order" and "scheduler" in chosen):
             continue
         argument = call.keys[key]
         where = text.where(argument.position)
@@ -197,8 +201,10 @@ def _policy(text: spec.Spec, call: spec.Call) -> Policy:
         raise PolicyError(f"{error}{text.where(call.position)}") from None
 
 
-def _head(text: spec.Spec, call: spec.Call) -> dict[str, str | int]:
-    """Take the order or the backfilling rule that a spec begins with."""
+def _head(text: spec.Spec, call: spec.Call) -> dict[str, str | int | Scheduler]:
+    """Take the order, the backfilling rule or the scheduler that a spec begins with."""
+    if call.name in SCHEDULERS:
+        return {"scheduler": _scheduler(text, call)}
     if call.name in ORDERS:
         return {"order": _order(text, call, _KEYS[1:])}
     if call.name in BACKFILLS:
@@ -208,8 +214,22 @@ def _head(text: spec.Spec, call: spec.Call) -> dict[str, str | int]:
     if call.name in ALLOCATORS:
         rule = f"is an allocator, not a policy. Write 'fcfs(allocator={call.name})' or another order."
         raise PolicyNotFound(f"{call.name!r} {rule}{where}")
-    names = {*ORDERS, *BACKFILLS} - {"none"}
+    names = {*ORDERS, *BACKFILLS, *SCHEDULERS} - {"none"}
     raise PolicyNotFound(f"no policy named {shown(call.name)}.{suggest(call.name, names)}{where}")
+
+
+def _scheduler(text: spec.Spec, call: spec.Call) -> Scheduler:
+    """Take a built-in scheduler, with the order in which it serves."""
+    if call.name == "equipartition":
+        _refuse_others(text, call, ("allocator", "predictor"))
+        return Malleable("equipartition")
+    _refuse_others(text, call, ("order", "allocator", "predictor"))
+    if "order" not in call.keys:
+        return Malleable()
+    argument = call.keys["order"]
+    where = text.where(argument.position)
+    name = argument.value.name if isinstance(argument.value, spec.Call) else argument.value
+    return Malleable(_known("order of sizes", name, SIZE_ORDERS, where))
 
 
 def _chosen(text: spec.Spec, key: str, argument: spec.Argument) -> str | int:

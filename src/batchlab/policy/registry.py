@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ALLOCATORS", "BACKFILLS", "ORDERS", "PREDICTORS", "Rule"]
+__all__ = ["ALLOCATORS", "BACKFILLS", "ORDERS", "PREDICTORS", "SCHEDULERS", "SIZE_ORDERS", "Rule"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,32 @@ BACKFILLS: Mapping[str, Rule] = MappingProxyType(
         "first_fit": Rule("starts every job that fits, in order"),
         "easy": Rule("a later job may start if it does not delay the first that waits", _LIFKA),
         "conservative": Rule("a later job may start if it delays no job that waits", _MUALEM),
+    }
+)
+
+_OEZDEN = "T. Özden et al.: ElastiSim: A batch-system simulator for malleable workloads. ICPP 2022"
+
+SCHEDULERS: Mapping[str, Rule] = MappingProxyType(
+    {
+        "malleable": Rule("resizes jobs: all run on few tasks before some, in order, run on many", _OEZDEN),
+        "equipartition": Rule(
+            "resizes jobs: all run on equally many tasks, as far as they can",
+            "C. McCann, R. Vaswani, J. Zahorjan: A dynamic processor allocation policy for multiprogrammed "
+            "shared-memory multiprocessors. ACM TOCS 11(2), 1993",
+        ),
+    }
+)
+
+SIZE_ORDERS: Mapping[str, Rule] = MappingProxyType(
+    {
+        "fcfs": Rule("first come, first served"),
+        "sjf": Rule("shortest estimate first"),
+        "srtf": Rule("least estimate that is left by the application's progress first"),
+        "drf": Rule(
+            "smallest share of the resource that it holds most of first",
+            "A. Ghodsi et al.: Dominant resource fairness. NSDI 2011",
+        ),
+        "equipartition": Rule("fewest tasks first"),
     }
 )
 

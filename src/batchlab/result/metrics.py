@@ -10,7 +10,7 @@ import polars as pl
 
 from batchlab.errors import ResultError
 from batchlab.result.outcome import STATES
-from batchlab.result.timeline import demands, steps
+from batchlab.result.timeline import corrections, demands, steps
 from batchlab.system.system import System
 
 __all__ = [
@@ -232,7 +232,10 @@ def throughput(jobs: pl.DataFrame) -> float | None:
 
 
 def utilisation(
-    jobs: pl.DataFrame, system: System, interruptions: pl.DataFrame | None = None
+    jobs: pl.DataFrame,
+    system: System,
+    interruptions: pl.DataFrame | None = None,
+    resizes: pl.DataFrame | None = None,
 ) -> dict[str, float | None]:
     """Give the share of each resource's capacity that jobs held, over the makespan.
 
@@ -247,8 +250,8 @@ def utilisation(
         A table with ``submit_time``, ``start_time``, ``end_time`` and ``allocated_<resource>`` columns.
     system
         The machine they ran on.
-    interruptions
-        A table like `Result.interruptions`.
+    interruptions, resizes
+        Tables like those of `Result`.
 
     Returns
     -------
@@ -258,15 +261,35 @@ def utilisation(
     held = pl.col("end_time") - pl.col("start_time")
     amounts = [(pl.col(f"allocated_{name}") * held).sum() for name in system.resources]
     ran = _ran(jobs)
+    more = _before_resizes(jobs, system, interruptions, resizes)
     if interruptions is None or interruptions.is_empty():
-        return _shares(ran.select(amounts), system, makespan(ran))
+        return _shares(ran.select(amounts) + more, system, makespan(ran))
     began = jobs["submit_time"][interruptions["row"]]
     first, last = (
         pl.concat([ran["submit_time"], began]),
         pl.concat([ran["end_time"], interruptions["end_time"]]),
     )
-    sums = ran.select(amounts) + interruptions.select(amounts)
+    sums = ran.select(amounts) + interruptions.select(amounts) + more
     return _shares(sums, system, float(last.max() - first.min()))  # type: ignore[operator, arg-type]
+
+
+def _before_resizes(
+    jobs: pl.DataFrame,
+    system: System,
+    interruptions: pl.DataFrame | None,
+    resizes: pl.DataFrame | None,
+) -> pl.DataFrame:
+    """Sum up how much more of each resource jobs held before they were resized than afterwards, over time."""
+    names = [f"allocated_{name}" for name in system.resources]
+    if resizes is None or resizes.is_empty():
+        return pl.DataFrame({name: [0.0] for name in names})
+    # A run that has not ended does not count, nor does what it had before.
+    ended = jobs["end_time"].is_not_null().gather(resizes["row"])
+    amounts = {name: pl.col(f"allocated_{name}") for name in system.resources}
+    wrong = corrections(jobs, amounts, interruptions, resizes.filter(ended))
+    held = pl.col("end_time") - pl.col("start_time")
+    sums = ((pl.col(f"amount_{name}") * held).sum().alias(f"allocated_{name}") for name in system.resources)
+    return wrong.select(sums)
 
 
 def queue_length(
@@ -294,7 +317,10 @@ def queue_length(
 
 
 def loss_of_capacity(
-    jobs: pl.DataFrame, system: System, interruptions: pl.DataFrame | None = None
+    jobs: pl.DataFrame,
+    system: System,
+    interruptions: pl.DataFrame | None = None,
+    resizes: pl.DataFrame | None = None,
 ) -> dict[str, float | None]:
     """Give the share of each resource's capacity that lay idle although waiting jobs asked for it.
 
@@ -308,8 +334,8 @@ def loss_of_capacity(
         A table like `Result.jobs`.
     system
         The machine they ran on; what is closed or withheld of it counts as idle.
-    interruptions
-        A table like `Result.interruptions`.
+    interruptions, resizes
+        Tables like those of `Result`.
 
     Returns
     -------
@@ -323,7 +349,7 @@ def loss_of_capacity(
     never smaller: Y. Zhang, H. Franke, J. E. Moreira and A. Sivasubramaniam, "Improving parallel job
     scheduling by combining gang scheduling and backfilling techniques", IPDPS 2000.
     """
-    return _loss_of_capacity(steps(jobs, demands(jobs, system), interruptions), system)
+    return _loss_of_capacity(steps(jobs, demands(jobs, system), interruptions, resizes), system)
 
 
 def interrupted(interruptions: pl.DataFrame) -> dict[str, float | int]:
@@ -350,6 +376,7 @@ def overview(
     *,
     threshold: float = USUAL_THRESHOLD,
     interruptions: pl.DataFrame | None = None,
+    resizes: pl.DataFrame | None = None,
 ) -> dict[str, object]:
     """Give every aggregate at once.
 
@@ -361,8 +388,8 @@ def overview(
         The machine they ran on.
     threshold
         Of the bounded slowdowns; seconds.
-    interruptions
-        A table like `Result.interruptions`.
+    interruptions, resizes
+        Tables like those of `Result`.
 
     Returns
     -------
@@ -371,7 +398,7 @@ def overview(
         module; ready for `json.dumps`. `interrupted` is there only where runs were cut short.
     """
     ran = _ran(jobs)
-    over_time = steps(jobs, demands(jobs, system), interruptions)
+    over_time = steps(jobs, demands(jobs, system), interruptions, resizes)
     cut_short = {} if interruptions is None or interruptions.is_empty() else interrupted(interruptions)
     return {
         "jobs": {"submitted": len(jobs), **states(jobs)},
@@ -382,7 +409,7 @@ def overview(
         "per_processor_slowdown": describe(per_processor_slowdown(ran, threshold)),
         "makespan": makespan(ran),
         "throughput": throughput(ran),
-        "utilisation": utilisation(jobs, system, interruptions),
+        "utilisation": utilisation(jobs, system, interruptions, resizes),
         "queue_length": _queue_length(over_time),
         "loss_of_capacity": _loss_of_capacity(over_time, system),
         **({"interrupted": cut_short} if cut_short else {}),

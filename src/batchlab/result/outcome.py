@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from batchlab._kernel import InterruptionColumns
+    from batchlab._kernel import InterruptionColumns, SensedColumns, StretchColumns, TaskTimeColumns
 
 __all__ = ["STATES", "Outcome"]
 
@@ -48,6 +48,18 @@ class Outcome:
         Per run that was cut short and whose job went back to the queue: columns ``row``, ``start_time``,
         ``end_time``, ``saved`` (s), and ``placement_offsets``, ``placement_nodes``, ``placement_tasks`` and
         ``allocated`` as above. None where there are none.
+    resizes
+        Per time that a running job was resized, what it had before that: columns ``row``, ``start_time``
+        (since when it had that), ``end_time``, and the others as above. None where no job carries an
+        application.
+    task_times
+        Per task of a rank, where it was asked for: columns ``row``, ``host`` and ``task`` (numbers),
+        ``start_time``, ``end_time`` (s), and the tasks' ``names``.
+    sensed
+        Per look at the platform, where it was asked for: ``time`` (s), ``cpu`` (flops/s) and ``gpu`` (number
+        at work) with one column per node, ``network`` (0 to 1), ``links`` (bytes/s) with one per link.
+    sensing_links
+        The names of those links.
     """
 
     state: npt.NDArray[np.uint8]
@@ -61,3 +73,7 @@ class Outcome:
     now: float
     dispatch: Mapping[str, npt.NDArray[np.generic]] | None = None
     interruptions: InterruptionColumns | None = None
+    resizes: StretchColumns | None = None
+    task_times: TaskTimeColumns | None = None
+    sensed: SensedColumns | None = None
+    sensing_links: tuple[str, ...] = ()

@@ -12,8 +12,18 @@ import polars as pl
 from batchlab.errors import ResultError
 from batchlab.result import energy, metrics
 from batchlab.result.summary import summarise
-from batchlab.result.table import JOBS, interruptions_table, jobs_table, node_lists, placements_table
+from batchlab.result.table import (
+    JOBS,
+    allocations_table,
+    interruptions_table,
+    jobs_table,
+    node_lists,
+    placements_table,
+    resizes_table,
+    task_times_table,
+)
 from batchlab.result.timeline import timeline
+from batchlab.result.utilisation import utilisation_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,9 +102,51 @@ class Result:
         return interruptions_table(self.workload, self.system, self.outcome)
 
     @cached_property
+    def resizes(self) -> pl.DataFrame:
+        """One row per time that a running job was resized: what it had before that.
+
+        Columns ``job_id``, ``row``, ``start_time`` (since when it had that) and ``end_time`` (s), ``nodes``
+        (List(UInt32)), ``allocated_<resource>`` (Int64); in the order in which it happened.
+        """
+        return resizes_table(self.workload, self.system, self.outcome)
+
+    @cached_property
+    def allocations(self) -> pl.DataFrame:
+        """One row per job and time that it kept the same nodes; columns as those of `resizes`."""
+        return allocations_table(self.workload, self.system, self.outcome)
+
+    @cached_property
+    def task_times(self) -> pl.DataFrame:
+        """One row per rank and task of an application.
+
+        Columns ``job_id``, ``row``, ``node``, ``task`` (its name), ``start_time`` and ``end_time`` (s).
+
+        Raises
+        ------
+        ResultError
+            They were not recorded.
+        """
+        return task_times_table(self.workload, self.system, self.outcome)
+
+    @cached_property
+    def utilisation(self) -> Mapping[str, pl.DataFrame]:
+        """How much of the platform was used, one row per look; see `batchlab.Sensing`.
+
+        ``"cpu"`` and ``"gpu"``: ``time`` (s), and for each node, under the name of its host, the share of its
+        CPU and of its GPUs that was at work. ``"network"``: ``time``, and ``utilisation``, the mean of the
+        network's links. ``"links"``: ``time``, and bytes per second on each link that was asked for.
+
+        Raises
+        ------
+        ResultError
+            Nobody looked.
+        """
+        return utilisation_tables(self.system, self.outcome)
+
+    @cached_property
     def timeline(self) -> pl.DataFrame:
         """One row per instant: ``time``, ``queued``, ``running``, ``used_<r>`` and ``utilisation_<r>``."""
-        return timeline(self._jobs_without_nodes, self.system, self.interruptions)
+        return timeline(self._jobs_without_nodes, self.system, self.interruptions, self.resizes)
 
     @cached_property
     def dispatch(self) -> pl.DataFrame:
@@ -132,7 +184,9 @@ class Result:
 
     def _metrics(self, threshold: float) -> dict[str, object]:
         jobs, cut_short = self._jobs_without_nodes, self.interruptions
-        measured = metrics.overview(jobs, self.system, threshold=threshold, interruptions=cut_short)
+        measured = metrics.overview(
+            jobs, self.system, threshold=threshold, interruptions=cut_short, resizes=self.resizes
+        )
         return measured | energy.overview(self.observations)
 
     def summary(self) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from batchlab.errors import ResultError
 from batchlab.result.outcome import STATES, Outcome
 
 if TYPE_CHECKING:
@@ -14,11 +15,21 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from batchlab._kernel import InterruptionColumns
+    from batchlab._kernel import InterruptionColumns, StretchColumns
     from batchlab.system.system import System
     from batchlab.workload.workload import Workload
 
-__all__ = ["JOBS", "interruptions_table", "jobs_table", "node_lists", "placements_table"]
+__all__ = [
+    "JOBS",
+    "allocations_table",
+    "interruptions_table",
+    "jobs_table",
+    "node_lists",
+    "placements_table",
+    "resizes_table",
+    "since",
+    "task_times_table",
+]
 
 JOBS = "jobs"
 """The name of the observations that are columns of the table of jobs."""
@@ -131,16 +142,112 @@ def interruptions_table(workload: Workload, system: System, outcome: Outcome) ->
         (Float64, s), ``nodes`` (List(UInt32)), ``allocated_<resource>`` (Int64).
     """
     log = outcome.interruptions or _NO_INTERRUPTIONS
+    table = _stretches(workload, system, log)
+    return table.insert_column(table.columns.index("nodes"), pl.Series("saved", log["saved"]))
+
+
+def resizes_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
+    """List what running jobs had before they were resized.
+
+    Returns
+    -------
+    polars.DataFrame
+        As it happened: ``job_id`` (Int64), ``row`` (UInt32), ``start_time`` (since when) and ``end_time``
+        (Float64, s), ``nodes`` (List(UInt32)), ``allocated_<resource>`` (Int64).
+    """
+    return _stretches(workload, system, outcome.resizes or _NO_INTERRUPTIONS)
+
+
+def allocations_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
+    """List who had which nodes when: a row for each time that a job kept the same nodes.
+
+    Returns
+    -------
+    polars.DataFrame
+        By row and time: the columns of `resizes_table`, and ``end_time`` null where a job still runs.
+    """
+    rows = np.flatnonzero(~np.isnan(outcome.start_time)).astype(np.uint32)
+    last = pl.DataFrame(
+        [
+            workload.jobs["job_id"].gather(rows),
+            pl.Series("row", rows),
+            pl.Series("start_time", since(outcome)[rows]),
+            pl.Series("end_time", outcome.end_time[rows], nan_to_null=True),
+            node_lists(outcome).gather(rows),
+            *_amounts(system, outcome.allocated[rows]),
+        ]
+    )
+    earlier = (outcome.resizes, outcome.interruptions)
+    before = [_stretches(workload, system, log) for log in earlier if log is not None and len(log["row"])]
+    return pl.concat([*before, last]).sort("row", "start_time", maintain_order=True)
+
+
+def since(outcome: Outcome) -> npt.NDArray[np.float64]:
+    """Tell since when each job has had its last nodes.
+
+    Returns
+    -------
+    ndarray
+        float64, shape (rows,), seconds; NaN where it never had any.
+    """
+    begins = outcome.start_time
+    if outcome.resizes is None or not len(outcome.resizes["row"]):
+        return begins
+    begins = begins.copy()
+    # A resize before an interruption does not count for the run that followed.
+    np.fmax.at(begins, outcome.resizes["row"], outcome.resizes["end_time"])
+    return np.where(np.isnan(outcome.start_time), np.nan, begins)
+
+
+def _stretches(workload: Workload, system: System, log: StretchColumns | InterruptionColumns) -> pl.DataFrame:
     row = pl.Series("row", log["row"])
-    times = {"start_time": log["start_time"], "end_time": log["end_time"], "saved": log["saved"]}
-    columns = [pl.Series(name, values) for name, values in times.items()]
-    nodes = _lists(log["placement_offsets"], log["placement_nodes"])
-    held = log["allocated"] if len(row) else np.empty((0, len(system.resources)), np.int64)
-    columns += [nodes] + [
+    columns = [
+        pl.Series("start_time", log["start_time"]),
+        pl.Series("end_time", log["end_time"]),
+        _lists(log["placement_offsets"], log["placement_nodes"]),
+        *_amounts(system, log["allocated"] if len(row) else np.empty((0, len(system.resources)), np.int64)),
+    ]
+    return pl.DataFrame([workload.jobs["job_id"].gather(row), row, *columns])
+
+
+def _amounts(system: System, held: npt.NDArray[np.int64]) -> list[pl.Series]:
+    return [
         pl.Series(f"allocated_{name}", np.ascontiguousarray(held[:, index]))
         for index, name in enumerate(system.resources)
     ]
-    return pl.DataFrame([workload.jobs["job_id"].gather(row), row, *columns])
+
+
+def task_times_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
+    """List when each rank did each task of its application.
+
+    Returns
+    -------
+    polars.DataFrame
+        As they ended: ``job_id`` (Int64), ``row`` and ``node`` (UInt32), ``task`` (String), ``start_time``
+        and ``end_time`` (Float64, s).
+
+    Raises
+    ------
+    ResultError
+        If they were not recorded.
+    """
+    log = outcome.task_times
+    if log is None:
+        raise ResultError("the times of tasks were not recorded; pass task_times=True to simulate().")
+    row = pl.Series("row", log["row"])
+    hosts = [] if system.platform is None else [host.name for host in system.platform.hosts]
+    nodes = {name: node for node, name in enumerate(system.hosts)}
+    node_of = np.array([nodes.get(name, 0) for name in hosts], np.uint32)
+    return pl.DataFrame(
+        [
+            workload.jobs["job_id"].gather(row),
+            row,
+            pl.Series("node", node_of[log["host"]]),
+            pl.Series("task", log["names"], dtype=pl.String).gather(log["task"]),
+            pl.Series("start_time", log["start_time"]),
+            pl.Series("end_time", log["end_time"]),
+        ]
+    )
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:

@@ -6,10 +6,15 @@ import polars as pl
 
 from batchlab.system.system import System
 
-__all__ = ["demands", "steps", "timeline"]
+__all__ = ["corrections", "demands", "steps", "timeline"]
 
 
-def timeline(jobs: pl.DataFrame, system: System, interruptions: pl.DataFrame | None = None) -> pl.DataFrame:
+def timeline(
+    jobs: pl.DataFrame,
+    system: System,
+    interruptions: pl.DataFrame | None = None,
+    resizes: pl.DataFrame | None = None,
+) -> pl.DataFrame:
     """Tell queue length, running jobs and use of every resource at each instant at which something happens.
 
     Parameters
@@ -21,6 +26,8 @@ def timeline(jobs: pl.DataFrame, system: System, interruptions: pl.DataFrame | N
     interruptions
         A table like `Result.interruptions`: runs that were cut short hold what they held, and their jobs wait
         before and after them.
+    resizes
+        A table like `Result.resizes`: what jobs had before they were resized.
 
     Returns
     -------
@@ -31,7 +38,7 @@ def timeline(jobs: pl.DataFrame, system: System, interruptions: pl.DataFrame | N
         those after the instant, and hold until the next. Rejected jobs are not in it.
     """
     used = {name: pl.col(f"allocated_{name}") for name in system.resources}
-    table = steps(jobs, used, interruptions)
+    table = steps(jobs, used, interruptions, resizes)
     names = [column for name in system.resources for column in (f"used_{name}", f"utilisation_{name}")]
     return table.with_columns(
         _share(f"used_{name}", system.total[name]).alias(f"utilisation_{name}") for name in system.resources
@@ -42,6 +49,7 @@ def steps(
     jobs: pl.DataFrame,
     amounts: dict[str, pl.Expr] | None = None,
     interruptions: pl.DataFrame | None = None,
+    resizes: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Add up what submissions, starts and ends change, instant by instant.
 
@@ -53,6 +61,8 @@ def steps(
         By resource, what each job asks for while it waits, and has while it runs.
     interruptions
         Runs that were cut short; what they had is in their ``allocated_<resource>``.
+    resizes
+        What jobs had before they were resized, likewise.
 
     Returns
     -------
@@ -63,8 +73,14 @@ def steps(
     amounts = amounts or {}
     events, by_kind = _events(jobs, amounts)
     if interruptions is not None and len(interruptions):
-        more, more_by_kind = _cut_short(jobs, amounts, interruptions)
-        events, by_kind = events + more, by_kind + more_by_kind
+        cut, cut_by_kind = _cut_short(jobs, amounts, interruptions)
+        events, by_kind = events + cut, by_kind + cut_by_kind
+    if resizes is not None and len(resizes) and amounts:
+        wrong = corrections(jobs, amounts, interruptions, resizes)
+        more = wrong.select(pl.col(f"amount_{name}") for name in amounts)
+        for when, kind in (("start_time", _HOLDS), ("end_time", _DROPS)):
+            events.append(pl.concat([wrong.select(_time(when)), more], how="horizontal"))
+            by_kind.append(kind)
     times = np.concatenate([event["time"].to_numpy() for event in events])
     # NumPy's stable sort is quick on columns that are nearly sorted already, as these are.
     order = np.argsort(times, kind="stable")
@@ -75,12 +91,12 @@ def steps(
     def added_up(changes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         return np.cumsum(changes)[after_the_instant]
 
-    queued, running = (_changes(events, changes)[order] for changes in zip(*by_kind, strict=True))
+    queued, running, holding = (_changes(events, changes)[order] for changes in zip(*by_kind, strict=True))
     columns = {"time": times[after_the_instant], "queued": added_up(queued), "running": added_up(running)}
     for name in amounts:
         amount = np.concatenate([event[f"amount_{name}"].to_numpy() for event in events])[order]
         columns[f"waiting_{name}"] = added_up(queued * amount)
-        columns[f"used_{name}"] = added_up(running * amount)
+        columns[f"used_{name}"] = added_up(holding * amount)
     return pl.DataFrame(columns)
 
 
@@ -89,10 +105,11 @@ def demands(jobs: pl.DataFrame, system: System) -> dict[str, pl.Expr]:
     return {name: _demand(jobs, name, system) for name in system.resources}
 
 
-_Kinds = list[tuple[int, int]]
-# What events do to the number of jobs that wait, and of those that run.
-_COMES, _STARTS, _ENDS, _LEAVES = (1, 0), (-1, 1), (0, -1), (-1, 0)
-_TAKES = (0, 1)
+_Kinds = list[tuple[int, int, int]]
+# What events do to the number of jobs that wait, of those that run, and of those that hold what they name.
+_COMES, _STARTS, _ENDS, _LEAVES = (1, 0, 0), (-1, 1, 1), (0, -1, -1), (-1, 0, 0)
+_TAKES = (0, 1, 1)
+_HOLDS, _DROPS = (0, 0, 1), (0, 0, -1)
 
 
 def _events(jobs: pl.DataFrame, amounts: dict[str, pl.Expr]) -> tuple[list[pl.DataFrame], _Kinds]:
@@ -129,6 +146,49 @@ def _cut_short(
         for times, amount in ((begins, asked), (begins, had), (ends, had), (ends, asked))
     ]
     return events, [_LEAVES, _TAKES, _ENDS, _COMES]
+
+
+def corrections(
+    jobs: pl.DataFrame,
+    amounts: dict[str, pl.Expr],
+    interruptions: pl.DataFrame | None,
+    resizes: pl.DataFrame,
+) -> pl.DataFrame:
+    """Tell how much more jobs had, before they were resized, than at the end of that run.
+
+    Parameters
+    ----------
+    jobs
+        A table like `Result.jobs`.
+    amounts
+        By resource, what each job had at the end of its last run.
+    interruptions, resizes
+        Tables like those of `Result`.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per resize: ``start_time``, ``end_time`` (s), and ``amount_<resource>`` (Int64; negative where
+        it had less).
+    """
+    own = jobs.select(
+        pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"),
+        pl.col("start_time").cast(pl.Float64).alias("began"),
+        *(amount.cast(pl.Int64).alias(f"last_{name}") for name, amount in amounts.items()),
+    )
+    runs = [own.filter(pl.col("began").is_not_null())]
+    if interruptions is not None and len(interruptions):
+        had = (pl.col(f"allocated_{name}").cast(pl.Int64).alias(f"last_{name}") for name in amounts)
+        runs.append(interruptions.select("row", pl.col("start_time").alias("began"), *had))
+    of_runs = pl.concat(runs).sort("began")
+    before = resizes.sort("start_time").join_asof(
+        of_runs, left_on="start_time", right_on="began", by="row", check_sortedness=False
+    )
+    more = (
+        (pl.col(f"allocated_{name}").cast(pl.Int64) - pl.col(f"last_{name}")).alias(f"amount_{name}")
+        for name in amounts
+    )
+    return before.select("start_time", "end_time", *more)
 
 
 def _time(name: str) -> pl.Expr:

@@ -49,7 +49,8 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
     jobs = workload.jobs
     return {
         "submit_time": jobs["submit_time"].to_numpy(),
-        "run_time": jobs["run_time"].to_numpy(),
+        # Who carries an application runs until that is done.
+        "run_time": jobs["run_time"].fill_null(0.0).to_numpy(),
         "requested_time": jobs["requested_time"].to_numpy(),
         "tasks": jobs["tasks"].to_numpy(),
         "amounts": amounts(workload, system),

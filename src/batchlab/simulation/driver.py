@@ -39,8 +39,9 @@ _CHANGES = (
     "node_closed",
     "node_opened",
     "node_changed",
+    "resized",
 )
-_FIRST_ABOUT_NODES = _CHANGES.index("node_closed")
+_ABOUT_NODES = frozenset(number for number, name in enumerate(_CHANGES) if name.startswith("node_"))
 
 
 @dataclass(frozen=True)
@@ -274,7 +275,7 @@ class Driver:
         for change, whom in changes:
             listeners = self._listeners[_CHANGES[change]]
             if listeners:
-                subject = whom if change >= _FIRST_ABOUT_NODES else view.job(whom)
+                subject = whom if change in _ABOUT_NODES else view.job(whom)
                 for number, listen in listeners:
                     self._called_by(number, listen, subject)
 

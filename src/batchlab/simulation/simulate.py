@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from batchlab.observer import Observer
     from batchlab.policy import Policy, Scheduler
     from batchlab.result.result import Result
+    from batchlab.simulation.invocation import Invocation
+    from batchlab.simulation.sensing import Sensing
     from batchlab.system import System
     from batchlab.workload import Workload
 
@@ -28,6 +30,11 @@ def simulate(
     order_at_instant: str = "completions_first",
     dispatch: bool = False,
     observers: Sequence[Observer] = (),
+    invocation: Invocation | None = None,
+    sharing: str = "max_min",
+    clip_requests: bool = True,
+    task_times: bool = False,
+    sensing: Sensing | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Result:
     """Run a workload on a system under a policy, to its end.
@@ -50,6 +57,19 @@ def simulate(
         Whether to record the cost of every scheduling pass, for `Result.dispatch`.
     observers
         Who watches the run; see `batchlab.Observer`.
+    invocation
+        Which events a scheduler written in Python is asked about, one by one; unless given, it is asked once
+        an instant.
+    sharing
+        How what applications do shares the platform: ``"max_min"``, or ``"fair_bottleneck"`` as ElastiSim
+        does.
+    clip_requests
+        Whether an application that asks for other tasks gets what its job's limits admit; else it cannot go
+        on with a request beyond them.
+    task_times
+        Whether to record when each task of an application began and ended, for `Result.task_times`.
+    sensing
+        What of the platform to look at, and how often, for `Result.utilisation`.
     progress
         Called now and then with the number of jobs finished and the number of all jobs.
 
@@ -82,6 +102,11 @@ def simulate(
         order_at_instant=order_at_instant,
         dispatch=dispatch,
         observers=observers,
+        invocation=invocation,
+        sharing=sharing,
+        clip_requests=clip_requests,
+        task_times=task_times,
+        sensing=sensing,
     )
     simulation.run_until(progress=progress)
     return simulation.result()

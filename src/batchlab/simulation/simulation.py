@@ -18,6 +18,7 @@ from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
 from batchlab.simulation.columns import core_index, job_columns
 from batchlab.simulation.driver import Driver, pieces_of
+from batchlab.simulation.elastic import applications, dependencies
 from batchlab.simulation.status import Gauges, Status, shares_in_use
 from batchlab.simulation.view import Columns
 from batchlab.system import System
@@ -27,11 +28,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from batchlab.observer import Observer
+    from batchlab.simulation.invocation import Invocation
+    from batchlab.simulation.sensing import Sensing
 
 
 __all__ = ["Simulation"]
 
-_CHOICES = {"walltime": ("run", "kill"), "order_at_instant": ("completions_first", "arrivals_first")}
+_CHOICES = {
+    "walltime": ("run", "kill"),
+    "order_at_instant": ("completions_first", "arrivals_first"),
+    "sharing": ("max_min", "fair_bottleneck"),
+}
 _LARGEST_SEED = 2**64 - 1
 # Look aheads within each other.
 _DEEPEST = 16
@@ -59,6 +66,19 @@ class Simulation:
         Whether to record the cost of every scheduling pass.
     observers
         Who watches the run; see `batchlab.Observer`.
+    invocation
+        Which events a scheduler written in Python is asked about, one by one; unless given, it is asked once
+        an instant.
+    sharing
+        How what applications do shares the platform: ``"max_min"``, or ``"fair_bottleneck"`` as ElastiSim
+        does.
+    clip_requests
+        Whether an application that asks for other tasks gets what its job's limits admit; else it cannot go
+        on with a request beyond them.
+    task_times
+        Whether to record when each task of an application began and ended, for `Result.task_times`.
+    sensing
+        What of the platform to look at, and how often, for `Result.utilisation`.
 
     Raises
     ------
@@ -85,14 +105,31 @@ class Simulation:
         order_at_instant: str = "completions_first",
         dispatch: bool = False,
         observers: Sequence[Observer] = (),
+        invocation: Invocation | None = None,
+        sharing: str = "max_min",
+        clip_requests: bool = True,
+        task_times: bool = False,
+        sensing: Sensing | None = None,
     ) -> None:
         policy = _policy(policy)
         _check_types(workload, system)
         self._options = {"seed": seed, "walltime": walltime, "order_at_instant": order_at_instant}
-        _check(self._options)
+        _check({**self._options, "sharing": sharing})
+        elastic = applications(
+            workload,
+            system,
+            sharing=sharing,
+            clip_requests=clip_requests,
+            task_times=task_times,
+            sensing=sensing,
+        )
+        if elastic is not None:
+            self._options |= {"sharing": sharing, "clip_requests": clip_requests}
+            _check_order(order_at_instant)
         self._run_of = (workload, system, policy)
         self._elapsed = 0.0
         self._depth = 0
+        self._sensing = sensing
         pieces = pieces_of(policy, observers)
         try:
             self._kernel = _kernel.Simulation(
@@ -104,6 +141,9 @@ class Simulation:
                 order_at_instant=order_at_instant,
                 dispatch=dispatch,
                 listening=pieces.listening,
+                applications=elastic,
+                dependencies=dependencies(workload),
+                invocation=invocation,
             )
         except ValueError as error:
             # Everything else has been checked: it is the formula.
@@ -279,6 +319,10 @@ class Simulation:
             now=self.now,
             dispatch=self._kernel.dispatch(),
             interruptions=self._kernel.interruptions(),
+            resizes=self._kernel.resizes(),
+            task_times=self._kernel.task_times(),
+            sensed=self._kernel.sensed(),
+            sensing_links=() if self._sensing is None else self._sensing.links,
         )
         return Result(
             workload,
@@ -312,6 +356,12 @@ def _check_types(workload: object, system: object) -> None:
         raise SystemDescriptionError(f"system = {shown(system)}; must be a System, e.g. of read_system().")
     if not isinstance(workload, Workload):
         raise WorkloadError(f"workload = {shown(workload)}; must be a Workload. See Workload.from_table().")
+
+
+def _check_order(order_at_instant: str) -> None:
+    if order_at_instant != "completions_first":
+        rule = "jobs with applications go with 'completions_first'"
+        raise SimulationError(f"order_at_instant = {order_at_instant!r}; {rule}, or with an invocation.")
 
 
 def _check(options: dict[str, object]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from batchlab import _kernel
 from batchlab.errors import DecisionError, suggest
+from batchlab.simulation.invocation import Cause
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -28,17 +29,23 @@ class View(_kernel.View):
 
     To see: ``now``, ``queue``, ``candidates``, ``running``, ``on_hold``, ``job``, ``jobs_on``, ``free``,
     ``total_free``, ``capacity``, ``slots``, ``place``, ``is_closed``, ``resources``, ``system``, ``columns``,
-    ``values``, ``clairvoyant``; ``fork`` looks ahead.
+    ``values``, ``clairvoyant``, ``cause``, ``at_scheduling_point``; ``fork`` looks ahead.
 
     To do: ``start``, ``reserve``, ``hold``, ``release``, ``preempt``, ``kill``, ``set_estimate``, ``resize``,
-    ``close``, ``open``, ``withhold``, ``wake``. An act that breaks a rule raises `DecisionError`, and nothing
-    is changed.
+    ``set_runtime_arguments``, ``close``, ``open``, ``withhold``, ``wake``. An act that breaks a rule raises
+    `DecisionError`, and nothing is changed.
     """
 
     _simulation: Callable[[], Simulation]
 
     system: System
     """The machine as it was described."""
+
+    @property
+    def cause(self) -> Cause:
+        """Why the scheduler is being asked: see `Invocation`."""
+        kind, row, tasks = self.get_cause()
+        return Cause(kind, None if row is None else self.job(row), tasks)
 
     def fork(self, policy: Policy | str | None = None, *, clairvoyant: bool = False) -> Simulation:
         """Give an independent copy of the simulation at this very moment, to look ahead.

@@ -5,18 +5,21 @@ A description only: what is free at some time is the kernel's business. Needs no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
-from batchlab.errors import SystemDescriptionError, shown
+from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from batchlab.platform import Host, Platform
 
 __all__ = ["NodeGroup", "System"]
 
@@ -80,12 +83,16 @@ class System:
         What the machine is called, for people.
     start_time
         The workload's origin, in seconds since 1970-01-01 UTC; 0 where it does not matter.
+    platform
+        What jobs with applications run on: hosts, links and storage.
+    hosts
+        The names of the platform's hosts that are the nodes, in the nodes' order.
 
     Raises
     ------
     SystemDescriptionError
-        If there is no group, a name is used twice, the equivalence names a resource that no group has, or the
-        nodes are more than 100 million.
+        If there is no group, a name is used twice, the equivalence names a resource that no group has, the
+        nodes are more than 100 million, or the hosts are not one for each node.
 
     Examples
     --------
@@ -98,6 +105,8 @@ class System:
     equivalence: Mapping[str, int] = field(default_factory=lambda: {_PROCESSOR: 1}, hash=False)
     name: str = ""
     start_time: float = 0.0
+    platform: Platform | None = None
+    hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _set(self, "name", _held(rules.title, self.name, "name"))
@@ -109,9 +118,16 @@ class System:
                 raise SystemDescriptionError(
                     f"groups: {resource} adds up to {total}; must be at most 2^63 - 1. Choose a larger unit."
                 )
+        expected = 0 if self.platform is None else self.nodes
+        if len(self.hosts) != expected:
+            raise SystemDescriptionError(
+                f"hosts names {len(self.hosts)} hosts for {expected} nodes on a platform. "
+                "Use System.of(platform)."
+            )
 
     def __reduce__(self) -> tuple[object, ...]:
-        return System, (self.groups, dict(self.equivalence), self.name, self.start_time)
+        equivalence = dict(self.equivalence)
+        return System, (self.groups, equivalence, self.name, self.start_time, self.platform, self.hosts)
 
     def __str__(self) -> str:
         described = "; ".join(
@@ -155,6 +171,55 @@ class System:
         group = NodeGroup("nodes", nodes, resources)
         return cls((group,), {_PROCESSOR: 1} if equivalence is None else equivalence, name)
 
+    @classmethod
+    def of(
+        cls,
+        platform: Platform,
+        *,
+        hosts: Sequence[str] | None = None,
+        resources: Mapping[str, int] | None = None,
+        name: str = "",
+    ) -> System:
+        """Describe the machine that a platform's compute hosts are.
+
+        Parameters
+        ----------
+        platform
+            Hosts, links and storage.
+        hosts
+            The names of the hosts that are the nodes, in the nodes' order; all compute hosts, in the
+            platform's order, unless given.
+        resources
+            What each node has; unless given, each host's cores as ``core``, and its GPUs as ``gpu``.
+        name
+            What the machine is called.
+
+        Returns
+        -------
+        System
+            One group for each run of equal hosts.
+
+        Raises
+        ------
+        SystemDescriptionError
+            If a host is none of the platform's compute hosts, or is named twice.
+        """
+        known = {host.name: host for host in platform.nodes}
+        names = tuple(known) if hosts is None else tuple(hosts)
+        for at, host in enumerate(names):
+            if host not in known:
+                raise SystemDescriptionError(
+                    f"hosts[{at}] = {host!r}; must be a compute host.{suggest(host, known)}"
+                )
+        if len(set(names)) < len(names):
+            raise SystemDescriptionError("hosts names a host twice; each host is one node.")
+        groups: list[NodeGroup] = []
+        for has, run in groupby(names, key=lambda host: dict(resources or _resources_of(known[host]))):
+            groups.append(NodeGroup(f"group{len(groups)}", sum(1 for _ in run), has))
+        first = groups[0].resources if groups else {}
+        processor = _PROCESSOR if _PROCESSOR in first else next(iter(first), _PROCESSOR)
+        return cls(tuple(groups), {processor: 1}, name, platform=platform, hosts=names)
+
     @property
     def nodes(self) -> int:
         """The number of nodes."""
@@ -184,6 +249,11 @@ class System:
             resource: sum(group.count * group.resources.get(resource, 0) for group in self.groups)
             for resource in self.resources
         }
+
+
+def _resources_of(host: Host) -> dict[str, int]:
+    """Give what a host has, as a node."""
+    return {_PROCESSOR: host.cores} | ({"gpu": host.gpus} if host.gpus else {})
 
 
 def _groups(given: object) -> tuple[NodeGroup, ...]:

@@ -284,6 +284,25 @@ impl Site {
         self.may_fit_job(job) && self.placer.place(&self.machine, self.request(job), tasks, row, shares)
     }
 
+    /// The same for so many tasks of it.
+    pub fn place_tasks_now(&self, job: u32, tasks: u32, shares: &mut Vec<Share>) -> bool {
+        self.placer.place(&self.machine, self.request(job), tasks, self.jobs.job(job).row, shares)
+    }
+
+    /// How many tasks of a job, up to `most`, there is room for now. O(log n) per node with room, and stops at `most`.
+    #[must_use]
+    pub fn room(&self, job: u32, most: u32) -> u32 {
+        let request = self.request(job);
+        let (mut room, mut from) = (0, 0);
+        while room < most
+            && let Some(node) = self.machine.next_with_slots(from, request)
+        {
+            room += self.machine.slots(node, request);
+            from = node + 1;
+        }
+        room.min(most)
+    }
+
     /// How many tasks of a job a node admits now.
     #[must_use]
     pub fn slots(&self, node: u32, job: u32) -> u32 {
@@ -366,7 +385,7 @@ impl Site {
         let request = self.requests.get(self.jobs.job(job).request);
         let shares = self.jobs.placement(job);
         if let Some(meter) = &mut self.meter {
-            meter.ends(&self.machine, request, job, shares, self.jobs.start_time(job), self.now);
+            meter.ends(&self.machine, request, job, shares, self.jobs.since(job), self.now);
         }
         self.machine.give_back(request, shares);
         if let Some(meter) = &mut self.meter {
@@ -379,6 +398,30 @@ impl Site {
             let end = self.estimated_end(job);
             self.running.remove(&end);
         }
+    }
+
+    /// Gives a running job these shares in place of those that it has; false, and nothing done, where there is no room.
+    pub fn reshape(&mut self, job: u32, shares: &[Share]) -> bool {
+        let request = self.requests.get(self.jobs.job(job).request);
+        let old = self.jobs.placement(job).to_vec();
+        // What it gives up itself is room for it.
+        self.machine.give_back(request, &old);
+        let fits = self.machine.has_room(request, shares);
+        self.machine.take(request, &old);
+        if !fits {
+            return false;
+        }
+        self.give_back(job);
+        let request = self.requests.get(self.jobs.job(job).request);
+        self.machine.take(request, shares);
+        if let Some(meter) = &mut self.meter {
+            meter.started(&self.machine, job, shares, self.now);
+        }
+        self.jobs.reshape(job, self.now, shares);
+        if self.keeps_running {
+            self.list_running(job);
+        }
+        true
     }
 
     /// Lets a node take nobody more, or takes that back. Who is there stays.
@@ -397,7 +440,7 @@ impl Site {
         if !meter.runs(job) {
             return over;
         }
-        let (shares, start) = (self.jobs.placement(job), self.jobs.start_time(job));
+        let (shares, start) = (self.jobs.placement(job), self.jobs.since(job));
         over + meter.energy_of_run(&self.machine, self.request(job), job, shares, start, self.now)
     }
 

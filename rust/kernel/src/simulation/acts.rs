@@ -7,6 +7,7 @@ use crate::record::Change;
 use crate::time::Time;
 use crate::workload::jobs::{Share, State};
 
+use super::elastic::shares_of;
 use super::{Feed, Refusal, Simulation, Stage};
 
 /// What an interrupted job keeps of the run that was cut short.
@@ -22,10 +23,17 @@ pub enum Keep {
 
 impl<F: Feed> Simulation<F> {
     /// Starts a queued job where the allocator puts it; false where it does not fit, or would delay a reservation.
-    pub fn start(&mut self, job: u32) -> Result<bool, Refusal> {
+    pub fn start(&mut self, job: u32, tasks: Option<u32>) -> Result<bool, Refusal> {
         self.check_startable(job)?;
         let mut shares = Vec::new();
-        Ok(self.site.place_now(job, &mut shares) && self.start_on(job, &shares))
+        let fits = match tasks {
+            None => self.site.place_now(job, &mut shares),
+            Some(tasks) => {
+                self.check_size(job, u64::from(tasks))?;
+                self.site.place_tasks_now(job, tasks, &mut shares)
+            }
+        };
+        Ok(fits && self.start_on(job, &shares))
     }
 
     /// Starts a queued job on these shares.
@@ -33,6 +41,13 @@ impl<F: Feed> Simulation<F> {
         self.check_startable(job)?;
         self.check_shares(job, shares)?;
         if self.start_on(job, shares) { Ok(()) } else { Err(Refusal::Delays(job)) }
+    }
+
+    /// Starts a queued job on these nodes, one entry per rank of its application, with so many GPUs on each.
+    pub fn start_ranks(&mut self, job: u32, nodes: &[u32], gpus: Option<u32>) -> Result<(), Refusal> {
+        self.start_at(job, &shares_of(nodes))?;
+        self.set_ranks(job, nodes, gpus);
+        Ok(())
     }
 
     /// Where the allocator would put a queued job now; false where it does not fit.
@@ -57,11 +72,7 @@ impl<F: Feed> Simulation<F> {
     /// Whether a job may be put on these shares now, reservations aside.
     pub fn check_shares(&self, job: u32, shares: &[Share]) -> Result<(), Refusal> {
         self.check_job(job)?;
-        let tasks = self.site.jobs.job(job).tasks;
-        let placed = shares.iter().map(|share| u64::from(share.tasks)).sum();
-        if placed != u64::from(tasks) {
-            return Err(Refusal::WrongTasks { job, placed, tasks });
-        }
+        self.check_size(job, shares.iter().map(|share| u64::from(share.tasks)).sum())?;
         let mut nodes: Vec<u32> = shares.iter().map(|share| share.node).collect();
         nodes.sort_unstable();
         if let Some(pair) = nodes.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -75,12 +86,6 @@ impl<F: Feed> Simulation<F> {
             }
         }
         Ok(())
-    }
-
-    /// Changes the number of tasks of a job: refused, since every job is rigid.
-    pub fn resize(&mut self, job: u32, _tasks: u32) -> Result<(), Refusal> {
-        self.check_job(job)?;
-        Err(Refusal::Rigid(job))
     }
 
     /// Reserves for a queued job at the earliest instant, given the reservations made before: that instant.
@@ -113,6 +118,9 @@ impl<F: Feed> Simulation<F> {
     /// Puts a job that was on hold back into the queue.
     pub fn release(&mut self, job: u32) -> Result<(), Refusal> {
         self.check_state(job, State::Queued, "queued")?;
+        if self.dependencies.waits(job) {
+            return Err(Refusal::Depends(job));
+        }
         if self.site.on_hold.remove(&job) {
             self.site.enqueue(job);
             self.disturb();
@@ -128,6 +136,7 @@ impl<F: Feed> Simulation<F> {
             State::Running => {
                 self.check_interruptible(job)?;
                 self.site.give_back(job);
+                self.stop_application(job);
                 self.may_be_stale = true;
             }
             state => return Err(Refusal::WrongState { job, state, needed: "queued or running" }),
@@ -141,6 +150,9 @@ impl<F: Feed> Simulation<F> {
     pub fn interrupt(&mut self, job: u32, keep: Keep) -> Result<(), Refusal> {
         self.check_state(job, State::Running, "running")?;
         self.check_interruptible(job)?;
+        if self.is_elastic(job) && keep != Keep::Nothing {
+            return Err(Refusal::Stateless(job));
+        }
         let elapsed = self.site.now - self.site.jobs.start_time(job);
         let saved = match keep {
             Keep::Nothing => 0.0,
@@ -150,6 +162,7 @@ impl<F: Feed> Simulation<F> {
         };
         self.site.give_back(job);
         self.interruptions.add(&self.site, job, saved);
+        self.stop_application(job);
         self.site.jobs.interrupt(job, saved);
         self.site.enqueue(job);
         self.feed.enqueued(&self.site, job);
@@ -315,16 +328,34 @@ impl<F: Feed> Simulation<F> {
 
     /// What was known of the machine no longer holds; a pass follows at this instant.
     fn disturb(&mut self) {
-        self.disturbed = true;
-        self.site.releases += 1;
-        self.scheduler.disturbed();
-        self.renew_reservations();
+        // Asked event by event, a scheduler is not asked about what it does itself.
+        self.disturbed |= self.asking.is_none() || self.stage != Stage::Settling;
+        self.nodes_changed();
         if self.stage == Stage::Between {
             self.stage = Stage::Closing;
         }
     }
 
-    fn check_job(&self, job: u32) -> Result<(), Refusal> {
+    /// What was known of the nodes no longer holds.
+    pub(super) fn nodes_changed(&mut self) {
+        self.site.releases += 1;
+        self.scheduler.disturbed();
+        self.renew_reservations();
+    }
+
+    fn check_size(&self, job: u32, placed: u64) -> Result<(), Refusal> {
+        let (least, most) = self.sizes(job);
+        if (u64::from(least)..=u64::from(most)).contains(&placed) {
+            return Ok(());
+        }
+        Err(if least == most {
+            Refusal::WrongTasks { job, placed, tasks: least }
+        } else {
+            Refusal::BadSize { job, tasks: placed, least, most }
+        })
+    }
+
+    pub(super) fn check_job(&self, job: u32) -> Result<(), Refusal> {
         if (job as usize) < self.site.jobs.len() { Ok(()) } else { Err(Refusal::NoSuchJob(job)) }
     }
 
@@ -342,7 +373,7 @@ impl<F: Feed> Simulation<F> {
         if time.is_finite() && time >= now { Ok(()) } else { Err(Refusal::BadTime { time, now }) }
     }
 
-    fn check_state(&self, job: u32, wanted: State, needed: &'static str) -> Result<(), Refusal> {
+    pub(super) fn check_state(&self, job: u32, wanted: State, needed: &'static str) -> Result<(), Refusal> {
         self.check_job(job)?;
         let state = self.site.jobs.state(job);
         if state == wanted { Ok(()) } else { Err(Refusal::WrongState { job, state, needed }) }
@@ -366,6 +397,7 @@ impl<F: Feed> Simulation<F> {
     pub fn believe_estimates(&mut self) {
         self.site.keep_running();
         self.feed.close();
+        self.applications = None;
         self.site.jobs.believe_estimates();
         self.events.drop_kind(Kind::Completion);
         self.events.drop_kind(Kind::Expiry);

@@ -2,7 +2,9 @@
 use crate::event::{Event, Kind};
 use crate::policy::{Backfill, Scheduler};
 use crate::time::Time;
+use crate::workload::jobs::State;
 
+use super::invocation::Cause;
 use super::{Feed, Moment, OrderAtInstant, Simulation, Stage};
 
 /// How far an instant is.
@@ -29,6 +31,7 @@ struct Due {
 
 impl<F: Feed> Simulation<F> {
     pub(super) fn begin_instant(&mut self) {
+        self.look_at_platform();
         if !self.waits_for_timers() {
             self.idle = 0;
         }
@@ -44,6 +47,9 @@ impl<F: Feed> Simulation<F> {
 
     /// Takes in what happens until a pass is due, the instant closes, or somebody outside is asked.
     pub(super) fn take_in(&mut self) -> Result<Option<Moment>, F::Error> {
+        if self.asking.is_some() {
+            return self.event_by_event();
+        }
         match self.order_at_instant {
             OrderAtInstant::CompletionsFirst => self.completions_first(),
             OrderAtInstant::ArrivalsFirst => self.arrivals_first(),
@@ -53,7 +59,8 @@ impl<F: Feed> Simulation<F> {
     /// Whether the instant is over; if not, there is more of it.
     pub(super) fn close_instant(&mut self) -> bool {
         self.drop_stale();
-        if self.disturbed || self.events.next_time() <= Time(self.site.now) {
+        let goes_on = self.look_at_applications();
+        if goes_on || self.disturbed || self.events.next_time() <= Time(self.site.now) {
             self.idle += u64::from(self.disturbed);
             self.instant.pass_is_due |= self.disturbed;
             self.stage = Stage::Taking;
@@ -71,8 +78,14 @@ impl<F: Feed> Simulation<F> {
 
     fn completions_first(&mut self) -> Result<Option<Moment>, F::Error> {
         let now = Time(self.site.now);
-        self.drop_stale();
-        while let Some(event) = self.events.pop_at(now) {
+        loop {
+            self.drop_stale();
+            if !self.events.wakes_at(now) {
+                // Who reaches its limit as its application ends has ended by itself.
+                self.instant.pass_is_due |= self.take_notices();
+                self.drop_stale();
+            }
+            let Some(event) = self.events.pop_at(now) else { break };
             match event.kind {
                 Kind::Timer | Kind::Watch => return Ok(Some(self.wake(event))),
                 Kind::Completion => {
@@ -82,7 +95,9 @@ impl<F: Feed> Simulation<F> {
                 }
                 Kind::Expiry => return Ok(Some(self.expire(event))),
             }
-            self.drop_stale();
+        }
+        if let Some(moment) = self.failed() {
+            return Ok(Some(moment));
         }
         while self.feed.next_time() <= now {
             self.instant.pass_is_due = true;
@@ -92,6 +107,70 @@ impl<F: Feed> Simulation<F> {
         }
         self.make_pass_or_close();
         Ok(None)
+    }
+
+    /// Timers, applications, other ends, questions of the clock, submissions: whatever the scheduler is asked about has
+    /// a pass of its own, and what follows from it at this instant comes before the next event.
+    fn event_by_event(&mut self) -> Result<Option<Moment>, F::Error> {
+        let now = Time(self.site.now);
+        loop {
+            self.drop_stale();
+            if let Some(moment) = self.failed() {
+                return Ok(Some(moment));
+            }
+            let cause = if std::mem::take(&mut self.disturbed) {
+                Cause::Instant
+            } else if let Some(job) = self.submitted.take() {
+                Cause::Submission(job)
+            } else if self.events.wakes_at(now)
+                && let Some(event) = self.events.pop_at(now)
+            {
+                return Ok(Some(self.wake(event)));
+            } else if let Some(cause) = self.take_notice() {
+                cause
+            } else if let Some(event) = self.events.pop_at(now) {
+                if event.kind == Kind::Expiry {
+                    return Ok(Some(self.expire(event)));
+                }
+                self.site.give_back(event.job);
+                self.complete(event.job);
+                match self.site.jobs.state(event.job) {
+                    State::Killed => Cause::Kill(event.job),
+                    _ => Cause::Completion(event.job),
+                }
+            } else if self.asking.as_mut().is_some_and(|asking| asking.is_due(now)) {
+                Cause::Periodic
+            } else if self.feed.next_time() <= now {
+                if let Some(moment) = self.submit()? {
+                    return Ok(Some(moment));
+                }
+                continue;
+            } else {
+                self.stage = Stage::Closing;
+                return Ok(None);
+            };
+            if self.asks_about(cause) {
+                self.stage = Stage::Telling;
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Whether the scheduler is asked about an event; a job at a point about which it is not asked goes on.
+    fn asks_about(&mut self, cause: Cause) -> bool {
+        let now = self.site.now;
+        let Some(asking) = &mut self.asking else { return true };
+        let mut asked = asking.asks(cause, now).then_some(cause);
+        if let (None, Cause::SchedulingPoint(job)) = (asked, cause) {
+            let resized = self.applications.as_ref().is_some_and(|running| running.wanted(job).is_some());
+            let other = Cause::Reconfiguration(job);
+            asked = (resized && asking.asks(other, now)).then_some(other);
+            if asked.is_none() {
+                self.leave_points();
+            }
+        }
+        self.cause = asked.unwrap_or_default();
+        asked.is_some()
     }
 
     /// Node events, submissions, then completions, with a pass after each.

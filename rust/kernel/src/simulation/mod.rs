@@ -3,11 +3,19 @@
 //! The loop is a machine that can be left at every moment at which somebody outside is asked ([`Moment`]) and entered
 //! again: all it knows is in the [`Simulation`], so a clone is a fork, also in the middle of an instant.
 mod acts;
+mod dependencies;
+mod elastic;
 mod instant;
+mod invocation;
 mod refusal;
+mod sensing;
 
 pub use acts::Keep;
+pub use dependencies::Dependencies;
+pub use elastic::Applications;
+pub use invocation::{Asked, Cause, Invocations};
 pub use refusal::Refusal;
+pub use sensing::{Sensed, Sensors};
 
 use crate::event::{Event, EventQueue, Kind};
 use crate::policy::{Backfill, Order, Scheduler, Site};
@@ -17,6 +25,7 @@ use crate::time::Time;
 use crate::workload::jobs::State;
 
 use instant::Instant;
+use invocation::Asking;
 
 /// What happens to a job that reaches its requested time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +74,8 @@ pub enum Moment {
     /// Jobs wait, and for very long nothing but timers has happened: nobody runs and nobody is to come, or all this
     /// is at one instant.
     Stuck,
+    /// An application cannot go on: see [`Simulation::failure`].
+    Failed,
     /// Everything that happens at this instant is done.
     Over,
     /// Nothing is left to happen.
@@ -120,6 +131,8 @@ enum Stage {
     Settling,
     /// Tell what the passes changed, and see whether the instant is over.
     Closing,
+    /// An application cannot go on; nothing more happens.
+    Failed,
 }
 
 /// A simulation: state and rules, flat, so that a clone is a fork.
@@ -140,6 +153,16 @@ pub struct Simulation<F> {
     may_be_stale: bool,
     news: News,
     interruptions: Interruptions,
+    /// Jobs that carry applications.
+    applications: Option<Box<Applications>>,
+    /// Why an application cannot go on: the job, and what is wrong.
+    failure: Option<(u32, String)>,
+    dependencies: Dependencies,
+    /// Where the scheduler is asked event by event.
+    asking: Option<Asking>,
+    cause: Cause,
+    /// Who has just entered the queue.
+    submitted: Option<u32>,
     /// The cost of every pass, where it was asked for.
     dispatch: Option<DispatchLog>,
     timer: Option<Timer>,
@@ -176,6 +199,12 @@ impl<F: Feed> Simulation<F> {
             may_be_stale: false,
             news: News::new(),
             interruptions: Interruptions::default(),
+            applications: None,
+            failure: None,
+            dependencies: Dependencies::default(),
+            asking: None,
+            cause: Cause::default(),
+            submitted: None,
             dispatch,
             timer: None,
             finished: 0,
@@ -191,6 +220,30 @@ impl<F: Feed> Simulation<F> {
     pub fn with_listeners(mut self, listeners: Listeners) -> Self {
         self.listeners = listeners;
         self
+    }
+
+    /// The same, with jobs that wait for others to complete.
+    #[must_use]
+    pub fn with_dependencies(mut self, dependencies: Dependencies) -> Self {
+        self.dependencies = dependencies;
+        self
+    }
+
+    /// The same, asking event by event.
+    #[must_use]
+    pub fn with_invocations(mut self, rules: Invocations) -> Self {
+        self.asking = Some(Asking::new(rules));
+        self
+    }
+
+    /// Why the scheduler is being asked.
+    pub fn cause(&self) -> Cause {
+        self.cause
+    }
+
+    /// Why the run cannot go on: a job, and what is wrong with its application.
+    pub fn failure(&self) -> Option<&(u32, String)> {
+        self.failure.as_ref()
     }
 
     /// The site as it stands.
@@ -233,9 +286,23 @@ impl<F: Feed> Simulation<F> {
         if self.stage != Stage::Between {
             return Time(self.site.now);
         }
+        let applications = self.applications.as_ref().map_or(Time::NEVER, |running| running.next_time());
         let next = self.events.next_time().min(self.feed.next_time()).min(self.scheduler.next_due());
+        let next = next.min(applications).min(self.next_question());
         let timed = self.timers + self.watches > 0 && next != Time::NEVER;
         if timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next }
+    }
+
+    /// When the clock alone has the scheduler asked; never where nobody is left to be decided about.
+    fn next_question(&self) -> Time {
+        let nobody = self.feed.next_time() == Time::NEVER
+            && self.site.running.is_empty()
+            && self.site.queue.is_empty()
+            && self.site.on_hold.is_empty();
+        match &self.asking {
+            Some(asking) if !nobody => asking.next_time(),
+            _ => Time::NEVER,
+        }
     }
 
     /// Whether nothing can happen any more but by timers. (Whoever can set one, has it known who runs.)
@@ -258,7 +325,7 @@ impl<F: Feed> Simulation<F> {
         loop {
             match self.advance()? {
                 Moment::Over => return Ok(true),
-                Moment::End | Moment::Stuck => return Ok(false),
+                Moment::End | Moment::Stuck | Moment::Failed => return Ok(false),
                 Moment::News => self.news.clear(),
                 _ => {}
             }
@@ -288,7 +355,11 @@ impl<F: Feed> Simulation<F> {
                     self.begin_instant();
                     self.stage = Stage::Taking;
                 }
+                Stage::Failed => return Ok(Moment::Failed),
                 Stage::Taking => {
+                    if let Some(moment) = self.failed() {
+                        return Ok(moment);
+                    }
                     if self.idle > PATIENCE {
                         return Ok(Moment::Stuck);
                     }
@@ -361,7 +432,13 @@ impl<F: Feed> Simulation<F> {
         };
         outside.begin();
         self.site.reorder();
-        self.listeners.every_instant || !self.site.queue.is_empty()
+        let at_point = self.applications.as_ref().is_some_and(|running| !running.at_point().is_empty());
+        self.listeners.every_instant || at_point || self.asking.is_some() || !self.site.queue.is_empty()
+    }
+
+    /// Whether somebody outside can decide.
+    fn decides_outside(&self) -> bool {
+        matches!(self.scheduler, Scheduler::Outside(_))
     }
 
     /// Sees to the jobs that the pass started, and to those that ended before it.
@@ -369,6 +446,8 @@ impl<F: Feed> Simulation<F> {
         if let (Some(log), Some(timer)) = (&mut self.dispatch, &self.timer) {
             log.end(timer, &self.site);
         }
+        // Those that were asked about go on before others begin.
+        self.leave_points();
         for index in 0..self.site.started.len() {
             let job = self.site.started[index];
             self.feed.started(&self.site, job);
@@ -377,6 +456,7 @@ impl<F: Feed> Simulation<F> {
         }
         self.site.started.clear();
         self.site.arrived.clear();
+        self.cause = Cause::Instant;
         let mut ended = std::mem::take(&mut self.site.ended);
         for job in ended.drain(..) {
             self.feed.finished(&mut self.site, job)?;
@@ -387,7 +467,12 @@ impl<F: Feed> Simulation<F> {
 
     fn schedule_end(&mut self, job: u32) {
         let row = *self.site.jobs.job(job);
-        let remaining = self.site.jobs.remaining(job);
+        let elastic = self.is_elastic(job);
+        if elastic {
+            self.begin_application(job);
+        }
+        // Who carries an application ends by it, or at its limit.
+        let remaining = if elastic { f64::INFINITY } else { self.site.jobs.remaining(job) };
         let duration = match self.wall_time {
             WallTime::Run => remaining,
             WallTime::Kill => remaining.min(row.requested_time),
@@ -399,7 +484,9 @@ impl<F: Feed> Simulation<F> {
             OrderAtInstant::ArrivalsFirst => self.starts,
         };
         self.starts += 1;
-        self.events.push(Event { time, kind: Kind::Completion, sequence, job });
+        if time != Time::NEVER {
+            self.events.push(Event { time, kind: Kind::Completion, sequence, job });
+        }
         // An estimate of no time expires at once, a corrected one later: who corrects is asked once at an instant.
         self.schedule_expiry(job, Time(self.site.now));
     }
@@ -416,17 +503,31 @@ impl<F: Feed> Simulation<F> {
 
     /// Takes a job into the queue, or rejects it.
     fn admit(&mut self, job: u32) -> Result<(), F::Error> {
-        let refused = self.site.jobs.state(job) == State::Rejected;
+        let refused = self.site.jobs.state(job) == State::Rejected || self.dependencies.is_hopeless(job);
         if refused || matches!(self.scheduler, Scheduler::Reject) || !self.site.can_ever_fit(job) {
-            self.site.jobs.set_state(job, State::Rejected);
-            self.finished += 1;
-            self.tell(Change::Rejected, job);
+            self.reject(job);
             return self.feed.finished(&mut self.site, job);
         }
         self.site.enqueue(job);
+        if self.dependencies.waits(job) {
+            self.site.leave_queue(job);
+            self.site.on_hold.insert(job);
+        }
+        self.submitted = Some(job);
         self.tell(Change::Submitted, job);
         self.feed.enqueued(&self.site, job);
         Ok(())
+    }
+
+    fn reject(&mut self, job: u32) {
+        self.reject_alone(job);
+        self.decide_dependents(job, State::Rejected);
+    }
+
+    fn reject_alone(&mut self, job: u32) {
+        self.site.jobs.set_state(job, State::Rejected);
+        self.finished += 1;
+        self.tell(Change::Rejected, job);
     }
 
     /// Ends a job, which has given back its nodes.
@@ -436,10 +537,36 @@ impl<F: Feed> Simulation<F> {
         self.finished += 1;
         self.idle = 0;
         self.tell(if state == State::Killed { Change::Killed } else { Change::Completed }, job);
+        self.decide_dependents(job, state);
+    }
+
+    /// A job is done: those that waited for it alone join the queue, and those that waited in vain are rejected.
+    fn decide_dependents(&mut self, job: u32, state: State) {
+        let mut done = vec![(job, state)];
+        while let Some((job, state)) = done.pop() {
+            for dependent in self.dependencies.done(job, state) {
+                // One that has not been submitted yet is decided then.
+                if !self.site.on_hold.remove(&dependent) {
+                    continue;
+                }
+                if self.dependencies.is_hopeless(dependent) {
+                    self.reject_alone(dependent);
+                    self.site.ended.push(dependent);
+                    done.push((dependent, State::Rejected));
+                } else {
+                    self.site.enqueue(dependent);
+                }
+            }
+        }
     }
 
     /// A running job reaches its end.
     fn complete(&mut self, job: u32) {
+        if self.is_elastic(job) {
+            // Its application would have told of its end.
+            self.stop_application(job);
+            return self.end(job, State::Killed);
+        }
         let cut = self.wall_time == WallTime::Kill
             && self.site.jobs.remaining(job) > self.site.jobs.job(job).requested_time;
         self.end(job, if cut { State::Killed } else { State::Completed });

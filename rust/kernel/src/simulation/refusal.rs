@@ -68,6 +68,32 @@ pub enum Refusal {
     },
     /// The job keeps its number of tasks.
     Rigid(u32),
+    /// The job changes its number of tasks only when it asks to, if at all.
+    NotAsking(u32),
+    /// A number of tasks that the job cannot have.
+    BadSize {
+        /// The job.
+        job: u32,
+        /// The number given.
+        tasks: u64,
+        /// The least that it can have.
+        least: u32,
+        /// The most.
+        most: u32,
+    },
+    /// There is no room for more tasks of the job.
+    NoRoomToGrow {
+        /// The job.
+        job: u32,
+        /// How many more.
+        more: u32,
+    },
+    /// The job carries a run time, not an application.
+    NoApplication(u32),
+    /// The application of the job has no state that could be kept.
+    Stateless(u32),
+    /// The job waits for others to complete.
+    Depends(u32),
     /// A time that has passed, or is none.
     BadTime {
         /// The time given.
@@ -128,6 +154,18 @@ impl fmt::Display for Refusal {
                 )
             }
             Self::Rigid(_) => write!(out, "it is rigid: it keeps the tasks that it was submitted with"),
+            Self::NotAsking(_) => {
+                write!(out, "it is not malleable, and asks for no other number of tasks at this instant")
+            }
+            Self::BadSize { tasks, least, most, .. } => {
+                write!(out, "tasks = {tasks}; it can have from {least} to {most}")
+            }
+            Self::NoRoomToGrow { more, .. } => write!(out, "there is no room for {more} more of its tasks"),
+            Self::NoApplication(_) => write!(out, "it carries a run time, not an application"),
+            Self::Stateless(_) => {
+                write!(out, "its application begins anew; keep nothing of it")
+            }
+            Self::Depends(_) => write!(out, "it waits for other jobs to complete"),
             Self::BadTime { time, now } => {
                 write!(out, "time = {time}; must be a number, and not before now = {now}")
             }

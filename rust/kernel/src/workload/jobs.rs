@@ -75,6 +75,8 @@ pub struct JobTable {
     end_time: Vec<f64>,
     /// Seconds of its run_time that an interrupted job need not run again; empty as long as there is none.
     saved: Vec<f64>,
+    /// When a running job was resized last; NaN where it was not, and empty as long as nobody was.
+    resized: Vec<f64>,
     placement: Placements,
     /// Further columns by name, for formulas: one value per slot.
     columns: Vec<Vec<f64>>,
@@ -92,6 +94,7 @@ impl JobTable {
             start_time: vec![f64::NAN; count],
             end_time: vec![f64::NAN; count],
             saved: Vec::new(),
+            resized: Vec::new(),
             placement: Placements { shares: Vec::new(), span: vec![(0, 0); count], live: 0 },
             columns,
             vacant: Vec::new(),
@@ -178,6 +181,13 @@ impl JobTable {
         if self.state(slot) == State::Running { f64::NAN } else { self.end_time[slot as usize] }
     }
 
+    /// Since when a job has had the nodes that it has: its start, or when it was resized last.
+    #[must_use]
+    pub fn since(&self, slot: u32) -> f64 {
+        let resized = self.resized.get(slot as usize).copied().unwrap_or(f64::NAN);
+        if resized.is_nan() { self.start_time(slot) } else { resized }
+    }
+
     /// Whether this is when a running job will end: false for an event of a run that was interrupted.
     #[must_use]
     pub fn ends_at(&self, slot: u32, time: f64) -> bool {
@@ -224,6 +234,14 @@ impl JobTable {
         self.placement.keep(slot, shares);
     }
 
+    /// Records that a running job has other nodes from now on.
+    pub fn reshape(&mut self, slot: u32, now: f64, shares: &[Share]) {
+        self.resized.resize(self.jobs.len(), f64::NAN);
+        self.resized[slot as usize] = now;
+        self.placement.forget(slot);
+        self.placement.keep(slot, shares);
+    }
+
     /// Records that a running job gave up its nodes and waits again; `saved` seconds of its run_time need not be run
     /// again.
     pub fn interrupt(&mut self, slot: u32, saved: f64) {
@@ -234,6 +252,9 @@ impl JobTable {
         self.state[slot as usize] = State::Queued;
         self.start_time[slot as usize] = f64::NAN;
         self.end_time[slot as usize] = f64::NAN;
+        if let Some(resized) = self.resized.get_mut(slot as usize) {
+            *resized = f64::NAN;
+        }
         self.placement.forget(slot);
     }
 

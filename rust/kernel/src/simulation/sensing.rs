@@ -1,0 +1,72 @@
+//! How much of the platform is used, looked at in equal intervals.
+//!
+//! Between two instants nothing changes, so that no events are needed for it: when the clock goes on, what was so is
+//! written down for every look in between. A look costs O(nodes + links looked at).
+use crate::execution::Execution;
+
+/// What to look at, and how often.
+#[derive(Clone, Debug, Default)]
+pub struct Sensors {
+    /// Seconds between two looks.
+    pub interval: f64,
+    /// The hosts whose CPUs and GPUs are looked at.
+    pub hosts: Vec<u32>,
+    /// Links whose mean utilisation is that of the network: with the inverse of their bandwidths.
+    pub network: Vec<(u32, f64)>,
+    /// Links that are looked at one by one.
+    pub links: Vec<u32>,
+}
+
+/// What was seen, one look after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Sensed {
+    /// When, seconds.
+    pub time: Vec<f64>,
+    /// Operations per second on each host's CPU.
+    pub cpu: Vec<f64>,
+    /// GPUs at work on each host.
+    pub gpu: Vec<f64>,
+    /// Mean utilisation of the links that are the network, from 0 to 1.
+    pub network: Vec<f64>,
+    /// Bytes per second on each link that is looked at by itself.
+    pub links: Vec<f64>,
+}
+
+/// Looks at the platform.
+#[derive(Clone, Debug)]
+pub(super) struct Sensing {
+    sensors: Sensors,
+    looks: u64,
+    pub(super) sensed: Sensed,
+}
+
+impl Sensing {
+    pub(super) fn new(sensors: Sensors) -> Self {
+        Self { sensors, looks: 0, sensed: Sensed::default() }
+    }
+
+    /// Writes down what was so until now.
+    pub(super) fn look(&mut self, execution: &mut Execution, now: f64) {
+        loop {
+            let time = self.looks as f64 * self.sensors.interval;
+            if time > now {
+                return;
+            }
+            self.looks += 1;
+            self.look_once(execution, time);
+        }
+    }
+
+    fn look_once(&mut self, execution: &mut Execution, time: f64) {
+        let Self { sensors, sensed, .. } = self;
+        sensed.time.push(time);
+        for &host in &sensors.hosts {
+            sensed.cpu.push(execution.load_of_host(host));
+            sensed.gpu.push(f64::from(execution.busy_gpus(time, host)));
+        }
+        let load = |&(link, per_bandwidth): &(u32, f64)| execution.load_of_link(link) * per_bandwidth;
+        let utilised: f64 = sensors.network.iter().map(load).sum();
+        sensed.network.push(utilised / (sensors.network.len().max(1) as f64));
+        sensed.links.extend(sensors.links.iter().map(|&link| execution.load_of_link(link)));
+    }
+}

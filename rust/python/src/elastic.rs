@@ -1,0 +1,171 @@
+//! Jobs that carry applications, as Python describes them and sees them.
+use std::sync::Arc;
+
+use batchlab_kernel::execution::{Execution, Options};
+use batchlab_kernel::record::Resizes;
+use batchlab_kernel::replay::Replay;
+use batchlab_kernel::sharing::Rule;
+use batchlab_kernel::simulation::{Applications, Asked, Cause, Invocations, Sensors, Simulation as Kernel};
+use numpy::{IntoPyArray, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::application::Elastics;
+use crate::platform::Platform;
+
+/// Applications of jobs, and what they run on.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Described<'py> {
+    platform: PyRef<'py, Platform>,
+    /// The host of each node.
+    hosts: Vec<u32>,
+    /// The resource that counts GPUs.
+    gpus: Option<usize>,
+    /// How activities share what they use.
+    sharing: String,
+    jobs: PyRef<'py, Elastics>,
+    /// Whether evolving requests are clipped to the limits of their jobs.
+    clip_requests: bool,
+    /// Whether to write down when each task began and ended.
+    log_tasks: bool,
+    sensors: Option<SensorNumbers>,
+}
+
+/// What to look at, and how often.
+#[derive(FromPyObject)]
+struct SensorNumbers {
+    interval: f64,
+    /// Links that are the network.
+    network: Vec<u32>,
+    /// Links that are looked at one by one.
+    links: Vec<u32>,
+}
+
+impl Described<'_> {
+    pub fn applications(self) -> PyResult<Applications> {
+        let rule = match self.sharing.as_str() {
+            "max_min" => Rule::MaxMin,
+            "fair_bottleneck" => Rule::FairBottleneck,
+            other => {
+                return Err(PyValueError::new_err(format!("sharing = '{other}'; there is no such rule")));
+            }
+        };
+        let options = Options { clip_requests: self.clip_requests, log_tasks: self.log_tasks };
+        let execution = Execution::with_options(Arc::clone(&self.platform.kernel), rule, options);
+        let platform = &self.platform.kernel;
+        let sensors = self.sensors.map(|SensorNumbers { interval, network, links }| Sensors {
+            interval,
+            hosts: self.hosts.clone(),
+            network: network
+                .into_iter()
+                .map(|link| (link, platform.links()[link as usize].bandwidth.recip()))
+                .collect(),
+            links,
+        });
+        let applications = Applications::new(execution, self.jobs.jobs.clone(), self.hosts, self.gpus);
+        Ok(match sensors {
+            Some(sensors) => applications.with_sensors(sensors),
+            None => applications,
+        })
+    }
+}
+
+/// Which events a scheduler is asked about, one by one.
+#[derive(FromPyObject)]
+#[expect(clippy::struct_excessive_bools, reason = "Python names them")]
+pub struct Invocation {
+    on_submit: bool,
+    on_finalise: bool,
+    on_scheduling_point: bool,
+    on_reconfiguration: bool,
+    interval: f64,
+    minimum_interval: f64,
+}
+
+impl From<Invocation> for Invocations {
+    fn from(given: Invocation) -> Self {
+        let about = [
+            (given.on_submit, Asked::Submission),
+            (given.on_finalise, Asked::Completion),
+            (given.on_scheduling_point, Asked::SchedulingPoint),
+            (given.on_reconfiguration, Asked::Reconfiguration),
+        ];
+        Self {
+            about: about.into_iter().filter_map(|(wanted, asked)| wanted.then_some(asked)).collect(),
+            interval: if given.interval > 0.0 { given.interval } else { f64::INFINITY },
+            minimum_interval: given.minimum_interval,
+        }
+    }
+}
+
+/// What happened, to which job, and how many tasks it asks for.
+pub fn cause(cause: Cause) -> (&'static str, Option<u32>, Option<u32>) {
+    match cause {
+        Cause::Instant => ("instant", None, None),
+        Cause::Periodic => ("periodic", None, None),
+        Cause::Submission(job) => ("submit", Some(job), None),
+        Cause::Completion(job) => ("finalise", Some(job), None),
+        Cause::Kill(job) => ("kill", Some(job), None),
+        Cause::SchedulingPoint(job) => ("scheduling_point", Some(job), None),
+        Cause::EvolvingRequest(job, tasks) => ("evolving_request", Some(job), Some(tasks)),
+        Cause::Reconfiguration(job) => ("reconfiguration", Some(job), None),
+    }
+}
+
+/// The jobs that can be resized at this very instant.
+pub fn at_point(kernel: &Kernel<Replay>) -> Vec<u32> {
+    kernel
+        .applications()
+        .map_or(Vec::new(), |applications| applications.at_point().iter().map(|&(job, _)| job).collect())
+}
+
+/// What was seen of the platform, as columns and matrices; None where nobody looks.
+pub fn sensed<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(sensed) = kernel.applications().and_then(Applications::sensed) else { return Ok(None) };
+    let result = PyDict::new(py);
+    let looks = sensed.time.len();
+    let matrix =
+        |values: &[f64]| values.to_vec().into_pyarray(py).reshape([looks, values.len() / looks.max(1)]);
+    result.set_item("time", sensed.time.clone().into_pyarray(py))?;
+    result.set_item("cpu", matrix(&sensed.cpu)?)?;
+    result.set_item("gpu", matrix(&sensed.gpu)?)?;
+    result.set_item("network", sensed.network.clone().into_pyarray(py))?;
+    result.set_item("links", matrix(&sensed.links)?)?;
+    Ok(Some(result))
+}
+
+/// What jobs had before they were resized, as columns.
+pub fn resizes<'py>(py: Python<'py>, log: &Resizes, resources: usize) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("row", log.job.clone().into_pyarray(py))?;
+    result.set_item("start_time", log.start_time.clone().into_pyarray(py))?;
+    result.set_item("end_time", log.end_time.clone().into_pyarray(py))?;
+    let offsets: Vec<i64> = std::iter::once(0).chain(log.until.iter().map(|&end| end as i64)).collect();
+    result.set_item("placement_offsets", offsets.into_pyarray(py))?;
+    let nodes: Vec<u32> = log.shares.iter().map(|share| share.node).collect();
+    result.set_item("placement_nodes", nodes.into_pyarray(py))?;
+    let tasks: Vec<u32> = log.shares.iter().map(|share| share.tasks).collect();
+    result.set_item("placement_tasks", tasks.into_pyarray(py))?;
+    result.set_item("allocated", log.held.clone().into_pyarray(py).reshape([log.job.len(), resources])?)?;
+    Ok(result)
+}
+
+/// The times of tasks, as columns; None where nobody wants them.
+pub fn task_times<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(log) = kernel.applications().and_then(|applications| applications.execution.task_log()) else {
+        return Ok(None);
+    };
+    let result = PyDict::new(py);
+    let entries = log.entries();
+    result.set_item("row", entries.iter().map(|entry| entry.job).collect::<Vec<u32>>().into_pyarray(py))?;
+    result.set_item("host", entries.iter().map(|entry| entry.host).collect::<Vec<u32>>().into_pyarray(py))?;
+    result.set_item("task", entries.iter().map(|entry| entry.task).collect::<Vec<u32>>().into_pyarray(py))?;
+    let starts: Vec<f64> = entries.iter().map(|entry| entry.start).collect();
+    result.set_item("start_time", starts.into_pyarray(py))?;
+    let ends: Vec<f64> = entries.iter().map(|entry| entry.end).collect();
+    result.set_item("end_time", ends.into_pyarray(py))?;
+    result.set_item("names", log.names())?;
+    Ok(Some(result))
+}

@@ -1,0 +1,55 @@
+"""How much of the platform was used: tables of what was seen at equal intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from batchlab.errors import ResultError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from batchlab.result.outcome import Outcome
+    from batchlab.system.system import System
+
+__all__ = ["utilisation_tables"]
+
+
+def utilisation_tables(system: System, outcome: Outcome) -> dict[str, pl.DataFrame]:
+    """Put together what was seen of the platform; see `Result.utilisation`.
+
+    Raises
+    ------
+    ResultError
+        If nobody looked.
+    """
+    sensed, platform = outcome.sensed, system.platform
+    if sensed is None or platform is None:
+        raise ResultError("nobody looked at the platform; pass sensing=Sensing(interval) to simulate().")
+    hosts = {host.name: host for host in platform.hosts}
+    nodes = [hosts[name] for name in system.hosts]
+    time = sensed["time"]
+    speeds = [host.speed * host.cores for host in nodes]
+    return {
+        "cpu": _table(time, system.hosts, sensed["cpu"], speeds),
+        "gpu": _table(time, system.hosts, sensed["gpu"], [float(host.gpus) for host in nodes]),
+        "network": pl.DataFrame({"time": time, "utilisation": sensed["network"]}),
+        "links": _table(time, outcome.sensing_links, sensed["links"], [1.0] * len(outcome.sensing_links)),
+    }
+
+
+def _table(
+    time: npt.NDArray[np.float64],
+    names: Sequence[str],
+    values: npt.NDArray[np.float64],
+    capacities: Sequence[float],
+) -> pl.DataFrame:
+    # What has no capacity is never used.
+    shares = values / np.maximum(capacities, np.finfo(np.float64).tiny) if len(names) else values
+    columns = [pl.Series(name, np.ascontiguousarray(shares[:, at])) for at, name in enumerate(names)]
+    return pl.DataFrame([pl.Series("time", time), *columns])

@@ -1,0 +1,81 @@
+"""What the kernel is given of jobs that carry applications, and of those that wait for others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from batchlab._kernel import Elastics
+from batchlab.errors import SimulationError
+from batchlab.simulation.sensing import sensors
+from batchlab.workload.elastic import elastic_columns
+
+if TYPE_CHECKING:
+    from batchlab._kernel import DescribedApplications
+    from batchlab.simulation.sensing import Sensing
+    from batchlab.system import System
+    from batchlab.workload import Workload
+
+__all__ = ["applications", "dependencies"]
+
+
+def applications(
+    workload: Workload,
+    system: System,
+    *,
+    sharing: str,
+    clip_requests: bool,
+    task_times: bool,
+    sensing: Sensing | None,
+) -> DescribedApplications | None:
+    """Give what jobs carry that are more than a row of numbers.
+
+    Parameters
+    ----------
+    workload, system
+        The jobs; and the machine, which needs a platform where a job carries an application.
+    sharing
+        How activities share what they use.
+    clip_requests
+        Whether evolving requests are clipped to the limits of their jobs.
+    task_times
+        Whether to write down when each task began and ended.
+    sensing
+        What to look at, and how often.
+
+    Returns
+    -------
+    dict or None
+        None where every job carries a run time and is rigid.
+
+    Raises
+    ------
+    SimulationError
+        If a job carries an application and the system has no platform.
+    """
+    jobs = elastic_columns(workload)
+    if jobs is None:
+        return None
+    platform = system.platform
+    if platform is None:
+        rule = "jobs that carry an application, or are not rigid, need one: System.of(platform)"
+        raise SimulationError(f"the system has no platform; {rule}.")
+    numbers = {name: number for number, name in enumerate(platform.kernel.hosts)}
+    return {
+        "platform": platform.kernel,
+        "hosts": [numbers[name] for name in system.hosts],
+        "gpus": system.resources.index("gpu") if "gpu" in system.resources else None,
+        "sharing": sharing,
+        "jobs": Elastics(jobs),
+        "clip_requests": clip_requests,
+        "log_tasks": task_times,
+        "sensors": sensors(sensing, platform),
+    }
+
+
+def dependencies(workload: Workload) -> list[list[int]] | None:
+    """Give for each row the rows of the jobs that it waits for; None where no job waits for another."""
+    if "depends_on" not in workload.jobs.columns:
+        return None
+    rows = {job: row for row, job in enumerate(workload.jobs["job_id"].to_list())}
+    waits = workload.jobs["depends_on"].to_list()
+    return [[rows[job] for job in dict.fromkeys(jobs or ())] for jobs in waits]

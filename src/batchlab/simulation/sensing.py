@@ -1,0 +1,74 @@
+"""Looking at how much of the platform is used, in equal intervals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from batchlab.errors import SimulationError, shown, suggest
+
+if TYPE_CHECKING:
+    from batchlab.platform import Platform
+
+__all__ = ["Sensing", "sensors"]
+
+# What a host has for itself, or what bounds a cluster's hosts, says nothing of the network.
+_NO_NETWORK = ("_loopback", "_limiter")
+
+
+@dataclass(frozen=True)
+class Sensing:
+    """What to look at during a run, for `Result.utilisation`.
+
+    Parameters
+    ----------
+    interval
+        Seconds between two looks, > 0.
+    links
+        The names of links that are looked at one by one, such as those of the parallel file system; they do
+        not count as the network.
+
+    Raises
+    ------
+    SimulationError
+        If the interval is not a finite number > 0.
+    """
+
+    interval: float
+    links: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.interval, int | float) and not isinstance(self.interval, bool)
+        if not number or not math.isfinite(self.interval) or self.interval <= 0:
+            rule = "must be a finite number of seconds > 0"
+            raise SimulationError(f"interval = {shown(self.interval)}; {rule}.")
+        object.__setattr__(self, "links", tuple(self.links))
+
+
+class _Numbers(NamedTuple):
+    interval: float
+    network: list[int]
+    links: list[int]
+
+
+def sensors(sensing: Sensing | None, platform: Platform) -> _Numbers | None:
+    """Give what the kernel looks at.
+
+    Raises
+    ------
+    SimulationError
+        If the platform has no link of a name.
+    """
+    if sensing is None:
+        return None
+    numbers = {link.name: number for number, link in enumerate(platform.links)}
+    for name in sensing.links:
+        if name not in numbers:
+            known = suggest(name, numbers)
+            raise SimulationError(f"sensing: the platform has no link named {name!r}.{known}")
+    apart = {numbers[name] for name in sensing.links}
+    network = [
+        number for name, number in numbers.items() if number not in apart and not name.endswith(_NO_NETWORK)
+    ]
+    return _Numbers(float(sensing.interval), network, [numbers[name] for name in sensing.links])

@@ -1,0 +1,92 @@
+"""Schedulers that are asked event by event."""
+
+from __future__ import annotations
+
+import pytest
+
+import batchlab as bl
+
+
+class Asked(bl.Scheduler):
+    """Starts jobs in order, and remembers why it was asked."""
+
+    def __init__(self) -> None:
+        self.causes: list[tuple[float, str, int | None]] = []
+
+    def schedule(self, view: bl.View) -> None:
+        cause = view.cause
+        self.causes.append((view.now, cause.kind, None if cause.job is None else cause.job.row))
+        for job in view.queue:
+            if not view.start(job):
+                return
+
+
+def run(invocation: bl.Invocation | None, **options: str) -> tuple[Asked, bl.Result]:
+    workload = bl.Workload.from_table(
+        {"submit_time": [0, 0, 5], "run_time": [10, 5, 20], "requested_time": [10, 5, 7], "tasks": [1, 1, 2]},
+        overrun="keep",
+    )
+    system = bl.System.homogeneous(nodes=2, resources={"core": 1})
+    scheduler = Asked()
+    return scheduler, bl.simulate(workload, system, scheduler, invocation=invocation, **options)  # type: ignore[arg-type]
+
+
+def test_once_an_instant_without_an_invocation() -> None:
+    """Two submissions at one instant are one question, without a cause."""
+    scheduler, _ = run(None)
+    assert scheduler.causes == [(0, "instant", None), (5, "instant", None), (10, "instant", None)]
+
+
+def test_each_event_has_its_question() -> None:
+    """Submissions and ends are asked about one by one, ends before submissions of the same instant."""
+    scheduler, result = run(bl.Invocation())
+    assert scheduler.causes == [
+        (0, "submit", 0),
+        (0, "submit", 1),
+        (5, "finalise", 1),
+        (5, "submit", 2),
+        (10, "finalise", 0),
+        (30, "finalise", 2),
+    ]
+    assert result.jobs["start_time"].to_list() == [0, 0, 10]
+
+
+def test_kills_are_told_apart() -> None:
+    """A job that is ended at its limit is a kill, not an end of its own."""
+    scheduler, _ = run(bl.Invocation(), walltime="kill")
+    assert scheduler.causes[-1] == (17, "kill", 2)
+
+
+def test_only_what_is_asked_about() -> None:
+    """With an interval alone, jobs start when the clock asks; it stops asking when nobody is left."""
+    scheduler, result = run(bl.Invocation(on_submit=False, on_finalise=False, interval=4))
+    assert {kind for _, kind, _ in scheduler.causes} == {"periodic"}
+    assert [time for time, _, _ in scheduler.causes] == [4, 8, 12, 16, 20, 24, 28, 32, 36]
+    assert result.jobs["start_time"].to_list() == [4, 4, 16]
+
+
+def test_minimum_interval_holds_back() -> None:
+    """A question within the minimum interval is answered at its end, once."""
+    scheduler, result = run(bl.Invocation(minimum_interval=3))
+    assert scheduler.causes == [
+        (0, "submit", 0),
+        (3, "periodic", None),
+        (6, "periodic", None),
+        (9, "periodic", None),
+        (12, "periodic", None),
+        (32, "finalise", 2),
+    ]
+    assert result.jobs["start_time"].to_list() == [0, 3, 12]
+
+
+@pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), True, "1"])
+def test_bad_durations(value: object) -> None:
+    """A duration must be a finite number of seconds."""
+    with pytest.raises(bl.SimulationError, match=r"minimum_interval = .*; must be a finite number"):
+        bl.Invocation(minimum_interval=value)  # type: ignore[arg-type]
+
+
+def test_somebody_must_ask() -> None:
+    """Without an interval, submissions and ends must be asked about, or jobs could wait for ever."""
+    with pytest.raises(bl.SimulationError, match="jobs could wait for ever"):
+        bl.Invocation(on_submit=False)

@@ -1,0 +1,238 @@
+"""Jobs that run applications and change their size, on four equal hosts; times by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import batchlab as bl
+from batchlab import tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PLATFORM = bl.Platform.crossbar(4, speed="1Gf", bandwidth="1GBps", latency=0)
+SYSTEM = bl.System.of(PLATFORM)
+# An iteration takes 12 s on one task, 6 s on two, 3 s on four.
+STEPS = bl.Application([bl.Phase([tasks.Compute(flops=12e9, computation_pattern="all_ranks")], iterations=4)])
+
+
+def job(job_type: str = "malleable", least: int = 1, most: int = 4, **others: object) -> bl.JobDescription:
+    return bl.JobDescription(
+        application=STEPS,
+        job_type=job_type,
+        tasks=2,
+        tasks_min=least,
+        tasks_max=most,
+        **others,  # type: ignore[arg-type]
+    )
+
+
+class Scripted(bl.Scheduler):
+    """Starts what waits, and does what it is told at given times."""
+
+    every_instant = True
+
+    def __init__(self, script: dict[float, Callable[[bl.View], object]]) -> None:
+        self.script = script
+        self.points: list[tuple[float, list[int]]] = []
+
+    def schedule(self, view: bl.View) -> None:
+        if view.at_scheduling_point:
+            self.points.append((view.now, [job.row for job in view.at_scheduling_point]))
+        act = self.script.pop(view.now, None)
+        if act is not None:
+            act(view)
+        for job in view.candidates():
+            view.start(job)
+
+
+def run(*jobs: bl.JobDescription, **script: object) -> tuple[Scripted, bl.Result]:
+    scheduler = Scripted({float(time.removeprefix("at")): act for time, act in script.items()})  # type: ignore[misc]
+    return scheduler, bl.simulate(bl.Workload.from_jobs(jobs), SYSTEM, scheduler)
+
+
+def test_ends_with_its_application() -> None:
+    """Four iterations of 6 s; three points in between."""
+    scheduler, result = run(job())
+    assert result.jobs["end_time"].to_list() == [24]
+    assert scheduler.points == [(6, [0]), (12, [0]), (18, [0])]
+
+
+def test_grows_at_a_point() -> None:
+    """At its first point it gets two more hosts, and goes twice as fast from there on."""
+    _scheduler, result = run(job(), at6=lambda view: view.resize(view.job(0), 4))
+    assert result.jobs["end_time"].to_list() == [6 + 3 * 3]
+    assert result.resizes.select("row", "start_time", "end_time").rows() == [(0, 0, 6)]
+    assert result.allocations["nodes"].to_list() == [[0, 1], [0, 1, 2, 3]]
+
+
+def test_nodes_between_points_are_reserved() -> None:
+    """Hosts given between two points are nobody else's at once, and work from the next point on."""
+
+    def grow(view: bl.View) -> None:
+        view.resize(view.job(0), 4)
+        assert view.total_free["core"] == 0
+        assert view.job(0).ranks == [0, 1]
+        assert view.job(0).wanted_ranks == [0, 1, 2, 3]
+
+    _, result = run(job(), bl.JobDescription(submit_time=2, run_time=0, tasks=1), at2=grow)
+    assert result.jobs["end_time"].to_list() == [6 + 3 * 3, 15]
+
+
+def test_shrinking_waits_for_the_point() -> None:
+    """Hosts taken between two points are free at the next, before the scheduler is asked."""
+    seen: list[tuple[float, int]] = []
+
+    def shrink(view: bl.View) -> None:
+        view.resize(view.job(0), nodes=[1])
+        seen.append((view.now, view.total_free["core"]))
+
+    def look(view: bl.View) -> None:
+        seen.append((view.now, view.total_free["core"]))
+
+    other = bl.JobDescription(submit_time=2, run_time=0, tasks=1)
+    _, result = run(job(), other, at2=shrink, at6=look)
+    assert seen == [(2, 2), (6, 3)]
+    assert result.jobs["end_time"].to_list() == [6 + 3 * 12, 2]
+    assert result.allocations["nodes"].to_list()[:2] == [[0, 1], [1]]
+
+
+def test_utilisation_counts_what_was_held() -> None:
+    """Two hosts for 6 s and four for 9 s, of four over 15 s."""
+    _, result = run(job(), at6=lambda view: view.resize(view.job(0), 4))
+    assert result.metrics()["utilisation"] == {"core": pytest.approx((2 * 6 + 4 * 9) / (4 * 15))}
+    assert result.timeline["used_core"].to_list() == [2, 4, 0]
+
+
+def test_progress() -> None:
+    """Iterations are counted at points."""
+    seen = []
+    run(job(), at12=lambda view: seen.append(view.job(0).progress))
+    assert seen == [(2, 4)]
+
+
+def test_evolving_gets_what_it_asks_for() -> None:
+    """An application asks for four tasks before its second iteration."""
+    phase = bl.Phase(STEPS.phases[0].tasks, iterations=4, evolving_request="4")
+    asks = bl.JobDescription(
+        application=bl.Application([phase]), job_type="evolving", tasks=2, tasks_min=1, tasks_max=4
+    )
+    grants = []
+
+    def grant(view: bl.View) -> None:
+        grants.append(view.job(0).requested_tasks)
+        view.resize(view.job(0), 4)
+
+    _, result = run(asks, at6=grant)
+    assert grants == [4]
+    assert result.jobs["end_time"].to_list() == [15]
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "first_fit"])
+def test_kernel_policies_run_them_as_they_are(policy: str) -> None:
+    """Policies in the kernel start jobs on their tasks, beside jobs with a run time, and resize nothing."""
+    workload = bl.Workload.from_jobs([job(), bl.JobDescription(run_time=30, tasks=2), job()])
+    assert bl.simulate(workload, SYSTEM, policy).jobs["end_time"].to_list() == [24, 30, 48]
+
+
+def test_limit() -> None:
+    """A job is killed at its limit, and one that ends at that very instant has completed."""
+    jobs = bl.Workload.from_jobs([job(requested_time=24), job(requested_time=20)])
+    result = bl.simulate(jobs, SYSTEM, "fcfs", walltime="kill").jobs
+    assert result.select("state", "end_time").rows() == [("completed", 24), ("killed", 20)]
+
+
+def test_preempted_begins_anew() -> None:
+    """A job that goes back to the queue starts its application from the beginning."""
+    _, result = run(job(), at12=lambda view: view.preempt(view.job(0)))
+    assert result.jobs["end_time"].to_list() == [12 + 24]
+
+
+def test_fork_is_independent() -> None:
+    """A fork in the midst of an iteration ends as the original does, and leaves it alone."""
+    simulation = bl.Simulation(bl.Workload.from_jobs([job(), job()]), SYSTEM, "malleable")
+    simulation.run_until(7)
+    twin = simulation.fork()
+    twin.run_until()
+    before = simulation.now
+    simulation.run_until()
+    assert before == 4
+    assert twin.result().jobs.equals(simulation.result().jobs)
+
+
+@pytest.mark.parametrize(
+    ("description", "act", "message"),
+    [
+        (job("rigid", 2, 2), lambda view: view.resize(view.job(0), 3), "it is rigid"),
+        (
+            job("moldable"),
+            lambda view: view.resize(view.job(0), 3),
+            "it is not malleable, and asks for no other",
+        ),
+        (job(), lambda view: view.resize(view.job(0), 5), "tasks = 5; it can have from 1 to 4"),
+        (job(most=9), lambda view: view.resize(view.job(0), 5), "there is no room for 3 more of its tasks"),
+        (job(), lambda view: view.resize(view.job(0), nodes=[0, 0]), "2 tasks are placed on node 0"),
+        (job(), lambda view: view.resize(view.job(0), nodes=[0, 4]), "there is no node 4"),
+        (job(), lambda view: view.resize(view.job(0)), "give either tasks or nodes"),
+        (job(), lambda view: view.preempt(view.job(0), keep="everything"), "its application begins anew"),
+    ],
+)
+def test_refused(description: bl.JobDescription, act: Callable[[bl.View], object], message: str) -> None:
+    """A decision that breaks a rule is refused with the rule, and nothing is changed."""
+
+    def refused(view: bl.View) -> None:
+        before = (view.job(0).ranks, view.total_free)
+        with pytest.raises(bl.DecisionError, match=message):
+            act(view)
+        assert (view.job(0).ranks, view.total_free) == before
+
+    other = bl.JobDescription(submit_time=2, run_time=1, tasks=2)
+    run(description, other, at2=refused)
+
+
+def test_moldable_starts_on_any_size() -> None:
+    """A scheduler chooses the size of a moldable job when it starts it."""
+
+    class OnFour(bl.Scheduler):
+        def schedule(self, view: bl.View) -> None:
+            for waiting in view.queue:
+                view.start(waiting, tasks=4)
+
+    result = bl.simulate(bl.Workload.from_jobs([job("moldable")]), SYSTEM, OnFour())
+    assert result.jobs["end_time"].to_list() == [12]
+
+
+def test_needs_a_platform() -> None:
+    """Applications need something to run on."""
+    system = bl.System.homogeneous(nodes=4, resources={"core": 1})
+    with pytest.raises(bl.SimulationError, match=r"no platform.*System\.of\(platform\)"):
+        bl.simulate(bl.Workload.from_jobs([job()]), system, "fcfs")
+
+
+def test_formula_that_cannot_be_evaluated() -> None:
+    """An application that cannot go on ends the run with an error that names job, time and task."""
+    broken = bl.Application([bl.Phase([tasks.Idle("sqrt(-1)", name="wait")])])
+    workload = bl.Workload.from_jobs([bl.JobDescription(application=broken, tasks=1)])
+    with pytest.raises(bl.SimulationError, match=r"row 0 cannot go on at 0 s: .*wait"):
+        bl.simulate(workload, SYSTEM, "fcfs")
+
+
+@pytest.mark.parametrize("order", ["fcfs", "sjf", "srtf", "drf", "equipartition"])
+def test_malleable_policies_use_the_machine(order: str) -> None:
+    """One job alone grows to the whole machine; a second takes its part at the next point."""
+    workload = bl.Workload.from_jobs([job(requested_time=100), job(submit_time=4, requested_time=50)])
+    result = bl.simulate(workload, SYSTEM, bl.Malleable(order))
+    first = result.allocations.filter(row=0)["nodes"].list.len().to_list()
+    assert first[0] == 4
+    assert min(first) < 4
+    assert result.jobs["start_time"].to_list() == [0, 6]
+    assert result.metrics()["utilisation"] == {"core": pytest.approx(1.0)}
+
+
+def test_equal_parts() -> None:
+    """Equipartition halves the machine between two jobs."""
+    workload = bl.Workload.from_jobs([job(), job()])
+    result = bl.simulate(workload, SYSTEM, "equipartition")
+    assert result.jobs["end_time"].to_list() == [24, 24]
