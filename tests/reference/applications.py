@@ -81,7 +81,7 @@ class Team:
     hosts: Sequence[int]
     gpus: int
     names: Mapping[str, Value]
-    started: list[Activity] = field(default_factory=list)
+    started: list[Activity]
 
     def __post_init__(self) -> None:
         count = len(self.hosts)
@@ -93,9 +93,9 @@ class Team:
         }
         self.barrier = Barrier(self.world, count)
 
-    def start(self, activity: Activity) -> Signal:
+    def start(self, activity: Activity, *, on_disk: bool = False) -> Signal:
         self.started.append(activity)
-        return self.world.start(activity)
+        return self.world.start(activity, on_disk=on_disk)
 
     def parts(self, task: Model, what: str, pattern: str) -> list[float] | None:
         """Give what each rank has to do; None if the task has none of it."""
@@ -186,13 +186,13 @@ def burst_buffer(team: Team, rank: int, task: Model) -> list[Signal]:
     amounts, me, platform = team.parts(task, "bytes", "pattern") or [], team.hosts[rank], team.world.platform
     read, striping = task["type"].endswith("read"), platform.hosts[me].striping
     if striping is None:
-        return [team.start(platform.disk_operation(me, read, amounts[rank]))]
+        return [team.start(platform.disk_operation(me, read, amounts[rank]), on_disk=True)]
     part = amounts[rank] / len(team.hosts)
     others = [host for host in team.hosts if host != me]
     flops = {host: (platform.hosts[host].striping or 0.0) * part for host in team.hosts}
     moved = platform.parallel_task(flops, {(host, me) if read else (me, host): part for host in others})
     on_disks = [platform.disk_operation(host, read, part) for host in team.hosts]
-    return [team.start(each) for each in (moved, *on_disks)]
+    return [team.start(moved), *(team.start(each, on_disk=True) for each in on_disks)]
 
 
 def idle(team: Team, rank: int, task: Model) -> Steps:
@@ -243,6 +243,7 @@ class Run:
     clip: bool = True
     done: int = 0
     stopped: bool = False
+    started: list[Activity] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.steps = [
@@ -252,7 +253,7 @@ class Run:
         ]
 
     def team_of(self, hosts: Sequence[int], gpus: int) -> Team:
-        return Team(self.world, hosts, gpus, {**self.arguments, **self.runtime_arguments})
+        return Team(self.world, hosts, gpus, {**self.arguments, **self.runtime_arguments}, self.started)
 
     def begin(self, hosts: Sequence[int], gpus: int) -> None:
         self.team = self.team_of(hosts, gpus)
@@ -270,7 +271,7 @@ class Run:
 
     def stop(self) -> None:
         self.stopped = True
-        self.world.forget(self.team.started)
+        self.world.forget(self.started)
 
     def rank(self, rank: int, stage: str, newcomers: Team | None) -> Steps:
         """Do what a rank does until the end or until the scheduler is asked."""

@@ -133,23 +133,32 @@ class Elastic:
 
     def next_time(self) -> float:
         submission = self.to_come[0].submit_time if self.to_come else inf
-        return min(self.world.next_time(), submission, self.periodic, min(self.limits.values(), default=inf))
+        notice = self.world.now if self.mailbox else inf
+        limit = min(self.limits.values(), default=inf)
+        return min(self.world.next_time(), notice, limit, self.periodic, submission)
 
     def simulate(self, until: float = inf) -> None:
         """Go on until all jobs have ended."""
         while any(job.state < State.COMPLETED for job in self.jobs) and (now := self.next_time()) <= until:
             assert now < inf, "jobs wait for ever"
             self.world.advance(now)
-            self.listen()
-            for job in [job for job, limit in self.limits.items() if limit <= now]:
-                self.kill(job)
-                self.ask("killed", job, asked=self.settings.on_finalise)
-            while self.to_come and self.to_come[0].submit_time <= now:
-                self.submit(self.to_come.popleft())
-            if self.periodic <= now:
-                self.periodic += self.settings.interval
-                self.ask("periodic")
-            self.listen()
+            self.take_one(now)
+
+    def take_one(self, now: float) -> None:
+        """Let happen what comes first: a job's notice, a kill, the clock's call, a submission."""
+        late = [job for job, limit in self.limits.items() if limit <= now]
+        if self.mailbox:
+            job, notice, tasks = self.mailbox.popleft()
+            if job.state < State.COMPLETED:
+                self.hear[notice](job, tasks)
+        elif late:
+            self.kill(late[0])
+            self.ask("killed", late[0], asked=self.settings.on_finalise)
+        elif self.periodic <= now:
+            self.periodic += self.settings.interval
+            self.ask("periodic")
+        elif self.to_come and self.to_come[0].submit_time <= now:
+            self.submit(self.to_come.popleft())
 
     def note(self, job: Job, notice: str, tasks: int) -> None:
         """Hear at once that a job goes on; keep its questions and its end until it is their turn."""
@@ -158,13 +167,6 @@ class Elastic:
             self.changed_jobs[job] = None
         else:
             self.mailbox.append((job, notice, tasks))
-
-    def listen(self) -> None:
-        """Hear what jobs have reported, one by one."""
-        while self.mailbox:
-            job, notice, tasks = self.mailbox.popleft()
-            if job.state < State.COMPLETED:
-                self.hear[notice](job, tasks)
 
     def ask(self, kind: str, job: Job | None = None, tasks: int = 0, *, asked: bool = True) -> None:
         """Ask the scheduler, and do what it says: first with the job that waits for it."""

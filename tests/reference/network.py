@@ -68,7 +68,8 @@ class Network:
             pair = names[index // len(names)], names[index % len(names)]
             if amount > 0 and pair[0] != pair[1]:
                 links, delay = self.routes[pair]
-                np.add.at(weights, list(links), amount)
+                for link in links:
+                    weights[link] = max(weights[link], amount) if link in self.fat else weights[link] + amount
                 latency = max(latency, delay)
                 if delay > 0 and gamma > 0:
                     bound = min(bound, gamma / (2 * delay * amount))

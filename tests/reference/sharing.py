@@ -81,7 +81,8 @@ def divide(numerators: Floats, denominators: Floats) -> Floats:
 def fair_bottleneck(resources: Resources, weights: Floats, bounds: Floats, penalties: Floats) -> Floats:
     """SimGrid's rule for parallel tasks: each resource is cut by heads, whatever the weights.
 
-    The quirk: who has left goes on taking what it took in its last round.
+    The quirks: who has left goes on taking what it took in its last round, and a fat pipe loses what the
+    activity that takes least of it takes.
     """
     del penalties
     rates, last = np.zeros(len(weights)), np.zeros(len(weights))
@@ -97,8 +98,8 @@ def fair_bottleneck(resources: Resources, weights: Floats, bounds: Floats, penal
         last[live] = steps[live]
         rates[live] += steps[live]
         live &= rates != bounds
-        most = np.minimum(share, (weights * last[:, None]).max(axis=0))
-        taken = np.where(resources.fat, most, last @ weights)
+        least = np.where(uses, weights * last[:, None], share).min(axis=0, initial=inf)
+        taken = np.where(resources.fat, np.minimum(share, least), last @ weights)
         left = np.where(open_, left - taken, left)
         left[left < NOTHING] = 0.0
         closed = open_ & (left <= 0)

@@ -98,7 +98,7 @@ class Platform:
             if amount > 0:
                 links, delay = self.route(source, target)
                 for link in links:
-                    uses[link] += amount
+                    uses[link] = max(uses[link], amount) if self.links[link].fat else uses[link] + amount
                 latency = max(latency, delay)
                 bound = min(bound, self.gamma / (2 * delay * amount) if delay > 0 else inf)
         weights = np.zeros(len(self.links) + len(self.hosts))
@@ -131,9 +131,8 @@ class World:
         signal.come = True
         self.ready.extend(signal.waiting)
 
-    def start(self, activity: Activity) -> Signal:
-        machine = len(activity.weights) == len(self.platform.links) + len(self.platform.hosts)
-        (self.machine if machine else self.disks).start(self.now, activity)
+    def start(self, activity: Activity, *, on_disk: bool = False) -> Signal:
+        (self.disks if on_disk else self.machine).start(self.now, activity)
         return self.ends.setdefault(activity, Signal())
 
     def forget(self, activities: Iterable[Activity]) -> None:

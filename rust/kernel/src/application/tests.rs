@@ -29,7 +29,8 @@ fn sent(total: f64, pattern: Communication, count: u32) -> Result<Vec<f64>, Mode
     let traffic = Traffic { total: Formula::number(total), pattern };
     traffic.pairs(count, &scope(count), &mut |from, to, amount| {
         assert_ne!(from, to, "a rank sends nothing to itself");
-        bytes[(from * count + to) as usize] += amount;
+        let sent = &mut bytes[(from * count + to) as usize];
+        assert!(std::mem::replace(sent, amount) <= 0.0, "every pair comes once");
     })?;
     Ok(bytes)
 }
@@ -44,7 +45,8 @@ fn sent_by_gpus(
     let mut bytes = vec![0.0; (count * count) as usize];
     let traffic = Traffic { total: Formula::number(total), pattern };
     let inside = traffic.gpu_pairs(count, gpus, &scope(count), &mut |from, to, amount| {
-        bytes[(from * count + to) as usize] += amount;
+        let sent = &mut bytes[(from * count + to) as usize];
+        assert!(std::mem::replace(sent, amount) <= 0.0, "every pair comes once");
     })?;
     Ok((bytes, inside))
 }

@@ -35,7 +35,7 @@ pub enum Communication {
 impl Traffic {
     /// Gives each ordered pair of ranks and what the first sends to the second, in bytes.
     ///
-    /// A pair may come twice (in a ring of two); its amounts add up.
+    /// Every pair comes once: a fat pipe serves the messages of each pair on their own.
     pub fn pairs(
         &self,
         ranks: u32,
@@ -127,6 +127,7 @@ impl Communication {
                 Self::AllToAll => {
                     (0..ranks).filter(|other| *other != rank).for_each(|other| add(rank, other, share));
                 }
+                Self::Ring if ranks == 2 => add(rank, next, 2.0 * share),
                 Self::Ring => {
                     add(rank, next, share);
                     add(rank, previous, share);

@@ -42,14 +42,19 @@ impl<'a> Compiler<'a> {
         self.program.steps.len() as u32
     }
 
-    /// Writes a stage for all ranks of a group. Its iterations end with a barrier, and nothing under way.
+    /// Writes a stage for all ranks. They meet at its end, with nothing under way.
     pub fn stage(&mut self, stage: &Stage) -> Result<(), ExecutionError> {
+        self.once(stage)?;
+        self.program.steps.push(Step::Barrier);
+        Ok(())
+    }
+
+    /// Writes a stage for the ranks of a group, each of which ends with nothing under way.
+    fn once(&mut self, stage: &Stage) -> Result<(), ExecutionError> {
         let times = count(&stage.iterations, &self.scope, "the iterations of a stage")?;
-        self.looped(times, |this| {
-            this.tasks(&stage.tasks)?;
-            this.await_and_barrier();
-            Ok(())
-        })
+        self.looped(times, |this| this.tasks(&stage.tasks))?;
+        self.program.steps.push(Step::Await { level: self.level });
+        Ok(())
     }
 
     /// Writes a stage for the ranks that were not there before.
@@ -63,7 +68,7 @@ impl<'a> Compiler<'a> {
         self.program.steps.push(Step::Enter { group: Group::Newcomers, others: 0 });
         let everyone = (self.group, self.hosts, self.scope);
         (self.group, self.hosts, self.scope) = (Group::Newcomers, hosts, scope);
-        self.stage(stage)?;
+        self.once(stage)?;
         (self.group, self.hosts, self.scope) = everyone;
         self.program.steps[begin as usize] = Step::Enter { group: Group::Newcomers, others: self.here() };
         self.program.steps.push(Step::Enter { group: Group::Everyone, others: 0 });

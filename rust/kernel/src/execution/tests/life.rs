@@ -50,6 +50,15 @@ fn on_init_is_done_once_by_all_before_the_phases() {
     lasts(&job, 4, 10.0 + 8e-6);
 }
 
+#[test]
+fn iterations_of_a_stage_do_not_wait_for_what_goes_on_asynchronously() {
+    let tasks = vec![asynchronously(file(Direction::Write, 2e10, Pattern::RootOnly))];
+    let on_init = Some(Stage { iterations: Formula::number(2.0), tasks });
+    let phases = vec![phase(1.0, vec![idle(1.0, Pattern::Uniform)])];
+    let job = elastic(JobType::Rigid, Application { on_init, phases, ..Application::default() });
+    lasts(&job, 4, 5.0 + 6e-6);
+}
+
 /// The malleable application of the hand check.
 fn stepping() -> Application {
     let ring = cpu(Some((1e12, Pattern::AllRanks)), Some((1e10, Communication::Ring)), false);

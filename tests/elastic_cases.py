@@ -1,0 +1,305 @@
+"""Random applications on random small platforms, under a scheduler that resizes at random."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf
+from random import Random
+from typing import Any
+
+from reference.elastic import Decision, Elastic, Invocation, Job, Node, Settings, State
+from reference.sharing import RULES
+from reference.world import Host, Link, Platform
+
+TYPES = ("rigid", "moldable", "malleable", "malleable", "evolving", "adaptive")
+PATTERNS = ("uniform", "all_ranks", "root_only", "even_ranks")
+EVERYWHERE = ("all_to_all", "ring", "ring_clockwise", "ring_counter_clockwise")
+COMMUNICATIONS = (*EVERYWHERE, "gather", "scatter", "master_worker")
+GIGA = 1e9  # so that the precisions of SimGrid do not matter
+REQUESTS = (
+    "num_nodes + 1",
+    "num_nodes_min + phase_iteration",
+    "phase_iteration % 2 == 0 ? num_nodes - 1 : num_nodes + 2",
+)
+SHARINGS = {"max_min": "bottleneck_max_min", "fair_bottleneck": "fair_bottleneck"}
+
+
+@dataclass(frozen=True)
+class Cable:
+    """A link of a case, with its latency (s)."""
+
+    name: str
+    bandwidth: float
+    latency: float
+    fat: bool = False
+
+
+@dataclass(frozen=True)
+class ElasticJob:
+    """A job of a case; `nodes` is (least, most)."""
+
+    job_type: str
+    submit_time: float
+    nodes: tuple[int, int]
+    gpus: int
+    model: Mapping[str, Any]
+    arguments: Mapping[str, float]
+    walltime: float = inf
+
+
+@dataclass(frozen=True)
+class ElasticCase:
+    """Hosts behind cables (`up` and `down`, and a `backbone` where there is one), storage last, and jobs."""
+
+    hosts: tuple[Host, ...]
+    cables: tuple[Cable, ...]
+    jobs: tuple[ElasticJob, ...]
+    sharing: str
+    seed: int
+    settings: Settings = field(default_factory=Settings)
+
+    def route(self, source: int, target: int) -> tuple[list[int], float]:
+        """Give the cables from a host to another, and the latency; the storage is the last host."""
+        count = len(self.hosts)
+        backbone = [2 * count] if len(self.cables) > 2 * count else []
+        cables = [source, *backbone, count + target]
+        return cables, sum(self.cables[cable].latency for cable in cables)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a scheduler sees when it is asked: numbers of jobs and nodes."""
+
+    kind: str
+    job: int | None
+    tasks: int
+    free: list[int]
+    pending: list[int]
+    running: dict[int, list[int]]
+
+
+Wish = tuple[int, list[int] | None]
+"""A job and the nodes that it is to have, by rank; None kills it."""
+
+
+def decide(case: ElasticCase, question: int, seen: Seen) -> list[Wish]:
+    """Decide at random, but the same whoever asks."""
+    random = Random(f"{case.seed}/{question}")  # noqa: S311 - no secret
+    wishes: list[Wish] = []
+    free = list(seen.free)
+    if (
+        seen.kind in ("scheduling_point", "evolving_request")
+        and seen.job is not None
+        and random.random() < 0.7
+    ):
+        before = seen.running[seen.job]
+        wanted = seen.tasks if seen.kind == "evolving_request" and random.random() < 0.8 else None
+        nodes = resized(random, case.jobs[seen.job], before, free, wanted)
+        wishes.append((seen.job, nodes))
+        free = [node for node in free if node not in nodes]
+    for number, before in seen.running.items():
+        if (
+            number != seen.job
+            and case.jobs[number].job_type in ("malleable", "adaptive")
+            and random.random() < 0.1
+        ):
+            wishes.append((number, resized(random, case.jobs[number], before, free, None)))
+            free = [node for node in free if node not in (wishes[-1][1] or ())]
+        elif number != seen.job and seen.job in seen.running and random.random() < 0.05:
+            wishes.append((number, None))
+    given_up = [
+        node
+        for number, nodes in wishes[:1]
+        if number == seen.job
+        for node in seen.running[number]
+        if nodes and node not in nodes
+    ]
+    return [*wishes, *starts(random, case, seen, [*free, *given_up])]
+
+
+def resized(
+    random: Random, job: ElasticJob, before: list[int], free: list[int], wanted: int | None
+) -> list[int]:
+    """Give other nodes to a running job: some of its own and, if it grows, some that are free."""
+    least, most = job.nodes
+    number = min(wanted or random.randint(least, most), len(before) + len(free))
+    kept = before if number >= len(before) or random.random() < 0.5 else random.sample(before, len(before))
+    nodes = [*kept[:number], *random.sample(free, max(0, number - len(before)))]
+    return random.sample(nodes, number) if random.random() < 0.2 else nodes
+
+
+def starts(random: Random, case: ElasticCase, seen: Seen, free: list[int]) -> list[Wish]:
+    wishes: list[Wish] = []
+    for number in seen.pending:
+        least, most = case.jobs[number].nodes
+        hurry = not seen.running and not wishes
+        if least <= len(free) and (hurry or random.random() < 0.8):
+            nodes = random.sample(free, random.randint(least, min(most, len(free))))
+            wishes.append((number, nodes))
+            free = [node for node in free if node not in nodes]
+    return wishes
+
+
+def random_case(seed: int) -> ElasticCase:
+    """Draw a case; amounts are such that two jobs hardly ever do something at one instant."""
+    random = Random(seed)  # noqa: S311 - no secret
+    count = random.randint(2, 6)
+    hosts = tuple(_hosts(random, count))
+    cables = tuple(_cables(random, count + 1))
+    submit, jobs = 0.0, []
+    for _ in range(random.randint(1, 5)):
+        submit += random.choice((0.0, random.uniform(0, 10), random.uniform(0, 60)))
+        jobs.append(_job(random, submit, hosts))
+    settings = Settings(
+        on_scheduling_point=random.random() < 0.9,
+        interval=random.choice((0.0, 0.0, random.uniform(5, 30))),
+    )
+    return ElasticCase(hosts, cables, tuple(jobs), random.choice(list(SHARINGS)), seed, settings)
+
+
+def _hosts(random: Random, count: int) -> list[Host]:
+    gpus = random.choice((False, True))
+    disk = random.choice((None, (random.uniform(1, 3) * GIGA, random.uniform(1, 3) * GIGA)))
+    striping = random.choice((None, random.uniform(0, 1))) if disk else None
+    equal = random.random() < 0.7
+    speeds = (
+        [random.uniform(0.5, 2) * GIGA] * count
+        if equal
+        else [random.uniform(0.5, 2) * GIGA for _ in range(count)]
+    )
+    hosts = [
+        Host(
+            speed=speed,
+            targets=(count,),
+            gpu_speed=1.5 * GIGA if gpus else 0.0,
+            gpu_bandwidth=7.0 * GIGA if gpus else 0.0,
+            disk=disk,
+            striping=striping,
+        )
+        for speed in speeds
+    ]
+    return [*hosts, Host(speed=0.0)]
+
+
+def _cables(random: Random, count: int) -> list[Cable]:
+    latency = random.choice((0.0, random.uniform(1e-6, 1e-3), random.uniform(1e-3, 1e-2)))
+    bandwidth = random.uniform(0.5, 4) * GIGA
+    cables = [
+        Cable(f"{way}{host}", bandwidth * random.choice((1, 1, random.uniform(0.5, 2))), latency)
+        for way in ("up", "down")
+        for host in range(count)
+    ]
+    if random.random() < 0.5:
+        cables.append(Cable("backbone", random.uniform(1, 5) * GIGA, latency, random.random() < 0.3))
+    return cables
+
+
+def _job(random: Random, submit: float, hosts: Sequence[Host]) -> ElasticJob:
+    job_type = random.choice(TYPES)
+    most = random.randint(1, len(hosts) - 1)
+    least = most if job_type == "rigid" else random.randint(1, most)
+    gpus = random.randint(1, 3) if hosts[0].gpu_speed else 0
+    kinds = ["cpu", "cpu", "pfs_read", "pfs_write", "idle", "busy_wait", "sequence"]
+    kinds += ["gpu"] * bool(gpus) + ["bb_read", "bb_write"] * bool(hosts[0].disk)
+    draw = partial(_task, random, kinds, gpus)
+    model: dict[str, Any] = {"phases": [_phase(random, draw) for _ in range(random.randint(1, 3))]}
+    for stage in ("on_init", "on_reconfiguration", "on_expansion"):
+        if random.random() < 0.4:
+            model[stage] = {"iterations": random.choice((1, 1, 2)), "tasks": _tasks(random, draw)}
+    arguments = {"work": random.uniform(1, 10), "steps": random.randint(1, 4)}
+    walltime = random.choice((inf, inf, inf, random.uniform(5, 60)))
+    return ElasticJob(job_type, submit, (least, most), gpus, model, arguments, walltime)
+
+
+def _phase(random: Random, draw: Callable[[int], Mapping[str, Any]]) -> dict[str, Any]:
+    phase: dict[str, Any] = {
+        "iterations": random.choice((1, 2, 3, "steps", "steps + 1")),
+        "tasks": _tasks(random, draw),
+        "barrier": random.random() < 0.7,
+        "scheduling_point": random.random() < 0.8,
+    }
+    if random.random() < 0.5:
+        phase["evolving_request"] = random.choice(REQUESTS)
+    return phase
+
+
+def _tasks(
+    random: Random, draw: Callable[[int], Mapping[str, Any]], depth: int = 0
+) -> list[Mapping[str, Any]]:
+    return [draw(depth) for _ in range(random.randint(1, 3))]
+
+
+def _task(random: Random, kinds: Sequence[str], gpus: int, depth: int) -> Mapping[str, Any]:
+    kind = random.choice([kind for kind in kinds if depth == 0 or kind != "sequence"])
+    task: dict[str, Any] = {"type": kind, "name": kind, "synchronized": random.random() < 0.2}
+    task["iterations"] = random.choice((1, 1, 1, 2, "num_nodes / 2 + 1"))
+    if kind == "sequence":
+        task["tasks"] = _tasks(random, partial(_task, random, kinds, gpus), depth + 1)
+    elif kind in ("cpu", "gpu"):
+        which = random.choice(("flops", "bytes", "both"))
+        if which != "bytes":
+            task |= {"flops": _amount(random, GIGA), "computation_pattern": random.choice(PATTERNS)}
+        if which != "flops":
+            patterns = COMMUNICATIONS if kind == "cpu" or gpus == 1 else EVERYWHERE
+            task |= {"bytes": _amount(random, GIGA), "communication_pattern": random.choice(patterns)}
+        if kind == "cpu":
+            task["coupled"] = random.random() < 0.3
+    else:
+        what = "delay" if kind in ("idle", "busy_wait") else "bytes"
+        scale = GIGA if what == "bytes" else 1.0
+        task |= {what: _amount(random, scale), "pattern": random.choice(PATTERNS)}
+        if what == "bytes":
+            task["async"] = random.random() < 0.4
+    return task
+
+
+def _amount(random: Random, scale: float) -> float | str:
+    number = random.uniform(0.1, 5) * scale
+    return random.choice((number, number, 0.0, f"{scale} * work / num_nodes ^ {random.uniform(0.5, 1):.3f}"))
+
+
+def expected(case: ElasticCase) -> Elastic:
+    """Simulate by the reference."""
+    platform = Platform(case.hosts, [Link(cable.bandwidth, cable.fat) for cable in case.cables], case.route)
+    jobs = [
+        Job(
+            number,
+            job.job_type,
+            job.submit_time,
+            job.nodes,
+            job.model,
+            job.arguments,
+            (job.gpus, job.gpus),
+            job.walltime,
+        )
+        for number, job in enumerate(case.jobs)
+    ]
+    nodes = [Node(host) for host in range(len(case.hosts) - 1)]
+    simulation = Elastic(
+        platform, nodes, jobs, partial(_answer, case), case.settings, RULES[SHARINGS[case.sharing]]
+    )
+    simulation.simulate()
+    return simulation
+
+
+def _answer(case: ElasticCase, simulation: Elastic, asked: Invocation) -> list[Decision]:
+    seen = Seen(
+        asked.kind,
+        asked.job.number if asked.job else None,
+        asked.tasks,
+        [number for number, node in enumerate(simulation.nodes) if node.state == 0],
+        [job.number for job in simulation.jobs if job.state == State.PENDING],
+        {
+            job.number: job.executing
+            for job in simulation.jobs
+            if State.RUNNING <= job.state < State.COMPLETED
+        },
+    )
+    wishes = decide(case, len(simulation.invocations), seen)
+    gpus = {number: job.gpus for number, job in enumerate(case.jobs)}
+    return [
+        {"id": number, "kill_flag": True}
+        if nodes is None
+        else {"id": number, "assigned_node_ids": nodes, "assigned_num_gpus_per_node": gpus[number]}
+        for number, nodes in wishes
+    ]
