@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -120,7 +121,7 @@ def _status(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _job(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "job", f"{answer['job_id']}, {answer['state']}"
     tasks = "1 task" if answer["tasks"] == 1 else f"{answer['tasks']:,} tasks"
-    yield "asks for", f"{tasks} for {format_duration(answer['requested_time'])}"
+    yield "asks for", f"{tasks} for {_limit(answer['requested_time'])}"
     if answer["state"] != "loaded":
         yield "waits for" if answer["state"] == "queued" else "waited", format_duration(answer["wait"])
     if answer["state"] == "running":
@@ -137,10 +138,14 @@ def _table(jobs: Sequence[dict[str, Any]]) -> Iterator[str]:
     last = "nodes" if "nodes" in jobs[0] else ""
     yield _ROW.format("job", "tasks", "waited", "asks for", last).rstrip()
     for job in jobs[:_LONGEST]:
-        times = format_duration(job["wait"]), format_duration(job["requested_time"])
+        times = format_duration(job["wait"]), _limit(job["requested_time"])
         yield _ROW.format(job["job_id"], f"{job['tasks']:,}", *times, job.get("nodes", "")).rstrip()
     if len(jobs) > _LONGEST:
         yield f"… and {len(jobs) - _LONGEST:,} more; --json lists all"
+
+
+def _limit(seconds: float | None) -> str:
+    return format_duration(math.inf if seconds is None else seconds)
 
 
 def _date(answer: dict[str, Any]) -> str:

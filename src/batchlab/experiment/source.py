@@ -16,6 +16,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from batchlab.application.read import application_of
+from batchlab.application.write import document_of
 from batchlab.errors import ExperimentError, WorkloadError, shown
 from batchlab.experiment.archive import read_archive, table_digest, write_archive
 from batchlab.experiment.fingerprint import fingerprint
@@ -118,6 +120,8 @@ class _Given:
     @cached_property
     def _content(self) -> str:
         described = f"{table_digest(self.workload.jobs)}{json.dumps(self.workload.resources)}"
+        if self.workload.applications:
+            described += json.dumps(_documents(self.workload))
         return hashlib.sha256(described.encode()).hexdigest()
 
     def digest(self, seed: int) -> str:  # noqa: ARG002  # one workload for all seeds
@@ -129,9 +133,17 @@ class _Given:
     def portable(self, store: Store) -> Source:
         path = store.path("workloads", self._content)
         if not path.exists():
-            document = {"header": self.workload.header.lines, "resources": self.workload.resources}
+            document = {
+                "header": self.workload.header.lines,
+                "resources": self.workload.resources,
+                "applications": _documents(self.workload),
+            }
             write_archive(path, {"workload": document, "jobs": self.workload.jobs})
         return _Stored(path, self._content)
+
+
+def _documents(workload: Workload) -> dict[str, object]:
+    return {name: document_of(application) for name, application in workload.applications.items()}
 
 
 @dataclass(frozen=True)
@@ -147,7 +159,10 @@ class _Stored:
         members = read_archive(self.path)
         document = members["workload"]
         header = Header(tuple(document["header"]))
-        return Workload(members["jobs"], header, resources=tuple(document["resources"]))
+        applications = {name: application_of(each) for name, each in document["applications"].items()}
+        return Workload(
+            members["jobs"], header, resources=tuple(document["resources"]), applications=applications
+        )
 
     def portable(self, store: Store) -> Source:  # noqa: ARG002  # it is
         return self

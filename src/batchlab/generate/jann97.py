@@ -19,6 +19,7 @@ import polars as pl
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.chance import Floats, count_of_jobs, stream
 from batchlab.generate.distributions import Distribution, Empirical
+from batchlab.workload.elastic import run_times
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload
 
@@ -233,7 +234,7 @@ def _class(workload: Workload, chosen: np.ndarray) -> JannClass:
         Empirical(jobs["tasks"].to_numpy()),
         # Jobs of one range that all came at once come anywhere in the log.
         HyperErlang.fit(intervals if intervals.any() else [period / jobs.height]),
-        HyperErlang.fit(np.maximum(jobs["run_time"].to_numpy(), 1.0)),
+        HyperErlang.fit(np.maximum(run_times(workload, "jann")[chosen], 1.0)),
     )
 
 

@@ -14,6 +14,7 @@ from batchlab.generate.distributions import draw
 from batchlab.generate.requests import CORE, Limits, Requests, draw_requests
 from batchlab.generate.sizes import SizeModel
 from batchlab.generate.work import check_performance, speed
+from batchlab.workload.elastic import run_times
 from batchlab.workload.gate import check_choice
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload
@@ -113,6 +114,7 @@ def like(
     jobs = count_of_jobs(jobs)
     check_choice("requested_time", requested_time, ("log", "run_time"))
     speeds = check_performance(performance or {CORE: 1.0})
+    run_times(workload, "like")
     begin = origin(workload, system)
     times = _submissions(workload, begin)
     spread = _period(period, times, jobs)

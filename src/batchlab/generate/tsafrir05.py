@@ -30,6 +30,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.chance import Floats, Integers, stream
+from batchlab.workload.elastic import run_times
 from batchlab.workload.workload import Workload
 
 __all__ = ["estimate_distribution", "estimates"]
@@ -114,7 +115,7 @@ def estimates(
     >>> (made.jobs["requested_time"] >= made.jobs["run_time"]).all()
     True
     """
-    run_time = workload.jobs["run_time"].to_numpy()
+    run_time = run_times(workload, "estimates")
     if not run_time.size:
         return workload
     order = np.lexsort((np.arange(len(run_time)), -run_time))

@@ -7,6 +7,7 @@ import numpy as np
 
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.chance import Floats
+from batchlab.workload.elastic import run_times
 
 if TYPE_CHECKING:
     from batchlab.workload.workload import Workload
@@ -59,7 +60,7 @@ def gflops(
     >>> bl.generate.gflops(workload, {"core": 1.5}).tolist()
     [360.0]
     """
-    run_time = workload.jobs["run_time"].to_numpy()
+    run_time = run_times(workload, "gflops")
     return np.asarray(run_time * speed(workload, performance, equivalence), dtype=np.float64)
 
 

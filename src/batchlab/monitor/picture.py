@@ -77,7 +77,7 @@ def _placement(snapshot: Snapshot, index: int) -> list[object]:
         int(facts.job_ids[row]),
         row,
         start,
-        expected,
+        None if math.isinf(expected) else expected,
         None if whole else amounts,
         nodes.tolist(),
         tasks.tolist(),
@@ -87,11 +87,12 @@ def _placement(snapshot: Snapshot, index: int) -> list[object]:
 def _queued(snapshot: Snapshot, row: int) -> list[object]:
     """Give a waiting job: number, submission, tasks, requested time."""
     jobs = snapshot.facts.workload.jobs
+    asked = float(jobs["requested_time"][row])
     return [
         int(snapshot.facts.job_ids[row]),
         float(jobs["submit_time"][row]),
         int(jobs["tasks"][row]),
-        float(jobs["requested_time"][row]),
+        None if math.isinf(asked) else asked,
     ]
 
 

@@ -143,7 +143,7 @@ def _waiting(snapshot: Snapshot, row: int) -> Document:
         "submit_time": submitted,
         "wait": max(until - submitted, 0.0),
         "tasks": int(jobs["tasks"][row]),
-        "requested_time": float(jobs["requested_time"][row]),
+        "requested_time": _limit(float(jobs["requested_time"][row])),
     }
 
 
@@ -155,9 +155,14 @@ def _placed(snapshot: Snapshot, index: int) -> Document:
     nodes, _tasks = snapshot.status.placement(index)
     return known | {
         "start_time": start,
-        "expected_end": start + float(snapshot.facts.workload.jobs["requested_time"][row]),
+        "expected_end": _limit(start + float(snapshot.facts.workload.jobs["requested_time"][row])),
         "nodes": ranges(nodes),
     }
+
+
+def _limit(time: float) -> float | None:
+    """Give None where there is no limit: JSON has no infinity."""
+    return None if math.isinf(time) else time
 
 
 def ranges(nodes: npt.NDArray[np.uint32]) -> str:

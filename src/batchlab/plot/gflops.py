@@ -11,6 +11,7 @@ from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import begin
 from batchlab.plot.histogram import logarithmic
 from batchlab.plot.results import Workloads, job_tables
+from batchlab.workload.elastic import run_times
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -99,4 +100,4 @@ def _computing(workload: Workload, performance: Mapping[str, float]) -> Floats:
     for name, each in performance.items():
         amount = jobs[name].to_numpy() if name in workload.resources else without.get(name, 0)
         speed += each * np.asarray(amount)
-    return np.asarray(jobs["run_time"].to_numpy() * jobs["tasks"].to_numpy() * speed)
+    return np.asarray(run_times(workload, "gflops") * jobs["tasks"].to_numpy() * speed)

@@ -11,6 +11,8 @@ from batchlab.plot.histogram import logarithmic
 from batchlab.plot.results import Workloads, job_tables
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+    import polars as pl
     from matplotlib.axes import Axes
 
 __all__ = ["run_times"]
@@ -34,7 +36,8 @@ def run_times(
     ax
         The axes to draw on; new ones unless given.
     of
-        ``"run_time"`` or ``"requested_time"``; less than a second counts as one.
+        ``"run_time"`` or ``"requested_time"``; less than a second counts as one. Jobs without
+        such a time are left out.
     title
         A title, where one is wanted.
 
@@ -50,10 +53,15 @@ def run_times(
     """
     column = choice("of", of, _LABELS)
     samples = {
-        each.label: np.concatenate([table[column].to_numpy() for table in each.tables])
+        each.label: np.concatenate([_known(table[column]) for table in each.tables])
         for each in job_tables(workloads)
     }
     ax = logarithmic(begin(ax, title=title), samples, least=1.0, durations=True)
     if ax.has_data():
         ax.set_xlabel(_LABELS[of])
     return ax
+
+
+def _known(times: pl.Series) -> npt.NDArray[np.float64]:
+    """Leave out what follows from applications that have not run, and limits that are none."""
+    return times.filter(times.is_finite().fill_null(value=False)).to_numpy()

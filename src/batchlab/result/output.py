@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,11 @@ import numpy as np
 import polars as pl
 
 from batchlab import _kernel
+from batchlab.application.write import document_of
 from batchlab.errors import ResultError
 from batchlab.result.manifest import manifest, output_files
+from batchlab.workload.dependencies import DEPENDS_ON, with_text_lists
+from batchlab.workload.elastic import COLUMNS
 
 if TYPE_CHECKING:
     import os
@@ -90,7 +94,7 @@ def _csv(result: Result) -> memoryview:
     ranges = _kernel.node_ranges(outcome.placement_offsets, outcome.placement_nodes)
     # A job that did not run has no nodes: nothing between the commas, rather than an empty text in quotes.
     nodes = pl.Series("nodes", [text or None for text in ranges], dtype=pl.String)
-    flat = result.jobs.with_columns(nodes)
+    flat = with_text_lists(result.jobs).with_columns(nodes)
     unwritable = [
         name for name, kind in flat.schema.items() if kind.is_nested() or kind in (pl.Object, pl.Binary)
     ]
@@ -135,6 +139,14 @@ def identify(workload: Workload) -> dict[str, object]:
         values = workload.jobs[name].to_numpy()
         digest.update(name.encode() + b"\0")
         digest.update(np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"))).data)
+    # Of workloads without applications and dependencies nothing more is hashed: old manifests stay right.
+    described = [DEPENDS_ON] if DEPENDS_ON in workload.jobs.columns else []
+    if workload.applications:
+        applications = {name: document_of(each) for name, each in workload.applications.items()}
+        digest.update(json.dumps(applications).encode())
+        described += [name for name in (*COLUMNS, "arguments") if name in workload.jobs.columns]
+    for name in described:
+        digest.update(f"{name}\0{workload.jobs[name].to_list()}".encode())
     report = workload.report
     reading = {"read": report.read, "kept": report.kept, **report.counts()}
     return {"jobs": len(workload.jobs), "sha256": digest.hexdigest(), "report": reading}

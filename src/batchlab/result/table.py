@@ -65,10 +65,10 @@ def jobs_table(
     -------
     polars.DataFrame
         One row per job, in the workload's order: ``job_id``, ``state`` (Enum), ``submit_time``,
-        ``start_time`` and ``end_time`` (s; null where there is none), ``run_time``, ``requested_time`` (s),
-        ``tasks``, ``allocated_<resource>`` (Int64) for each of the system's resources, then what was
-        observed, then the workload's other columns. One of those that has the name of a column of the result
-        is given the prefix ``logged_``.
+        ``start_time`` and ``end_time`` (s; null where there is none), ``run_time`` (s; from start to end where
+        it follows from an application), ``requested_time`` (s), ``tasks``, ``allocated_<resource>`` (Int64)
+        for each of the system's resources, then what was observed, then the workload's other columns. One of
+        those that has the name of a column of the result is given the prefix ``logged_``.
     """
     jobs = workload.jobs
     columns = [
@@ -77,7 +77,7 @@ def jobs_table(
         jobs["submit_time"],
         pl.Series("start_time", outcome.start_time, nan_to_null=True),
         pl.Series("end_time", outcome.end_time, nan_to_null=True),
-        jobs["run_time"],
+        _run_times(jobs["run_time"], outcome),
         pl.Series("requested_time", outcome.requested_time),
         jobs["tasks"],
         *(
@@ -93,6 +93,14 @@ def jobs_table(
         columns.append(column.alias(_free_name(column.name, taken)))
         taken.add(columns[-1].name)
     return pl.DataFrame(columns)
+
+
+def _run_times(given: pl.Series, outcome: Outcome) -> pl.Series:
+    """Give the times that jobs ran where they were not given but follow from their applications."""
+    if not given.has_nulls():
+        return given
+    ran = pl.Series("run_time", outcome.end_time - outcome.start_time, nan_to_null=True)
+    return given.zip_with(given.is_not_null(), ran)
 
 
 def node_lists(outcome: Outcome) -> pl.Series:

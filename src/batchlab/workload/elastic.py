@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from batchlab.application import Application
     from batchlab.workload.workload import Workload
 
-__all__ = ["JOB_TYPES", "elastic_columns"]
+__all__ = ["JOB_TYPES", "elastic_columns", "run_times"]
 
 JOB_TYPES = ("rigid", "moldable", "malleable", "evolving", "adaptive")
 """Who decides how many nodes a job has; in the order in which the kernel counts them."""
@@ -214,6 +214,36 @@ def _is_finite(value: float) -> bool:
         return math.isfinite(value)
     except OverflowError:
         return False
+
+
+def run_times(workload: "Workload", what: str) -> npt.NDArray[np.float64]:
+    """Give the run times of a workload all of whose jobs have one.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+    what
+        What needs them, for the error.
+
+    Returns
+    -------
+    numpy.ndarray
+        Seconds, float64, one per job.
+
+    Raises
+    ------
+    WorkloadError
+        If some follow from applications.
+    """
+    times = workload.jobs["run_time"]
+    missing = times.null_count()
+    if missing:
+        raise WorkloadError(
+            f"{what}: {missing} jobs have no run time, since it follows from their applications. Simulate "
+            "them, and take the jobs of the result."
+        )
+    return times.to_numpy()
 
 
 def elastic_columns(workload: "Workload") -> "ElasticColumns | None":
