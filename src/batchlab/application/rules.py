@@ -58,7 +58,7 @@ def formula(value: object, field: str) -> Formula:
         return Formula(value)
     except ApplicationError as error:
         raise ApplicationError(f"{field} = {shown(value)}: {error}") from None
-    except OverflowError:
+    except (OverflowError, TypeError):  # a whole number that is no float64
         raise ApplicationError(f"{field} = {shown(value)}; must be a number below 2^1024.") from None
 
 

@@ -65,10 +65,10 @@ def jobs_table(
     -------
     polars.DataFrame
         One row per job, in the workload's order: ``job_id``, ``state`` (Enum), ``submit_time``,
-        ``start_time`` and ``end_time`` (s; null where there is none), ``run_time`` (s; from start to end where
-        it follows from an application), ``requested_time`` (s), ``tasks``, ``allocated_<resource>`` (Int64)
-        for each of the system's resources, then what was observed, then the workload's other columns. One of
-        those that has the name of a column of the result is given the prefix ``logged_``.
+        ``start_time`` and ``end_time`` (s; null where there is none), ``run_time`` (s; from start to end
+        where it follows from an application), ``requested_time`` (s), ``tasks``, ``allocated_<resource>``
+        (Int64) for each of the system's resources, then what was observed, then the workload's other columns.
+        One of those that has the name of a column of the result is given the prefix ``logged_``.
     """
     jobs = workload.jobs
     columns = [
