@@ -321,6 +321,9 @@ class Job:
     def progress(self) -> tuple[int, int] | None:
         """Iterations of its phases that are done, and of how many; None where it runs no application."""
     @property
+    def is_preparing(self) -> bool:
+        """Whether it is still at what it does once at its start, or after its nodes changed."""
+    @property
     def request(self) -> dict[str, int]:
         """What each task asks of ONE node, by resource."""
     @property

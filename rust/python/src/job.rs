@@ -143,6 +143,12 @@ impl Job {
         self.elastic(py, |applications| applications.execution.progress(self.slot))
     }
 
+    /// Whether it is still at what it does once at its start, or after its nodes changed.
+    #[getter]
+    fn is_preparing(&self, py: Python<'_>) -> bool {
+        self.elastic(py, |applications| Some(applications.execution.is_preparing(self.slot))).unwrap_or(false)
+    }
+
     /// What each task asks of ONE node, by resource.
     #[getter]
     fn request<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

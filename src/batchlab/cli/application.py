@@ -9,6 +9,7 @@ import typer
 
 from batchlab.cli.compare import compare
 from batchlab.cli.demo import demo
+from batchlab.cli.elastisim import elastisim
 from batchlab.cli.experiment import experiment
 from batchlab.cli.failure import INTERRUPTED, explain
 from batchlab.cli.generate import generate
@@ -54,6 +55,7 @@ application.command()(run)
 application.command()(compare)
 application.command()(experiment)
 application.command()(demo)
+application.command()(elastisim)
 application.command()(generate)
 application.command()(policies)
 application.command()(watch)

@@ -104,7 +104,7 @@ impl Execution {
         }
     }
 
-    /// Starts a job on hosts, in the order of its ranks. Ranks on one host share its CPU, and exchange in no time.
+    /// Starts a job on hosts, in the order of its ranks.
     ///
     /// What it does at once is done when [`Self::advance`] is called for this instant.
     pub fn start(
@@ -161,13 +161,6 @@ impl Execution {
         self.runtime_arguments.insert(job, arguments);
     }
 
-    /// Sets how many GPUs of each node a running job has from its next reconfiguration on.
-    pub fn set_gpus_per_node(&mut self, job: u32, gpus_per_node: u32) {
-        if let Some(run) = self.slots.get(&job).and_then(|slot| self.runs[*slot as usize].as_mut()) {
-            run.gpus_wanted = gpus_per_node;
-        }
-    }
-
     /// Ends a job before its time: nothing of it is left, but for kernels that its GPUs have begun.
     pub fn stop(&mut self, now: f64, job: u32) {
         self.world.now = now;
@@ -204,6 +197,13 @@ impl Execution {
     #[must_use]
     pub fn progress(&self, job: u32) -> Option<(u64, u64)> {
         self.slots.get(&job).and_then(|slot| self.runs[*slot as usize].as_ref()).map(|run| run.progress())
+    }
+
+    /// Whether a running job is still at the stage of its start or reconfiguration, as its rank 0 is.
+    #[must_use]
+    pub fn is_preparing(&self, job: u32) -> bool {
+        let run = self.slots.get(&job).and_then(|slot| self.runs[*slot as usize].as_ref());
+        run.is_some_and(|run| run.is_preparing())
     }
 
     /// Whether no application runs.

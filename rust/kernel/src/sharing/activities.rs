@@ -212,7 +212,8 @@ impl Activities {
         let users = self.users[resource as usize].iter();
         let taken = users.map(|user| items[user.at as usize].weight * slots[user.activity as usize].rate);
         match self.resources[resource as usize].sharing {
-            Sharing::Shared => taken.sum(),
+            // An empty sum would be -0.
+            Sharing::Shared => taken.fold(0.0, |sum, rate| sum + rate),
             Sharing::FatPipe => taken.fold(0.0, f64::max),
         }
     }

@@ -9,11 +9,19 @@ if TYPE_CHECKING:
     from batchlab.bridge.elastisim.configuration import read_configuration as read_configuration
     from batchlab.bridge.elastisim.jobs import ElastisimJob as ElastisimJob
     from batchlab.bridge.elastisim.jobs import read_jobs as read_jobs
+    from batchlab.bridge.elastisim.project import Project as Project
+    from batchlab.bridge.elastisim.project import open_project as open_project
+    from batchlab.bridge.elastisim.runner import Run as Run
+    from batchlab.bridge.elastisim.runner import run as run
     from batchlab.bridge.elastisim.transcript import read_transcript as read_transcript
 
 _HOMES = {
     "Configuration": "configuration",
     "ElastisimJob": "jobs",
+    "Project": "project",
+    "Run": "runner",
+    "open_project": "project",
+    "run": "runner",
     "read_configuration": "configuration",
     "read_jobs": "jobs",
     "read_transcript": "transcript",

@@ -1,0 +1,226 @@
+"""An ElastiSim project as a workload and a system: what its configuration, jobs, models and platform say."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from batchlab.application import read_application
+from batchlab.application.elastisim import as_elastisim
+from batchlab.bridge.elastisim.configuration import Configuration, read_configuration
+from batchlab.bridge.elastisim.jobs import ElastisimJob, read_jobs
+from batchlab.errors import ApplicationError, BridgeError, shown, suggest
+from batchlab.platform import read_platform
+from batchlab.system import System
+from batchlab.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from batchlab.application import Application
+    from batchlab.platform import Host, Platform
+
+__all__ = ["Project", "open_project"]
+
+# What every job asks for on each of its nodes, and nobody else knows of.
+_PLACE = "place"
+_MANY = 2**31 - 1
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class Project:
+    """An ElastiSim project, read and checked.
+
+    Attributes
+    ----------
+    configuration
+        What it says.
+    jobs
+        By id: in the order of submission, as in the file among those of one instant.
+    hosts
+        The compute nodes by id: in the lexicographic order of their names.
+    workload, system, platform
+        The same as batchlab has it; a job's row and a node's number are their ids.
+    totals
+        For each job how many iterations all its phases have.
+    notes
+        What a user should know about how the project was understood, a sentence each.
+    """
+
+    configuration: Configuration
+    jobs: tuple[ElastisimJob, ...]
+    hosts: tuple[Host, ...]
+    workload: Workload
+    system: System
+    platform: Platform
+    totals: tuple[int, ...]
+    notes: tuple[str, ...]
+
+
+def open_project(path: str | Path) -> Project:
+    """Read an ElastiSim project.
+
+    Parameters
+    ----------
+    path
+        Its configuration file.
+
+    Returns
+    -------
+    Project
+
+    Raises
+    ------
+    BridgeError
+        If the configuration or the jobs break a rule, or a job needs more nodes than there are.
+    ApplicationError, PlatformError
+        If a model, or the platform, cannot be understood.
+    """
+    configuration = read_configuration(path)
+    jobs = read_jobs(configuration.jobs_file)
+    platform = read_platform(configuration.platform_file)
+    hosts = sorted(platform.nodes, key=lambda host: host.name)
+    _check_links(configuration, platform)
+    for job in jobs:
+        _check_size(job, hosts)
+    places = _MANY if configuration.allow_oversubscription else 1
+    models = _Models(configuration)
+    programs = [models.program(job) for job in jobs]
+    return Project(
+        configuration=configuration,
+        jobs=tuple(jobs),
+        hosts=tuple(hosts),
+        workload=_workload(configuration, jobs, programs, models.applications),
+        system=System.of(platform, hosts=[host.name for host in hosts], resources={_PLACE: places}),
+        platform=platform,
+        totals=tuple(program.iterations for program in programs),
+        notes=(*configuration.notes, *_passed_over(jobs)),
+    )
+
+
+def _check_links(configuration: Configuration, platform: Platform) -> None:
+    known = {link.name for link in platform.links}
+    for key in ("pfs_read_links", "pfs_write_links"):
+        for name in getattr(configuration, key):
+            if name not in known:
+                place = f"{configuration.path}: {key}"
+                raise BridgeError(f"{place}: the platform has no link {shown(name)}.{suggest(name, known)}")
+
+
+def _check_size(job: ElastisimJob, hosts: Sequence[Host]) -> None:
+    if job.nodes[0] > len(hosts):
+        raise BridgeError(
+            f"{job.place} needs {job.nodes[0]} nodes, and would wait for ever: the platform has "
+            f"{len(hosts)} compute nodes. Ask for fewer, or enlarge the platform."
+        )
+    most = max((host.gpus for host in hosts), default=0)
+    if job.gpus_per_node[0] > most:
+        raise BridgeError(
+            f"{job.place} needs {job.gpus_per_node[0]} GPUs per node; no compute node of the platform has "
+            f"more than {most}. Ask for fewer, or give the hosts num_gpus."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """What a job does: the name of an application, its arguments, and how many iterations that makes."""
+
+    application: str
+    arguments: Mapping[str, float | str]
+    iterations: int
+
+
+class _Models:
+    """The application models of a project, each read once; jobs that need other formulas get others."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.applications: dict[str, Application] = {}
+        self._configuration = configuration
+        self._read: dict[str, Application] = {}
+        self._kinds: dict[tuple[object, ...], tuple[str, tuple[str, ...]]] = {}
+
+    def program(self, job: ElastisimJob) -> _Program:
+        """Say what a job does."""
+        texts = job.arguments
+        # Only these change formulas; numbers are arguments here as there.
+        written = tuple((name, text) for name, text in texts.items() if not _NUMBER.fullmatch(text))
+        kind = (job.application_model, job.type == "rigid", written, tuple(texts))
+        if kind not in self._kinds:
+            self._kinds[kind] = self._kind(job)
+        name, names = self._kinds[kind]
+        arguments: dict[str, float | str] = {each: float(texts[each]) for each in names}
+        return _Program(name, arguments, self._iterations(name, arguments, job))
+
+    def _kind(self, job: ElastisimJob) -> tuple[str, tuple[str, ...]]:
+        application = self._model(job)
+        try:
+            application, arguments = as_elastisim(application, job.arguments, rigid=job.type == "rigid")
+        except ApplicationError as error:
+            raise BridgeError(f"{job.place}: {job.application_model}: {error}") from None
+        name = job.application_model
+        for number in range(len(self.applications) + 1):
+            name = f"{job.application_model}#{number}" if number else job.application_model
+            if self.applications.setdefault(name, application) == application:
+                break
+        return name, tuple(arguments)
+
+    def _model(self, job: ElastisimJob) -> Application:
+        name = job.application_model
+        if name not in self._read:
+            self._read[name] = read_application(self._configuration.locate(name), lenient=True)
+        return self._read[name]
+
+    def _iterations(self, name: str, arguments: Mapping[str, float | str], job: ElastisimJob) -> int:
+        total = 0
+        for number, phase in enumerate(self.applications[name].phases):
+            try:
+                iterations = phase.iterations(**arguments)  # type: ignore[operator]  # formulas once made
+            except ApplicationError as error:
+                raise BridgeError(
+                    f"{job.place}: {job.application_model}: phases[{number}].iterations: {error}"
+                ) from None
+            total += max(int(iterations), 0) if math.isfinite(iterations) else 0
+        return total
+
+
+def _workload(
+    configuration: Configuration,
+    jobs: Sequence[ElastisimJob],
+    programs: Sequence[_Program],
+    applications: Mapping[str, Application],
+) -> Workload:
+    grace = configuration.job_kill_grace_period
+    table = pl.DataFrame(
+        {
+            "job_id": range(len(jobs)),
+            "submit_time": [job.submit_time for job in jobs],
+            "run_time": pl.Series([None] * len(jobs), dtype=pl.Float64),
+            "requested_time": [job.walltime + grace if job.walltime else math.inf for job in jobs],
+            "tasks": [job.nodes[0] for job in jobs],
+            _PLACE: [1] * len(jobs),
+            "application": [program.application for program in programs],
+            "job_type": [job.type for job in jobs],
+            "tasks_min": [job.nodes[0] for job in jobs],
+            "tasks_max": [job.nodes[1] for job in jobs],
+            "arguments": [json.dumps(program.arguments) for program in programs],
+        }
+    )
+    return Workload.from_table(
+        table, resources=[_PLACE], invalid="raise", overrun="keep", applications=applications
+    )
+
+
+def _passed_over(jobs: Sequence[ElastisimJob]) -> Iterator[str]:
+    for key in dict.fromkeys(key for job in jobs for key in job.passed_over):
+        those = [job for job in jobs if key in job.passed_over]
+        yield (
+            f"{key} of {len(those)} jobs (first {those[0].place}) is no unsigned integer, and means nothing, "
+            "as in ElastiSim"
+        )

@@ -1,0 +1,266 @@
+"""Running an ElastiSim project: the simulation, wherever its algorithm is, and the files that come of it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from batchlab.bridge.elastisim import outputs
+from batchlab.bridge.elastisim.configuration import OUTPUTS
+from batchlab.bridge.elastisim.in_process import InProcess, Schedule, run_file
+from batchlab.bridge.elastisim.ledger import COMPLETED, KILLED, Ledger
+from batchlab.bridge.elastisim.project import Project, open_project
+from batchlab.bridge.elastisim.scheduler import ElastisimScheduler, Witness
+from batchlab.bridge.elastisim.transcript import Recorder, Replay, read_transcript
+from batchlab.errors import AlgorithmError, BridgeError
+from batchlab.simulation.invocation import Invocation
+from batchlab.simulation.sensing import Sensing
+from batchlab.simulation.simulate import simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from batchlab.bridge.elastisim.algorithm import Algorithm
+    from batchlab.bridge.elastisim.configuration import Configuration
+    from batchlab.platform import Host
+    from batchlab.result.result import Result
+
+__all__ = ["Run", "run", "simulate_project"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of a project.
+
+    Attributes
+    ----------
+    project
+        What was run.
+    result
+        The result, as of any simulation.
+    ledger
+        ElastiSim's books at the end: `ledger.jobs` by id.
+    calls
+        How often the algorithm was called.
+    """
+
+    project: Project
+    result: Result
+    ledger: Ledger
+    calls: int
+
+    def write(self, folder: str | Path | None = None) -> list[Path]:
+        """Write ElastiSim's output files.
+
+        Parameters
+        ----------
+        folder
+            Where to, under the names that the configuration gives the files; to the very places that it names
+            unless given.
+
+        Returns
+        -------
+        list of Path
+            What was written.
+        """
+        said = self.project.configuration.outputs
+        paths = (
+            dict(said)
+            if folder is None
+            else {
+                name: Path(folder) / (said[name].name if name in said else usual)
+                for name, usual in OUTPUTS.items()
+            }
+        )
+        written = []
+        for name, lines in self._files():
+            if name in paths:
+                outputs.write_lines(paths[name], lines)
+                written.append(paths[name])
+        return written
+
+    def _files(self) -> Iterator[tuple[str, Iterator[str]]]:
+        names = [host.name for host in self.project.hosts]
+        yield "job_statistics", outputs.job_statistics(self.ledger.jobs)
+        yield "node_utilization", outputs.node_utilization(self.ledger.uses, names)
+        said = self.project.configuration
+        if said.log_task_times:
+            tasks = self.result.task_times.select("end_time", "row", "node", "task", "start_time")
+            yield (
+                "task_times",
+                outputs.task_times(
+                    (end, job, names[node], task, end - start)
+                    for end, job, node, task, start in tasks.iter_rows()
+                ),
+            )
+        if said.sensing:
+            yield from self._sensed(names)
+
+    def _sensed(self, names: list[str]) -> Iterator[tuple[str, Iterator[str]]]:
+        seen = self.result.utilisation
+        times = seen["network"]["time"].to_list()
+        for resource in ("cpu", "gpu"):
+            rows = seen[resource].select(names).iter_rows()
+            yield f"{resource}_utilization", outputs.shares(times, rows, names)
+        yield "network_activity", outputs.network_activity(times, seen["network"]["utilisation"])
+        said = self.project.configuration
+        bandwidths = {link.name: link.bandwidth for link in self.project.platform.links}
+        links = said.pfs_read_links, said.pfs_write_links
+        loads = (
+            (sum(row[name] for name in links[0]), sum(row[name] for name in links[1]))
+            for row in seen["links"].iter_rows(named=True)
+        )
+        most = sum(bandwidths[name] for name in links[0]), sum(bandwidths[name] for name in links[1])
+        yield "pfs_utilization", outputs.pfs_utilization(times, loads, most)
+
+
+def run(
+    configuration: str | Path,
+    algorithm: str | Path | Schedule | None = None,
+    *,
+    protocol: bool = False,
+    replay: str | Path | None = None,
+    record: str | Path | None = None,
+    timeout: float = 600.0,
+) -> Run:
+    """Run an ElastiSim project.
+
+    Parameters
+    ----------
+    configuration
+        Its configuration file.
+    algorithm
+        The Python file of its scheduling algorithm, or the function itself; None where the algorithm is a
+        process that connects to ``zmq_url``, or with `replay`.
+    protocol
+        Whether a file is run as a process of its own and spoken to over ZeroMQ, instead of in this process.
+    replay
+        A transcript, whose answers are taken instead of an algorithm's.
+    record
+        Gets a transcript of this run.
+    timeout
+        Seconds that an algorithm over ZeroMQ has to connect, and for each answer.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    BridgeError, ApplicationError, PlatformError
+        If a file of the project breaks a rule.
+    AlgorithmError
+        If the algorithm fails, or decides what ElastiSim would not have.
+    MissingExtraError
+        If ZeroMQ is needed and not installed.
+    """
+    project = open_project(configuration)
+    with ExitStack() as stack:
+        recorded = _recorder(record, stack)
+        if replay is not None:
+            return simulate_project(project, recorded(Replay(read_transcript(replay), str(replay))))
+        if callable(algorithm):
+            return simulate_project(project, recorded(InProcess(algorithm)))
+        if algorithm is None or protocol:
+            return simulate_project(project, recorded(_over_zeromq(project, algorithm, timeout, stack)))
+        runs: list[Run] = []
+
+        def simulated(schedule: Schedule) -> None:
+            runs.append(simulate_project(project, recorded(InProcess(schedule))))
+
+        run_file(Path(algorithm), project.configuration.zmq_url or "", simulated)
+        return runs[0]
+
+
+def simulate_project(project: Project, algorithm: Algorithm) -> Run:
+    """Simulate a project under an algorithm.
+
+    Parameters
+    ----------
+    project
+        The project.
+    algorithm
+        Who decides.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    AlgorithmError
+        If the algorithm fails, or jobs are left that nobody starts.
+    """
+    said = project.configuration
+    invocation = Invocation(
+        on_submit=said.schedule_on_job_submit,
+        on_finalise=said.schedule_on_job_finalize,
+        on_scheduling_point=said.schedule_on_scheduling_point,
+        on_reconfiguration=said.schedule_on_reconfiguration,
+        interval=said.scheduling_interval,
+        minimum_interval=said.min_scheduling_interval,
+    )
+    asked_of_all = invocation.on_submit and invocation.on_finalise and invocation.on_scheduling_point
+    witness = not asked_of_all or invocation.minimum_interval > 0
+    ledger = Ledger(map(_node, project.hosts), oversubscription=said.allow_oversubscription)
+    scheduler = ElastisimScheduler(algorithm, project.jobs, ledger, project.totals, witness=witness)
+    result = simulate(
+        project.workload,
+        project.system,
+        scheduler,
+        walltime="kill",
+        observers=[Witness(scheduler, ledger)] if witness else [],
+        invocation=invocation,
+        sharing="fair_bottleneck",
+        clip_requests=said.clip_evolving_requests,
+        task_times=said.log_task_times,
+        sensing=Sensing(said.sensing_interval, _pfs_links(said)) if said.sensing else None,
+    )
+    algorithm.finish()
+    _check_end(ledger, len(project.jobs))
+    return Run(project, result, ledger, scheduler.calls)
+
+
+def _check_end(ledger: Ledger, jobs: int) -> None:
+    left = [entry for entry in ledger.jobs if entry.state not in {COMPLETED, KILLED}]
+    if left or len(ledger.jobs) < jobs:
+        first = f"; job {left[0].id} is the first of {len(left)}" if left else ""
+        raise AlgorithmError(
+            f"the simulation came to a standstill: jobs are left that the algorithm never starts{first}. "
+            "ElastiSim would end in a deadlock here."
+        )
+
+
+def _pfs_links(configuration: Configuration) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*configuration.pfs_read_links, *configuration.pfs_write_links)))
+
+
+def _node(host: Host) -> tuple[int, int]:
+    """Give a node's type and its number of GPUs."""
+    return 0 if host.disk is None else 1 if host.striping is None else 2, host.gpus
+
+
+def _recorder(path: str | Path | None, stack: ExitStack) -> Callable[[Algorithm], Algorithm]:
+    if path is None:
+        return lambda algorithm: algorithm
+    try:
+        file = stack.enter_context(Path(path).open("w", encoding="utf-8"))  # noqa: SIM115  # it does
+    except OSError as error:
+        raise BridgeError(f"{path}: cannot be written ({error.strerror}); choose another file.") from None
+    return lambda algorithm: Recorder(algorithm, file)
+
+
+def _over_zeromq(
+    project: Project, algorithm: str | Path | None, timeout: float, stack: ExitStack
+) -> Algorithm:
+    from batchlab.bridge.elastisim.protocol import OverZeroMQ  # noqa: PLC0415  # an extra
+
+    url = project.configuration.zmq_url
+    if url is None:
+        raise BridgeError(
+            f"{project.configuration.path}: zmq_url is missing; say where to meet the algorithm."
+        )
+    script = None if algorithm is None else Path(algorithm)
+    return stack.enter_context(OverZeroMQ(url, script, timeout))

@@ -1,0 +1,259 @@
+"""The scheduler that a simulation of ElastiSim's project has: it keeps the books, and asks the algorithm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from batchlab.bridge.elastisim.algorithm import Algorithm, Invocation, Reason
+from batchlab.bridge.elastisim.ledger import (
+    COMPLETED,
+    IN_RECONFIGURATION,
+    KILLED,
+    PENDING_ALLOCATION,
+    PENDING_KILL,
+    PENDING_RECONFIGURATION,
+    RUNNING,
+    JobEntry,
+    Ledger,
+)
+from batchlab.observer import Observer
+from batchlab.policy import Scheduler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from batchlab._kernel import Job
+    from batchlab.bridge.elastisim.jobs import ElastisimJob
+    from batchlab.bridge.elastisim.ledger import Reply
+    from batchlab.simulation.view import View
+
+__all__ = ["ElastisimScheduler", "Witness", "number_or_text"]
+
+_REASONS = {
+    "instant": Reason.PERIODIC,
+    "periodic": Reason.PERIODIC,
+    "submit": Reason.JOB_SUBMIT,
+    "finalise": Reason.JOB_COMPLETED,
+    "kill": Reason.JOB_KILLED,
+    "scheduling_point": Reason.SCHEDULING_POINT,
+    "evolving_request": Reason.EVOLVING_REQUEST,
+    "reconfiguration": Reason.RECONFIGURATION,
+}
+_AT_POINT = frozenset((Reason.SCHEDULING_POINT, Reason.EVOLVING_REQUEST))
+
+
+class ElastisimScheduler(Scheduler):
+    """Turns each question of the simulation into a call of an algorithm, and its answer into decisions.
+
+    A job's row in the workload is its id; a node's number is its id.
+
+    Parameters
+    ----------
+    algorithm
+        Who decides.
+    jobs
+        The project's jobs, by id.
+    ledger
+        The books, empty.
+    totals
+        For each job how many iterations all its phases have.
+    witness
+        Whether something may happen about which the algorithm is not asked: somebody else then enters
+        submissions, ends and reconfigurations into the books.
+    """
+
+    every_instant: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        jobs: Sequence[ElastisimJob],
+        ledger: Ledger,
+        totals: Sequence[int],
+        *,
+        witness: bool = False,
+    ) -> None:
+        self.calls = 0
+        self._algorithm = algorithm
+        self._jobs = jobs
+        self._ledger = ledger
+        self._totals = totals
+        self._witness = witness
+        self._handles: list[Job] = []
+        self._preparing: list[JobEntry] = []
+        """Who started or was reconfigured, and is not yet at its phases."""
+        self._wishes: dict[JobEntry, list[int]] = {}
+        """What running jobs are to have from their next scheduling point on, where it was said before."""
+        self._happen: dict[Reason, Callable[[JobEntry, View], None]] = {
+            Reason.JOB_COMPLETED: self._complete,
+            Reason.JOB_KILLED: self._killed,
+            Reason.SCHEDULING_POINT: self._arrive,
+            Reason.EVOLVING_REQUEST: self._arrive,
+            Reason.RECONFIGURATION: self._reconfigured,
+        }
+        if witness:
+            del self._happen[Reason.JOB_COMPLETED], self._happen[Reason.JOB_KILLED]
+
+    def schedule(self, view: View) -> None:
+        """Enter what happened, ask, and do what is answered."""
+        kind, row, tasks = view.get_cause()
+        reason = _REASONS[kind]
+        entry = None if row is None else self._entry(reason, row, view)
+        if entry is not None and reason in self._happen:
+            self._happen[reason](entry, view)
+        if self._witness:
+            self._look_at_the_running(view.now)
+        if self._preparing:
+            self._look_at_the_preparing()
+        answer = self._algorithm.decide(Invocation(reason, view.now, entry, tasks), self._ledger)
+        self.calls += 1
+        self._ledger.told()
+        self._obey(reason, entry, answer, view)
+
+    def submit(self, job: Job) -> JobEntry:
+        """Enter a submission."""
+        entry = self._ledger.submit(self._jobs[job.row])
+        entry.phases = (0, self._totals[job.row])
+        self._handles.append(job)
+        return entry
+
+    def _entry(self, reason: Reason, row: int, view: View) -> JobEntry:
+        if reason is Reason.JOB_SUBMIT and not self._witness:
+            return self.submit(view.job(row))
+        return self._ledger.jobs[row]
+
+    def _complete(self, entry: JobEntry, view: View) -> None:
+        entry.phases = (entry.phases[1], entry.phases[1])
+        self._ledger.end(entry, view.now, COMPLETED)
+
+    def _killed(self, entry: JobEntry, view: View) -> None:
+        self._ledger.end(entry, view.now, KILLED)
+
+    def _arrive(self, entry: JobEntry, _view: View) -> None:
+        entry.phases = self._handles[entry.id].progress or entry.phases
+
+    def _reconfigured(self, entry: JobEntry, view: View) -> None:
+        # ElastiSim asks when the reconfiguration has begun.
+        self._ledger.reconfigure(entry, view.now)
+
+    def _obey(self, reason: Reason, asked: JobEntry | None, answer: Sequence[Reply], view: View) -> None:
+        entries = [self._ledger.take(reply) for reply in answer]
+        for reply, entry in zip(answer, entries, strict=True):
+            if reply.runtime_arguments is not None:
+                arguments = {name: number_or_text(text) for name, text in reply.runtime_arguments.items()}
+                view.set_runtime_arguments(self._handles[entry.id], arguments)
+        # Whom it was about goes first: the nodes that it gives up are free for the others.
+        if asked is not None and reason in _AT_POINT:
+            self._let_go_on(asked, view)
+        elif asked is not None and reason is Reason.RECONFIGURATION:
+            self._preparing.append(asked)
+        for entry in entries:
+            if entry.state == PENDING_ALLOCATION:
+                self._start(entry, view)
+            elif entry.state == PENDING_KILL:
+                self._kill(entry, view)
+            elif entry.state in {RUNNING, PENDING_RECONFIGURATION} and entry is not asked:
+                self._resize(entry, view)
+
+    def _let_go_on(self, entry: JobEntry, view: View) -> None:
+        """Do what was decided about a job that is at a scheduling point or asks for nodes."""
+        if entry.state == PENDING_KILL:
+            self._kill(entry, view)
+            return
+        wished = self._wishes.pop(entry, None)
+        if entry.state == PENDING_RECONFIGURATION:
+            # Said again here, it is done at once.
+            view.resize(self._handles[entry.id], nodes=entry.assigned)
+            self._ledger.reconfigure(entry, view.now)
+            self._preparing.append(entry)
+            return
+        if wished is not None:
+            view.resize(self._handles[entry.id], nodes=entry.executing)
+        self._ledger.go_on(entry)
+
+    def _start(self, entry: JobEntry, view: View) -> None:
+        self._ledger.start(entry, view.now)
+        gpus = entry.gpus if entry.type else entry.job.gpus_per_node[0]
+        view.start(self._handles[entry.id], entry.assigned, gpus=gpus)
+        self._preparing.append(entry)
+
+    def _resize(self, entry: JobEntry, view: View) -> None:
+        """Pass on what a running job is to have from its next scheduling point on."""
+        wish = entry.assigned if entry.state == PENDING_RECONFIGURATION else entry.executing
+        if wish != self._wishes.get(entry, entry.executing):
+            view.resize(self._handles[entry.id], nodes=wish)
+            self._wishes[entry] = wish
+
+    def _kill(self, entry: JobEntry, view: View) -> None:
+        view.kill(self._handles[entry.id])
+        self._ledger.end(entry, view.now, KILLED)
+
+    def _look_at_the_preparing(self) -> None:
+        """Enter who has come to its phases meanwhile."""
+        still = []
+        for entry in self._preparing:
+            if entry.state not in {RUNNING, IN_RECONFIGURATION}:
+                continue
+            if self._handles[entry.id].is_preparing:
+                still.append(entry)
+            else:
+                self._ledger.go_on(entry)
+        self._preparing = still
+
+    def _look_at_the_running(self, now: float) -> None:
+        """Enter who has passed a scheduling point about which nobody was asked."""
+        for entry in self._ledger.jobs:
+            if entry.state in {RUNNING, PENDING_RECONFIGURATION}:
+                self.settle(entry, now)
+                phases = self._handles[entry.id].progress or entry.phases
+                if phases != entry.phases:
+                    entry.phases = phases
+                    self._ledger.changed_jobs[entry] = None
+
+    def settle(self, entry: JobEntry, now: float) -> None:
+        """Enter a reconfiguration that was decided earlier, once it is done."""
+        if entry.state == PENDING_RECONFIGURATION and self._handles[entry.id].ranks == entry.assigned:
+            self._wishes.pop(entry, None)
+            self._ledger.reconfigure(entry, now)
+            self._preparing.append(entry)
+
+
+class Witness(Observer):
+    """Enters into the books what happens whether or not the algorithm is asked about it.
+
+    Parameters
+    ----------
+    scheduler
+        Whose books they are.
+    """
+
+    name = "elastisim"
+
+    def __init__(self, scheduler: ElastisimScheduler, ledger: Ledger) -> None:
+        self._scheduler = scheduler
+        self._ledger = ledger
+
+    def submitted(self, job: Job, view: View) -> None:  # noqa: ARG002  # the signature of observers
+        """Enter a submission."""
+        self._scheduler.submit(job)
+
+    def ended(self, job: Job, view: View) -> None:
+        """Enter an end, unless the algorithm made it."""
+        entry = self._ledger.jobs[job.row]
+        if entry.state in {COMPLETED, KILLED}:
+            return
+        if job.state == "completed":
+            entry.phases = (entry.phases[1], entry.phases[1])
+        self._ledger.end(entry, view.now, COMPLETED if job.state == "completed" else KILLED)
+
+    def resized(self, job: Job, view: View) -> None:
+        """Enter a reconfiguration."""
+        self._scheduler.settle(self._ledger.jobs[job.row], view.now)
+
+
+def number_or_text(text: str) -> float | str:
+    """Give the number that a text is, or the text."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

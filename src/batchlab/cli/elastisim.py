@@ -1,0 +1,100 @@
+"""``batchlab elastisim``: run an ElastiSim project as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003  # typer reads the annotations
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from batchlab.cli.answer import tell
+from batchlab.cli.failure import check_directory, is_pace, wrong_usage
+from batchlab.cli.request import Format  # noqa: TC001  # typer reads the annotations
+
+if TYPE_CHECKING:
+    from batchlab.bridge.elastisim.runner import Run
+
+__all__ = ["elastisim"]
+
+
+def elastisim(
+    context: typer.Context,
+    configuration: Annotated[
+        Path,
+        typer.Argument(metavar="CONFIGURATION", exists=True, dir_okay=False, help="Its configuration.json."),
+    ],
+    *,
+    algorithm: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.py",
+            exists=True,
+            dir_okay=False,
+            help="Its scheduling algorithm; waits at zmq_url for one that connects unless given.",
+        ),
+    ] = None,
+    protocol: Annotated[
+        bool, typer.Option("--protocol", help="Run the algorithm as a process of its own, over ZeroMQ.")
+    ] = False,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", exists=True, dir_okay=False, help="Take the answers of a transcript instead."
+        ),
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Gets a transcript of this run.")
+    ] = None,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            callback=is_pace,
+            help="How long to wait for a process's connection and answers.",
+        ),
+    ] = 600.0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            file_okay=False,
+            help="Gets ElastiSim's CSV files, jobs.csv, metrics.json and manifest.json; unless given, "
+            "ElastiSim's go where the configuration says.",
+        ),
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = "text",
+) -> None:
+    """Run an ElastiSim project unchanged: its platform, jobs, application models and scheduling algorithm."""
+    check_directory(out)
+    if replay is not None and (algorithm is not None or protocol):
+        raise wrong_usage("goes without --algorithm and --protocol; leave them out.", "--replay")
+    if protocol and algorithm is None:
+        raise wrong_usage("needs an algorithm to run; add --algorithm FILE.py.", "--protocol")
+    from batchlab.bridge import elastisim as bridge  # noqa: PLC0415  # --help does without
+
+    if algorithm is None and replay is None:
+        url = bridge.read_configuration(configuration).zmq_url
+        typer.echo(f"waiting for an algorithm at {url} …", err=True)
+    run = bridge.run(
+        configuration, algorithm, protocol=protocol, replay=replay, record=record, timeout=timeout
+    )
+    for note in run.project.notes:
+        typer.echo(f"note: {note}", err=True)
+    written = run.write(out)
+    if out is not None:
+        inputs = {
+            "configuration": configuration,
+            "jobs": run.project.configuration.jobs_file,
+            "platform": run.project.configuration.platform_file,
+        } | ({"algorithm": algorithm} if algorithm else {})
+        run.result.write(out, inputs=inputs, command=cast("str", context.obj))
+    tell(run.result.summary, run.result.metrics, form, out)
+    if form == "text":
+        _tell_more(run, written)
+
+
+def _tell_more(run: Run, written: list[Path]) -> None:
+    typer.echo(f"algorithm     called {run.calls:,} times")
+    if written:
+        names = ", ".join(path.name for path in written)
+        typer.echo(f"as ElastiSim  {written[0].parent}: {names}")
