@@ -502,6 +502,10 @@ class View:
         """What is on offer in all, free or not, by resource."""
     def room(self, job: Job, most: int) -> int:
         """Count how many tasks of a job there is room for now, up to a number."""
+    def flow_on(self, link: int) -> float:
+        """Give the bytes per second that flow over a link of the platform, by its number."""
+    def work_on(self, node: int) -> tuple[float, int]:
+        """Give the operations per second on a node's CPU, and how many of its GPUs are at work."""
     def is_closed(self, node: int) -> bool:
         """Tell whether a node takes nobody."""
     def jobs_on(self, node: int) -> list[Job]:

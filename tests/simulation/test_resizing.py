@@ -236,3 +236,31 @@ def test_equal_parts() -> None:
     workload = bl.Workload.from_jobs([job(), job()])
     result = bl.simulate(workload, SYSTEM, "equipartition")
     assert result.jobs["end_time"].to_list() == [24, 24]
+
+
+def test_loads_are_seen() -> None:
+    """A scheduler sees what flows over a link, to storage, and what its nodes do."""
+    store = bl.Application(
+        [
+            bl.Phase(
+                [
+                    tasks.Write(bytes=8e9, pattern="root_only"),
+                    tasks.Compute(flops=4e9, computation_pattern="uniform"),
+                ],
+                iterations=1,
+            )
+        ]
+    )
+    storage = bl.platform.SharedStorage("PFS", read="4GBps", write="2GBps")
+    platform = bl.Platform.crossbar(2, speed="1Gf", bandwidth="1GBps", latency=0, storage=storage)
+    seen: list[tuple[float, float, tuple[float, float], tuple[float, float]]] = []
+
+    def look(view: bl.View) -> None:
+        link = platform.write_links[0]
+        seen.append((view.now, view.link_load(link), view.storage_utilisation, view.node_utilisation(0)))
+
+    jobs = [bl.JobDescription(application=store, tasks=1)]
+    jobs += [bl.JobDescription(submit_time=time, run_time=0, tasks=1) for time in (4, 10)]
+    scheduler = Scripted({4: look, 10: look})
+    bl.simulate(bl.Workload.from_jobs(jobs), bl.System.of(platform), scheduler)
+    assert seen == [(4, 1e9, (0, 0.5), (0, 0)), (10, 0, (0, 0), (1, 0))]

@@ -205,6 +205,17 @@ impl View {
         Ok(slf.get().simulation.borrow(slf.py()).kernel.site().room(job.slot, most))
     }
 
+    /// Give the bytes per second that flow over a link of the platform, by its number.
+    fn flow_on(&self, py: Python<'_>, link: u32) -> f64 {
+        self.simulation.borrow_mut(py).kernel.link_load(link)
+    }
+
+    /// Give the operations per second on a node's CPU, and how many of its GPUs are at work.
+    fn work_on(&self, py: Python<'_>, node: u32) -> PyResult<(f64, u32)> {
+        self.check_node(py, node)?;
+        Ok(self.simulation.borrow_mut(py).kernel.node_load(node))
+    }
+
     /// Tell whether a node takes nobody.
     fn is_closed(&self, py: Python<'_>, node: u32) -> PyResult<bool> {
         self.check_node(py, node)?;

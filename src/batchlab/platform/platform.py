@@ -143,6 +143,20 @@ class Platform:
             raise PlatformError(f"no host is called {shown(host)}.{question}")
         return number
 
+    def link_number(self, link: str) -> int:
+        """Give a link's place among the links.
+
+        Raises
+        ------
+        PlatformError
+            If there is no such link.
+        """
+        number = self._link_numbers.get(link) if isinstance(link, str) else None
+        if number is None:
+            question = suggest(link, self._link_numbers) if isinstance(link, str) else " Give a link's name."
+            raise PlatformError(f"{self.name}: no link is called {shown(link)}.{question}")
+        return number
+
     def route(self, source: str, target: str) -> Way:
         """Find the way from one host to another.
 

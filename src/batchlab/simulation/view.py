@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from batchlab.observer import Observer
+    from batchlab.platform import Platform
     from batchlab.policy import Policy
     from batchlab.simulation.simulation import Simulation
     from batchlab.system import System
@@ -29,7 +30,8 @@ class View(_kernel.View):
 
     To see: ``now``, ``queue``, ``candidates``, ``running``, ``on_hold``, ``job``, ``jobs_on``, ``free``,
     ``total_free``, ``capacity``, ``slots``, ``place``, ``is_closed``, ``resources``, ``system``, ``columns``,
-    ``values``, ``clairvoyant``, ``cause``, ``at_scheduling_point``; ``fork`` looks ahead.
+    ``values``, ``clairvoyant``, ``cause``, ``at_scheduling_point``, ``room``, ``total_offered``, ``link_load``,
+    ``storage_utilisation``, ``node_utilisation``; ``fork`` looks ahead.
 
     To do: ``start``, ``reserve``, ``hold``, ``release``, ``preempt``, ``kill``, ``set_estimate``, ``resize``,
     ``set_runtime_arguments``, ``close``, ``open``, ``withhold``, ``wake``. An act that breaks a rule raises
@@ -46,6 +48,51 @@ class View(_kernel.View):
         """Why the scheduler is being asked: see `Invocation`."""
         kind, row, tasks = self.get_cause()
         return Cause(kind, None if row is None else self.job(row), tasks)
+
+    def link_load(self, link: str) -> float:
+        """Give the bytes per second that flow over a link of the platform now.
+
+        Raises
+        ------
+        PlatformError
+            If the platform has no link of this name.
+        DecisionError
+            If the system has no platform.
+        """
+        return self.flow_on(self._platform("link_load").link_number(link))
+
+    @property
+    def storage_utilisation(self) -> tuple[float, float]:
+        """How much of what the parallel file system can do is done now: reading, and writing, from 0 to 1.
+
+        Of the platform's ``read_links`` and ``write_links``, whichever is used most; 0 where there are none.
+        """
+        platform = self._platform("storage_utilisation")
+
+        def most(names: tuple[str, ...]) -> float:
+            numbers = [platform.link_number(name) for name in names]
+            uses = (self.flow_on(number) / platform.links[number].bandwidth for number in numbers)
+            return max(uses, default=0.0)
+
+        return most(platform.read_links), most(platform.write_links)
+
+    def node_utilisation(self, node: int) -> tuple[float, float]:
+        """Give the share of a node's CPU that is used now, and of its GPUs.
+
+        Raises
+        ------
+        DecisionError
+            If there is no such node, or the system has no platform.
+        """
+        platform = self._platform("node_utilisation")
+        speed, gpus = self.work_on(node)
+        host = platform.hosts[platform.number(self.system.hosts[node])]
+        return speed / (host.speed * host.cores) if host.speed else 0.0, gpus / max(host.gpus, 1)
+
+    def _platform(self, what: str) -> Platform:
+        if self.system.platform is None:
+            raise DecisionError(f"{what}: the system has no platform; use System.of(platform).")
+        return self.system.platform
 
     def fork(self, policy: Policy | str | None = None, *, clairvoyant: bool = False) -> Simulation:
         """Give an independent copy of the simulation at this very moment, to look ahead.

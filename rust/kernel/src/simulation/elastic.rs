@@ -280,6 +280,20 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
+    /// Bytes per second that flow over a link of the platform now.
+    pub fn link_load(&mut self, link: u32) -> f64 {
+        self.applications.as_mut().map_or(0.0, |running| running.execution.load_of_link(link))
+    }
+
+    /// Operations per second on the CPU of a node now, and how many of its GPUs are at work.
+    pub fn node_load(&mut self, node: u32) -> (f64, u32) {
+        let now = self.site.now;
+        self.applications.as_mut().map_or((0.0, 0), |running| {
+            let host = running.hosts[node as usize];
+            (running.execution.load_of_host(host), running.execution.busy_gpus(now, host))
+        })
+    }
+
     /// Ends the application of a job that is killed or interrupted.
     pub(super) fn stop_application(&mut self, job: u32) {
         let now = self.site.now;
