@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from batchlab.units import format_duration, format_energy, format_power
+from batchlab.units import format_duration, format_energy, format_latency, format_power, format_rate
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,28 @@ def test_power_and_energy() -> None:
         "50,000 GW",
     ]
     assert format_energy(5.4e6) == "1.5 kWh"
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [(0, "0 B/s"), (999, "999 B/s"), (1.25e10, "12.5 GB/s"), (1e18, "1 EB/s"), (1e22, "1e+04 EB/s")],
+)
+def test_rates(amount: float, text: str) -> None:
+    """Bandwidths have prefixes up to exa."""
+    assert format_rate(amount, "B/s") == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (2.5, "2.5 s"),
+        (1e-3, "1 ms"),
+        (5.999999999999999e-06, "6 us"),
+        (1e-6, "1 us"),
+        (5e-9, "5 ns"),
+    ],
+)
+def test_latencies(seconds: float, text: str) -> None:
+    """Short times have the unit that suits them."""
+    assert format_latency(seconds) == text

@@ -2,7 +2,7 @@
 
 import math
 
-__all__ = ["format_duration", "format_energy", "format_power"]
+__all__ = ["format_duration", "format_energy", "format_latency", "format_power", "format_rate"]
 
 
 def format_duration(seconds: float) -> str:
@@ -78,3 +78,54 @@ def _with_prefix(amount: float, unit: str) -> str:
         del prefixes[0]
     digits = f"{amount:.3g}" if abs(amount) < 999.5 else f"{amount:,.0f}"  # noqa: PLR2004  # likewise
     return f"{digits} {prefixes[0]}{unit}"
+
+
+def format_rate(amount: float, unit: str) -> str:
+    """Write a speed or bandwidth with up to four digits: ``"12.5 GB/s"``, ``"1 Tflop/s"``.
+
+    Parameters
+    ----------
+    amount
+        The amount, in `unit`.
+    unit
+        Its unit, ``"B/s"`` or ``"flop/s"``.
+
+    Returns
+    -------
+    str
+        A number and its unit.
+
+    Examples
+    --------
+    >>> format_rate(1.25e10, "B/s")
+    '12.5 GB/s'
+    """
+    prefixes = ["", "k", "M", "G", "T", "P", "E"]
+    while abs(amount) >= 1000 and len(prefixes) > 1:  # noqa: PLR2004  # the next prefix
+        amount /= 1000
+        del prefixes[0]
+    return f"{amount:.4g} {prefixes[0]}{unit}"
+
+
+def format_latency(seconds: float) -> str:
+    """Write a short time with up to four digits: ``"6 us"``, ``"1.5 ms"``.
+
+    Parameters
+    ----------
+    seconds
+        The time.
+
+    Returns
+    -------
+    str
+        A number and its unit.
+
+    Examples
+    --------
+    >>> format_latency(5.999999999999999e-06)
+    '6 us'
+    """
+    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
+        if seconds == 0 or round(seconds * factor, 9) >= 1:
+            return f"{seconds * factor:.4g} {unit}"
+    return f"{seconds * 1e9:.4g} ns"

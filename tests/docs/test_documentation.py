@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 LOGS = ROOT.parent / "shared/data"
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES = [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
-LANGUAGES = {"python", "pycon", "console", "toml", "json", "text", "sh"}
+LANGUAGES = {"python", "pycon", "console", "toml", "json", "text", "sh", "xml"}
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = re.compile(r"<!-- (file|exit code|not run): (.*) -->\n+\Z")

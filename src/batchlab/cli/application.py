@@ -13,6 +13,7 @@ from batchlab.cli.elastisim import elastisim
 from batchlab.cli.experiment import experiment
 from batchlab.cli.failure import INTERRUPTED, explain
 from batchlab.cli.generate import generate
+from batchlab.cli.platform import platform
 from batchlab.cli.policies import policies
 from batchlab.cli.run import run
 from batchlab.cli.traces import traces
@@ -57,6 +58,7 @@ application.command()(experiment)
 application.command()(demo)
 application.command()(elastisim)
 application.command()(generate)
+application.command()(platform)
 application.command()(policies)
 application.command()(watch)
 application.add_typer(traces, name="traces")

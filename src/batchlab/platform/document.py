@@ -145,7 +145,6 @@ class _Reader:
         self.root: Element | None = None
         self.open: list[Element] = []
         self.parser = expat.ParserCreate()
-        self.parser.buffer_text = True
         self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end

@@ -6,7 +6,7 @@ Speeds are flops per second, bandwidths bytes per second, times seconds; each ma
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
@@ -225,7 +225,7 @@ class Cluster:
     name
         Its name; links are called after it.
     numbers
-        The nodes' numbers: each is called `prefix`, number, `suffix`.
+        The nodes' numbers, held as a tuple: each node is called `prefix`, number, `suffix`.
     node
         What each node is like, without a name.
     bandwidth
@@ -252,7 +252,7 @@ class Cluster:
     """
 
     name: str
-    numbers: tuple[int, ...]
+    numbers: Sequence[int]
     node: Host
     bandwidth: Quantity = Quantity(BANDWIDTH, positive=True)
     latency: Quantity = Quantity(TIME, 0.0)

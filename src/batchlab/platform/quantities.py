@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
 
-from batchlab.errors import PlatformError, shown, suggest
+from batchlab.errors import PlatformError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,7 +83,7 @@ class Unit:
         if not unit:
             return number
         if unit not in self.factors:
-            raise ValueError(f"has the unknown unit {unit!r}.{suggest(unit, self.factors)}".rstrip("."))
+            raise ValueError(f'has the unknown unit {shown(unit)}; write it like "{self.example}"')
         return number * self.factors[unit]
 
 

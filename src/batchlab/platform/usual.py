@@ -67,7 +67,7 @@ def clustered(
         key: value for key, value in options.items() if key in _OF_CLUSTER - {"name", "storage"}
     }
     node, name = Host(**of_host), options.get("name", "cluster")
-    taken: Any = range(topology.nodes or 0) if numbers is None else numbers
+    taken = range(topology.nodes or 0) if numbers is None else numbers
     cluster = Cluster(name, taken, node, bandwidth, latency, topology, **of_cluster)
     shared = options.get("storage", ())
     storage = (shared,) if isinstance(shared, SharedStorage) else tuple(shared)
