@@ -243,8 +243,10 @@ def zone(*routes: Route, **parts: object) -> Zone:
 )
 def test_what_does_not_fit_together(root: Zone | Cluster, message: str) -> None:
     """The part is named, and the rule."""
-    with pytest.raises(PlatformError, match=message):
+    with pytest.raises(PlatformError, match=message) as caught:
         bl.Platform(root)
+    # Errors come home from other processes.
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301  # our own
 
 
 def test_zones_may_not_be_nested_without_end() -> None:

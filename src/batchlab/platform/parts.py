@@ -25,12 +25,6 @@ _SHARINGS = ("shared", "fat_pipe", "split_duplex")
 _ROUTINGS = ("full", "star", "floyd", "dijkstra")
 
 
-def _pickled(part: Host | Zone) -> tuple[object, ...]:
-    """Take a part apart for pickling: read-only views of dictionaries cannot be."""
-    values = (getattr(part, each.name) for each in fields(part))
-    return type(part), tuple(dict(value) if isinstance(value, Mapping) else value for value in values)
-
-
 @dataclass(frozen=True)
 class Disk:
     """A disk, or a burst buffer in the node.
@@ -116,7 +110,9 @@ class Host:
         rules.texts(self, "properties")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _pickled(self)
+        # Read-only views of dictionaries cannot be pickled.
+        values = (getattr(self, each.name) for each in fields(self))
+        return Host, tuple(dict(value) if isinstance(value, Mapping) else value for value in values)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,10 @@ class MisfitError(PlatformError):
     def __init__(self, part: Part, rule: str) -> None:
         super().__init__(f"{_described(part)}: {rule}.")
         self.part = part
+        self.rule = rule
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return MisfitError, (self.part, self.rule)
 
 
 def build(root: Zone | Cluster) -> Kernel:
@@ -97,25 +101,28 @@ def _things(root: Zone | Cluster) -> Iterator[_Step]:
 
 def _check_targets(steps: list[_Step]) -> None:
     """Refuse storage targets that are no hosts: the kernel no longer knows who named them."""
-    named: list[tuple[Host, Part]] = []
-    hosts: set[str] = set()
-    for _, _, part in steps:
-        if isinstance(part, Host):
-            hosts.add(part.name)
-            named.append((part, part))
-        elif isinstance(part, Cluster):
-            named.append((part.node, part))
+    named = [(part.node if isinstance(part, Cluster) else part, part) for part in _with_hosts(steps)]
     wanted = [(target, part) for host, part in named for target in host.storage_targets or ()]
+    if not wanted:
+        return
+    hosts = {name for part in _with_hosts(steps) for name in _host_names(part)}
     for target, part in wanted:
-        if target not in hosts and target not in (hosts := hosts | {*_cluster_hosts(steps)}):
+        if target not in hosts:
             question = suggest(target, hosts).rstrip(".")
             raise MisfitError(part, f"storage target {shown(target)} is no host.{question}")
 
 
-def _cluster_hosts(steps: list[_Step]) -> Iterator[str]:
+def _with_hosts(steps: list[_Step]) -> Iterator[Cluster | Host]:
     for _, _, part in steps:
-        if isinstance(part, Cluster):
-            yield from (f"{part.prefix}{number}{part.suffix}" for number in part.numbers)
+        if isinstance(part, Cluster | Host):
+            yield part
+
+
+def _host_names(part: Cluster | Host) -> Iterator[str]:
+    if isinstance(part, Cluster):
+        yield from (f"{part.prefix}{number}{part.suffix}" for number in part.numbers)
+    else:
+        yield part.name
 
 
 def _described(part: Part) -> str:

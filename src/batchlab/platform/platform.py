@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
 
@@ -382,7 +382,10 @@ def _hosts(zone: Zone | Cluster) -> Iterable[Host]:
     """Give the hosts of a zone in the kernel's order."""
     if isinstance(zone, Cluster):
         for number in zone.numbers:
-            yield replace(zone.node, name=f"{zone.prefix}{number}{zone.suffix}")
+            # What was checked once is not checked again for each of thousands of nodes.
+            host = object.__new__(Host)
+            host.__dict__.update(zone.node.__dict__, name=f"{zone.prefix}{number}{zone.suffix}")
+            yield host
         return
     yield from zone.hosts
     for member in zone.members:
