@@ -258,48 +258,43 @@ def _amount(random: Random, scale: float) -> float | str:
     return random.choice((number, number, 0.0, f"{scale} * work / num_nodes ^ {random.uniform(0.5, 1):.3f}"))
 
 
-def expected(case: ElasticCase) -> Elastic:
-    """Simulate by the reference."""
+Question = tuple[float, Seen]
+"""When the scheduler was asked, and what it saw."""
+
+
+def expected(case: ElasticCase) -> tuple[list[Question], Elastic]:
+    """Simulate by the reference: every question, and the simulation at its end."""
     platform = Platform(case.hosts, [Link(cable.bandwidth, cable.fat) for cable in case.cables], case.route)
-    jobs = [
-        Job(
-            number,
-            job.job_type,
-            job.submit_time,
-            job.nodes,
-            job.model,
-            job.arguments,
-            (job.gpus, job.gpus),
-            job.walltime,
-        )
-        for number, job in enumerate(case.jobs)
-    ]
+    jobs = [_job_of(number, job) for number, job in enumerate(case.jobs)]
     nodes = [Node(host) for host in range(len(case.hosts) - 1)]
-    simulation = Elastic(
-        platform, nodes, jobs, partial(_answer, case), case.settings, RULES[SHARINGS[case.sharing]]
-    )
+    questions: list[Question] = []
+    decider = partial(_answer, case, questions)
+    simulation = Elastic(platform, nodes, jobs, decider, case.settings, RULES[SHARINGS[case.sharing]])
     simulation.simulate()
-    return simulation
+    return questions, simulation
 
 
-def _answer(case: ElasticCase, simulation: Elastic, asked: Invocation) -> list[Decision]:
+def _job_of(number: int, job: ElasticJob) -> Job:
+    gpus = (job.gpus, job.gpus)
+    return Job(number, job.job_type, job.submit_time, job.nodes, job.model, job.arguments, gpus, job.walltime)
+
+
+def _answer(
+    case: ElasticCase, questions: list[Question], simulation: Elastic, asked: Invocation
+) -> list[Decision]:
+    running = [job for job in simulation.jobs if State.RUNNING <= job.state < State.COMPLETED]
     seen = Seen(
         asked.kind,
         asked.job.number if asked.job else None,
         asked.tasks,
         [number for number, node in enumerate(simulation.nodes) if node.state == 0],
         [job.number for job in simulation.jobs if job.state == State.PENDING],
-        {
-            job.number: job.executing
-            for job in simulation.jobs
-            if State.RUNNING <= job.state < State.COMPLETED
-        },
+        {job.number: job.assigned if job is asked.job else job.executing for job in running},
     )
-    wishes = decide(case, len(simulation.invocations), seen)
-    gpus = {number: job.gpus for number, job in enumerate(case.jobs)}
+    questions.append((asked.time, seen))
     return [
         {"id": number, "kill_flag": True}
         if nodes is None
-        else {"id": number, "assigned_node_ids": nodes, "assigned_num_gpus_per_node": gpus[number]}
-        for number, nodes in wishes
+        else {"id": number, "assigned_node_ids": nodes, "assigned_num_gpus_per_node": case.jobs[number].gpus}
+        for number, nodes in decide(case, len(questions), seen)
     ]

@@ -141,7 +141,10 @@ class Elastic:
         """Go on until all jobs have ended."""
         while any(job.state < State.COMPLETED for job in self.jobs) and (now := self.next_time()) <= until:
             assert now < inf, "jobs wait for ever"
-            self.world.advance(now)
+            self.world.now = now
+            # What a job has to say is heard before the work that takes no time goes on.
+            while not self.mailbox and self.world.take(now):
+                pass
             self.take_one(now)
 
     def take_one(self, now: float) -> None:
@@ -249,20 +252,24 @@ class Elastic:
 
     def go_on(self, job: Job) -> None:
         """Let a job go on from where it asked, on other nodes if it has been given them."""
+        if job.state not in (State.RUNNING, State.RECONFIGURATION):
+            return
         assert job.run is not None
-        if job.state == State.RECONFIGURATION:
-            before, job.executing = job.executing, job.assigned
+        held = [node for node in job.executing if job in self.nodes[node].running]
+        moves, job.executing = job.state == State.RECONFIGURATION, job.assigned
+        if moves:
             job.state = State.RECONFIGURING
             self.unexpect(job)
-            self.occupy(job, [node for node in job.executing if node not in before])
-            self.vacate(job, [node for node in before if node not in job.executing])
+        self.occupy(job, [node for node in job.executing if node not in held])
+        self.vacate(job, [node for node in held if node not in job.executing])
+        if moves:
             job.run.reconfigure(self.hosts(job), job.executing_gpus)
-        elif job.state == State.RUNNING:
+        else:
             job.run.go_on()
 
     def end(self, job: Job, state: State) -> None:
         assert state > State.RECONFIGURING
-        self.vacate(job, job.executing)
+        self.vacate(job, [node for node in job.executing if job in self.nodes[node].running])
         job.state, job.end_time = state, self.world.now
         self.unexpect(job)
         self.limits.pop(job, None)

@@ -163,15 +163,16 @@ class World:
         sleeps = min((end for end, _ in self.sleeps), default=inf)
         return min(sleeps, self.machine.next_time(self.now), self.disks.next_time(self.now))
 
-    def advance(self, now: float) -> None:
-        """Move the clock, and let all ranks go on as far as they can."""
+    def take(self, now: float) -> bool:
+        """Let all that ends by now end, and the ranks that wait for it go on; tell whether any did."""
         self.now = now
-        for activity in [*self.machine.finish(now), *self.disks.finish(now)]:
-            self.give(self.ends.pop(activity))
-        for sleep in [sleep for sleep in self.sleeps if sleep[0] <= now]:
-            self.sleeps.remove(sleep)
-            self.give(sleep[1])
+        ended = [self.ends.pop(activity) for activity in [*self.machine.finish(now), *self.disks.finish(now)]]
+        ended += [signal for end, signal in self.sleeps if end <= now]
+        self.sleeps = [sleep for sleep in self.sleeps if sleep[0] > now]
+        for signal in ended:
+            self.give(signal)
         self.settle()
+        return bool(ended)
 
     def settle(self) -> None:
         while self.ready:

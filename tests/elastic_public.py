@@ -1,0 +1,115 @@
+"""Random cases of jobs with applications, through the public API."""
+
+from math import inf
+
+import batchlab as bl
+from batchlab.application.read import application_of
+from batchlab.platform import Disk, Host, Link
+from elastic_cases import ElasticCase, ElasticJob, Seen, decide
+
+__all__ = ["simulated"]
+
+KINDS = {"finalise": "completed", "kill": "killed"}
+
+
+class AsDecided(bl.Scheduler):
+    """Decides as the case does, and remembers what it was asked."""
+
+    every_instant = True
+
+    def __init__(self, case: ElasticCase) -> None:
+        self.case = case
+        self.questions: list[tuple[float, Seen]] = []
+
+    def schedule(self, view: bl.View) -> None:
+        seen = seen_in(view)
+        self.questions.append((view.now, seen))
+        for row, nodes in decide(self.case, len(self.questions), seen):
+            job = view.job(row)
+            if nodes is None:
+                view.kill(job)
+            elif job.state == "running":
+                view.resize(job, nodes=nodes)
+            else:
+                assert view.start(job, nodes=nodes)
+
+
+def seen_in(view: bl.View) -> Seen:
+    cause = view.cause
+    asking = None if cause.job is None else cause.job.row
+    return Seen(
+        KINDS.get(cause.kind, cause.kind),
+        asking,
+        cause.tasks or 0,
+        [node for node, (cores, *_) in enumerate(view.free) if cores],
+        sorted(job.row for job in view.queue),
+        {
+            job.row: (job.wanted_ranks if job.row == asking else None) or job.ranks
+            for job in sorted(view.running, key=lambda job: job.row)
+        },
+    )
+
+
+def platform_of(case: ElasticCase) -> bl.Platform:
+    """Give the hosts, and every route as the case has it."""
+    names = [f"host{number}" for number in range(len(case.hosts))]
+    hosts = [
+        Host(
+            name,
+            speed=host.speed,
+            cores=host.cores,
+            gpus=3 if host.gpu_speed else 0,
+            gpu_speed=host.gpu_speed,
+            gpu_bandwidth=host.gpu_bandwidth,
+            disk=Disk(*host.disk) if host.disk else None,
+            striping=host.striping,
+            role="compute" if host.targets else "storage",
+        )
+        for name, host in zip(names, case.hosts, strict=True)
+    ]
+    links = [
+        Link(cable.name, cable.bandwidth, cable.latency, sharing="fat_pipe" if cable.fat else "shared")
+        for cable in case.cables
+    ]
+    routes = {
+        (source, target): [case.cables[cable].name for cable in case.route(i, j)[0]]
+        for i, source in enumerate(names)
+        for j, target in enumerate(names)
+        if i != j
+    }
+    return bl.Platform.from_routes(links, routes, hosts=hosts, symmetrical=False)
+
+
+def workload_of(case: ElasticCase) -> bl.Workload:
+    """Give the jobs, one task to a node."""
+    return bl.Workload.from_jobs([description_of(job) for job in case.jobs])
+
+
+def description_of(job: ElasticJob) -> bl.JobDescription:
+    return bl.JobDescription(
+        submit_time=job.submit_time,
+        tasks=job.nodes[1],
+        tasks_min=job.nodes[0],
+        tasks_max=job.nodes[1],
+        application=application_of(job.model),
+        requested_time=job.walltime if job.walltime < inf else None,
+        job_type=job.job_type,
+        arguments=job.arguments,
+        resources={"core": 1} | ({"gpu": job.gpus} if job.gpus else {}),
+    )
+
+
+def simulated(case: ElasticCase) -> tuple[list[tuple[float, Seen]], list[tuple[str, float, float]]]:
+    """Simulate in the kernel: every question, and each job's state, start and end (s)."""
+    scheduler, settings = AsDecided(case), case.settings
+    invocation = bl.Invocation(on_scheduling_point=settings.on_scheduling_point, interval=settings.interval)
+    system = bl.System.of(platform_of(case))
+    result = bl.simulate(
+        workload_of(case),
+        system,
+        scheduler,
+        walltime="kill",
+        sharing=case.sharing,
+        invocation=invocation,
+    )
+    return scheduler.questions, result.jobs.select("state", "start_time", "end_time").rows()

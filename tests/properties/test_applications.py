@@ -1,0 +1,89 @@
+"""Jobs that run applications: the kernel asks, starts, resizes and ends as the reference does."""
+
+import os
+from collections import Counter
+from functools import cache
+from itertools import pairwise
+
+import pytest
+
+from elastic_cases import Question, expected, random_case
+from elastic_public import simulated
+from reference.elastic import Elastic
+
+CASES = 200
+CHUNKS = 10
+# `BATCHLAB_CASES=100000 pytest -m campaign tests/properties`
+CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "20000"))
+CAMPAIGN_CHUNK = 250
+ROUNDING = 1e-9
+
+
+@cache
+def wanted(seed: int) -> tuple[list[Question], Elastic]:
+    """Simulate a case by the reference."""
+    return expected(random_case(seed))
+
+
+def close(found: float | None, wanted: float) -> bool:
+    """Tell whether times are the same, s; -1 stands for none."""
+    return abs((-1.0 if found is None else found) - wanted) <= ROUNDING * max(1.0, wanted)
+
+
+def ties(questions: list[Question]) -> bool:
+    """Tell whether two jobs do something at one instant: nobody says whose turn it is first."""
+    jobs = [(time, seen.job) for time, seen in questions if seen.kind not in ("submit", "periodic")]
+    return any(close(one[0], other[0]) and one[1] != other[1] for one, other in pairwise(jobs))
+
+
+def differences(seed: int) -> list[str]:
+    """Say where the kernel parts from the reference."""
+    questions, simulation = wanted(seed)
+    found, jobs = simulated(random_case(seed))
+    parted = [
+        f"question {number}: {one}, not {other}"
+        for number, (one, other) in enumerate(zip(found, questions, strict=False), 1)
+        if one[1] != other[1] or not close(one[0], other[0])
+    ][:1]
+    if len(found) != len(questions):
+        parted.append(f"{len(found)} questions, not {len(questions)}")
+    for (state, start, end), job in zip(jobs, simulation.jobs, strict=True):
+        should = job.state.name.lower(), job.start_time, job.end_time
+        if state != should[0] or not close(start, should[1]) or not close(end, should[2]):
+            parted.append(f"job {job.number}: {state, start, end}, not {should}")
+    return parted
+
+
+def check(seed: int) -> bool:
+    """Fail where the kernel differs and may not; tell whether it is equal."""
+    found = differences(seed)
+    if found and not ties(wanted(seed)[0]):
+        pytest.fail("\n".join([f"random_case({seed})", *found]), pytrace=False)
+    return not found
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_every_question_start_and_end(chunk: int) -> None:
+    """What the scheduler is asked and sees, and when jobs start and end, to rounding."""
+    seeds = range(chunk, CASES, CHUNKS)
+    assert sum(map(check, seeds)) >= len(seeds) - 1
+
+
+def test_coverage() -> None:
+    """The cases reach every kind of question, job and fate, and both ways of sharing."""
+    runs = [wanted(seed) for seed in range(CASES)]
+    kinds = Counter(seen.kind for questions, _ in runs for _, seen in questions)
+    assert len(kinds) == 6
+    assert min(kinds.values()) > 30
+    fates = Counter((job.job_type, job.state.name) for _, simulation in runs for job in simulation.jobs)
+    assert len(fates) == 10
+    sharings = Counter(random_case(seed).sharing for seed in range(CASES))
+    assert min(sharings["max_min"], sharings["fair_bottleneck"]) > CASES / 3
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("begin", range(0, CAMPAIGN, CAMPAIGN_CHUNK))
+def test_campaign(begin: int) -> None:
+    """Cases that no other run has seen."""
+    for seed in range(begin, min(begin + CAMPAIGN_CHUNK, CAMPAIGN)):
+        check(1_000_000 + seed)
