@@ -92,8 +92,11 @@ if TYPE_CHECKING:
     from batchlab.observer import Power as Power
     from batchlab.observer import Signal as Signal
     from batchlab.observer import Temperature as Temperature
+    from batchlab.platform import Flow as Flow
+    from batchlab.platform import ParallelTask as ParallelTask
     from batchlab.platform import Platform as Platform
     from batchlab.platform import read_platform as read_platform
+    from batchlab.platform import share as share
     from batchlab.policy import Allocator as Allocator
     from batchlab.policy import Malleable as Malleable
     from batchlab.policy import Policy as Policy
@@ -188,6 +191,8 @@ _HOMES = {
     "Job": "_kernel",
     "JobDescription": "workload",
     "Observer": "observer",
+    "Flow": "platform",
+    "ParallelTask": "platform",
     "Platform": "platform",
     "PlatformError": "errors",
     "Policy": "policy",
@@ -222,6 +227,7 @@ _HOMES = {
     "read_system": "system",
     "read_table": "workload",
     "report": "report",
+    "share": "platform",
     "simulate": "simulation",
     "traces": "trace.traces",
     "write_swf": "workload",

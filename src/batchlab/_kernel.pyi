@@ -401,6 +401,22 @@ class Platform:
     def links(self) -> list[tuple[str, float, float, bool]]: ...
     def route(self, source: int, target: int) -> tuple[list[int], float] | None: ...
 
+class ParallelTask(TypedDict):
+    hosts: list[int]
+    flops: list[float]
+    bytes: list[float]
+
+def share(
+    platform: Platform,
+    model: str,
+    options: list[tuple[str, float]],
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    size: NDArray[np.float64],
+    start: NDArray[np.float64],
+    tasks: list[ParallelTask],
+) -> NDArray[np.float64]: ...
+
 class Draw(TypedDict):
     idle: float
     busy: float

@@ -12,6 +12,7 @@ mod platform;
 mod policy;
 mod queue;
 mod ranges;
+mod share;
 mod simulation;
 mod status;
 mod stream;
@@ -37,6 +38,8 @@ mod _kernel {
     use crate::queue::{Candidates, Queue};
     #[pymodule_export]
     use crate::ranges::node_ranges;
+    #[pymodule_export]
+    use crate::share::share;
     #[pymodule_export]
     use crate::simulation::Simulation;
     #[pymodule_export]

@@ -1,8 +1,10 @@
 """Platforms: hosts, links and the routes between them, described by calls, in TOML, or in SimGrid's XML."""
 
+from batchlab.platform.flows import Flow, ParallelTask
 from batchlab.platform.parts import Cluster, Disk, Host, Link, Ray, Route, Zone
 from batchlab.platform.platform import Platform, Way
 from batchlab.platform.read import read_platform
+from batchlab.platform.sharing import share
 from batchlab.platform.storage import SharedStorage
 from batchlab.platform.topology import Crossbar, Dragonfly, FatTree, Topology, Torus
 
@@ -12,8 +14,10 @@ __all__ = [
     "Disk",
     "Dragonfly",
     "FatTree",
+    "Flow",
     "Host",
     "Link",
+    "ParallelTask",
     "Platform",
     "Ray",
     "Route",
@@ -23,4 +27,5 @@ __all__ = [
     "Way",
     "Zone",
     "read_platform",
+    "share",
 ]

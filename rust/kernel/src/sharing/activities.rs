@@ -231,6 +231,13 @@ impl Activities {
         if of.rate > 0.0 { (of.remaining - of.rate * (now - of.since)).max(0.0) } else { of.remaining }
     }
 
+    /// How many had begun to use resources before an activity; none where it uses none.
+    #[cfg(test)]
+    pub(super) fn order(&self, activity: u32) -> Option<u64> {
+        let of = &self.slots[activity as usize];
+        (of.state == State::Running && of.remaining > 0.0).then_some(of.order)
+    }
+
     /// The latency is over.
     fn run(&mut self, now: f64, handle: u32) {
         let activity = &mut self.slots[handle as usize];

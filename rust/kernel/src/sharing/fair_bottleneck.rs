@@ -20,8 +20,6 @@ pub(super) struct FairBottleneck {
     growing: Vec<u32>,
     /// Resources that are still there.
     open: Vec<u32>,
-    /// Fat pipes: the least that anybody took in this round.
-    least: Vec<f64>,
     /// Of each activity: what is left of the tightest resource that it has for itself, what it took in its last round,
     /// and whether it is growing.
     own: Vec<f64>,

@@ -141,17 +141,15 @@ impl Draft {
             }
             self.back = back;
         }
-        let bandwidths = route.iter().map(|&link| links[link as usize].bandwidth);
-        self.bound = if route.is_empty() {
-            network.loopback_bandwidth
-        } else if network.tcp_gamma > 0.0 && latency > 0.0 {
-            bandwidths.clone().fold(network.tcp_gamma / (2.0 * latency), f64::min)
-        } else {
-            f64::INFINITY
+        self.bound = match latency {
+            _ if route.is_empty() => network.loopback_bandwidth,
+            latency if latency > 0.0 && network.tcp_gamma > 0.0 => network.tcp_gamma / (2.0 * latency),
+            _ => f64::INFINITY,
         };
         self.latency = latency * network.latency_factor;
         if network.by_round_trip && self.latency > 0.0 {
-            self.penalty = latency + bandwidths.map(|bandwidth| network.weight_s / bandwidth).sum::<f64>();
+            let delays = route.iter().map(|&link| network.weight_s / links[link as usize].bandwidth);
+            self.penalty = latency + delays.sum::<f64>();
         }
         self.route = route;
         Ok(())

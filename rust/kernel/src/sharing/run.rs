@@ -1,11 +1,13 @@
 //! Runs a set of activities to their ends.
 use super::{Activities, Draft};
 
-/// When each of the activities ends. `draft` makes the demand of one; they begin at `starts`.
+/// When each of the activities ends. They begin at `starts`; `draft` makes the demand of one, and `look` is called at
+/// every instant, so that somebody can break off.
 pub fn completion_times<E>(
     activities: &mut Activities,
     starts: &[f64],
     mut draft: impl FnMut(usize, &mut Draft) -> Result<(), E>,
+    mut look: impl FnMut() -> Result<(), E>,
 ) -> Result<Vec<f64>, E> {
     let mut order: Vec<usize> = (0..starts.len()).collect();
     order.sort_by(|&one, &other| starts[one].total_cmp(&starts[other]));
@@ -18,6 +20,7 @@ pub fn completion_times<E>(
         if now.is_infinite() {
             return Ok(ends);
         }
+        look()?;
         while let Some(tag) = activities.pop_finished(now) {
             ends[tag as usize] = now;
         }

@@ -119,3 +119,120 @@ proptest! {
         assert_fair(&capacities, &mix, &rates(Rule::MaxMin, &capacities, &mix), |weight, rate| weight * rate)?;
     }
 }
+
+/// What is done to activities: let time pass, then start one, or cancel one.
+#[derive(Clone, Debug)]
+enum Act {
+    Start(Vec<(u32, f64)>, f64, f64, f64),
+    Cancel(usize),
+}
+
+fn acts() -> impl Strategy<Value = Vec<(f64, Act)>> {
+    let weights = prop::collection::btree_map(0..6_u32, 0.05..1.0_f64, 1..4);
+    let uses = prop_oneof![
+        weights.prop_map(|weights| weights.into_iter().collect::<Vec<_>>()),
+        (0..6_u32).prop_map(|at| vec![(at, 1.0)]),
+    ];
+    let bound = prop_oneof![3 => Just(f64::INFINITY), 1 => 0.05..3.0_f64];
+    let latency = prop_oneof![Just(0.0), 0.0..0.5_f64];
+    let start = (uses, 0.0..20.0_f64, bound, latency)
+        .prop_map(|(uses, amount, bound, latency)| Act::Start(uses, amount, bound, latency));
+    let act = prop_oneof![4 => start, 1 => (0..40_usize).prop_map(Act::Cancel)];
+    let pause = prop_oneof![1 => Just(0.0), 2 => 0.0..2.0_f64];
+    prop::collection::vec((pause, act), 1..40)
+}
+
+const RULES: [Rule; 3] = [Rule::MaxMin, Rule::Rates, Rule::FairBottleneck];
+
+fn machine(rule: Rule) -> Activities {
+    let fat = Resource { capacity: 2.0, sharing: Sharing::FatPipe };
+    Activities::new(rule, vec![link(1.0), link(3.0), link(0.5), fat, link(8.0), link(2.0)])
+}
+
+/// Those that run: their tags, handles and demands.
+type Running = Vec<(u64, u32, Vec<(u32, f64)>, f64)>;
+
+/// The rates of those that use resources, when all are started anew at once in the order in which they began.
+fn solved_anew(rule: Rule, running: &Running, consuming: impl Fn(u32) -> Option<u64>) -> Vec<(u64, f64)> {
+    let mut order: Vec<_> =
+        running.iter().filter_map(|one| consuming(one.1).map(|order| (order, one))).collect();
+    order.sort_by_key(|one| one.0);
+    let mut fresh = machine(rule);
+    let handles: Vec<u32> = order
+        .iter()
+        .map(|(_, (tag, _, uses, bound))| {
+            fresh.start(0.0, &Demand { amount: 1.0, uses, bound: *bound, ..Demand::default() }, *tag)
+        })
+        .collect();
+    order.iter().zip(handles).map(|(one, handle)| (one.1.0, fresh.rate(handle))).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn solving_what_was_touched_gives_what_solving_all_gives(acts in acts(), which in 0..3_usize) {
+        let rule = RULES[which];
+        let mut activities = machine(rule);
+        let (mut now, mut running) = (0.0, Running::new());
+        for (tag, (pause, act)) in acts.into_iter().enumerate() {
+            let until = now + pause;
+            while activities.next_time() <= until {
+                now = activities.next_time();
+                while let Some(done) = activities.pop_finished(now) {
+                    running.retain(|one| one.0 != done);
+                }
+            }
+            now = until;
+            match act {
+                Act::Start(uses, amount, bound, latency) => {
+                    let demand = Demand { amount, uses: &uses, bound, latency, penalty: 1.0 };
+                    let handle = activities.start(now, &demand, tag as u64);
+                    running.push((tag as u64, handle, uses, bound));
+                }
+                Act::Cancel(at) if !running.is_empty() => {
+                    let one = running.swap_remove(at % running.len());
+                    activities.cancel(now, one.1);
+                }
+                Act::Cancel(_) => {}
+            }
+            let expected = solved_anew(rule, &running, |handle| activities.order(handle));
+            let handle = |tag| running.iter().find(|one| one.0 == tag).map(|one| one.1).expect("it runs");
+            for (tag, rate) in expected {
+                prop_assert_eq!(activities.rate(handle(tag)), rate);
+            }
+        }
+    }
+
+    #[test]
+    fn forks_go_their_own_ways(acts in acts(), which in 0..3_usize) {
+        let mut activities = machine(RULES[which]);
+        for (tag, (_, act)) in acts.into_iter().enumerate() {
+            if let Act::Start(uses, amount, bound, latency) = act {
+                let demand = Demand { amount, uses: &uses, bound, latency, penalty: 1.0 };
+                activities.start(0.0, &demand, tag as u64);
+            }
+        }
+        let mut fork = activities.clone();
+        let first = ends(&mut fork);
+        fork.start(99.0, &Demand { amount: 1.0, uses: &[(0, 1.0)], ..Demand::default() }, 0);
+        prop_assert_eq!(ends(&mut activities), first);
+    }
+
+    #[test]
+    fn work_is_conserved(amounts in prop::collection::vec((0.0..9.0_f64, 0.0..5.0_f64, 0.2..5.0_f64), 1..20)) {
+        for rule in RULES {
+            let mut activities = Activities::new(rule, vec![link(2.0)]);
+            let mut done = 0.0;
+            let mut sorted = amounts.clone();
+            sorted.sort_by(|one, other| one.1.total_cmp(&other.1));
+            for (tag, &(amount, latency, penalty)) in sorted.iter().enumerate() {
+                let demand = Demand { amount, uses: &[(0, 1.0)], latency, penalty, ..Demand::default() };
+                activities.start(0.0, &demand, tag as u64);
+                done = f64::max(done, latency) + amount / 2.0;
+            }
+            let last = ends(&mut activities).last().expect("they end").1;
+            prop_assert!((last - done).abs() <= 1e-9 * done, "{last} {done}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Completion times of flows and parallel tasks.
+use batchlab_kernel::platform::NoRoute;
+use batchlab_kernel::sharing::{Activities, Draft, Network, Rule, completion_times, resources};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::{PyLookupError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::platform::Platform;
+
+/// What happens between two hosts, or on several.
+enum Work {
+    Flow { hosts: (u32, u32), bytes: f64 },
+    Task(Task),
+}
+
+/// A parallel task: hosts, operations on each, bytes from each to each, row by row.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Task {
+    hosts: Vec<u32>,
+    flops: Vec<f64>,
+    bytes: Vec<f64>,
+}
+
+/// Why there are no times.
+enum Failure {
+    Route(usize, NoRoute),
+    Interrupted(PyErr),
+}
+
+/// The parameters of a model, with some of them changed.
+fn network(model: &str, options: Vec<(String, f64)>) -> PyResult<Network> {
+    let mut network = match model {
+        "max_min" => Network::MAX_MIN,
+        "CM02" => Network::CM02,
+        "LV08" => Network::LV08,
+        "fair_bottleneck" => Network::FAIR_BOTTLENECK,
+        "bottleneck_max_min" => Network { rule: Rule::MaxMin, ..Network::FAIR_BOTTLENECK },
+        _ => return Err(PyValueError::new_err(format!("no sharing model is called {model:?}"))),
+    };
+    for (name, value) in options {
+        *match name.as_str() {
+            "network/bandwidth-factor" => &mut network.bandwidth_factor,
+            "network/latency-factor" => &mut network.latency_factor,
+            "network/weight-S" => &mut network.weight_s,
+            "network/TCP-gamma" => &mut network.tcp_gamma,
+            "network/loopback-bw" => &mut network.loopback_bandwidth,
+            "network/loopback-lat" => &mut network.loopback_latency,
+            "network/crosstraffic" => {
+                network.cross_traffic = value != 0.0;
+                continue;
+            }
+            _ => return Err(PyValueError::new_err(format!("no option is called {name:?}"))),
+        } = value;
+    }
+    Ok(network)
+}
+
+/// When each flow or task ends, in seconds.
+///
+/// Rows whose source is -1 are the parallel tasks, in order. The Python side has checked all values; where there is no
+/// route, a `LookupError` has the row and the two hosts' numbers.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "columns, each of which has a name in Python")]
+pub fn share<'py>(
+    py: Python<'py>,
+    platform: &Platform,
+    model: &str,
+    options: Vec<(String, f64)>,
+    source: PyReadonlyArray1<'py, i64>,
+    target: PyReadonlyArray1<'py, i64>,
+    size: PyReadonlyArray1<'py, f64>,
+    start: PyReadonlyArray1<'py, f64>,
+    tasks: Vec<Task>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let network = network(model, options)?;
+    let columns = (source.as_slice()?, target.as_slice()?, size.as_slice()?);
+    let works = works(columns, tasks)?;
+    let (starts, platform) = (start.as_slice()?, &*platform.kernel);
+    if starts.len() != works.len() {
+        return Err(PyValueError::new_err("the columns differ in length"));
+    }
+    let mut activities = Activities::new(network.rule, resources(platform));
+    let draft = |row: usize, draft: &mut Draft| {
+        match &works[row] {
+            &Work::Flow { hosts, bytes } => draft.flow(platform, &network, hosts, bytes),
+            Work::Task(task) => {
+                draft.parallel_task(platform, &network, &task.hosts, &task.flops, &task.bytes)
+            }
+        }
+        .map_err(|way| Failure::Route(row, way))
+    };
+    let ends = py.detach(|| completion_times(&mut activities, starts, draft, look_for_signals));
+    match ends {
+        Ok(ends) => Ok(ends.into_pyarray(py)),
+        Err(Failure::Route(row, way)) => Err(PyLookupError::new_err((row, way.from, way.to))),
+        Err(Failure::Interrupted(error)) => Err(error),
+    }
+}
+
+/// Lets Ctrl-C break off a run.
+fn look_for_signals() -> Result<(), Failure> {
+    Python::attach(|py| py.check_signals().map_err(Failure::Interrupted))
+}
+
+fn works((source, target, bytes): (&[i64], &[i64], &[f64]), tasks: Vec<Task>) -> PyResult<Vec<Work>> {
+    if source.len() != target.len() || source.len() != bytes.len() {
+        return Err(PyValueError::new_err("the columns differ in length"));
+    }
+    let mut tasks = tasks.into_iter();
+    let rows = source.iter().zip(target).zip(bytes);
+    rows.map(|((&source, &target), &bytes)| {
+        if source < 0 {
+            let task = tasks
+                .next()
+                .ok_or_else(|| PyValueError::new_err("there are fewer tasks than rows of them"))?;
+            Ok(Work::Task(task))
+        } else {
+            Ok(Work::Flow { hosts: (source as u32, target as u32), bytes })
+        }
+    })
+    .collect()
+}

@@ -1,0 +1,298 @@
+"""What uses a platform: flows of bytes between two hosts, and parallel tasks on several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
+
+import numpy as np
+
+from batchlab.errors import PlatformError, shown, suggest
+from batchlab.platform.rules import set_field
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+__all__ = ["Columns", "Flow", "ParallelTask", "columns"]
+
+_FIELDS = ("src", "dst", "bytes", "start")
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Bytes that go from one host to another.
+
+    Parameters
+    ----------
+    src, dst
+        The hosts, by name or by their places in `Platform.hosts`.
+    bytes
+        How many, at least 0.
+    start
+        When they are sent, seconds.
+
+    Raises
+    ------
+    PlatformError
+        If the bytes or the start are not finite numbers >= 0.
+    """
+
+    src: str | int
+    dst: str | int
+    bytes: float
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        set_field(self, "bytes", _amount(self.bytes, "Flow: bytes"))
+        set_field(self, "start", _amount(self.start, "Flow: start"))
+
+
+@dataclass(frozen=True)
+class ParallelTask:
+    """Operations on several hosts and bytes between them, all in proportion to one another.
+
+    Parameters
+    ----------
+    hosts
+        The hosts, by name or by their places in `Platform.hosts`.
+    flops
+        Operations, one number per host; none unless given.
+    bytes
+        An n × n matrix for n hosts: row i, column j is what host i sends to host j; none unless given.
+    start
+        When the task starts, seconds.
+
+    Raises
+    ------
+    PlatformError
+        If there are not as many numbers as hosts ask for, or some are not finite numbers >= 0.
+    """
+
+    hosts: Sequence[str | int]
+    flops: Sequence[float] = ()
+    bytes: Sequence[Sequence[float]] | NDArray[np.float64] = field(default=(), compare=False)
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.hosts, str) or not self.hosts:
+            raise PlatformError(
+                f"ParallelTask: hosts = {shown(self.hosts)}; must be a list of one or more hosts."
+            )
+        count = len(self.hosts)
+        set_field(self, "hosts", tuple(self.hosts))
+        set_field(self, "flops", tuple(_numbers(self.flops, (count,), "flops").tolist()))
+        set_field(self, "bytes", _numbers(self.bytes, (count, count), "bytes"))
+        set_field(self, "start", _amount(self.start, "ParallelTask: start"))
+
+
+class TaskColumns(TypedDict):
+    """A parallel task as the kernel takes it."""
+
+    hosts: list[int]
+    flops: list[float]
+    bytes: list[float]
+
+
+class Columns(NamedTuple):
+    """Activities as the kernel takes them: one row each; the source of parallel tasks is -1."""
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    bytes: NDArray[np.float64]
+    start: NDArray[np.float64]
+    tasks: list[TaskColumns]
+
+
+def columns(flows: object, number: Callable[[str], int], count: int) -> Columns:
+    """Check activities, and put them in columns.
+
+    Parameters
+    ----------
+    flows
+        Flows, parallel tasks, tuples and mappings in any order; or a table with the columns of `Flow`.
+    number
+        Gives the place of a host by name.
+    count
+        The number of hosts.
+
+    Returns
+    -------
+    Columns
+        One row per activity, in order.
+
+    Raises
+    ------
+    PlatformError
+        If an activity breaks a rule; the message names its place in the list, from 0.
+    """
+    table = _table(flows)
+    if table is not None:
+        return _of_table(table, _Places(number, count))
+    if isinstance(flows, str | bytes) or not isinstance(flows, Iterable):
+        raise PlatformError(
+            f"flows = {shown(flows)}; must be a list of flows and parallel tasks, or a table."
+        )
+    return _of_list(flows, _Places(number, count))
+
+
+class _Places:
+    """The places of hosts, each name looked up once."""
+
+    def __init__(self, number: Callable[[str], int], count: int) -> None:
+        self._number, self._count = number, count
+        self._known: dict[object, int] = {}
+
+    def __getitem__(self, host: object) -> int:
+        place = self._known.get(host) if isinstance(host, str | int) else None
+        if place is None:
+            place = self._find(host)
+            self._known[host] = place
+        return place
+
+    def _find(self, host: object) -> int:
+        if isinstance(host, str):
+            return self._number(host)
+        if isinstance(host, bool) or not isinstance(host, int | np.integer):
+            raise PlatformError(f"host = {shown(host)}; must be a name, or a place in the platform's hosts.")
+        if not 0 <= host < self._count:
+            raise PlatformError(f"host = {shown(host)}; there are {self._count} hosts, numbered from 0.")
+        return int(host)
+
+    def column(self, hosts: object) -> NDArray[np.int64]:
+        """Give the places of a whole column."""
+        values = np.asarray(hosts)
+        if values.dtype.kind in "iu" and values.size and values.min() >= 0 and values.max() < self._count:
+            return values.astype(np.int64)
+        return np.fromiter(map(self.__getitem__, values.tolist()), np.int64, len(values))
+
+
+def _table(flows: object) -> Mapping[str, object] | None:
+    """Give the columns of a table; None if it is none."""
+    if isinstance(flows, Mapping):
+        return flows
+    names = getattr(flows, "columns", None)
+    if names is None or isinstance(flows, np.ndarray):
+        return None
+    return {str(name): flows[name] for name in names}  # type: ignore[index]  # tables have columns by name
+
+
+def _of_table(table: Mapping[str, object], places: _Places) -> Columns:
+    _check_names(table, "flows")
+    lengths = {len(np.asarray(column)) for column in table.values()}
+    if len(lengths) > 1:
+        raise PlatformError(
+            f"flows: the columns have {' and '.join(map(str, sorted(lengths)))} rows; must be equal."
+        )
+    count = lengths.pop()
+    try:
+        source, target = places.column(table["src"]), places.column(table["dst"])
+    except PlatformError as error:
+        raise PlatformError(f"flows: {error}") from None
+    size = _column(table["bytes"], "bytes")
+    start = _column(table["start"], "start") if "start" in table else np.zeros(count)
+    return Columns(source, target, size, start, [])
+
+
+def _column(values: object, name: str) -> NDArray[np.float64]:
+    try:
+        column = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise PlatformError(f"flows: column {name!r} must hold numbers.") from None
+    wrong = ~(np.isfinite(column) & (column >= 0.0))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise PlatformError(f"flow {row}: {name} = {column[row]:g}; must be a finite number >= 0.")
+    return column
+
+
+def _of_list(flows: Iterable[object], places: _Places) -> Columns:
+    source, target, size, start = [], [], [], []
+    tasks: list[TaskColumns] = []
+    for row, given in enumerate(flows):
+        try:
+            one = _activity(given)
+            if isinstance(one, ParallelTask):
+                tasks.append(_task(one, places))
+                ends = (-1, -1, 0.0)
+            else:
+                ends = (places[one.src], places[one.dst], one.bytes)
+        except PlatformError as error:
+            raise PlatformError(f"flow {row}: {error}") from None
+        source.append(ends[0])
+        target.append(ends[1])
+        size.append(ends[2])
+        start.append(one.start)
+    return Columns(
+        np.array(source, dtype=np.int64),
+        np.array(target, dtype=np.int64),
+        np.array(size, dtype=np.float64),
+        np.array(start, dtype=np.float64),
+        tasks,
+    )
+
+
+def _activity(given: object) -> Flow | ParallelTask:
+    """Take whatever may stand for a flow."""
+    if isinstance(given, Flow | ParallelTask):
+        return given
+    if isinstance(given, Mapping):
+        _check_names(given, "a flow")
+        return Flow(**given)
+    if isinstance(given, Sequence) and not isinstance(given, str) and len(given) in {3, 4}:
+        return Flow(*given)
+    raise PlatformError(f"{shown(given)} must be a Flow, a ParallelTask, or (src, dst, bytes[, start]).")
+
+
+def _check_names(given: Mapping[str, object], what: str) -> None:
+    for name in given:
+        if name not in _FIELDS:
+            raise PlatformError(f"{what} has no {shown(name)}.{suggest(str(name), _FIELDS)}")
+    for name in _FIELDS[:3]:
+        if name not in given:
+            raise PlatformError(f"{what} needs {name!r}; give src, dst and bytes.")
+
+
+def _task(task: ParallelTask, places: _Places) -> TaskColumns:
+    matrix = np.asarray(task.bytes, dtype=np.float64)
+    return {
+        "hosts": [places[host] for host in task.hosts],
+        "flops": list(task.flops),
+        "bytes": matrix.ravel().tolist(),
+    }
+
+
+def _amount(value: object, what: str) -> float:
+    if not isinstance(value, bool) and isinstance(value, int | float | np.number):
+        number = float(value)
+        if math.isfinite(number) and number >= 0.0:
+            return number
+    raise PlatformError(f"{what} = {shown(value)}; must be a finite number >= 0.")
+
+
+def _numbers(values: object, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
+    """Take numbers of a shape; none are all zero."""
+    size = " × ".join(map(str, shape))
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise PlatformError(f"ParallelTask: {name} = {shown(values)}; must be {size} numbers.") from None
+    if array.size == 0:
+        array = np.zeros(shape)
+    if array.shape != shape:
+        got = " × ".join(map(str, array.shape))
+        raise PlatformError(
+            f"ParallelTask: {name} has {got or 'no'} numbers; must be {size}, as there are hosts."
+        )
+    wrong = ~(np.isfinite(array) & (array >= 0.0))
+    if wrong.any():
+        place = tuple(int(at) for at in np.argwhere(wrong)[0])
+        value = float(array[place])
+        raise PlatformError(
+            f"ParallelTask: {name}[{', '.join(map(str, place))}] = {value:g}; must be a finite number >= 0."
+        )
+    array.flags.writeable = False
+    return array
