@@ -96,6 +96,7 @@ impl Demands {
             self.uses.push((cpu, flops));
             bound = bound.min(speed / flops);
         }
+        self.merge(first as usize);
         let mut latency = 0.0;
         if bytes > 0.0 {
             self.uses.extend(shape.uses.iter().map(|&(link, weight)| (link, weight * bytes)));
@@ -106,6 +107,22 @@ impl Demands {
         }
         self.parts.push(Part { first, after: self.uses.len() as u32, bound, latency });
         self.parts.len() as u32 - 1
+    }
+
+    /// Has the last task use each CPU once: several ranks may be on one host.
+    fn merge(&mut self, first: usize) {
+        let uses = &mut self.uses;
+        uses[first..].sort_unstable_by_key(|of| of.0);
+        let mut kept = first;
+        for at in first + 1..uses.len() {
+            if uses[at].0 == uses[kept].0 {
+                uses[kept].1 += uses[at].1;
+            } else {
+                kept += 1;
+                uses[kept] = uses[at];
+            }
+        }
+        uses.truncate(kept + 1);
     }
 
     /// A task as it is handed to the engine; None if there is nothing to do.

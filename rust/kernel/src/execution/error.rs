@@ -9,7 +9,7 @@ use crate::platform::{NoRoute, Platform};
 pub enum ExecutionError {
     /// The job carries no application.
     NoApplication,
-    /// The job was started without hosts, or with one of them twice, or with one that is not there.
+    /// The job was given no hosts, or one that is not there.
     Hosts,
     /// A number of iterations or of nodes has no value.
     Formula {
@@ -66,7 +66,7 @@ impl fmt::Display for ExecutionError {
             Self::NoApplication => {
                 write!(text, "the job carries no application; give it one, or a run time.")
             }
-            Self::Hosts => write!(text, "the hosts of a job must be there, each once, and at least one."),
+            Self::Hosts => write!(text, "the hosts of a job must be there, and at least one."),
             Self::Formula { of, error } => write!(text, "{of}: the formula {error}"),
             Self::Model { task, error } => write!(text, "task '{task}': {error}"),
             Self::Request { tasks, least, most } => write!(

@@ -104,7 +104,7 @@ impl Execution {
         }
     }
 
-    /// Starts a job on hosts, in the order of its ranks.
+    /// Starts a job on hosts, in the order of its ranks. Ranks on one host share its CPU, and exchange in no time.
     ///
     /// What it does at once is done when [`Self::advance`] is called for this instant.
     pub fn start(
@@ -159,6 +159,13 @@ impl Execution {
             run.runtime_arguments = Arc::clone(&arguments);
         }
         self.runtime_arguments.insert(job, arguments);
+    }
+
+    /// Sets how many GPUs of each node a running job has from its next reconfiguration on.
+    pub fn set_gpus_per_node(&mut self, job: u32, gpus_per_node: u32) {
+        if let Some(run) = self.slots.get(&job).and_then(|slot| self.runs[*slot as usize].as_mut()) {
+            run.gpus_wanted = gpus_per_node;
+        }
     }
 
     /// Ends a job before its time: nothing of it is left, but for kernels that its GPUs have begun.

@@ -1,5 +1,5 @@
 //! A job's run: its ranks, where each of them is in the program, and what they wait for.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::application::{Elastic, Scope, Value};
@@ -22,6 +22,8 @@ pub struct Run {
     elastic: Elastic,
     pub runtime_arguments: Arc<BTreeMap<String, Value>>,
     pub gpus_per_node: u32,
+    /// The same from the next reconfiguration on.
+    pub gpus_wanted: u32,
     clips: bool,
     /// The hosts of the ranks, and of those that came with the last reconfiguration, with their ranks.
     pub hosts: Vec<u32>,
@@ -68,6 +70,7 @@ impl Run {
             elastic: elastic.clone(),
             runtime_arguments,
             gpus_per_node,
+            gpus_wanted: gpus_per_node,
             clips,
             hosts: hosts.to_vec(),
             newcomers: Vec::new(),
@@ -170,11 +173,10 @@ impl Run {
     pub fn reconfigure(&mut self, world: &mut World, hosts: &[u32]) -> Result<(), ExecutionError> {
         let Some((phase, iteration)) = self.paused.take() else { return Ok(()) };
         check(&world.platform, hosts)?;
-        let is_new = |host: &u32| !self.hosts.contains(host);
-        let newcomer_ranks = (0..hosts.len() as u32).filter(|rank| is_new(&hosts[*rank as usize])).collect();
-        self.newcomers = hosts.iter().copied().filter(is_new).collect();
-        self.newcomer_ranks = newcomer_ranks;
+        self.newcomer_ranks = newcomers(&self.hosts, hosts);
+        self.newcomers = self.newcomer_ranks.iter().map(|rank| hosts[*rank as usize]).collect();
         self.hosts = hosts.to_vec();
+        self.gpus_per_node = self.gpus_wanted;
         self.begin(world, &Entry::Reconfigured { phase, iteration })?;
         for (place, &rank) in self.newcomer_ranks.iter().enumerate() {
             self.ranks.all[rank as usize].newcomer = place as u32;
@@ -292,13 +294,25 @@ impl Run {
     }
 }
 
-/// Makes sure that the hosts of a job are there, each once.
+/// Makes sure that the hosts of a job are there.
 fn check(platform: &Platform, hosts: &[u32]) -> Result<(), ExecutionError> {
-    let mut sorted = hosts.to_vec();
-    sorted.sort_unstable();
-    let twice = sorted.windows(2).any(|pair| pair[0] == pair[1]);
-    match sorted.last() {
-        Some(last) if !twice && (*last as usize) < platform.hosts().len() => Ok(()),
-        _ => Err(ExecutionError::Hosts),
+    let known = hosts.iter().all(|host| (*host as usize) < platform.hosts().len());
+    if known && !hosts.is_empty() { Ok(()) } else { Err(ExecutionError::Hosts) }
+}
+
+/// The ranks that were not there before: those on hosts that had none, or fewer.
+fn newcomers(before: &[u32], now: &[u32]) -> Vec<u32> {
+    let mut there: HashMap<u32, u32> = HashMap::new();
+    for &host in before {
+        *there.entry(host).or_default() += 1;
     }
+    let is_new = |host: &u32| match there.get_mut(host) {
+        Some(left) if *left > 0 => {
+            *left -= 1;
+            false
+        }
+        _ => true,
+    };
+    let new: Vec<bool> = now.iter().map(is_new).collect();
+    (0..now.len() as u32).filter(|rank| new[*rank as usize]).collect()
 }

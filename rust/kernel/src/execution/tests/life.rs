@@ -241,3 +241,58 @@ fn formulas_see_the_nodes_and_the_runtime_arguments_of_the_time() {
     assert_eq!(run(&mut execution), [(34.0, 7, Notice::Done)]);
     assert_eq!(execution.progress(7), None);
 }
+
+#[test]
+fn ranks_on_one_node_share_it() {
+    let exchange =
+        |coupled| cpu(Some((1e11, Pattern::Uniform)), Some((3e10, Communication::AllToAll)), coupled);
+    let platform = crossbar(|hosts| hosts[1].cores = 2);
+    for (coupled, hosts, seconds) in [
+        (false, [0, 0, 1], 20.0),
+        (true, [0, 0, 1], 20.0 + 2e-6),
+        (false, [1, 1, 0], 10.0),
+        (true, [1, 1, 0], 10.0 + 2e-6),
+    ] {
+        let job = rigid(vec![phase(1.0, vec![exchange(coupled)])]);
+        let mut execution = Execution::new(Arc::clone(&platform), Rule::MaxMin);
+        execution.start(0.0, 0, &job, &hosts, 0).expect("it starts");
+        close(run(&mut execution)[0].0, seconds);
+    }
+}
+
+#[test]
+fn new_ranks_are_those_on_nodes_that_had_fewer() {
+    let application = Application {
+        on_expansion: Some(stage(vec![idle(6.0, Pattern::AllRanks)])),
+        phases: vec![phase(2.0, vec![idle(1.0, Pattern::Uniform)])],
+        ..Application::default()
+    };
+    for (hosts, seconds) in
+        [(vec![1, 0], 0.0), (vec![2, 1], 6.0), (vec![0, 0, 2, 1], 3.0), (vec![2, 3, 4], 2.0)]
+    {
+        let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+        execution
+            .start(0.0, 0, &elastic(JobType::Malleable, application.clone()), &[0, 1], 0)
+            .expect("it starts");
+        assert_eq!(execution.advance(0.0), None);
+        assert_eq!(execution.advance(1.0), Some((0, Notice::SchedulingPoint)));
+        execution.reconfigure(1.0, 0, &hosts);
+        assert_eq!(run(&mut execution), [(2.0 + seconds, 0, Notice::Done)]);
+    }
+}
+
+#[test]
+fn the_gpus_of_a_job_change_with_its_next_reconfiguration() {
+    let phases = vec![phase(3.0, vec![gpu(Some((4e12, Pattern::Uniform)), None)])];
+    let job = elastic(JobType::Malleable, Application { phases, ..Application::default() });
+    let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+    execution.start(0.0, 0, &job, &[0], 1).expect("it starts");
+    assert_eq!(execution.advance(0.0), None);
+    assert_eq!(execution.advance(4.0), Some((0, Notice::SchedulingPoint)));
+    execution.set_gpus_per_node(0, 4);
+    execution.resume(4.0, 0);
+    assert_eq!(execution.advance(4.0), None);
+    assert_eq!(execution.advance(8.0), Some((0, Notice::SchedulingPoint)));
+    execution.reconfigure(8.0, 0, &[1]);
+    assert_eq!(run(&mut execution), [(9.0, 0, Notice::Done)]);
+}
