@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import batchlab as bl
 from batchlab import tasks
@@ -110,9 +110,10 @@ def main() -> None:
     print("                   mean wait   mean turnaround   makespan")
     for scheduler in schedulers:
         result = bl.simulate(workload, system, scheduler, sharing="fair_bottleneck")
-        wait, turnaround = bl.metrics.wait(result.jobs).mean(), bl.metrics.turnaround(result.jobs).mean()
-        makespan = bl.metrics.makespan(result.jobs)
-        print(f"{result.policy!s:16} {wait:9.0f} s {turnaround:15.0f} s {makespan:8.0f} s")
+        measured: dict[str, Any] = result.metrics()
+        wait, turnaround = measured["wait"]["mean"], measured["turnaround"]["mean"]
+        name, makespan = str(result.policy), measured["makespan"]
+        print(f"{name:16} {wait:9.0f} s {turnaround:15.0f} s {makespan:8.0f} s")
 
 
 if __name__ == "__main__":

@@ -630,7 +630,14 @@ class View:
         seconds
             From its start, finite and >= 0.
         """
-    def resize(self, job: Job, tasks: int | None = None, *, nodes: Iterable[int] | None = None) -> None:
+    def resize(
+        self,
+        job: Job,
+        tasks: int | None = None,
+        *,
+        nodes: Iterable[int] | None = None,
+        gpus: int | None = None,
+    ) -> None:
         """Change the nodes of a running job whose application lets it.
 
         At once where it is at a scheduling point or asks for it, else from its next scheduling point on.
@@ -646,6 +653,8 @@ class View:
             How many tasks it is to have.
         nodes
             In place of that, one node per task, by rank.
+        gpus
+            With nodes, how many GPUs its application uses on each of them; as before unless given.
 
         Raises
         ------

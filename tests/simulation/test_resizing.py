@@ -175,7 +175,7 @@ def test_fork_is_independent() -> None:
         (job(most=9), lambda view: view.resize(view.job(0), 5), "there is no room for 3 more of its tasks"),
         (job(), lambda view: view.resize(view.job(0), nodes=[0, 0]), "2 tasks are placed on node 0"),
         (job(), lambda view: view.resize(view.job(0), nodes=[0, 4]), "there is no node 4"),
-        (job(), lambda view: view.resize(view.job(0)), "give either tasks or nodes"),
+        (job(), lambda view: view.resize(view.job(0)), "give either tasks, or nodes"),
         (job(), lambda view: view.preempt(view.job(0), keep="everything"), "its application begins anew"),
     ],
 )
@@ -264,3 +264,24 @@ def test_loads_are_seen() -> None:
     scheduler = Scripted({4: look, 10: look})
     bl.simulate(bl.Workload.from_jobs(jobs), bl.System.of(platform), scheduler)
     assert seen == [(4, 1e9, (0, 0.5), (0, 0)), (10, 0, (0, 0), (1, 0))]
+
+
+def test_gpus_change_with_the_nodes() -> None:
+    """A job that gets other nodes may use other numbers of their GPUs from there on."""
+    platform = bl.Platform.crossbar(
+        4, speed="1Gf", bandwidth="1GBps", gpus=4, gpu_speed="1Tf", gpu_bandwidth="50GBps"
+    )
+    train = bl.Application([bl.Phase([tasks.Gpu(flops=8e12, computation_pattern="all_ranks")], iterations=4)])
+    workload = bl.Workload.from_jobs(
+        [bl.JobDescription(application=train, job_type="malleable", tasks=2, tasks_min=1, tasks_max=4)]
+    )
+
+    class FirstOne(Scripted):
+        def schedule(self, view: bl.View) -> None:
+            for waiting in view.queue:
+                view.start(waiting, nodes=[0, 1], gpus=1)
+            super().schedule(view)
+
+    scheduler = FirstOne({4: lambda view: view.resize(view.job(0), nodes=[0, 2], gpus=4)})
+    result = bl.simulate(workload, bl.System.of(platform), scheduler)
+    assert result.jobs["end_time"].to_list() == [4 + 3 * 1]

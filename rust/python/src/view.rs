@@ -454,29 +454,35 @@ impl View {
     ///     How many tasks it is to have.
     /// nodes
     ///     In place of that, one node per task, by rank.
+    /// gpus
+    ///     With nodes, how many GPUs its application uses on each of them; as before unless given.
     ///
     /// Raises
     /// ------
     /// DecisionError
     ///     If it does not run, cannot be resized or not to this size, or there is no room.
-    #[pyo3(signature = (job, tasks=None, *, nodes=None))]
+    #[pyo3(signature = (job, tasks=None, *, nodes=None, gpus=None))]
     fn resize(
         slf: &Bound<'_, Self>,
         job: &Job,
         tasks: Option<u32>,
         nodes: Option<&Bound<'_, PyAny>>,
+        gpus: Option<u32>,
     ) -> PyResult<()> {
         job.check_home(slf)?;
         let (done, size) = match (tasks, nodes) {
-            (Some(tasks), None) => {
+            (Some(tasks), None) if gpus.is_none() => {
                 (slf.get().simulation.borrow_mut(slf.py()).kernel.resize(job.slot, tasks), tasks as usize)
             }
             (None, Some(nodes)) => {
                 let ranks = ranks(slf, job, nodes)?;
-                (slf.get().simulation.borrow_mut(slf.py()).kernel.resize_to(job.slot, &ranks), ranks.len())
+                (
+                    slf.get().simulation.borrow_mut(slf.py()).kernel.resize_to(job.slot, &ranks, gpus),
+                    ranks.len(),
+                )
             }
             _ => {
-                let rule = "give either tasks or nodes";
+                let rule = "give either tasks, or nodes and perhaps gpus";
                 return Err(decision_error(slf.py(), &format!("resize({}): {rule}.", job.name(slf.py())?)));
             }
         };

@@ -273,6 +273,9 @@ impl<F: Feed> Simulation<F> {
                 Some(nodes) if nodes != applications.ranks[job as usize] => {
                     let hosts = applications.hosts_of(&nodes);
                     applications.ranks[job as usize] = nodes;
+                    if let Some(&gpus) = applications.chosen_gpus.get(&job) {
+                        applications.execution.set_gpus_per_node(job, gpus);
+                    }
                     applications.execution.reconfigure(now, job, &hosts);
                 }
                 _ => applications.execution.resume(now, job),
@@ -322,8 +325,8 @@ impl<F: Feed> Simulation<F> {
 
     /// Gives a running job these nodes, one entry per rank: at once where it is at a point, else from the next one on.
     ///
-    /// Nodes that it gains are its own from now on.
-    pub fn resize_to(&mut self, job: u32, nodes: &[u32]) -> Result<(), Refusal> {
+    /// Nodes that it gains are its own from now on. `gpus` is how many GPUs it uses on each, where that changes too.
+    pub fn resize_to(&mut self, job: u32, nodes: &[u32], gpus: Option<u32>) -> Result<(), Refusal> {
         self.check_resizable(job, nodes.len())?;
         for &node in nodes {
             self.check_node(node)?;
@@ -344,6 +347,9 @@ impl<F: Feed> Simulation<F> {
             } else {
                 applications.wanted.insert(job, nodes.to_vec());
             }
+            if let Some(gpus) = gpus {
+                applications.chosen_gpus.insert(job, gpus);
+            }
         }
         Ok(())
     }
@@ -362,7 +368,7 @@ impl<F: Feed> Simulation<F> {
             }
             nodes.extend(shares.iter().flat_map(|share| (0..share.tasks).map(|_| share.node)));
         }
-        self.resize_to(job, &nodes)
+        self.resize_to(job, &nodes, None)
     }
 
     /// Sets arguments that formulas see from the next start or resizing of a job on.
