@@ -161,3 +161,16 @@ def test_nan_is_no_number() -> None:
     assert math.isnan(bl.Formula("0 / 0")())
     with pytest.raises(bl.ApplicationError, match="formula = nan; must be a number"):
         bl.Formula(math.nan)
+
+
+@pytest.mark.parametrize(
+    ("formula", "names", "seconds"),
+    [
+        ("min(num_nodes,3)*2.5+log2(8)+(num_nodes>2 ? 1 : 0)", {"num_nodes": 4}, 11.5),
+        ("2 * trunc(num_nodes*1.4)", {"num_nodes": 4}, 10),
+        ("trunc(k+1)", {"k": 3}, 4),
+    ],
+)
+def test_what_elastisim_made_of_formulas(formula: str, names: dict[str, float], seconds: float) -> None:
+    """ElastiSim took these times for its cases exprtk, iter_task_formula and iter_phase_formula."""
+    assert bl.Formula(formula)(**names) == seconds

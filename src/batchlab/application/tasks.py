@@ -1,8 +1,8 @@
 """The tasks of which applications are made.
 
-Each rank of a job (one per node) does the tasks of its phase in order. Amounts are totals S, given by a
-number or a :class:`batchlab.Formula` and spread over the job's n ranks by a pattern; see docs/applications.md
-for all of them.
+Each rank of a job (as a rule one per node) does the tasks of its phase in order. Amounts are totals S, given
+by a number or a :class:`batchlab.Formula` and spread over the job's n ranks by a pattern;
+docs/applications.md has all of them.
 
 >>> from batchlab import tasks
 >>> tasks.Compute(flops="8e12 / num_nodes", computation_pattern="uniform").flops

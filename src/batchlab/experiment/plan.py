@@ -152,7 +152,10 @@ def _some(argument: str, found: dict[str, _T]) -> dict[str, _T]:
 def _described(system: System) -> dict[str, object]:
     # Pairs, since what a run keeps of resources is in the order in which the system names them.
     groups = [[group.name, group.count, list(map(list, group.resources.items()))] for group in system.groups]
-    return {"groups": groups, "equivalence": dict(system.equivalence), "start_time": system.start_time}
+    found = {"groups": groups, "equivalence": dict(system.equivalence), "start_time": system.start_time}
+    if system.platform is None:
+        return found
+    return {**found, "platform": fingerprint(system.platform, "systems"), "hosts": list(system.hosts)}
 
 
 def _policy(policy: Policy) -> str:

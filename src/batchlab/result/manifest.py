@@ -156,4 +156,14 @@ def _system(system: System) -> dict[str, object]:
         {"name": group.name, "count": group.count, "resources": dict(group.resources)}
         for group in system.groups
     ]
-    return {"name": system.name, "groups": groups, "equivalence": dict(system.equivalence)}
+    found: dict[str, object] = {
+        "name": system.name,
+        "groups": groups,
+        "equivalence": dict(system.equivalence),
+    }
+    if system.platform is None:
+        return found
+    # Its parts are frozen, and show all that they are.
+    digest = hashlib.sha256(repr(system.platform).encode()).hexdigest()
+    platform = {"name": system.platform.name, "sha256": digest}
+    return {**found, "platform": platform, "hosts": list(system.hosts)}
