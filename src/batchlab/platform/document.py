@@ -127,8 +127,8 @@ def parsed(content: bytes, name: str) -> Element:
     """
     reader = _Reader(name)
     try:
-        # Where there is a DTD, expat passes over entities that it does not know: they might be declared there.
-        # This one is never read, so that they are errors.
+        # Where there is a DTD, expat passes over entities that it does not know, since they might be declared
+        # there. This one is never read, so that they are errors.
         reader.parser.Parse(_DOCTYPE.sub(_blank, content, count=1), True)
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
