@@ -34,7 +34,7 @@ def test_a_delay_waits_together() -> None:
 @pytest.mark.parametrize(
     ("make", "arguments", "message"),
     [
-        (tasks.Compute, {}, "flops and bytes are missing; must give at least one"),
+        (tasks.Compute, {}, "there is nothing to do; must give flops, bytes, or both"),
         (tasks.Compute, {"flops": 1}, "computation_pattern missing; must say how flops is spread"),
         (tasks.Compute, {"flops": 1, "computation_pattern": "unifrom"}, "Did you mean 'uniform'"),
         (tasks.Compute, {"bytes": 1}, "communication_pattern missing; must say how bytes is spread"),

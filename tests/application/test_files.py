@@ -147,6 +147,8 @@ def changed(path: str, value: object) -> dict[str, Any]:
         ("phases.0.tasks.2.tasks.1.delay", ..., r"tasks\[1\].delay is missing; such a task needs it"),
         ("phases.0.tasks.2.tasks.1.pattern", ..., r"tasks\[1\].pattern is missing; must say how"),
         ("on_init", [], r"on_init = \[\]; must be an object"),
+        ("phases.0.tasks.0.bytes", ..., r"tasks\[0\].communication_pattern = 'matrix' without bytes"),
+        ("phases.0.tasks.1", {"type": "gpu"}, r"tasks\[1\]: there is nothing to do"),
     ],
 )
 def test_errors_name_the_path(tmp_path: Path, path: str, value: object, message: str) -> None:
@@ -188,6 +190,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     ("path", "value", "same"),
     [
         ("comment", "none", ()),
+        ("phases.0.tasks.1.computation_pattern", "uniform", ()),
         ("phases.0.tasks.1.coupled", True, ()),
         ("phases.0.barrier", "no", ()),
         ("phases.0.evolving_request", 4, ("evolving_request", None)),

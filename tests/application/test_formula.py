@@ -152,6 +152,8 @@ def test_formulas_are_values() -> None:
     assert {formula: 1}[pickle.loads(pickle.dumps(formula))] == 1  # noqa: S301  # our own bytes
     assert (formula.text, formula.number, formula.names) == ("work / num_nodes", None, ("work", "num_nodes"))
     assert (str(formula), repr(formula)) == ("work / num_nodes", "Formula('work / num_nodes')")
+    assert bl.Formula("1e3") == bl.Formula(1000) != bl.Formula("500 + 500")
+    assert len({bl.Formula("1e3"), bl.Formula(1000)}) == 1
     number = pickle.loads(pickle.dumps(bl.Formula(2.5)))  # noqa: S301  # likewise
     assert (number.number, number(), repr(number)) == (2.5, 2.5, "Formula(2.5)")
 

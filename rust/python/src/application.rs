@@ -42,13 +42,19 @@ pub struct Formula {
 
 impl PartialEq for Formula {
     fn eq(&self, other: &Self) -> bool {
-        self.kernel.text() == other.kernel.text()
+        match (self.kernel.as_number(), other.kernel.as_number()) {
+            (Some(one), Some(other)) => one.to_bits() == other.to_bits(),
+            _ => self.kernel.text() == other.kernel.text(),
+        }
     }
 }
 
 impl std::hash::Hash for Formula {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.kernel.text().hash(state);
+        match self.kernel.as_number() {
+            Some(number) => number.to_bits().hash(state),
+            None => self.kernel.text().hash(state),
+        }
     }
 }
 

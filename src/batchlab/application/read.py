@@ -48,6 +48,8 @@ class _Kind(NamedTuple):
     says: Mapping[str, object] = {}
 
 
+# What says nothing without the other.
+_OF = {"computation_pattern": "flops", "communication_pattern": "bytes"}
 _BURST = {"storage": "burst_buffer"}
 KINDS: Mapping[str, _Kind] = {
     "cpu": _Kind(tasks.Compute, {**_WORK, "coupled": "coupled"}),
@@ -59,7 +61,7 @@ KINDS: Mapping[str, _Kind] = {
     "idle": _Kind(tasks.Idle, _WAIT, "delay"),
     "busy_wait": _Kind(tasks.BusyWait, _WAIT, "delay"),
     "delay": _Kind(tasks.Delay, {"delay": "seconds"}, "delay"),
-    "sequence": _Kind(tasks.Sequence, {"tasks": "tasks"}, "tasks"),
+    "sequence": _Kind(tasks.Sequence, {"tasks": "tasks"}),
 }
 
 
@@ -157,14 +159,14 @@ class _Reader:
         parts = self.opened(document, where)
         kind = self.kind(parts.pop("type", None), where)
         parts = self.known(parts, where, (*_COMMON, *kind.fields))
-        if (
-            kind.needed is not None
-            and parts.get(kind.needed) is None
-            and not (self.lenient and kind.needed == "tasks")
-        ):
-            raise ApplicationError(f"{where}.{kind.needed} is missing; such a task needs it.")
         if kind.make is tasks.Sequence:
             parts["tasks"] = self.tasks_of(parts, where)
+        if kind.needed is not None and parts.get(kind.needed) is None:
+            raise ApplicationError(f"{where}.{kind.needed} is missing; such a task needs it.")
+        if self.lenient:
+            parts = {
+                name: value for name, value in parts.items() if parts.get(_OF.get(name, name)) is not None
+            }
         if "pattern" in kind.fields and "pattern" not in parts:
             raise ApplicationError(
                 f"{where}.pattern is missing; must say how the amount is spread, as 'uniform'."
@@ -193,12 +195,7 @@ class _Reader:
         try:
             return make(**fields, **(says or {}))
         except ApplicationError as error:
-            message = str(error)
-            for there, here in called.items():
-                if message.startswith((f"{here} ", f"{here}[")):
-                    message = there + message[len(here) :]
-                    break
-            raise ApplicationError(f"{where}.{message}") from None
+            raise ApplicationError(f"{where}{_placed(str(error), called, fields)}") from None
 
     def opened(self, document: object, where: str, known: Collection[str] | None = None) -> dict[str, object]:
         if not isinstance(document, Mapping):
@@ -222,6 +219,14 @@ class _Reader:
             said = "is missing" if document is None else f"= {shown(document)}"
             raise ApplicationError(f"{where} {said}; must be a list, […].")
         return [(each, f"{where}[{index}]") for index, each in enumerate(document)]
+
+
+def _placed(message: str, called: Mapping[str, str], fields: Collection[str]) -> str:
+    """Call the field that a message begins with as the document does, behind a point."""
+    for there, here in [*called.items(), *((name, name) for name in fields)]:
+        if message.startswith((f"{here} ", f"{here}[")):
+            return f".{there}{message[len(here) :]}"
+    return f": {message}"
 
 
 def _is_taken(name: str, value: object) -> bool:

@@ -84,7 +84,7 @@ class _Work(Task):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.flops is None and self.bytes is None:
-            raise ApplicationError("flops and bytes are missing; must give at least one of them.")
+            raise ApplicationError("there is nothing to do; must give flops, bytes, or both.")
         self._spread("flops", "computation_pattern", RANK_PATTERNS, VECTOR)
         self._spread("bytes", "communication_pattern", PAIR_PATTERNS, MATRIX)
 

@@ -71,7 +71,7 @@ def admit(
     numbers = _as_numbers(table, amounts, source)
     rules = _rules(amounts)
     if applications is not None:
-        numbers = numbers.with_columns(table.select(elastic.COLUMNS))
+        numbers = numbers.with_columns(table.select(elastic.COLUMNS).get_columns())
         rules = _elastic_rules(rules)
     if invalid == "raise":
         _raise_first(numbers, table, rules, source)
