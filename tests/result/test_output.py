@@ -9,11 +9,13 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
+import batchlab as bl
 from batchlab.errors import ResultError
 from hand_made import Job, make_result
 
@@ -171,3 +173,31 @@ def test_a_kill_leaves_old_or_new_files_and_a_mix_is_told(
         for name, expected in manifest["outputs"].items()
     ]
     assert all(fits) == (renames == 0)
+
+
+def test_resizes_and_the_platform(tmp_path: Path) -> None:
+    """Runs with resizes, recorded tasks and looks at the platform write these tables too."""
+    step = bl.tasks.Compute(flops=12e9, computation_pattern="all_ranks", name="step")
+    one = bl.JobDescription(
+        application=bl.Application([bl.Phase([step], iterations=4)]),
+        job_type="malleable",
+        tasks=2,
+        tasks_min=1,
+        tasks_max=4,
+    )
+    workload = bl.Workload.from_jobs([one, replace(one, submit_time=4)])
+    system = bl.System.of(bl.Platform.crossbar(4, speed="1Gf", bandwidth="1GBps", latency=0))
+    result = bl.simulate(workload, system, "malleable", task_times=True, sensing=bl.Sensing(3))
+    result.write(tmp_path)
+    more = ["allocations.csv", "task_times.csv", "utilisation_cpu.csv"]
+    assert names(tmp_path) == sorted([*FILES, *more])
+    lines = (tmp_path / "allocations.csv").read_text().splitlines()
+    assert lines[:2] == ["job_id,row,start_time,end_time,nodes,allocated_core", "1,0,0.0,6.0,0-3,4"]
+    assert (tmp_path / "task_times.csv").read_text().splitlines()[1] == "1,0,0,step,0.0,3.0"
+    looks = (tmp_path / "utilisation_cpu.csv").read_text().splitlines()
+    assert looks[:3] == ["time,node0,node1,node2,node3", "0.0,0.0,0.0,0.0,0.0", "3.0,1.0,1.0,1.0,1.0"]
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert sorted(manifest["outputs"]) == sorted(set(names(tmp_path)) - {"manifest.json"})
+    for name, identity in manifest["outputs"].items():
+        assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() == identity["sha256"]
+    assert manifest["system"]["platform"]["name"] == "cluster"

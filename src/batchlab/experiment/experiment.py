@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["Experiment", "dispatchers"]
 
 
+_USUAL_SHARING = "max_min"
+
+
 class Experiment:
     """Every workload on every system under every policy, for every seed, as often as wanted.
 
@@ -47,7 +50,7 @@ class Experiment:
     replications
         How often each combination is run. The first replication has the seed itself, the others seeds that
         are derived from it.
-    walltime, order_at_instant, dispatch
+    walltime, order_at_instant, dispatch, sharing
         As for `simulate`.
     observers
         As for `simulate`; every run has copies of its own, of these and of policies that keep a state.
@@ -84,6 +87,7 @@ class Experiment:
         order_at_instant: str = "completions_first",
         dispatch: bool = False,
         observers: Sequence[Observer] = (),
+        sharing: str = _USUAL_SHARING,
     ) -> None:
         self.workloads = labelled("workloads", workloads, as_source, lambda source: source.label)
         self.systems = labelled(
@@ -93,7 +97,9 @@ class Experiment:
         self.seeds = (seeds,) if isinstance(seeds, int) else tuple(seeds)
         self.replications = _at_least_one("replications", replications)
         options = {"walltime": walltime, "order_at_instant": order_at_instant, "dispatch": bool(dispatch)}
-        self.options: Mapping[str, object] = MappingProxyType(options)
+        # Runs of stores that were made before there were applications keep their names.
+        unusual = {} if sharing == _USUAL_SHARING else {"sharing": sharing}
+        self.options: Mapping[str, object] = MappingProxyType(options | unusual)
         self.observers = tuple(observers)
         self._check_options()
 

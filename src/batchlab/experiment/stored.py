@@ -138,7 +138,7 @@ class Shelf:
             outcome = dataclasses.replace(outcome, dispatch=passes)
         options = {
             "seed": task.seed,
-            **{name: task.options[name] for name in ("walltime", "order_at_instant")},
+            **{name: value for name, value in task.options.items() if name != "dispatch"},
         }
         described = (twin.workload, task.system, task.policy, outcome)
         return StoredResult(

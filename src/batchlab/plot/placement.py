@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from batchlab.plot.canvas import choice
-from batchlab.result.table import since
+from batchlab.result.table import cut_since, since
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -125,13 +125,14 @@ def placements(result: Result, resource: str | None = None) -> Placements:
         outcome.allocated[:, index],
         (since(outcome), outcome.end_time),
     )
-    for before in (outcome.interruptions, outcome.resizes):
-        if before is not None and len(before["row"]):
+    began = (cut_since(outcome), None if outcome.resizes is None else outcome.resizes["start_time"])
+    for before, since_when in zip((outcome.interruptions, outcome.resizes), began, strict=True):
+        if before is not None and since_when is not None and len(before["row"]):
             earlier = _runs_of(
                 before["row"].astype(np.int64),
                 (before["placement_offsets"], before["placement_nodes"], before["placement_tasks"]),
                 before["allocated"][:, index],
-                (before["start_time"], before["end_time"]),
+                (since_when, before["end_time"]),
             )
             ran = tuple(np.concatenate(pair) for pair in zip(ran, earlier, strict=True))
     row, node, held, start, end = ran

@@ -16,7 +16,7 @@ from batchlab import _kernel
 from batchlab.atomic import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from batchlab.policy import Policy
     from batchlab.system import System
@@ -33,6 +33,7 @@ class OutputFiles:
     jobs: IO[bytes]
     metrics: IO[bytes]
     manifest: IO[bytes]
+    more: Mapping[str, IO[bytes]]
 
     def complete(self, metrics: Mapping[str, object], manifest: Mapping[str, object]) -> None:
         """Write what goes with the table of jobs, which is there already.
@@ -42,25 +43,28 @@ class OutputFiles:
         metrics
             The aggregate measures.
         manifest
-            What the run was made from; the hashes of the other two files are added.
+            What the run was made from; the hashes of the other files are added.
         """
         self.metrics.write(_json(metrics))
-        outputs = {"jobs.csv": _written(self.jobs), "metrics.json": _written(self.metrics)}
+        others = {"jobs.csv": self.jobs, "metrics.json": self.metrics, **self.more}
+        outputs = {name: _written(file) for name, file in others.items()}
         self.manifest.write(_json({**manifest, "outputs": outputs}))
-        # All three are on disk before the first takes its place.
-        for file in (self.jobs, self.metrics, self.manifest):
+        # All are on disk before the first takes its place.
+        for file in (*others.values(), self.manifest):
             file.flush()
             os.fsync(file.fileno())
 
 
 @contextmanager
-def output_files(directory: Path) -> Iterator[OutputFiles]:
+def output_files(directory: Path, more: Iterable[str] = ()) -> Iterator[OutputFiles]:
     """Open the files of a run; they take their places at the end of the block, the manifest last.
 
     Parameters
     ----------
     directory
         Made if it is not there.
+    more
+        The names of files that only some runs have.
 
     Yields
     ------
@@ -74,7 +78,8 @@ def output_files(directory: Path) -> Iterator[OutputFiles]:
             renames.enter_context(atomic_write(directory / name, "wb"))
             for name in ("manifest.json", "metrics.json", "jobs.csv")
         )
-        yield OutputFiles(jobs, metrics, manifest)
+        others = {name: renames.enter_context(atomic_write(directory / name, "wb")) for name in more}
+        yield OutputFiles(jobs, metrics, manifest, others)
 
 
 def manifest(

@@ -70,8 +70,9 @@ def turnaround(jobs: pl.DataFrame) -> pl.Series:
 def slowdown(jobs: pl.DataFrame) -> pl.Series:
     """Give turnaround over run time.
 
-    A killed job counts with the time it was let run, ``end_time - start_time``. Very short jobs dominate any
-    average of this measure; `bounded_slowdown` is the usual one.
+    A killed job counts with the time it was let run, ``end_time - start_time``; so does one without a run
+    time, since that follows from its application. Very short jobs dominate any average of this measure;
+    `bounded_slowdown` is the usual one.
 
     Parameters
     ----------
@@ -131,7 +132,8 @@ def per_processor_slowdown(jobs: pl.DataFrame, threshold: float = USUAL_THRESHOL
     """Give the bounded slowdown per processor, which does not count a wait against a wide job as heavily.
 
     max(1, turnaround / (processors × max(run_time, threshold))), where processors is what the job held of the
-    resource ``core`` (column ``allocated_core``), or its tasks where there is no such column.
+    resource ``core`` (column ``allocated_core``; at the end, where it was resized), or its tasks where there
+    is no such column.
 
     Parameters
     ----------
@@ -283,10 +285,9 @@ def _before_resizes(
     names = [f"allocated_{name}" for name in system.resources]
     if resizes is None or resizes.is_empty():
         return pl.DataFrame({name: [0.0] for name in names})
-    # A run that has not ended does not count, nor does what it had before.
-    ended = jobs["end_time"].is_not_null().gather(resizes["row"])
     amounts = {name: pl.col(f"allocated_{name}") for name in system.resources}
-    wrong = corrections(jobs, amounts, interruptions, resizes.filter(ended))
+    # A run that has not ended does not count, nor does what it had before.
+    wrong = corrections(jobs, amounts, interruptions, resizes).filter(pl.col("ended").is_not_null())
     held = pl.col("end_time") - pl.col("start_time")
     sums = ((pl.col(f"amount_{name}") * held).sum().alias(f"allocated_{name}") for name in system.resources)
     return wrong.select(sums)
@@ -430,12 +431,11 @@ def _ran(jobs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _run_time(jobs: pl.DataFrame) -> pl.Expr:
-    if "state" not in jobs.columns:
-        return pl.col("run_time")
+    ran, given = pl.col("end_time") - pl.col("start_time"), pl.col("run_time")
+    # That of a job with an application is not given, but follows.
+    known = pl.coalesce(given, ran)
     return (
-        pl.when(pl.col("state") == "killed")
-        .then(pl.col("end_time") - pl.col("start_time"))
-        .otherwise(pl.col("run_time"))
+        pl.when(pl.col("state") == "killed").then(ran).otherwise(known) if "state" in jobs.columns else known
     )
 
 

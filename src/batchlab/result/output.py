@@ -1,4 +1,4 @@
-"""A result on disk: ``jobs.csv``, ``metrics.json`` and ``manifest.json``.
+"""A result on disk: ``jobs.csv``, ``metrics.json``, ``manifest.json``, and what only some runs have.
 
 The same run writes the same bytes: no file holds a date or a duration of the simulation itself.
 """
@@ -23,7 +23,7 @@ from batchlab.workload.elastic import COLUMNS
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from batchlab.result.result import Result
     from batchlab.workload.workload import Workload
@@ -42,9 +42,12 @@ def write(
 
     ``jobs.csv`` has the columns of `Result.jobs`, nodes as ranges (``0-3,7``); ``metrics.json`` is
     `Result.metrics`; ``manifest.json`` says what the run was made from: hashes of the inputs, versions,
-    policy, seed and options. All three are complete on disk under temporary names before the first takes its
-    place, and the manifest is the last to do so. It holds the hashes of the other two, so a set that an
-    ill-timed kill left half replaced is told from a whole one.
+    policy, seed and options. Where jobs were resized, ``allocations.csv`` is `Result.allocations`; where
+    tasks were recorded, ``task_times.csv`` is `Result.task_times`; where the platform was looked at,
+    ``utilisation_cpu.csv`` and so on are the tables of `Result.utilisation` that show something. All are
+    complete on disk under temporary names before the first takes its place, and the manifest is the last to
+    do so. It holds the hashes of the others, so a set that an ill-timed kill left half replaced is told from
+    a whole one.
 
     Parameters
     ----------
@@ -77,9 +80,12 @@ def write(
             inputs=inputs or {},
             command=command,
         )
-        table = _csv(result)
-        with output_files(target) as files:
+        table = _csv(result.jobs)
+        more = dict(_more(result))
+        with output_files(target, more) as files:
             files.jobs.write(table)
+            for name, file in files.more.items():
+                file.write(_csv(more[name]))
             files.complete(result.metrics(), content)
     except OSError as error:
         where = error.filename or target
@@ -89,12 +95,24 @@ def write(
     return target
 
 
-def _csv(result: Result) -> memoryview:
-    outcome = result.outcome
-    ranges = _kernel.node_ranges(outcome.placement_offsets, outcome.placement_nodes)
-    # A job that did not run has no nodes: nothing between the commas, rather than an empty text in quotes.
-    nodes = pl.Series("nodes", [text or None for text in ranges], dtype=pl.String)
-    flat = with_text_lists(result.jobs).with_columns(nodes)
+def _more(result: Result) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Give the tables that only some runs have, each under the name of its file."""
+    if not result.resizes.is_empty():
+        yield "allocations.csv", result.allocations
+    if result.outcome.task_times is not None:
+        yield "task_times.csv", result.task_times
+    if result.outcome.sensed is not None:
+        for name, table in result.utilisation.items():
+            values = table.drop("time")
+            # A machine without GPUs, or without storage, has nothing to tell of them.
+            if name == "cpu" or (values.width and values.max_horizontal().max()):
+                yield f"utilisation_{name}.csv", table
+
+
+def _csv(table: pl.DataFrame) -> memoryview:
+    flat = with_text_lists(table)
+    if "nodes" in flat.columns:
+        flat = flat.with_columns(_ranges(flat["nodes"]))
     unwritable = [
         name for name, kind in flat.schema.items() if kind.is_nested() or kind in (pl.Object, pl.Binary)
     ]
@@ -102,6 +120,14 @@ def _csv(result: Result) -> memoryview:
     buffer = io.BytesIO()
     flat.write_csv(buffer)
     return buffer.getbuffer()
+
+
+def _ranges(nodes: pl.Series) -> pl.Series:
+    offsets = np.concatenate([[0], np.cumsum(nodes.list.len().to_numpy())]).astype(np.int64)
+    each = nodes.explode().drop_nulls().to_numpy().astype(np.uint32)
+    # A job that did not run has no nodes: nothing between the commas, rather than an empty text in quotes.
+    texts = [text or None for text in _kernel.node_ranges(offsets, each)]
+    return pl.Series("nodes", texts, dtype=pl.String)
 
 
 def _text(value: object) -> str | None:

@@ -134,7 +134,9 @@ class Result:
 
         ``"cpu"`` and ``"gpu"``: ``time`` (s), and for each node, under the name of its host, the share of its
         CPU and of its GPUs that was at work. ``"network"``: ``time``, and ``utilisation``, the mean of the
-        network's links. ``"links"``: ``time``, and bytes per second on each link that was asked for.
+        network's links. ``"storage"``: ``time``, ``read`` and ``write``, the share of the platform's
+        ``read_links`` and ``write_links`` that was used, of the link that was used most. ``"links"``:
+        ``time``, and bytes per second on each of these links and of those that were asked for.
 
         Raises
         ------
@@ -206,7 +208,9 @@ class Result:
         inputs: Mapping[str, str | PathLike[str]] | None = None,
         command: str | None = None,
     ) -> Path:
-        """Write ``jobs.csv``, ``metrics.json`` and ``manifest.json``; see `batchlab.result.output.write`.
+        """Write ``jobs.csv``, ``metrics.json``, ``manifest.json``, and what else the run has.
+
+        See `batchlab.result.output.write`.
 
         Parameters
         ----------

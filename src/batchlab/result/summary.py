@@ -24,7 +24,13 @@ _RATIOS = {
 }
 _DAY = 86_400
 _NAMES_WIDTH = 14
-_USUAL = {("seed", 0), ("walltime", "run"), ("order_at_instant", "completions_first")}
+_USUAL = {
+    ("seed", 0),
+    ("walltime", "run"),
+    ("order_at_instant", "completions_first"),
+    ("sharing", "max_min"),
+    ("clip_requests", True),
+}
 
 
 def summarise(result: Result) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "JOBS",
     "allocations_table",
+    "cut_since",
     "interruptions_table",
     "jobs_table",
     "node_lists",
@@ -185,9 +186,11 @@ def allocations_table(workload: Workload, system: System, outcome: Outcome) -> p
             *_amounts(system, outcome.allocated[rows]),
         ]
     )
-    earlier = (outcome.resizes, outcome.interruptions)
-    before = [_stretches(workload, system, log) for log in earlier if log is not None and len(log["row"])]
-    return pl.concat([*before, last]).sort("row", "start_time", maintain_order=True)
+    resized = resizes_table(workload, system, outcome)
+    cut = _stretches(workload, system, outcome.interruptions or _NO_INTERRUPTIONS)
+    cut = cut.with_columns(pl.Series("start_time", cut_since(outcome)))
+    together = pl.concat([resized, cut, last])
+    return together.sort("row", "start_time", "end_time", nulls_last=True, maintain_order=True)
 
 
 def since(outcome: Outcome) -> npt.NDArray[np.float64]:
@@ -205,6 +208,37 @@ def since(outcome: Outcome) -> npt.NDArray[np.float64]:
     # A resize before an interruption does not count for the run that followed.
     np.fmax.at(begins, outcome.resizes["row"], outcome.resizes["end_time"])
     return np.where(np.isnan(outcome.start_time), np.nan, begins)
+
+
+def cut_since(outcome: Outcome) -> npt.NDArray[np.float64]:
+    """Tell since when each run that was cut short had had its last nodes.
+
+    Returns
+    -------
+    ndarray
+        float64, shape (interruptions,), seconds.
+    """
+    log, resizes = outcome.interruptions or _NO_INTERRUPTIONS, outcome.resizes
+    if resizes is None or not len(resizes["row"]) or not len(log["row"]):
+        return log["start_time"]
+    ends = pl.DataFrame({"row": log["row"], "start_time": log["start_time"], "until": log["end_time"]})
+    changes = pl.DataFrame({name: resizes[name] for name in ("row", "start_time", "end_time")})
+    # What ended where the run ended may be of the next run; what began before is of this one, or earlier.
+    latest = (
+        ends.with_row_index("place")
+        .sort("until", maintain_order=True)
+        .join_asof(
+            changes.sort("start_time", maintain_order=True),
+            left_on="until",
+            right_on="start_time",
+            by="row",
+            allow_exact_matches=False,
+            check_sortedness=False,
+        )
+        .sort("place")
+    )
+    resized: npt.NDArray[np.float64] = latest["end_time"].fill_null(np.nan).to_numpy()
+    return np.fmax(log["start_time"], resized)
 
 
 def _stretches(workload: Workload, system: System, log: StretchColumns | InterruptionColumns) -> pl.DataFrame:

@@ -76,11 +76,8 @@ def steps(
         cut, cut_by_kind = _cut_short(jobs, amounts, interruptions)
         events, by_kind = events + cut, by_kind + cut_by_kind
     if resizes is not None and len(resizes) and amounts:
-        wrong = corrections(jobs, amounts, interruptions, resizes)
-        more = wrong.select(pl.col(f"amount_{name}") for name in amounts)
-        for when, kind in (("start_time", _HOLDS), ("end_time", _DROPS)):
-            events.append(pl.concat([wrong.select(_time(when)), more], how="horizontal"))
-            by_kind.append(kind)
+        more, more_by_kind = _resized(jobs, amounts, interruptions, resizes)
+        events, by_kind = events + more, by_kind + more_by_kind
     times = np.concatenate([event["time"].to_numpy() for event in events])
     # NumPy's stable sort is quick on columns that are nearly sorted already, as these are.
     order = np.argsort(times, kind="stable")
@@ -91,11 +88,13 @@ def steps(
     def added_up(changes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         return np.cumsum(changes)[after_the_instant]
 
-    queued, running, holding = (_changes(events, changes)[order] for changes in zip(*by_kind, strict=True))
+    queued, running, wanting, holding = (
+        _changes(events, changes)[order] for changes in zip(*by_kind, strict=True)
+    )
     columns = {"time": times[after_the_instant], "queued": added_up(queued), "running": added_up(running)}
     for name in amounts:
         amount = np.concatenate([event[f"amount_{name}"].to_numpy() for event in events])[order]
-        columns[f"waiting_{name}"] = added_up(queued * amount)
+        columns[f"waiting_{name}"] = added_up(wanting * amount)
         columns[f"used_{name}"] = added_up(holding * amount)
     return pl.DataFrame(columns)
 
@@ -105,11 +104,12 @@ def demands(jobs: pl.DataFrame, system: System) -> dict[str, pl.Expr]:
     return {name: _demand(jobs, name, system) for name in system.resources}
 
 
-_Kinds = list[tuple[int, int, int]]
-# What events do to the number of jobs that wait, of those that run, and of those that hold what they name.
-_COMES, _STARTS, _ENDS, _LEAVES = (1, 0, 0), (-1, 1, 1), (0, -1, -1), (-1, 0, 0)
-_TAKES = (0, 1, 1)
-_HOLDS, _DROPS = (0, 0, 1), (0, 0, -1)
+_Kinds = list[tuple[int, int, int, int]]
+# What events change: how many jobs wait, how many run, what is waited for, what is held.
+_COMES, _STARTS, _ENDS, _LEAVES = (1, 0, 1, 0), (-1, 1, -1, 1), (0, -1, 0, -1), (-1, 0, -1, 0)
+_TAKES = (0, 1, 0, 1)
+_HOLDS, _DROPS = (0, 0, 0, 1), (0, 0, 0, -1)
+_WANTS, _GETS = (0, 0, 1, 0), (0, 0, -1, 0)
 
 
 def _events(jobs: pl.DataFrame, amounts: dict[str, pl.Expr]) -> tuple[list[pl.DataFrame], _Kinds]:
@@ -148,6 +148,36 @@ def _cut_short(
     return events, [_LEAVES, _TAKES, _ENDS, _COMES]
 
 
+def _resized(
+    jobs: pl.DataFrame,
+    amounts: dict[str, pl.Expr],
+    interruptions: pl.DataFrame | None,
+    resizes: pl.DataFrame,
+) -> tuple[list[pl.DataFrame], _Kinds]:
+    """List by how much what was held differs from the end of the run, and what was waited for likewise.
+
+    A job that grew while it ran did not wait for what it had in the end, but for what it started with.
+    """
+    wrong = corrections(jobs, amounts, interruptions, resizes)
+    more = [f"amount_{name}" for name in amounts]
+    # A job waits for its last run; what it had first of that is the first that is told of it.
+    last = jobs["start_time"].gather(wrong["row"])
+    first = wrong.filter((pl.col("began") == last) & (pl.col("start_time") == last))
+    first = first.unique("row", keep="first", maintain_order=True)
+    first = first.with_columns(submit_time=jobs["submit_time"].gather(first["row"]))
+    parts = [
+        (wrong, "start_time", _HOLDS),
+        (wrong, "end_time", _DROPS),
+        (first, "submit_time", _WANTS),
+        (first, "began", _GETS),
+    ]
+    if interruptions is not None and len(interruptions):
+        waits = interruptions.select("row", "start_time", "end_time")
+        between = waits.join(first.select("row", *more), on="row")
+        parts += [(between, "start_time", _GETS), (between, "end_time", _WANTS)]
+    return [table.select(_time(when), *more) for table, when, _ in parts], [kind for *_, kind in parts]
+
+
 def corrections(
     jobs: pl.DataFrame,
     amounts: dict[str, pl.Expr],
@@ -168,27 +198,32 @@ def corrections(
     Returns
     -------
     polars.DataFrame
-        One row per resize: ``start_time``, ``end_time`` (s), and ``amount_<resource>`` (Int64; negative where
-        it had less).
+        One row per resize: ``row``, ``began`` and ``ended`` (s) of the run, null where it goes on;
+        ``start_time``, ``end_time`` (s), and ``amount_<resource>`` (Int64; negative where it had less).
     """
     own = jobs.select(
         pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"),
         pl.col("start_time").cast(pl.Float64).alias("began"),
+        pl.col("end_time").cast(pl.Float64).alias("ended"),
         *(amount.cast(pl.Int64).alias(f"last_{name}") for name, amount in amounts.items()),
     )
     runs = [own.filter(pl.col("began").is_not_null())]
     if interruptions is not None and len(interruptions):
         had = (pl.col(f"allocated_{name}").cast(pl.Int64).alias(f"last_{name}") for name in amounts)
-        runs.append(interruptions.select("row", pl.col("start_time").alias("began"), *had))
-    of_runs = pl.concat(runs).sort("began")
-    before = resizes.sort("start_time").join_asof(
-        of_runs, left_on="start_time", right_on="began", by="row", check_sortedness=False
+        cut = interruptions.select(
+            "row", pl.col("start_time").alias("began"), pl.col("end_time").alias("ended"), *had
+        )
+        runs.insert(0, cut)
+    # Of runs that began at one instant all but the last took no time.
+    of_runs = pl.concat(runs).sort("began", maintain_order=True)
+    before = resizes.sort("start_time", maintain_order=True).join_asof(
+        of_runs, left_on="start_time", right_on="began", by="row", coalesce=False, check_sortedness=False
     )
     more = (
         (pl.col(f"allocated_{name}").cast(pl.Int64) - pl.col(f"last_{name}")).alias(f"amount_{name}")
         for name in amounts
     )
-    return before.select("start_time", "end_time", *more)
+    return before.select("row", "began", "ended", "start_time", "end_time", *more)
 
 
 def _time(name: str) -> pl.Expr:

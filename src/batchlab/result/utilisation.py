@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from batchlab.platform import Platform
     from batchlab.result.outcome import Outcome
     from batchlab.system.system import System
 
@@ -38,9 +39,24 @@ def utilisation_tables(system: System, outcome: Outcome) -> dict[str, pl.DataFra
     return {
         "cpu": _table(time, system.hosts, sensed["cpu"], speeds),
         "gpu": _table(time, system.hosts, sensed["gpu"], [float(host.gpus) for host in nodes]),
-        "network": pl.DataFrame({"time": time, "utilisation": sensed["network"]}),
+        "network": pl.DataFrame({"time": time, "utilisation": sensed["network"] + 0.0}),
+        "storage": _storage(platform, outcome, time),
         "links": _table(time, outcome.sensing_links, sensed["links"], [1.0] * len(outcome.sensing_links)),
     }
+
+
+def _storage(platform: Platform, outcome: Outcome, time: npt.NDArray[np.float64]) -> pl.DataFrame:
+    """Give the share of the storage's links that is used, of the link that is used most."""
+    bandwidths = {link.name: link.bandwidth for link in platform.links}
+    place = {name: at for at, name in enumerate(outcome.sensing_links)}
+
+    def most(links: Sequence[str]) -> npt.NDArray[np.float64]:
+        seen = [outcome.sensed["links"][:, place[name]] / bandwidths[name] for name in links]  # type: ignore[index]
+        return np.asarray(np.max([np.zeros(len(time)), *seen], axis=0))
+
+    return pl.DataFrame(
+        {"time": time, "read": most(platform.read_links), "write": most(platform.write_links)}
+    )
 
 
 def _table(
@@ -51,5 +67,7 @@ def _table(
 ) -> pl.DataFrame:
     # What has no capacity is never used.
     shares = values / np.maximum(capacities, np.finfo(np.float64).tiny) if len(names) else values
+    # Sums over nothing are -0.
+    shares = shares + 0.0
     columns = [pl.Series(name, np.ascontiguousarray(shares[:, at])) for at, name in enumerate(names)]
     return pl.DataFrame([pl.Series("time", time), *columns])

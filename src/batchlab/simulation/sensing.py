@@ -11,7 +11,7 @@ from batchlab.errors import SimulationError, shown, suggest
 if TYPE_CHECKING:
     from batchlab.platform import Platform
 
-__all__ = ["Sensing", "sensors"]
+__all__ = ["Sensing", "links_seen", "sensors"]
 
 # What a host has for itself, or what bounds a cluster's hosts, says nothing of the network.
 _NO_NETWORK = ("_loopback", "_limiter")
@@ -26,8 +26,8 @@ class Sensing:
     interval
         Seconds between two looks, > 0.
     links
-        The names of links that are looked at one by one, such as those of the parallel file system; they do
-        not count as the network.
+        The names of links that are looked at one by one; they do not count as the network. Nor do the
+        platform's ``read_links`` and ``write_links``, which are always among them.
 
     Raises
     ------
@@ -52,6 +52,11 @@ class _Numbers(NamedTuple):
     links: list[int]
 
 
+def links_seen(sensing: Sensing, platform: Platform) -> tuple[str, ...]:
+    """Give the names of the links that are looked at one by one: those asked for, then the storage's."""
+    return tuple(dict.fromkeys((*sensing.links, *platform.read_links, *platform.write_links)))
+
+
 def sensors(sensing: Sensing | None, platform: Platform) -> _Numbers | None:
     """Give what the kernel looks at.
 
@@ -67,8 +72,8 @@ def sensors(sensing: Sensing | None, platform: Platform) -> _Numbers | None:
         if name not in numbers:
             known = suggest(name, numbers)
             raise SimulationError(f"sensing: the platform has no link named {name!r}.{known}")
-    apart = {numbers[name] for name in sensing.links}
+    apart = [numbers[name] for name in links_seen(sensing, platform)]
     network = [
         number for name, number in numbers.items() if number not in apart and not name.endswith(_NO_NETWORK)
     ]
-    return _Numbers(float(sensing.interval), network, [numbers[name] for name in sensing.links])
+    return _Numbers(float(sensing.interval), network, apart)

@@ -19,6 +19,7 @@ from batchlab.result.result import Result
 from batchlab.simulation.columns import core_index, job_columns
 from batchlab.simulation.driver import Driver, pieces_of
 from batchlab.simulation.elastic import applications, dependencies
+from batchlab.simulation.sensing import links_seen
 from batchlab.simulation.status import Gauges, Status, shares_in_use
 from batchlab.simulation.view import Columns
 from batchlab.system import System
@@ -126,6 +127,8 @@ class Simulation:
         if elastic is not None:
             self._options |= {"sharing": sharing, "clip_requests": clip_requests}
             _check_order(order_at_instant)
+        if invocation is not None:
+            self._options["invocation"] = invocation
         self._run_of = (workload, system, policy)
         self._elapsed = 0.0
         self._depth = 0
@@ -322,7 +325,7 @@ class Simulation:
             resizes=self._kernel.resizes(),
             task_times=self._kernel.task_times(),
             sensed=self._kernel.sensed(),
-            sensing_links=() if self._sensing is None else self._sensing.links,
+            sensing_links=self._links_seen(system),
         )
         return Result(
             workload,
@@ -333,6 +336,10 @@ class Simulation:
             elapsed=self._elapsed,
             observations={} if self._driver is None else self._driver.observations(),
         )
+
+    def _links_seen(self, system: System) -> tuple[str, ...]:
+        known = self._sensing is not None and system.platform is not None
+        return links_seen(self._sensing, system.platform) if known else ()  # type: ignore[arg-type]  # known
 
     def __repr__(self) -> str:
         workload, system, policy = self._run_of
