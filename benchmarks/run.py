@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-USUAL = ["kernel", "call", "queue_growth", "scale", "stream", "generate", "case_study"]
+USUAL = ["kernel", "call", "queue_growth", "scale", "stream", "generate", "sharing", "case_study"]
 KNOWN = [*USUAL, "accasim"]
 
 

@@ -82,8 +82,9 @@ def share(
 
     Examples
     --------
-    >>> platform = Platform.crossbar(3, bandwidth="100MBps")
-    >>> share(platform, [Flow("node0", "node1", 1e8), Flow("node0", "node2", 5e7, start=0.5)]).tolist()
+    >>> import batchlab as bl
+    >>> platform = bl.Platform.crossbar(3, bandwidth="100MBps")
+    >>> bl.share(platform, [bl.Flow("node0", "node1", 1e8), ("node0", "node2", 5e7, 0.5)]).tolist()
     [1.5, 1.5]
     """
     if model not in MODELS:
