@@ -259,3 +259,37 @@ def test_errors_name_the_flow_and_the_rule(name: str) -> None:
     call, message = WRONG[name]
     with pytest.raises(bl.PlatformError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("configuration", "model"),
+    [
+        ({"host/model": "default", "network/model": "LV08", "network/optim": "Full"}, "LV08"),
+        ({"network/model": "CM02", "network/solver": "maxmin", "cpu/model": "Cas01"}, "CM02"),
+        ({"host/model": "ptask_L07", "network/model": "LV08"}, "fair_bottleneck"),
+        ({"host/model": "ptask_L07", "host/solver": "bmf", "network/model": "LV08"}, "bottleneck_max_min"),
+        ({"network/TCP-gamma": 0}, "max_min"),
+    ],
+)
+def test_a_whole_configuration_chooses_the_model(configuration: dict[str, str], model: str) -> None:
+    """Options of SimGrid that choose its models choose ours."""
+    platform = bl.Platform.crossbar(3, bandwidth="100MBps", latency="1ms")
+    flows = [("node0", "node1", 1e8, 0.0), ("node0", "node2", 5e7, 0.5), ("node1", "node2", 3e7, 0.2)]
+    chosen = bl.share(platform, flows, options=configuration)
+    own = {name: value for name, value in configuration.items() if name == "network/TCP-gamma"}
+    assert chosen.tolist() == bl.share(platform, flows, model=model, options=own).tolist()
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        ("CM02", {"network/model": "LV08"}, "model = 'CM02', but the options choose 'LV08'"),
+        (None, {"network/model": "SMPI"}, "option network/model = 'SMPI'; must be one of LV08, CM02"),
+        (None, {"network/optim": "full"}, "option network/optim = 'full'; must be one of Full, Lazy, TI"),
+    ],
+)
+def test_configurations_that_make_no_sense(model: str | None, options: dict[str, str], message: str) -> None:
+    """What contradicts the model, or is no value of SimGrid's, is refused."""
+    platform = bl.Platform.crossbar(2, bandwidth="100MBps")
+    with pytest.raises(bl.PlatformError, match=message):
+        bl.share(platform, [("node0", "node1", 1)], model=model, options=options)

@@ -39,6 +39,17 @@ OPTIONS: Mapping[str, str] = {
 }
 """The options, under SimGrid's names, and what they are."""
 
+CHOOSING: Mapping[str, tuple[str, ...]] = {
+    "host/model": ("default", "compound", "ptask_L07"),
+    "host/solver": ("fairbottleneck", "bmf"),
+    "network/model": ("LV08", "CM02"),
+    "network/solver": ("maxmin",),
+    "network/optim": ("Full", "Lazy", "TI"),
+    "cpu/model": ("Cas01",),
+}
+"""Options that say which model is meant, or how SimGrid computes it, which changes nothing here; and their values."""
+
+_PARALLEL = {"fairbottleneck": "fair_bottleneck", "bmf": "bottleneck_max_min"}
 _FLOWS_ONLY = ("CM02", "LV08")
 _POSITIVE = ("network/bandwidth-factor", "network/loopback-bw")
 _WORDS = {"yes": 1.0, "no": 0.0, "on": 1.0, "off": 0.0, "true": 1.0, "false": 0.0}
@@ -47,7 +58,7 @@ _WORDS = {"yes": 1.0, "no": 0.0, "on": 1.0, "off": 0.0, "true": 1.0, "false": 0.
 def share(
     platform: Platform,
     flows: Iterable[object] | Mapping[str, object],
-    model: str = "max_min",
+    model: str | None = None,
     options: Mapping[str, float | bool | str] | None = None,
 ) -> NDArray[np.float64]:
     """Say when flows and parallel tasks that share a platform are done.
@@ -60,9 +71,11 @@ def share(
         `Flow` and `ParallelTask`; or tuples and mappings ``src, dst, bytes, start`` for flows; or a table of
         flows: a data frame or a mapping of columns, which is the fast way for many.
     model
-        How they share: a key of `MODELS`.
+        How they share: a key of `MODELS`; ``"max_min"`` unless given, or chosen by the options.
     options
-        What is different from the model's own parameters, by SimGrid's names: keys of `OPTIONS`.
+        What is different from the model's own parameters, by SimGrid's names: keys of `OPTIONS`, of which
+        parallel tasks take the window alone, as in SimGrid. A whole configuration of SimGrid will do: keys of
+        `CHOOSING` choose the model.
 
     Returns
     -------
@@ -73,7 +86,8 @@ def share(
     Raises
     ------
     PlatformError
-        If a model, option or host is not known, a number is not as it must be, or there is no route.
+        If a model, option or host is not known, a number is not as it must be, the options choose another
+        model than is given, or there is no route.
 
     Notes
     -----
@@ -87,15 +101,33 @@ def share(
     >>> bl.share(platform, [bl.Flow("node0", "node1", 1e8), ("node0", "node2", 5e7, 0.5)]).tolist()
     [1.5, 1.5]
     """
-    if model not in MODELS:
-        raise PlatformError(f"no sharing model is called {shown(model)}.{suggest(str(model), MODELS)}")
-    changed = [_option(name, value) for name, value in (options or {}).items()]
+    given = dict(options or {})
+    model = _model(model, {name: given.pop(name) for name in list(given) if name in CHOOSING})
+    changed = [_option(name, value) for name, value in given.items()]
     table = columns(flows, platform.number, len(platform.kernel.hosts))
     if table.tasks and model in _FLOWS_ONLY:
         raise PlatformError(
             f"model {model!r} knows flows only; use 'max_min' or 'fair_bottleneck' for parallel tasks."
         )
     return _run(platform, table, model, changed)
+
+
+def _model(model: str | None, choosing: Mapping[str, object]) -> str:
+    """Find the model that is meant."""
+    for name, value in choosing.items():
+        if value not in CHOOSING[name]:
+            known = ", ".join(CHOOSING[name])
+            raise PlatformError(f"option {name} = {shown(value)}; must be one of {known}.")
+    chosen = choosing.get("network/model")
+    if choosing.get("host/model") == "ptask_L07":
+        chosen = _PARALLEL[str(choosing.get("host/solver", "fairbottleneck"))]
+    if model is None:
+        return "max_min" if chosen is None else str(chosen)
+    if model not in MODELS:
+        raise PlatformError(f"no sharing model is called {shown(model)}.{suggest(str(model), MODELS)}")
+    if chosen not in (None, model):
+        raise PlatformError(f"model = {model!r}, but the options choose {chosen!r}; leave one of them out.")
+    return model
 
 
 def _run(
