@@ -47,7 +47,7 @@ CHOOSING: Mapping[str, tuple[str, ...]] = {
     "network/optim": ("Full", "Lazy", "TI"),
     "cpu/model": ("Cas01",),
 }
-"""Options that say which model is meant, or how SimGrid computes it, which changes nothing here; and their values."""
+"""Options that say which model is meant, or how SimGrid computes it, which changes nothing here."""
 
 _PARALLEL = {"fairbottleneck": "fair_bottleneck", "bmf": "bottleneck_max_min"}
 _FLOWS_ONLY = ("CM02", "LV08")
