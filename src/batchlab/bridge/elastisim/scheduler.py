@@ -16,6 +16,7 @@ from batchlab.bridge.elastisim.ledger import (
     JobEntry,
     Ledger,
 )
+from batchlab.errors import AlgorithmError
 from batchlab.observer import Observer
 from batchlab.policy import Scheduler
 
@@ -39,6 +40,8 @@ _REASONS = {
     "evolving_request": Reason.EVOLVING_REQUEST,
     "reconfiguration": Reason.RECONFIGURATION,
 }
+# Periodic calls in a row at which nobody runs, nobody comes and nothing is decided, until it is given up.
+PATIENCE = 1_000_000
 _AT_POINT = frozenset((Reason.SCHEDULING_POINT, Reason.EVOLVING_REQUEST))
 
 
@@ -74,6 +77,7 @@ class ElastisimScheduler(Scheduler):
         witness: bool = False,
     ) -> None:
         self.calls = 0
+        self._idle = 0
         self._algorithm = algorithm
         self._jobs = jobs
         self._ledger = ledger
@@ -108,6 +112,8 @@ class ElastisimScheduler(Scheduler):
         answer = self._algorithm.decide(Invocation(reason, view.now, entry, tasks), self._ledger)
         self.calls += 1
         self._ledger.told()
+        if reason is Reason.PERIODIC:
+            self._check_patience(answer)
         self._obey(reason, entry, answer, view)
 
     def submit(self, job: Job) -> JobEntry:
@@ -116,6 +122,18 @@ class ElastisimScheduler(Scheduler):
         entry.phases = (0, self._totals[job.row])
         self._handles.append(job)
         return entry
+
+    def _check_patience(self, answer: Sequence[Reply]) -> None:
+        lies = len(self._ledger.jobs) == len(self._jobs) and not answer
+        if not lies or any(node.running for node in self._ledger.nodes):
+            self._idle = 0
+            return
+        self._idle += 1
+        if self._idle >= PATIENCE:
+            raise AlgorithmError(
+                f"the simulation came to a standstill: nothing ran or was decided in {PATIENCE} periodic "
+                "calls, and no job is to come."
+            )
 
     def _entry(self, reason: Reason, row: int, view: View) -> JobEntry:
         if reason is Reason.JOB_SUBMIT and not self._witness:
@@ -163,7 +181,7 @@ class ElastisimScheduler(Scheduler):
         wished = self._wishes.pop(entry, None)
         if entry.state == PENDING_RECONFIGURATION:
             # Said again here, it is done at once.
-            view.resize(self._handles[entry.id], nodes=entry.assigned)
+            view.resize(self._handles[entry.id], nodes=entry.assigned, gpus=entry.gpus)
             self._ledger.reconfigure(entry, view.now)
             self._preparing.append(entry)
             return
