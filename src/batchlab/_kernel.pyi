@@ -58,16 +58,6 @@ class Listening(TypedDict):
     every_instant: bool
     acting: bool
 
-class InterruptionColumns(TypedDict):
-    row: NDArray[np.uint32]
-    start_time: NDArray[np.float64]
-    end_time: NDArray[np.float64]
-    saved: NDArray[np.float64]
-    placement_offsets: NDArray[np.int64]
-    placement_nodes: NDArray[np.uint32]
-    placement_tasks: NDArray[np.uint32]
-    allocated: NDArray[np.int64]
-
 class StretchColumns(TypedDict):
     row: NDArray[np.uint32]
     start_time: NDArray[np.float64]
@@ -76,6 +66,9 @@ class StretchColumns(TypedDict):
     placement_nodes: NDArray[np.uint32]
     placement_tasks: NDArray[np.uint32]
     allocated: NDArray[np.int64]
+
+class InterruptionColumns(StretchColumns):
+    saved: NDArray[np.float64]
 
 class DescribedApplications(TypedDict):
     platform: Platform

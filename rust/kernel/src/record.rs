@@ -3,50 +3,16 @@ use crate::policy::Site;
 use crate::stopwatch::{Stopwatch, Timer};
 use crate::workload::jobs::Share;
 
-/// Runs that were cut short and whose jobs went back to the queue.
+/// Times during which jobs kept the same nodes, and which are over.
 #[derive(Clone, Debug, Default)]
-pub struct Interruptions {
+pub struct Stretches {
     /// The job.
     pub job: Vec<u32>,
-    /// When that run began, seconds.
+    /// Since when it had these nodes, seconds.
     pub start_time: Vec<f64>,
-    /// When it was cut short, seconds.
+    /// Until when, seconds.
     pub end_time: Vec<f64>,
-    /// Seconds of it that need not be run again.
-    pub saved: Vec<f64>,
-    /// Where the shares of each run end in `shares`.
-    pub until: Vec<usize>,
-    /// What the runs had, one after the other.
-    pub shares: Vec<Share>,
-    /// How much of each resource each run held in all, one run after the other.
-    pub held: Vec<i64>,
-}
-
-impl Interruptions {
-    /// Writes down a running job that is about to be interrupted.
-    pub fn add(&mut self, site: &Site, job: u32, saved: f64) {
-        self.job.push(job);
-        self.start_time.push(site.jobs.start_time(job));
-        self.end_time.push(site.now);
-        self.saved.push(saved);
-        self.shares.extend_from_slice(site.jobs.placement(job));
-        let mut held = Vec::new();
-        site.held(job, &mut held);
-        self.held.append(&mut held);
-        self.until.push(self.shares.len());
-    }
-}
-
-/// What running jobs had before they were resized.
-#[derive(Clone, Debug, Default)]
-pub struct Resizes {
-    /// The job.
-    pub job: Vec<u32>,
-    /// Since when it had that, seconds.
-    pub start_time: Vec<f64>,
-    /// When it was resized, seconds.
-    pub end_time: Vec<f64>,
-    /// Where the shares of each end in `shares`.
+    /// Where the shares of each stretch end in `shares`.
     pub until: Vec<usize>,
     /// What the jobs had, one after the other.
     pub shares: Vec<Share>,
@@ -54,11 +20,11 @@ pub struct Resizes {
     pub held: Vec<i64>,
 }
 
-impl Resizes {
-    /// Writes down what a running job has that is about to be resized.
-    pub fn add(&mut self, site: &Site, job: u32) {
+impl Stretches {
+    /// Writes down what a running job has had since then, which is about to end.
+    pub fn add(&mut self, site: &Site, job: u32, since: f64) {
         self.job.push(job);
-        self.start_time.push(site.jobs.since(job));
+        self.start_time.push(since);
         self.end_time.push(site.now);
         self.shares.extend_from_slice(site.jobs.placement(job));
         let mut held = Vec::new();
@@ -75,6 +41,23 @@ impl Resizes {
         self.until.truncate(count);
         self.shares.truncate(self.until.last().copied().unwrap_or(0));
         self.held.truncate(count * resources);
+    }
+}
+
+/// Runs that were cut short and whose jobs went back to the queue.
+#[derive(Clone, Debug, Default)]
+pub struct Interruptions {
+    /// The runs; one whose job was resized has the nodes that it had at last.
+    pub runs: Stretches,
+    /// Seconds of each that need not be run again.
+    pub saved: Vec<f64>,
+}
+
+impl Interruptions {
+    /// Writes down a running job that is about to be interrupted.
+    pub fn add(&mut self, site: &Site, job: u32, saved: f64) {
+        self.runs.add(site, job, site.jobs.start_time(job));
+        self.saved.push(saved);
     }
 }
 

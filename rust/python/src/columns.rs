@@ -1,9 +1,11 @@
-//! The columns of a workload, as the Python side hands them over.
+//! The columns of a workload, as the Python side hands them over, and columns of what became of it.
 use batchlab_kernel::cluster::{Request, Requests};
+use batchlab_kernel::record::Stretches;
 use batchlab_kernel::workload::jobs::{Job, JobTable, State};
-use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 /// The amount of one resource that each task asks: the same for all jobs, or one value per job.
 #[derive(FromPyObject)]
@@ -125,4 +127,20 @@ impl Columns<'_> {
         }
         Ok(table)
     }
+}
+
+/// Times during which jobs kept the same nodes, as columns.
+pub fn stretches<'py>(py: Python<'py>, log: &Stretches, resources: usize) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("row", log.job.clone().into_pyarray(py))?;
+    result.set_item("start_time", log.start_time.clone().into_pyarray(py))?;
+    result.set_item("end_time", log.end_time.clone().into_pyarray(py))?;
+    let offsets: Vec<i64> = std::iter::once(0).chain(log.until.iter().map(|&end| end as i64)).collect();
+    result.set_item("placement_offsets", offsets.into_pyarray(py))?;
+    let nodes: Vec<u32> = log.shares.iter().map(|share| share.node).collect();
+    result.set_item("placement_nodes", nodes.into_pyarray(py))?;
+    let tasks: Vec<u32> = log.shares.iter().map(|share| share.tasks).collect();
+    result.set_item("placement_tasks", tasks.into_pyarray(py))?;
+    result.set_item("allocated", log.held.clone().into_pyarray(py).reshape([log.job.len(), resources])?)?;
+    Ok(result)
 }

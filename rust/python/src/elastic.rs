@@ -2,7 +2,6 @@
 use std::sync::Arc;
 
 use batchlab_kernel::execution::{Execution, Options};
-use batchlab_kernel::record::Resizes;
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::sharing::Rule;
 use batchlab_kernel::simulation::{Applications, Asked, Cause, Invocations, Sensors, Simulation as Kernel};
@@ -134,22 +133,6 @@ pub fn sensed<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<
     result.set_item("network", sensed.network.clone().into_pyarray(py))?;
     result.set_item("links", matrix(&sensed.links)?)?;
     Ok(Some(result))
-}
-
-/// What jobs had before they were resized, as columns.
-pub fn resizes<'py>(py: Python<'py>, log: &Resizes, resources: usize) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    result.set_item("row", log.job.clone().into_pyarray(py))?;
-    result.set_item("start_time", log.start_time.clone().into_pyarray(py))?;
-    result.set_item("end_time", log.end_time.clone().into_pyarray(py))?;
-    let offsets: Vec<i64> = std::iter::once(0).chain(log.until.iter().map(|&end| end as i64)).collect();
-    result.set_item("placement_offsets", offsets.into_pyarray(py))?;
-    let nodes: Vec<u32> = log.shares.iter().map(|share| share.node).collect();
-    result.set_item("placement_nodes", nodes.into_pyarray(py))?;
-    let tasks: Vec<u32> = log.shares.iter().map(|share| share.tasks).collect();
-    result.set_item("placement_tasks", tasks.into_pyarray(py))?;
-    result.set_item("allocated", log.held.clone().into_pyarray(py).reshape([log.job.len(), resources])?)?;
-    Ok(result)
 }
 
 /// The times of tasks, as columns; None where nobody wants them.

@@ -13,7 +13,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::columns::Columns;
+use crate::columns::{self, Columns};
 use crate::driver::{self, Hooks};
 use crate::elastic::{self, Described, Invocation};
 use crate::job::simulation_error;
@@ -234,26 +234,15 @@ impl Simulation {
     /// The runs that were cut short so far, as columns.
     fn interruptions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let log = self.kernel.interruptions();
-        let result = PyDict::new(py);
-        result.set_item("row", log.job.clone().into_pyarray(py))?;
-        result.set_item("start_time", log.start_time.clone().into_pyarray(py))?;
-        result.set_item("end_time", log.end_time.clone().into_pyarray(py))?;
+        let result = columns::stretches(py, &log.runs, self.kernel.site().machine.resources())?;
         result.set_item("saved", log.saved.clone().into_pyarray(py))?;
-        let offsets: Vec<i64> = std::iter::once(0).chain(log.until.iter().map(|&end| end as i64)).collect();
-        result.set_item("placement_offsets", offsets.into_pyarray(py))?;
-        let nodes: Vec<u32> = log.shares.iter().map(|share| share.node).collect();
-        result.set_item("placement_nodes", nodes.into_pyarray(py))?;
-        let tasks: Vec<u32> = log.shares.iter().map(|share| share.tasks).collect();
-        result.set_item("placement_tasks", tasks.into_pyarray(py))?;
-        let shape = [log.job.len(), self.kernel.site().machine.resources()];
-        result.set_item("allocated", log.held.clone().into_pyarray(py).reshape(shape)?)?;
         Ok(result)
     }
 
     /// What jobs had before they were resized, as columns; None where no job carries an application.
     fn resizes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(applications) = self.kernel.applications() else { return Ok(None) };
-        elastic::resizes(py, applications.resizes(), self.kernel.site().machine.resources()).map(Some)
+        columns::stretches(py, applications.resizes(), self.kernel.site().machine.resources()).map(Some)
     }
 
     /// What was seen of the platform, as columns and matrices; None where nobody looks.

@@ -137,11 +137,7 @@ class Platform:
         PlatformError
             If there is no such host.
         """
-        number = self._host_numbers.get(host) if isinstance(host, str) else None
-        if number is None:
-            question = suggest(host, self._host_numbers) if isinstance(host, str) else " Give a host's name."
-            raise PlatformError(f"no host is called {shown(host)}.{question}")
-        return number
+        return _place(host, self._host_numbers, "host")
 
     def link_number(self, link: str) -> int:
         """Give a link's place among the links.
@@ -151,11 +147,7 @@ class Platform:
         PlatformError
             If there is no such link.
         """
-        number = self._link_numbers.get(link) if isinstance(link, str) else None
-        if number is None:
-            question = suggest(link, self._link_numbers) if isinstance(link, str) else " Give a link's name."
-            raise PlatformError(f"{self.name}: no link is called {shown(link)}.{question}")
-        return number
+        return _place(link, self._link_numbers, "link")
 
     def route(self, source: str, target: str) -> Way:
         """Find the way from one host to another.
@@ -390,3 +382,11 @@ def _hosts(zone: Zone | Cluster) -> Iterable[Host]:
     yield from zone.hosts
     for member in zone.members:
         yield from _hosts(member)
+
+
+def _place(name: object, numbers: Mapping[str, int], kind: str) -> int:
+    number = numbers.get(name) if isinstance(name, str) else None
+    if number is None:
+        question = suggest(name, numbers) if isinstance(name, str) else f" Give a {kind}'s name."
+        raise PlatformError(f"no {kind} is called {shown(name)}.{question}")
+    return number

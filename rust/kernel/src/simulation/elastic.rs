@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::application::{Elastic, JobType, Value};
 use crate::execution::{Execution, Notice};
-use crate::record::{Change, Resizes};
+use crate::record::{Change, Stretches};
 use crate::time::Time;
 use crate::workload::jobs::{Share, State};
 
@@ -34,7 +34,7 @@ pub struct Applications {
     chosen_gpus: BTreeMap<u32, u32>,
     /// Jobs that are at a point until the scheduler has been asked; how many tasks they ask for, where they do.
     at_point: Vec<(u32, Option<u32>)>,
-    resizes: Resizes,
+    resizes: Stretches,
     sensing: Option<Sensing>,
     next: Time,
 }
@@ -52,7 +52,7 @@ impl Applications {
             wanted: BTreeMap::new(),
             chosen_gpus: BTreeMap::new(),
             at_point: Vec::new(),
-            resizes: Resizes::default(),
+            resizes: Stretches::default(),
             sensing: None,
             next: Time::NEVER,
         }
@@ -110,7 +110,7 @@ impl Applications {
 
     /// What jobs had before they were resized.
     #[must_use]
-    pub fn resizes(&self) -> &Resizes {
+    pub fn resizes(&self) -> &Stretches {
         &self.resizes
     }
 
@@ -390,7 +390,7 @@ impl<F: Feed> Simulation<F> {
     fn reshape(&mut self, job: u32, shares: &[Share]) -> bool {
         let before = self.applications.as_ref().map(|applications| applications.resizes.job.len());
         if let Some(applications) = &mut self.applications {
-            applications.resizes.add(&self.site, job);
+            applications.resizes.add(&self.site, job, self.site.jobs.since(job));
         }
         if !self.site.reshape(job, shares) {
             if let (Some(applications), Some(before)) = (&mut self.applications, before) {
