@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import polars as pl
@@ -14,9 +15,11 @@ from hand_made import Job, make_result
 
 # What every plot of results can be called with.
 PLOTS: dict[str, Callable[..., Axes]] = {
-    name: getattr(bl.plot, name) for name in bl.plot.__all__ if name not in {"gflops", "power"}
+    name: getattr(bl.plot, name)
+    for name in bl.plot.__all__
+    if name not in {"gflops", "power", "platform_activity"}
 }
-ONE_ONLY = {"gantt", "allocation_map"}
+ONE_ONLY = {"gantt", "allocation_map", "allocations", "job_times"}
 
 
 def with_costs(result: bl.Result, scale: float = 1.0) -> bl.Result:
@@ -74,3 +77,29 @@ def with_power(result: bl.Result) -> bl.Result:
     """Give a result in which every busy core drew 10 W, and the rest of the machine 1 kW."""
     timeline = result.timeline.select("time", power=1000.0 + 10.0 * pl.col("used_core"))
     return replace(result, observations={"power": timeline})
+
+
+def resized(policy: str = "malleable(order=drf)", jobs: int = 24) -> bl.Result:
+    """Give a result of jobs that grow and shrink on 12 hosts, looked at all the time."""
+    chance = Random(4)  # noqa: S311  # no secrets here
+    tasks = bl.tasks
+    step = [tasks.Compute(flops="work", computation_pattern="all_ranks"), tasks.Write(4e9, "all_ranks")]
+    application = bl.Application(
+        [bl.Phase(step, iterations=8)], on_init=bl.Stage([tasks.Read(40e9, "all_ranks")])
+    )
+    storage = bl.platform.SharedStorage("files", read="10GBps", write="5GBps")
+    platform = bl.Platform.crossbar(12, speed="1Gf", bandwidth="2GBps", storage=[storage])
+    descriptions = [
+        bl.JobDescription(
+            application=application,
+            submit_time=30.0 * number,
+            job_type="malleable",
+            tasks_min=chance.choice((1, 1, 2)),
+            tasks_max=chance.choice((2, 4, 8)),
+            requested_time=300,
+            arguments={"work": chance.uniform(10, 90) * 1e9},
+        )
+        for number in range(jobs)
+    ]
+    workload = bl.Workload.from_jobs(descriptions)
+    return bl.simulate(workload, bl.System.of(platform), policy, sensing=bl.Sensing(4))

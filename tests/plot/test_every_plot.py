@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 import batchlab as bl
 from batchlab.errors import ResultError
-from to_draw import PLOTS, for_plot, no_jobs, no_time, none_ran, one_job, simulated, unfinished
+from to_draw import ONE_ONLY, PLOTS, for_plot, no_jobs, no_time, none_ran, one_job, simulated, unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,7 @@ def test_little_to_show(name: str, strange: str) -> None:
 @pytest.mark.parametrize("name", PLOTS)
 def test_one_empty_among_others(name: str, several: list[bl.Result]) -> None:
     """An empty result among others does not spoil the plot."""
-    if name not in {"gantt", "allocation_map"}:
+    if name not in ONE_ONLY:
         drawn(PLOTS[name]({"empty": no_jobs(), "other": several[0]}))
 
 
@@ -86,6 +86,9 @@ def test_one_empty_among_others(name: str, several: list[bl.Result]) -> None:
     [
         ("slowdown", "no job has run"),
         ("wait", "no job has run"),
+        ("turnaround", "no job has run"),
+        ("job_times", "no job was submitted"),
+        ("allocations", "no job has run"),
         ("gantt", "no job has run"),
         ("utilisation", "nothing happened"),
         ("job_sizes", "no jobs"),

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 import batchlab as bl
-from to_draw import simulated, with_power
+from to_draw import resized, simulated, with_power
 
 PICTURES = Path(__file__).parent / "pictures"
 # Of 255, the root of the mean square. Other renderings of fonts stay below 4, other curves are above 8.
@@ -36,6 +36,11 @@ DRAWINGS: dict[str, Drawing] = {
     "gantt": lambda ax, several: bl.plot.gantt(several[1], ax=ax),
     "gantt_use": lambda ax, several: bl.plot.gantt(several[1], ax=ax, shows="use"),
     "allocation_map": lambda ax, several: bl.plot.allocation_map(several[1], ax=ax, time=40_000),
+    "gantt_resized": lambda ax, _: bl.plot.gantt(resized(), ax=ax),
+    "allocations": lambda ax, _: bl.plot.allocations(resized(), ax=ax),
+    "job_times": lambda ax, _: bl.plot.job_times(resized(), ax=ax),
+    "turnaround_outliers": lambda ax, several: bl.plot.turnaround(several, ax=ax, outliers=True),
+    "platform_activity": lambda ax, _: bl.plot.platform_activity(resized(), ax=ax, window=30),
     "cpu_time": lambda ax, several: bl.plot.cpu_time(several, ax=ax),
     "cpu_time_by_queue_size": lambda ax, several: bl.plot.cpu_time_by_queue_size(several, ax=ax, band=True),
     "power": lambda ax, several: bl.plot.power([*map(with_power, several)], ax=ax),

@@ -1,35 +1,43 @@
 """Plots, one function each: results in, `matplotlib.axes.Axes` in and out, nothing global."""
 
 from batchlab.plot.allocation_map import allocation_map
+from batchlab.plot.allocations import allocations
 from batchlab.plot.arrivals import arrivals
 from batchlab.plot.cpu_time import cpu_time
 from batchlab.plot.cpu_time_by_queue_size import cpu_time_by_queue_size
 from batchlab.plot.gantt import gantt
 from batchlab.plot.gflops import gflops
 from batchlab.plot.job_sizes import job_sizes
+from batchlab.plot.job_times import job_times
 from batchlab.plot.load import load
+from batchlab.plot.platform_activity import platform_activity
 from batchlab.plot.power import power
 from batchlab.plot.queue_size import queue_size
 from batchlab.plot.run_times import run_times
 from batchlab.plot.scalability import scalability
 from batchlab.plot.slowdown import slowdown
+from batchlab.plot.turnaround import turnaround
 from batchlab.plot.utilisation import utilisation
 from batchlab.plot.wait import wait
 
 __all__ = [
     "allocation_map",
+    "allocations",
     "arrivals",
     "cpu_time",
     "cpu_time_by_queue_size",
     "gantt",
     "gflops",
     "job_sizes",
+    "job_times",
     "load",
+    "platform_activity",
     "power",
     "queue_size",
     "run_times",
     "scalability",
     "slowdown",
+    "turnaround",
     "utilisation",
     "wait",
 ]

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["Kind", "Quantity", "Sample", "distribution"]
+__all__ = ["Kind", "Quantity", "Sample", "Scale", "distribution"]
 
 Kind: TypeAlias = Literal["box", "violin", "cdf"]
+Scale: TypeAlias = Literal["linear", "log", "log1p"]
 
 _KINDS = ("box", "violin", "cdf")
 _WHISKERS = (5.0, 95.0)
@@ -55,13 +56,15 @@ class Quantity:
     """
 
     label: str
-    scale: Literal["linear", "log", "log1p"]
+    scale: Scale
     durations: bool = False
     of: str = "jobs"
     nothing: str = "no job has run"
 
 
-def distribution(ax: Axes, samples: Sequence[Sample], quantity: Quantity, kind: Kind) -> Axes:
+def distribution(
+    ax: Axes, samples: Sequence[Sample], quantity: Quantity, kind: Kind, *, outliers: bool = False
+) -> Axes:
     """Draw the samples one below the other, or as curves over one another.
 
     Boxes go from the first to the third quartile, with the median, the mean as a diamond, and whiskers from
@@ -78,6 +81,8 @@ def distribution(ax: Axes, samples: Sequence[Sample], quantity: Quantity, kind: 
         What the values are.
     kind
         ``"box"``, ``"violin"`` or ``"cdf"``.
+    outliers
+        Whether boxes have dots for the values beyond their whiskers.
 
     Returns
     -------
@@ -94,6 +99,8 @@ def distribution(ax: Axes, samples: Sequence[Sample], quantity: Quantity, kind: 
     if not any(len(each.values) for each in finite):
         return say(ax, quantity.nothing)
     {"box": _boxes, "violin": _violins, "cdf": _curves}[kind](ax, finite, quantity)
+    if outliers and kind == "box":
+        _outliers(ax, finite)
     ax.set_xlabel(quantity.label)
     _scale(ax, quantity)
     return dress(ax, grid="both" if kind == "cdf" else "x")
@@ -124,6 +131,17 @@ def _boxes(ax: Axes, samples: Sequence[Sample], _quantity: Quantity) -> None:
             meanprops={"marker": "D", "markersize": 4, "markerfacecolor": "white", "markeredgecolor": INK},
         )
     _rows(ax, samples)
+
+
+def _outliers(ax: Axes, samples: Sequence[Sample]) -> None:
+    for index, sample in enumerate(samples):
+        if not len(sample.values):
+            continue
+        low, high = np.percentile(sample.values, _WHISKERS)
+        beyond = np.unique(sample.values[(sample.values < low) | (sample.values > high)])
+        at = np.full(len(beyond), index)
+        many = len(beyond) > _CURVE_POINTS
+        ax.plot(beyond, at, "o", color=colour(index), ms=2.5, mew=0, alpha=0.6, rasterized=many)
 
 
 def _violins(ax: Axes, samples: Sequence[Sample], quantity: Quantity) -> None:

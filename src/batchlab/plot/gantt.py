@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from batchlab.errors import ResultError
 from batchlab.plot.canvas import INK, PALETTE, begin, choice, dress, pale, say
-from batchlab.plot.placement import Cells, Placements, cells, placements, rectangles
+from batchlab.plot.placement import Cells, Placements, Rectangles, cells, placements, rectangles
 from batchlab.plot.results import Results, single
 from batchlab.plot.scales import duration_axis
 
@@ -46,8 +46,9 @@ def gantt(
 ) -> Axes:
     """Draw the jobs of one result over time and nodes.
 
-    Up to some thousand jobs are rectangles, each in a colour of its own; jobs that share a node have parts
-    of its height, as large as their shares of it. More are a picture: each of its cells has the colour of
+    Up to some thousand jobs are rectangles, each in a colour of its own, or several that touch, where a job
+    was resized; jobs that share a node have parts of its height, as large as their shares of it. More are a
+    picture: each of its cells has the colour of
     the job that holds most of it, the paler, the less of the cell is in use at all. Where jobs are so short
     on the picture that their colours would only flicker, cells show how much of them is in use. These are
     exact means, however many jobs there are.
@@ -156,6 +157,23 @@ def _rectangles(ax: Axes, placed: Placements) -> None:
             rasterized=not few,
         )
     )
+    if few:
+        _cover_seams(ax, boxes)
+
+
+def _cover_seams(ax: Axes, boxes: Rectangles) -> None:
+    """Draw over the lines within jobs that were resized: what stays theirs is one piece."""
+    ends: dict[tuple[int, float], list[tuple[float, float]]] = {}
+    for row, end, low, high in zip(boxes.row, boxes.end, boxes.low, boxes.high, strict=True):
+        ends.setdefault((row, end), []).append((low, high))
+    rows, seams = [], []
+    for row, start, low, high in zip(boxes.row, boxes.start, boxes.low, boxes.high, strict=True):
+        for below, above in ends.get((row, start), []):
+            if max(low, below) < min(high, above):
+                rows.append(row)
+                seams.append([(start, max(low, below)), (start, min(high, above))])
+    colours = job_colours(np.array(rows, np.int64))
+    ax.add_collection(LineCollection(seams, colors=colours, linewidths=2.4, capstyle="butt"))
 
 
 def _are_visible(placed: Placements, binned: Cells, column: float) -> bool:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from batchlab.plot.canvas import begin, rows_size
-from batchlab.plot.distribution import Kind, Quantity, Sample, distribution
+from batchlab.plot.distribution import Kind, Quantity, distribution
 from batchlab.plot.results import Results, groups, jobs_of
+from batchlab.plot.wait import samples_of
 from batchlab.result import metrics
 
 if TYPE_CHECKING:
@@ -59,17 +58,11 @@ def slowdown(
     [1] C. Galleguillos, Z. Kiziltan, A. Netti and R. Soto, "AccaSim: a customizable workload management
     simulator for job dispatching research in HPC systems", Cluster Computing 23, 2020.
     """
-    samples = [
-        Sample(
-            group.label, np.concatenate([_values(jobs_of(result), threshold) for result in group.schedules])
-        )
-        for group in groups(results)
-    ]
+    samples = samples_of(groups(results), lambda result: _values(jobs_of(result), threshold))
     name = "slowdown" if threshold is None else "bounded slowdown"
     quantity = Quantity(name, "log" if log else "linear")
     return distribution(begin(ax, title=title, size=rows_size(len(samples))), samples, quantity, kind)
 
 
-def _values(jobs: pl.DataFrame, threshold: float | None) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    series = metrics.slowdown(jobs) if threshold is None else metrics.bounded_slowdown(jobs, threshold)
-    return series.drop_nulls().to_numpy()
+def _values(jobs: pl.DataFrame, threshold: float | None) -> pl.Series:
+    return metrics.slowdown(jobs) if threshold is None else metrics.bounded_slowdown(jobs, threshold)

@@ -8,13 +8,18 @@ import numpy as np
 
 from batchlab.plot.canvas import begin, rows_size
 from batchlab.plot.distribution import Kind, Quantity, Sample, distribution
-from batchlab.plot.results import Results, groups, jobs_of
+from batchlab.plot.results import Group, Results, groups, jobs_of
 from batchlab.result import metrics
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import polars as pl
     from matplotlib.axes import Axes
 
-__all__ = ["wait"]
+    from batchlab.result.result import Result
+
+__all__ = ["samples_of", "wait"]
 
 
 def wait(
@@ -23,6 +28,7 @@ def wait(
     ax: Axes | None = None,
     kind: Kind = "box",
     log: bool = True,
+    outliers: bool = False,
     title: str | None = None,
 ) -> Axes:
     """Draw the distribution of the time from submission to start, one per policy.
@@ -37,6 +43,8 @@ def wait(
         ``"box"`` (quartiles, mean, whiskers at the 5th and 95th percentile), ``"violin"`` or ``"cdf"``.
     log
         Whether the axis is logarithmic above a second; it begins at 0 all the same.
+    outliers
+        Whether boxes have dots for jobs beyond the whiskers.
     title
         A title, where one is wanted.
 
@@ -50,14 +58,18 @@ def wait(
     ResultError
         If an argument is not one of its values.
     """
-    samples = [
+    samples = samples_of(groups(results), lambda result: metrics.wait(jobs_of(result)))
+    quantity = Quantity("wait", "log1p" if log else "linear", durations=True)
+    ax = begin(ax, title=title, size=rows_size(len(samples)))
+    return distribution(ax, samples, quantity, kind, outliers=outliers)
+
+
+def samples_of(found: Iterable[Group], measure: Callable[[Result], pl.Series]) -> list[Sample]:
+    """Give each group the values of a measure of its jobs, those of replications pooled."""
+    return [
         Sample(
             group.label,
-            np.concatenate(
-                [metrics.wait(jobs_of(result)).drop_nulls().to_numpy() for result in group.schedules]
-            ),
+            np.concatenate([measure(result).drop_nulls().to_numpy() for result in group.schedules]),
         )
-        for group in groups(results)
+        for group in found
     ]
-    quantity = Quantity("wait", "log1p" if log else "linear", durations=True)
-    return distribution(begin(ax, title=title, size=rows_size(len(samples))), samples, quantity, kind)

@@ -18,6 +18,8 @@ from batchlab.plot.results import jobs_of
 from batchlab.units import format_duration
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
     import polars as pl
 
@@ -81,7 +83,8 @@ def gantt(result: Result, most: int, columns: int) -> Chart | None:
     # What is shared out among many parts is at least as many rectangles as jobs.
     boxes = rectangles(placed) if len(placed.row) <= 4 * most else None
     if boxes is not None and len(boxes.row) <= most:
-        note = "Each rectangle is a job; jobs that share a node have parts of its height."
+        of_resized = "" if result.resizes.is_empty() else ", or as long as a job kept its nodes"
+        note = f"Each rectangle is a job{of_resized}; jobs that share a node have parts of its height."
         return Chart(_bars(boxes, jobs_of(result), size), layout, note)
     binned = cells(placed, first, last, columns=columns, rows=_ROWS)
     width, resource = (last - first) / columns, result.system.resources[0]
@@ -122,8 +125,19 @@ def _told(boxes: Rectangles, jobs: pl.DataFrame) -> list[str]:
         f"job {job_id}, {tasks:,} task{'s' if tasks != 1 else ''}"
         f"<br>start {format_duration(start)}, waited {format_duration(start - submit)}"
         f"<br>{'still runs' if end is None else f'ran {format_duration(end - start)}'}"
-        for job_id, tasks, submit, start, end in shown.iter_rows()
+        f"{_told_of_part(here, (start, end))}"
+        for (job_id, tasks, submit, start, end), *here in zip(
+            shown.iter_rows(), boxes.start, boxes.end, strict=True
+        )
     ]
+
+
+def _told_of_part(here: Sequence[float], whole: tuple[float, float | None]) -> str:
+    """Tell from when to when a job was there, where that is not all of its last run."""
+    since, until = here
+    if since == whole[0] and (whole[1] is None or until == whole[1]):
+        return ""
+    return f"<br>here from {format_duration(since)} to {format_duration(until)}"
 
 
 def _heat(binned: Cells) -> dict[str, object]:

@@ -113,6 +113,7 @@ def _plots(by_label: dict[str, tuple[Result, ...]]) -> Iterator[tuple[Callable[[
     results = [result for group in by_label.values() for result in group]
     yield lambda: plot.slowdown(by_label), f"Bounded slowdowns of jobs: {_QUARTILES}"
     yield lambda: plot.wait(by_label, kind="cdf"), "The share of jobs that waited at most so long"
+    yield lambda: plot.turnaround(by_label), f"Time from submission to end: {_QUARTILES}"
     yield lambda: plot.queue_size(by_label), f"Jobs in the queue at dispatch instants: {_QUARTILES}"
     yield lambda: plot.queue_size(by_label, kind="time"), "Jobs in the queue over time"
     yield lambda: plot.utilisation(by_label), "Resources in use over time"
@@ -122,6 +123,8 @@ def _plots(by_label: dict[str, tuple[Result, ...]]) -> Iterator[tuple[Callable[[
         yield lambda: plot.cpu_time_by_queue_size(by_label), by_queue
     if all("power" in result.observations for result in results):
         yield lambda: plot.power(by_label), "Power of the machine over time"
+    if all(result.outcome.sensed is not None for result in results):
+        yield lambda: plot.platform_activity(by_label, of="cpu"), "CPUs at work over time"
 
 
 def _alone(group: Group, index: int, chart: Chart | None) -> Html:
@@ -129,9 +132,17 @@ def _alone(group: Group, index: int, chart: Chart | None) -> Html:
     count = len(group.results)
     first = f"The first of {count} replications. " if count > 1 else ""
     name = f"p{index + 1}"
+    drawn = [
+        (plot.utilisation(result), "Resources in use over time"),
+        (plot.load(result), "What running and waiting jobs ask for, of capacity"),
+        (plot.job_times(result), "When each job waited, and when it ran"),
+    ]
+    if not result.resizes.is_empty():
+        drawn.append((plot.allocations(result), "What each job holds over time, one above the other"))
+    if result.outcome.sensed is not None:
+        drawn.append((plot.platform_activity(result), "What of the platform is at work over time"))
     pictures = (
-        figure(plot.utilisation(result), "Resources in use over time", f"{name}a"),
-        figure(plot.load(result), "What running and waiting jobs ask for, of capacity", f"{name}b"),
+        figure(ax, caption, f"{name}{letter}") for (ax, caption), letter in zip(drawn, "abcde", strict=False)
     )
     run = f"{first}{len(result.workload):,} jobs on {result.system.nodes:,} nodes under {result.policy}"
     elapsed = "" if result.elapsed is None else f", simulated in {short_duration(result.elapsed)}"

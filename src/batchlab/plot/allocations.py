@@ -1,0 +1,151 @@
+"""How much each job holds, over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from matplotlib.collections import PolyCollection
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from batchlab.plot.canvas import INK, begin, choice, dress, say
+from batchlab.plot.gantt import job_colours
+from batchlab.plot.results import Results, single
+from batchlab.plot.scales import duration_axis
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+    Integers: TypeAlias = npt.NDArray[np.int64]
+
+__all__ = ["allocations"]
+
+_MOST_INSTANTS = 1200
+_MOST_VECTORS = 1500
+
+
+def allocations(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    resource: str | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw what each job holds of a resource over time, one above the other, in the colours of `gantt`.
+
+    Jobs that started earlier are below. It shows how jobs grow and shrink, wherever their nodes are.
+
+    Parameters
+    ----------
+    results
+        One result; of replications the first is drawn.
+    ax
+        The axes to draw on; new ones unless given.
+    resource
+        The one to show; the system's first unless given.
+    title
+        A title, where one is wanted.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on.
+
+    Raises
+    ------
+    ResultError
+        If there are several groups, or no such resource.
+    """
+    result = single(results)
+    resources = result.system.resources
+    name = resources[0] if resource is None else choice("resource", resource, resources)
+    ax = begin(ax, title=title, size=(7.2, 4.0))
+    table = result.allocations
+    if table.is_empty():
+        return say(ax, "no job has run")
+    start = table["start_time"].to_numpy()
+    end = table["end_time"].fill_null(result.outcome.now).to_numpy()
+    layers = _layers(
+        table["row"].to_numpy().astype(np.int64), start, end, table[f"allocated_{name}"].to_numpy()
+    )
+    few = len(layers.row) <= _MOST_VECTORS
+    ax.add_collection(
+        PolyCollection(
+            _outlines(layers),
+            facecolors=job_colours(layers.row[layers.begins]),
+            edgecolors="white" if few else "face",
+            linewidths=0.3 if few else 0.1,
+            rasterized=not few,
+        )
+    )
+    total = result.system.total[name]
+    ax.axhline(total, color=INK, linewidth=0.8, linestyle=":")
+    last = max(float(end.max()), float(start.min()) + 1e-9)
+    ax.set(xlim=(float(start.min()), last), ylim=(0, max(total, 1) * 1.03))
+    ax.set(xlabel="simulated time", ylabel=f"{name} held by each job")
+    duration_axis(ax, "x")
+    ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    return dress(ax, grid=None)
+
+
+@dataclass(frozen=True)
+class _Layers:
+    """What jobs hold in each column of time in which they hold something, by job and column.
+
+    Parameters
+    ----------
+    row
+        int64: the job.
+    start, end, low, high
+        float64: where the column is in time, and the layer in it.
+    begins
+        int64: the places of those that do not go on from the column before.
+    """
+
+    row: Integers
+    start: Floats
+    end: Floats
+    low: Floats
+    high: Floats
+    begins: Integers
+
+
+def _layers(row: Integers, start: Floats, end: Floats, amount: Integers) -> _Layers:
+    """Stack what is held between any two instants, those that started earlier below."""
+    instants = np.unique(np.concatenate([start, end]))
+    if len(instants) > _MOST_INSTANTS:
+        instants = np.linspace(instants[0], instants[-1], _MOST_INSTANTS)
+    # A stretch is in the columns in whose beginning it holds.
+    first, last = np.searchsorted(instants, start), np.searchsorted(instants, end)
+    counts = np.maximum(last - first, 0)
+    which = np.repeat(np.arange(len(row)), counts)
+    column = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts) + first[which]
+    began = np.full(int(row.max(initial=-1)) + 1, np.inf)
+    np.minimum.at(began, row, start)
+    job, held = row[which], amount[which].astype(np.float64)
+    upwards = np.lexsort((job, began[job], column))
+    job, column, held = job[upwards], column[upwards], held[upwards]
+    top = np.cumsum(held)
+    bottom = np.maximum.accumulate(np.where(np.diff(column, prepend=-1) > 0, top - held, 0.0))
+    onwards = np.lexsort((column, job))
+    job, column = job[onwards], column[onwards]
+    high = (top - bottom)[onwards]
+    starts = (np.diff(job, prepend=-1) != 0) | (np.diff(column, prepend=-1) != 1)
+    edges = instants[column], instants[np.minimum(column + 1, len(instants) - 1)]
+    return _Layers(job, *edges, high - held[onwards], high, np.flatnonzero(starts))
+
+
+def _outlines(layers: _Layers) -> list[Floats]:
+    """Go round what each job holds without a break: over its upper edges, and back below."""
+    outlines = []
+    for first, last in zip(layers.begins, np.append(layers.begins, len(layers.row))[1:], strict=True):
+        part = slice(first, last)
+        times = np.stack([layers.start[part], layers.end[part]], axis=1).ravel()
+        above, below = np.repeat(layers.high[part], 2), np.repeat(layers.low[part], 2)
+        edge = np.concatenate([above, below[::-1]])
+        outlines.append(np.stack([np.concatenate([times, times[::-1]]), edge], axis=1))
+    return outlines

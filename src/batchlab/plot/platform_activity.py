@@ -1,0 +1,119 @@
+"""How busy CPUs, GPUs, network and storage are, over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+from matplotlib.ticker import PercentFormatter
+
+from batchlab.errors import ResultError
+from batchlab.plot.canvas import begin, choice
+from batchlab.plot.over_time import Line, Steps, over_time
+from batchlab.plot.results import Group, Results, groups
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+    from batchlab.result.result import Result
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+__all__ = ["platform_activity"]
+
+Part: TypeAlias = Literal["cpu", "gpu", "network", "read", "write"]
+
+_PARTS = {"cpu": "CPUs", "gpu": "GPUs", "network": "network", "read": "reading", "write": "writing"}
+_STYLES = ("-", "--", "-.", ":", ":")
+
+
+def platform_activity(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    of: Part | None = None,
+    window: float | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw which share of the platform is at work, over time, as `Result.utilisation` has it.
+
+    CPUs, GPUs and the network are means over all of them; storage is that of the link that is used most.
+    Jobs may hold what is not at work: for that see `utilisation`.
+
+    Parameters
+    ----------
+    results
+        One result, several, or a mapping of labels to results or to replications, of which the mean is
+        taken; all of ``simulate(…, sensing=Sensing(interval))``.
+    ax
+        The axes to draw on; new ones unless given.
+    of
+        ``"cpu"``, ``"gpu"``, ``"network"``, ``"read"`` or ``"write"`` (of the storage); unless given, all
+        that was ever at work: of one result each in its colour, of several each in its line style.
+    window
+        Seconds over which means are taken; 0 for none, chosen unless given.
+    title
+        A title, where one is wanted.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on.
+
+    Raises
+    ------
+    ResultError
+        If nobody looked at the platform in one of the runs, there is no such part, or the window is no
+        duration.
+    """
+    found = groups(results)
+    parts = [*_PARTS] if of is None else [choice("of", of, _PARTS)]
+    courses = {
+        part: [[_course(result, part) for result in group.schedules] for group in found] for part in parts
+    }
+    used = [part for part in parts if any(each.value.any() for group in courses[part] for each in group)]
+    shown = used or parts[:1]
+    lines = _lines(found, {part: courses[part] for part in shown})
+    label = f"{_PARTS[shown[0]]} at work" if len(shown) == 1 else "at work"
+    ax = over_time(begin(ax, title=title), lines, label, window=window)
+    if ax.lines:
+        ax.set_ylim(0, 1.02)
+        ax.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0, symbol=" %"))
+    return ax
+
+
+def _lines(found: Sequence[Group], courses: dict[str, list[list[Steps]]]) -> list[Line]:
+    lines = []
+    for index, (part, by_group) in enumerate(courses.items()):
+        for place, (group, each) in enumerate(zip(found, by_group, strict=True)):
+            if len(found) == 1:
+                lines.append(Line(_PARTS[part], tuple(each), index))
+            elif len(courses) == 1:
+                lines.append(Line(group.label, tuple(each), place))
+            else:
+                lines.append(Line(f"{group.label}, {_PARTS[part]}", tuple(each), place, _STYLES[index]))
+    return lines
+
+
+def _course(result: Result, part: str) -> Steps:
+    if result.outcome.sensed is None:
+        raise ResultError(
+            f"results: nobody looked at the platform under {result.policy}; pass sensing=Sensing(interval) "
+            "to simulate()."
+        )
+    if part in {"read", "write"}:
+        table = result.utilisation["storage"].select("time", part)
+    else:
+        table = result.utilisation[part]
+    names = [name for name in table.columns[1:] if part != "gpu" or _gpus(result)[name]]
+    seen = table.select(names).to_numpy().mean(axis=1) if names else np.zeros(table.height)
+    # A look tells what was so until then.
+    return Steps(table["time"].to_numpy(), np.append(seen[1:], seen[-1:]))
+
+
+def _gpus(result: Result) -> dict[str, int]:
+    platform = result.system.platform
+    return {} if platform is None else {host.name: host.gpus for host in platform.hosts}
