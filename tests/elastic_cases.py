@@ -68,11 +68,11 @@ class ElasticCase:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a scheduler sees when it is asked: numbers of jobs and nodes."""
+    """What a scheduler sees, by number; jobs at `points` wait for it, and ask for so many tasks or 0."""
 
     kind: str
     job: int | None
-    tasks: int
+    points: dict[int, int]
     free: list[int]
     pending: list[int]
     running: dict[int, list[int]]
@@ -85,41 +85,28 @@ Wish = tuple[int, list[int] | None]
 def decide(case: ElasticCase, question: int, seen: Seen) -> list[Wish]:
     """Decide at random, but the same whoever asks."""
     random = Random(f"{case.seed}/{question}")  # noqa: S311 - no secret
-    wishes: list[Wish] = []
-    free = list(seen.free)
-    if (
-        seen.kind in ("scheduling_point", "evolving_request")
-        and seen.job is not None
-        and random.random() < 0.7
-    ):
-        before = seen.running[seen.job]
-        wanted = seen.tasks if seen.kind == "evolving_request" and random.random() < 0.8 else None
-        nodes = resized(random, case.jobs[seen.job], before, free, wanted)
-        wishes.append((seen.job, nodes))
-        free = [node for node in free if node not in nodes]
+    wishes: dict[int, list[int] | None] = {}
+    free, given_up = list(seen.free), []
+    for number, tasks in seen.points.items():
+        if random.random() < 0.7:
+            wanted = tasks if random.random() < 0.8 else 0
+            nodes = resized(random, case.jobs[number], seen.running[number], free, wanted)
+            given_up += [node for node in seen.running[number] if node not in nodes]
+            free = [node for node in free if node not in nodes]
+            wishes[number] = nodes
     for number, before in seen.running.items():
-        if (
-            number != seen.job
-            and case.jobs[number].job_type in ("malleable", "adaptive")
-            and random.random() < 0.1
-        ):
-            wishes.append((number, resized(random, case.jobs[number], before, free, None)))
-            free = [node for node in free if node not in (wishes[-1][1] or ())]
-        elif number != seen.job and seen.job in seen.running and random.random() < 0.05:
-            wishes.append((number, None))
-    given_up = [
-        node
-        for number, nodes in wishes[:1]
-        if number == seen.job
-        for node in seen.running[number]
-        if nodes and node not in nodes
-    ]
-    return [*wishes, *starts(random, case, seen, [*free, *given_up])]
+        if number in seen.points:
+            continue
+        if case.jobs[number].job_type in ("malleable", "adaptive") and random.random() < 0.1:
+            nodes = resized(random, case.jobs[number], before, free, 0)
+            free = [node for node in free if node not in nodes]
+            wishes[number] = nodes
+        elif seen.points and random.random() < 0.05:
+            wishes[number] = None
+    return [*wishes.items(), *starts(random, case, seen, [*free, *given_up])]
 
 
-def resized(
-    random: Random, job: ElasticJob, before: list[int], free: list[int], wanted: int | None
-) -> list[int]:
+def resized(random: Random, job: ElasticJob, before: list[int], free: list[int], wanted: int) -> list[int]:
     """Give other nodes to a running job: some of its own and, if it grows, some that are free."""
     least, most = job.nodes
     number = min(wanted or random.randint(least, most), len(before) + len(free))
@@ -150,10 +137,10 @@ def random_case(seed: int) -> ElasticCase:
     for _ in range(random.randint(1, 5)):
         submit += random.choice((0.0, random.uniform(0, 10), random.uniform(0, 60)))
         jobs.append(_job(random, submit, hosts))
-    settings = Settings(
-        on_scheduling_point=random.random() < 0.9,
-        interval=random.choice((0.0, 0.0, random.uniform(5, 30))),
-    )
+    settings = Settings(event_by_event=False)
+    if random.random() < 0.6:
+        interval = random.choice((0.0, 0.0, random.uniform(5, 30)))
+        settings = Settings(on_scheduling_point=random.random() < 0.9, interval=interval)
     return ElasticCase(hosts, cables, tuple(jobs), random.choice(list(SHARINGS)), seed, settings)
 
 
@@ -283,13 +270,14 @@ def _answer(
     case: ElasticCase, questions: list[Question], simulation: Elastic, asked: Invocation
 ) -> list[Decision]:
     running = [job for job in simulation.jobs if State.RUNNING <= job.state < State.COMPLETED]
+    waiting = [job for job, _ in asked.points]
     seen = Seen(
         asked.kind,
         asked.job.number if asked.job else None,
-        asked.tasks,
+        {job.number: tasks for job, tasks in asked.points},
         [number for number, node in enumerate(simulation.nodes) if node.state == 0],
         [job.number for job in simulation.jobs if job.state == State.PENDING],
-        {job.number: job.assigned if job is asked.job else job.executing for job in running},
+        {job.number: job.assigned if job in waiting else job.executing for job in running},
     )
     questions.append((asked.time, seen))
     return [

@@ -36,15 +36,15 @@ class AsDecided(bl.Scheduler):
 
 def seen_in(view: bl.View) -> Seen:
     cause = view.cause
-    asking = None if cause.job is None else cause.job.row
+    points = {job.row: job.requested_tasks or 0 for job in view.at_scheduling_point}
     return Seen(
         KINDS.get(cause.kind, cause.kind),
-        asking,
-        cause.tasks or 0,
+        None if cause.job is None else cause.job.row,
+        points,
         [node for node, (cores, *_) in enumerate(view.free) if cores],
         sorted(job.row for job in view.queue),
         {
-            job.row: (job.wanted_ranks if job.row == asking else None) or job.ranks
+            job.row: (job.wanted_ranks if job.row in points else None) or job.ranks
             for job in sorted(view.running, key=lambda job: job.row)
         },
     )
@@ -102,7 +102,11 @@ def description_of(job: ElasticJob) -> bl.JobDescription:
 def simulated(case: ElasticCase) -> tuple[list[tuple[float, Seen]], list[tuple[str, float, float]]]:
     """Simulate in the kernel: every question, and each job's state, start and end (s)."""
     scheduler, settings = AsDecided(case), case.settings
-    invocation = bl.Invocation(on_scheduling_point=settings.on_scheduling_point, interval=settings.interval)
+    invocation = None
+    if settings.event_by_event:
+        invocation = bl.Invocation(
+            on_scheduling_point=settings.on_scheduling_point, interval=settings.interval
+        )
     system = bl.System.of(platform_of(case))
     result = bl.simulate(
         workload_of(case),

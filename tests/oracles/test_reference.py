@@ -68,7 +68,7 @@ def completed(case: Mapping[str, Any]) -> Iterator[tuple[float, float]]:
     else:
         activities = [network.flow(flow["src"], flow["dst"], flow["bytes"], model) for flow in case["flows"]]
     starts = [(flow["start"], each) for flow, each in zip(case["flows"], activities, strict=True)]
-    found = ends(rule, network.resources(model.bandwidth_factor), starts)
+    found = ends(rule, network.resources(), starts)
     return zip(found, [flow["end"] for flow in case["flows"]], strict=True)
 
 

@@ -77,8 +77,9 @@ class Node:
 
 @dataclass(frozen=True)
 class Settings:
-    """When the scheduler is asked; times in seconds."""
+    """When the scheduler is asked: about each event, as by ElastiSim, or once an instant; times in s."""
 
+    event_by_event: bool = True
     on_submit: bool = True
     on_finalise: bool = True
     on_scheduling_point: bool = True
@@ -90,12 +91,13 @@ class Settings:
 
 @dataclass(frozen=True)
 class Invocation:
-    """One question to the scheduler."""
+    """One question to the scheduler; jobs at `points` wait for it, and ask for so many tasks or 0."""
 
     time: float
     kind: str
     job: Job | None
     tasks: int
+    points: list[tuple[Job, int]]
     changed_jobs: list[Job]
     changed_nodes: list[int]
 
@@ -128,12 +130,14 @@ class Elastic:
             "evolving_request": self.hear_evolving_request,
         }
         self.limits: dict[Job, float] = {}
+        # Without event-by-event questions, what the scheduler kills is a reason to ask again.
+        self.killed = False
         self.periodic = self.settings.interval or inf
         self.changed_nodes = list(range(len(self.nodes)))
 
     def next_time(self) -> float:
         submission = self.to_come[0].submit_time if self.to_come else inf
-        notice = self.world.now if self.mailbox else inf
+        notice = self.world.now if self.mailbox or self.killed else inf
         limit = min(self.limits.values(), default=inf)
         return min(self.world.next_time(), notice, limit, self.periodic, submission)
 
@@ -142,10 +146,40 @@ class Elastic:
         while any(job.state < State.COMPLETED for job in self.jobs) and (now := self.next_time()) <= until:
             assert now < inf, "jobs wait for ever"
             self.world.now = now
-            # What a job has to say is heard before the work that takes no time goes on.
-            while not self.mailbox and self.world.take(now):
-                pass
-            self.take_one(now)
+            if self.settings.event_by_event:
+                self.hark(now)
+                self.take_one(now)
+            else:
+                self.take_all(now)
+
+    def hark(self, now: float) -> bool:
+        """Tell whether a job has something to say, which comes before the work that takes no time goes on."""
+        while not self.mailbox and self.world.take(now):
+            pass
+        return bool(self.mailbox)
+
+    def take_all(self, now: float) -> None:
+        """Let all happen that does at this instant, and ask once."""
+        is_due, points = self.killed, []
+        while self.hark(now):
+            is_due = True
+            job, notice, tasks = self.mailbox.popleft()
+            if job.state >= State.COMPLETED:
+                continue
+            if notice == "completed":
+                self.end(job, State.COMPLETED)
+            else:
+                self.give_back(job)
+                points.append((job, tasks))
+        for job in [job for job, limit in self.limits.items() if limit <= now]:
+            is_due = True
+            self.kill(job)
+        while self.to_come and self.to_come[0].submit_time <= now:
+            is_due = True
+            self.to_come.popleft().state = State.PENDING
+        self.killed = False
+        if is_due:
+            self.ask("instant", points=points)
 
     def take_one(self, now: float) -> None:
         """Let happen what comes first: a job's notice, a kill, the clock's call, a submission."""
@@ -156,7 +190,8 @@ class Elastic:
                 self.hear[notice](job, tasks)
         elif late:
             self.kill(late[0])
-            self.ask("killed", late[0], asked=self.settings.on_finalise)
+            if self.settings.on_finalise:
+                self.ask("killed", late[0])
         elif self.periodic <= now:
             self.periodic += self.settings.interval
             self.ask("periodic")
@@ -171,21 +206,23 @@ class Elastic:
         else:
             self.mailbox.append((job, notice, tasks))
 
-    def ask(self, kind: str, job: Job | None = None, tasks: int = 0, *, asked: bool = True) -> None:
-        """Ask the scheduler, and do what it says: first with the job that waits for it."""
-        if not asked:
-            return
-        question = Invocation(self.world.now, kind, job, tasks, list(self.changed_jobs), self.changed_nodes)
+    def ask(
+        self, kind: str, job: Job | None = None, tasks: int = 0, points: Sequence[tuple[Job, int]] = ()
+    ) -> None:
+        """Ask the scheduler, and do what it says: first with the jobs that wait for it."""
+        jobs, nodes = list(self.changed_jobs), self.changed_nodes
         self.changed_jobs, self.changed_nodes = {}, []
+        question = Invocation(self.world.now, kind, job, tasks, list(points), jobs, nodes)
         self.invocations.append(question)
         named = [self.take(decision) for decision in self.decide(self, question)]
-        if job and kind in ("scheduling_point", "evolving_request"):
-            self.go_on(job)
+        for waiting, _ in points:
+            self.go_on(waiting)
         for each in named:
             if each.state == State.ALLOCATION:
                 self.start(each)
             elif each.state == State.KILL:
                 self.kill(each)
+                self.killed = not self.settings.event_by_event
             self.changed_jobs[each] = None
         self.world.settle()
 
@@ -267,6 +304,11 @@ class Elastic:
         else:
             job.run.go_on()
 
+    def give_back(self, job: Job) -> None:
+        """Free what a job at a point loses by an earlier decision; event by event, only once it has asked."""
+        if job.state == State.RECONFIGURATION:
+            self.vacate(job, [node for node in job.executing if node not in job.assigned])
+
     def end(self, job: Job, state: State) -> None:
         assert state > State.RECONFIGURING
         self.vacate(job, [node for node in job.executing if job in self.nodes[node].running])
@@ -283,18 +325,20 @@ class Elastic:
     def submit(self, job: Job) -> None:
         job.state = State.PENDING
         self.changed_jobs[job] = None
-        self.ask("submit", job, asked=self.settings.on_submit)
+        if self.settings.on_submit:
+            self.ask("submit", job)
 
     def hear_completion(self, job: Job, _: int) -> None:
         self.end(job, State.COMPLETED)
-        self.ask("completed", job, asked=self.settings.on_finalise)
+        if self.settings.on_finalise:
+            self.ask("completed", job)
 
     def hear_scheduling_point(self, job: Job, _: int) -> None:
         if self.settings.on_scheduling_point:
-            self.ask("scheduling_point", job)
+            self.ask("scheduling_point", job, points=[(job, 0)])
         else:
             self.go_on(job)
             self.world.settle()
 
     def hear_evolving_request(self, job: Job, tasks: int) -> None:
-        self.ask("evolving_request", job, tasks)
+        self.ask("evolving_request", job, tasks, points=[(job, tasks)])

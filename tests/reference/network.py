@@ -34,26 +34,33 @@ class Network:
     hosts: Sequence[str] = ()
     speed: float = 0.0
 
-    def resources(self, factor: float = 1.0) -> Resources:
+    def resources(self) -> Resources:
         """Give the links, then the hosts."""
-        links = [bandwidth * factor for bandwidth in self.bandwidths]
-        return Resources.of([*links, *[self.speed] * len(self.hosts)], self.fat)
+        return Resources.of([*self.bandwidths, *[self.speed] * len(self.hosts)], self.fat)
 
     def nothing(self) -> Floats:
         return np.zeros(len(self.bandwidths) + len(self.hosts))
+
+    def use(self, weights: Floats, links: Sequence[int], amount: float) -> None:
+        """Let an activity use links by so much more; of a fat pipe it uses what its greatest part does."""
+        for link in links:
+            weights[link] = max(weights[link], amount) if link in self.fat else weights[link] + amount
 
     def flow(self, source: str, target: str, amount: float, model: Model) -> Activity:
         """Give a flow under CM02 or LV08."""
         links, latency = self.routes[source, target]
         weights, penalty = self.nothing(), 1.0
-        np.add.at(weights, list(links), 1.0)
+        self.use(weights, links, 1.0)
         if model.crosstraffic:
-            np.add.at(weights, list(self.routes[target, source][0]), 0.05)
-        bound = min((self.bandwidths[link] * model.bandwidth_factor for link in links), default=inf)
+            self.use(weights, self.routes[target, source][0], 0.05)
+        bound = min((self.bandwidths[link] for link in links), default=inf)
         if latency > 0:
             bound = min(bound, model.gamma / (2 * latency)) if model.gamma > 0 else bound
             penalty = latency + sum(model.weight / self.bandwidths[link] for link in links)
-        return Activity(weights, amount, bound, latency * model.latency_factor, penalty)
+        # The factor slows the flow, not the links: its window of data shrinks with it.
+        return Activity(
+            weights, amount / model.bandwidth_factor, bound, latency * model.latency_factor, penalty
+        )
 
     def parallel_task(
         self, names: Sequence[str], flops: Sequence[float], amounts: Sequence[float], gamma: float
@@ -68,8 +75,7 @@ class Network:
             pair = names[index // len(names)], names[index % len(names)]
             if amount > 0 and pair[0] != pair[1]:
                 links, delay = self.routes[pair]
-                for link in links:
-                    weights[link] = max(weights[link], amount) if link in self.fat else weights[link] + amount
+                self.use(weights, links, amount)
                 latency = max(latency, delay)
                 if delay > 0 and gamma > 0:
                     bound = min(bound, gamma / (2 * delay * amount))

@@ -15,8 +15,10 @@ enum State {
     Gone,
     /// It waits for its latency.
     Waiting,
-    /// It uses its resources.
+    /// It uses its resources, even if rounding has left it nothing to do.
     Running,
+    /// It uses nothing, and only has to end.
+    Ending,
 }
 
 /// One slot.
@@ -235,7 +237,7 @@ impl Activities {
     #[cfg(test)]
     pub(super) fn order(&self, activity: u32) -> Option<u64> {
         let of = &self.slots[activity as usize];
-        (of.state == State::Running && of.remaining > 0.0).then_some(of.order)
+        (of.state == State::Running).then_some(of.order)
     }
 
     /// The latency is over.
@@ -247,6 +249,7 @@ impl Activities {
         self.running += 1;
         if activity.remaining <= 0.0 || (activity.uses.count == 0 && activity.bound.is_infinite()) {
             activity.remaining = 0.0;
+            activity.state = State::Ending;
             self.ends.set(handle, activity.sequence, now);
             return;
         }
@@ -264,7 +267,7 @@ impl Activities {
 
     fn end(&mut self, now: f64, handle: u32) {
         let activity = &mut self.slots[handle as usize];
-        let consumes = activity.state == State::Running && activity.remaining > 0.0;
+        let consumes = activity.state == State::Running;
         activity.state = State::Gone;
         let range = activity.uses;
         self.ends.remove(handle);
