@@ -121,6 +121,17 @@ def test_algorithms_that_fail(project: Path, capsys: pytest.CaptureFixture[str])
         assert message in line
 
 
+@pytest.mark.parametrize("more", [[], ["--protocol"]], ids=["in process", "over ZeroMQ"])
+def test_algorithms_that_print(project: Path, more: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    """What an algorithm prints is heard, and is no part of the answer."""
+    path = project / "algorithm.py"
+    path.write_text(path.read_text().replace("import sys\n", "import sys\nprint('it begins', flush=True)\n"))
+    assert main(arguments(project, *algorithm(project), *more, "--format", "json")) == 0
+    said = capfd.readouterr()
+    assert json.loads(said.out)["jobs"]
+    assert "it begins" in said.err
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path  # noqa: TC003  # typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -75,9 +77,11 @@ def elastisim(
     if algorithm is None and replay is None:
         url = bridge.read_configuration(configuration).zmq_url
         typer.echo(f"waiting for an algorithm at {url} …", err=True)
-    run = bridge.run(
-        configuration, algorithm, protocol=protocol, replay=replay, record=record, timeout=timeout
-    )
+    # What an algorithm prints is not our answer.
+    with redirect_stdout(sys.stderr):
+        run = bridge.run(
+            configuration, algorithm, protocol=protocol, replay=replay, record=record, timeout=timeout
+        )
     for note in run.project.notes:
         typer.echo(f"note: {note}", err=True)
     written = run.write(out)

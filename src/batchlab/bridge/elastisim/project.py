@@ -88,8 +88,7 @@ def open_project(path: str | Path) -> Project:
     platform = read_platform(configuration.platform_file)
     hosts = sorted(platform.nodes, key=lambda host: host.name)
     _check_links(configuration, platform)
-    for job in jobs:
-        _check_size(job, hosts)
+    _check_sizes(jobs, hosts)
     places = _MANY if configuration.allow_oversubscription else 1
     models = _Models(configuration)
     programs = [models.program(job) for job in jobs]
@@ -114,18 +113,19 @@ def _check_links(configuration: Configuration, platform: Platform) -> None:
                 raise BridgeError(f"{place}: the platform has no link {shown(name)}.{suggest(name, known)}")
 
 
-def _check_size(job: ElastisimJob, hosts: Sequence[Host]) -> None:
-    if job.nodes[0] > len(hosts):
-        raise BridgeError(
-            f"{job.place} needs {job.nodes[0]} nodes, and would wait for ever: the platform has "
-            f"{len(hosts)} compute nodes. Ask for fewer, or enlarge the platform."
-        )
+def _check_sizes(jobs: Sequence[ElastisimJob], hosts: Sequence[Host]) -> None:
     most = max((host.gpus for host in hosts), default=0)
-    if job.gpus_per_node[0] > most:
-        raise BridgeError(
-            f"{job.place} needs {job.gpus_per_node[0]} GPUs per node; no compute node of the platform has "
-            f"more than {most}. Ask for fewer, or give the hosts num_gpus."
-        )
+    for job in jobs:
+        if job.nodes[0] > len(hosts):
+            raise BridgeError(
+                f"{job.place} needs {job.nodes[0]} nodes, and would wait for ever: the platform has "
+                f"{len(hosts)} compute nodes. Ask for fewer, or enlarge the platform."
+            )
+        if job.gpus_per_node[0] > most:
+            raise BridgeError(
+                f"{job.place} needs {job.gpus_per_node[0]} GPUs per node; no compute node of the platform "
+                f"has more than {most}. Ask for fewer, or give the hosts num_gpus."
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ __all__ = ["OverZeroMQ"]
 # How long a poll waits before it is looked whether the algorithm's process still lives, ms.
 _GLANCE = 200
 _PATIENCE = 5.0
+_STANDARD_ERROR = 2
 
 
 class OverZeroMQ(Algorithm):
@@ -143,6 +144,8 @@ class _Process:
         self._process = subprocess.Popen(  # noqa: S603  # the user's own algorithm
             [sys.executable, str(script), url],
             env=os.environ | {"PYTHONPATH": path},
+            # What it prints is not the answer of ours.
+            stdout=_STANDARD_ERROR,
             stderr=self._said,
             stdin=subprocess.DEVNULL,
         )
