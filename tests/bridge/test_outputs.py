@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from batchlab.bridge.elastisim import outputs
@@ -48,11 +49,14 @@ def test_tables_of_times() -> None:
         "Time,Job,Node,Task,Duration",
         "12.5,3,n1,fft,0.1",
     ]
-    assert list(outputs.shares([0.0, 2.0], [[0, 1], [0.5, 1 / 3]], ["a", "b"])) == [
+    table = pl.DataFrame({"a": [0.0, 0.0, 0.5], "b": [1.0, 1.0, 1 / 3]})
+    assert list(outputs.shares([0.0, 1.0, 2.0], table)) == [
         "Time,a,b",
         "0,0.000000,1.000000",
+        "1,0.000000,1.000000",
         "2,0.500000,0.333333",
     ]
+    assert list(outputs.shares([], table.clear())) == ["Time,a,b"]
     assert list(outputs.network_activity([1.0], [1 / 3])) == ["Time,Utilization", "1,0.333333"]
     assert list(outputs.pfs_utilization([1.0], [(2e9, 0.0)], (8e9, 0.0))) == [
         "Time,Read,Write,Read (rel.),Write (rel.)",

@@ -1,7 +1,8 @@
 //! How much of the platform is used, looked at in equal intervals.
 //!
 //! Between two instants nothing changes, so that no events are needed for it: when the clock goes on, what was so is
-//! written down for every look in between. A look costs O(nodes + links looked at).
+//! written down for every look in between. The first of them costs O(nodes + links looked at + who uses them), each other
+//! one a copy of it.
 use crate::execution::Execution;
 
 /// What to look at, and how often.
@@ -32,6 +33,15 @@ pub struct Sensed {
     pub links: Vec<f64>,
 }
 
+impl Sensed {
+    /// Writes down once more what was seen last, but for time and GPUs.
+    fn repeat(&mut self, sensors: &Sensors) {
+        self.cpu.extend_from_within(self.cpu.len() - sensors.hosts.len()..);
+        self.network.extend_from_within(self.network.len() - 1..);
+        self.links.extend_from_within(self.links.len() - sensors.links.len()..);
+    }
+}
+
 /// Looks at the platform.
 #[derive(Clone, Debug)]
 pub(super) struct Sensing {
@@ -47,23 +57,29 @@ impl Sensing {
 
     /// Writes down what was so until now.
     pub(super) fn look(&mut self, execution: &mut Execution, now: f64) {
+        let mut known = false;
         loop {
             let time = self.looks as f64 * self.sensors.interval;
             if time > now {
                 return;
             }
             self.looks += 1;
-            self.look_once(execution, time);
+            if known {
+                self.sensed.repeat(&self.sensors);
+            } else {
+                self.look_once(execution);
+                known = true;
+            }
+            // A kernel of a job that was killed ends without an event.
+            let busy = |&host: &u32| f64::from(execution.busy_gpus(time, host));
+            self.sensed.gpu.extend(self.sensors.hosts.iter().map(busy));
+            self.sensed.time.push(time);
         }
     }
 
-    fn look_once(&mut self, execution: &mut Execution, time: f64) {
+    fn look_once(&mut self, execution: &mut Execution) {
         let Self { sensors, sensed, .. } = self;
-        sensed.time.push(time);
-        for &host in &sensors.hosts {
-            sensed.cpu.push(execution.load_of_host(host));
-            sensed.gpu.push(f64::from(execution.busy_gpus(time, host)));
-        }
+        sensed.cpu.extend(sensors.hosts.iter().map(|&host| execution.load_of_host(host)));
         let load = |&(link, per_bandwidth): &(u32, f64)| execution.load_of_link(link) * per_bandwidth;
         let utilised: f64 = sensors.network.iter().map(load).sum();
         sensed.network.push(utilised / (sensors.network.len().max(1) as f64));

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+import polars as pl
+
 from batchlab.atomic import atomic_write
 from batchlab.bridge.elastisim.ledger import COMPLETED, KILLED
 
@@ -77,11 +80,23 @@ def task_times(tasks: Iterable[tuple[float, int, str, str, float]]) -> Iterator[
         yield f"{end:g},{job},{host},{name},{duration:g}"
 
 
-def shares(times: Iterable[float], rows: Iterable[Iterable[float]], names: Sequence[str]) -> Iterator[str]:
-    """Give ``cpu_utilization.csv`` or ``gpu_utilization.csv``: the share of each host that is in use."""
-    yield ",".join(["Time", *names])
-    for time, row in zip(times, rows, strict=True):
-        yield f"{time:g},{','.join([f'{share:.6f}' for share in row])}"
+def shares(times: Iterable[float], table: pl.DataFrame) -> Iterator[str]:
+    """Give ``cpu_utilization.csv`` or ``gpu_utilization.csv``.
+
+    Parameters
+    ----------
+    times
+        When it was looked, seconds.
+    table
+        For each host a column, of the share that was in use at each look.
+    """
+    yield ",".join(["Time", *table.columns])
+    # Most looks see what the one before saw; only the others are written out.
+    values = table.to_numpy()
+    is_new = np.r_[True, (values[1:] != values[:-1]).any(axis=1)][: len(values)]
+    distinct = table.filter(pl.Series(is_new)).write_csv(include_header=False, float_precision=6).splitlines()
+    for time, row in zip(times, (is_new.cumsum() - 1).tolist(), strict=True):
+        yield f"{time:g},{distinct[row]}"
 
 
 def network_activity(times: Iterable[float], activity: Iterable[float]) -> Iterator[str]:
@@ -96,9 +111,12 @@ def pfs_utilization(
 ) -> Iterator[str]:
     """Give ``pfs_utilization.csv``: bytes per second that are read and written, and their shares."""
     yield "Time,Read,Write,Read (rel.),Write (rel.)"
+    before, written = None, ""
     for time, load in zip(times, loads, strict=True):
-        relative = (amount / most if most else 0.0 for amount, most in zip(load, bandwidths, strict=True))
-        yield _digits((time, *load, *relative))
+        if load != before:
+            relative = (amount / most if most else 0.0 for amount, most in zip(load, bandwidths, strict=True))
+            before, written = load, _digits((*load, *relative))
+        yield f"{time:g},{written}"
 
 
 def _digits(numbers: Iterable[float]) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from batchlab.bridge.elastisim import outputs
 from batchlab.bridge.elastisim.configuration import OUTPUTS
 from batchlab.bridge.elastisim.in_process import InProcess, Schedule, run_file
@@ -102,15 +104,13 @@ class Run:
         seen = self.result.utilisation
         times = seen["network"]["time"].to_list()
         for resource in ("cpu", "gpu"):
-            rows = seen[resource].select(names).iter_rows()
-            yield f"{resource}_utilization", outputs.shares(times, rows, names)
+            yield f"{resource}_utilization", outputs.shares(times, seen[resource].select(names))
         yield "network_activity", outputs.network_activity(times, seen["network"]["utilisation"])
         said = self.project.configuration
         bandwidths = {link.name: link.bandwidth for link in self.project.platform.links}
         links = said.pfs_read_links, said.pfs_write_links
-        loads = (
-            (sum(row[name] for name in links[0]), sum(row[name] for name in links[1]))
-            for row in seen["links"].iter_rows(named=True)
+        loads = zip(
+            *(seen["links"].select(pl.sum_horizontal(each)).to_series() for each in links), strict=True
         )
         most = sum(bandwidths[name] for name in links[0]), sum(bandwidths[name] for name in links[1])
         yield "pfs_utilization", outputs.pfs_utilization(times, loads, most)
