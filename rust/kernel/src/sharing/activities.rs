@@ -1,16 +1,15 @@
 //! The engine: activities that run, the resources they use, and when each ends.
-use std::cmp::Reverse;
-
 use super::blocks::{Blocks, Range};
 use super::component::Component;
 use super::demand::{Demand, Resource, Rule};
 use super::ends::Ends;
+use super::marks::Marks;
 use super::solver::Solver;
 use crate::platform::Sharing;
 
 /// What an activity is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     /// Its slot is free.
     Gone,
     /// It waits for its latency.
@@ -23,88 +22,71 @@ enum State {
 
 /// One slot.
 #[derive(Clone, Copy, Debug)]
-struct Activity {
-    tag: u64,
-    sequence: u64,
+pub(super) struct Activity {
+    pub(super) tag: u64,
+    pub(super) sequence: u64,
     /// How many activities had begun to use resources before it.
-    order: u64,
+    pub(super) order: u64,
     /// Work that was left at `since`.
-    remaining: f64,
-    since: f64,
-    rate: f64,
-    bound: f64,
-    penalty: f64,
-    uses: Range,
-    state: State,
+    pub(super) remaining: f64,
+    pub(super) since: f64,
+    pub(super) rate: f64,
+    pub(super) bound: f64,
+    pub(super) penalty: f64,
+    /// What a unit of work takes of each resource, if it is the same of all; 1 where rates themselves are shared; else 0.
+    pub(super) unit: f64,
+    /// The level at which it is held: infinite before it is solved, 0 where there is no common level.
+    pub(super) level: f64,
+    pub(super) uses: Range,
+    pub(super) state: State,
 }
 
 /// One use of a resource, and where it stands in the list of the resource's users.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Use {
-    resource: u32,
-    place: u32,
-    weight: f64,
+    pub(super) resource: u32,
+    pub(super) place: u32,
+    pub(super) weight: f64,
 }
 
 /// One running user of a resource: the activity, and which of all uses it is.
 #[derive(Clone, Copy, Debug)]
-struct User {
-    activity: u32,
-    at: u32,
-}
-
-/// Marks that are all taken off at once, by starting a new generation.
-#[derive(Clone, Debug, Default)]
-struct Marks {
-    generation: u32,
-    of: Vec<u32>,
-}
-
-impl Marks {
-    fn clear(&mut self, count: usize) {
-        self.of.resize(count.max(self.of.len()), 0);
-        self.generation = self.generation.wrapping_add(1);
-        if self.generation == 0 {
-            self.of.fill(0);
-            self.generation = 1;
-        }
-    }
-
-    /// Marks; whether it was not marked yet.
-    fn mark(&mut self, at: u32) -> bool {
-        let fresh = self.of[at as usize] != self.generation;
-        self.of[at as usize] = self.generation;
-        fresh
-    }
+pub(super) struct User {
+    pub(super) activity: u32,
+    pub(super) at: u32,
 }
 
 /// Running activities. A clone is a fork: neither knows of the other.
 #[derive(Clone, Debug)]
 pub struct Activities {
-    rule: Rule,
-    resources: Vec<Resource>,
-    users: Vec<Vec<User>>,
-    slots: Vec<Activity>,
-    free: Vec<u32>,
-    uses: Blocks<Use>,
-    ends: Ends,
-    started: u64,
-    running: u64,
+    pub(super) rule: Rule,
+    pub(super) resources: Vec<Resource>,
+    pub(super) users: Vec<Vec<User>>,
+    pub(super) slots: Vec<Activity>,
+    pub(super) free: Vec<u32>,
+    pub(super) uses: Blocks<Use>,
+    pub(super) ends: Ends,
+    pub(super) started: u64,
+    pub(super) running: u64,
     /// How many activities use resources now.
-    consumers: usize,
+    pub(super) consumers: usize,
+    /// How many of them have no unit.
+    pub(super) uneven: usize,
+    /// The least level of those that went.
+    pub(super) freed: f64,
     /// Resources whose users changed since the last solve, and running activities that are new.
-    touched: Vec<u32>,
-    fresh: Vec<u32>,
+    pub(super) touched: Vec<u32>,
+    pub(super) fresh: Vec<u32>,
     /// When that was.
-    touched_at: f64,
-    reached: Marks,
-    visited: Marks,
-    local: Marks,
+    pub(super) touched_at: f64,
+    pub(super) reached: Marks,
+    pub(super) visited: Marks,
+    pub(super) local: Marks,
     /// Where each resource of the component stands in it.
-    places: Vec<u32>,
-    members: Vec<u32>,
-    component: Component,
-    solver: Solver,
+    pub(super) places: Vec<u32>,
+    pub(super) members: Vec<u32>,
+    pub(super) component: Component,
+    pub(super) solver: Solver,
 }
 
 impl Activities {
@@ -123,6 +105,8 @@ impl Activities {
             started: 0,
             running: 0,
             consumers: 0,
+            uneven: 0,
+            freed: f64::INFINITY,
             touched: Vec::new(),
             fresh: Vec::new(),
             touched_at: 0.0,
@@ -146,6 +130,7 @@ impl Activities {
         for (slot, &(resource, weight)) in self.uses.get_mut(uses).iter_mut().zip(wanted) {
             *slot = Use { resource, place: 0, weight };
         }
+        let unit = self.unit(uses);
         let sequence = self.started;
         self.started += 1;
         let activity = Activity {
@@ -157,6 +142,8 @@ impl Activities {
             rate: 0.0,
             bound: demand.bound,
             penalty: demand.penalty,
+            unit,
+            level: f64::INFINITY,
             uses,
             state: State::Waiting,
         };
@@ -240,6 +227,16 @@ impl Activities {
         (of.state == State::Running).then_some(of.order)
     }
 
+    fn unit(&self, uses: Range) -> f64 {
+        match (self.rule, self.uses.get(uses)) {
+            (Rule::Rates, _) | (_, []) => 1.0,
+            (_, [first, others @ ..]) if others.iter().all(|other| other.weight == first.weight) => {
+                first.weight
+            }
+            _ => 0.0,
+        }
+    }
+
     /// The latency is over.
     fn run(&mut self, now: f64, handle: u32) {
         let activity = &mut self.slots[handle as usize];
@@ -261,6 +258,7 @@ impl Activities {
             users.push(User { activity: handle, at });
         }
         self.consumers += 1;
+        self.uneven += usize::from(self.slots[handle as usize].unit == 0.0);
         self.fresh.push(handle);
         self.touched_at = now;
     }
@@ -269,10 +267,13 @@ impl Activities {
         let activity = &mut self.slots[handle as usize];
         let consumes = activity.state == State::Running;
         activity.state = State::Gone;
+        let (unit, level) = (activity.unit, activity.level);
         let range = activity.uses;
         self.ends.remove(handle);
         if consumes {
             self.consumers -= 1;
+            self.uneven -= usize::from(unit == 0.0);
+            self.freed = self.freed.min(level);
             for at in range.first..range.first + range.count {
                 let Use { resource, place, .. } = self.uses.items[at as usize];
                 let users = &mut self.users[resource as usize];
@@ -288,129 +289,5 @@ impl Activities {
         }
         self.uses.give_back(range);
         self.free.push(handle);
-    }
-
-    /// Solves what was touched before `now`, since it held from then on.
-    fn flush_before(&mut self, now: f64) {
-        if self.touched_at < now {
-            self.flush();
-        }
-    }
-
-    /// Solves every component that was touched.
-    fn flush(&mut self) {
-        if self.fresh.is_empty() && self.touched.is_empty() {
-            return;
-        }
-        self.reached.clear(self.slots.len());
-        self.visited.clear(self.resources.len());
-        let mut fresh = std::mem::take(&mut self.fresh);
-        for activity in fresh.drain(..) {
-            if self.slots[activity as usize].state == State::Running && self.reached.mark(activity) {
-                self.members.clear();
-                self.members.push(activity);
-                self.solve_component();
-            }
-        }
-        self.fresh = fresh;
-        let mut touched = std::mem::take(&mut self.touched);
-        for resource in touched.drain(..) {
-            if self.couples(resource) && self.visited.mark(resource) {
-                self.members.clear();
-                self.gather_users(resource);
-                self.solve_component();
-            }
-        }
-        self.touched = touched;
-    }
-
-    /// Whether the activities on a resource influence one another: on a fat pipe only by the rule that counts them.
-    fn couples(&self, resource: u32) -> bool {
-        self.rule == Rule::FairBottleneck || self.resources[resource as usize].sharing == Sharing::Shared
-    }
-
-    fn gather_users(&mut self, resource: u32) {
-        for user in &self.users[resource as usize] {
-            if self.reached.mark(user.activity) {
-                self.members.push(user.activity);
-            }
-        }
-    }
-
-    /// Solves the component of the activities that are its members so far.
-    fn solve_component(&mut self) {
-        let mut next = 0;
-        // Once everybody is in, there is nobody left to find.
-        while next < self.members.len() && self.members.len() < self.consumers {
-            let range = self.slots[self.members[next] as usize].uses;
-            for at in range.first..range.first + range.count {
-                let resource = self.uses.items[at as usize].resource;
-                let alone = self.users[resource as usize].len() == 1;
-                if !alone && self.couples(resource) && self.visited.mark(resource) {
-                    self.gather_users(resource);
-                }
-            }
-            next += 1;
-        }
-        if self.members.is_empty() {
-            return;
-        }
-        let slots = &self.slots;
-        self.members.sort_unstable_by_key(|&member| Reverse(slots[member as usize].order));
-        self.copy_component();
-        self.solver.solve(self.rule, &mut self.component);
-        self.apply();
-    }
-
-    fn copy_component(&mut self) {
-        self.component.clear();
-        self.local.clear(self.resources.len());
-        for at in 0..self.members.len() {
-            self.copy_activity(self.members[at]);
-        }
-        self.component.transpose();
-    }
-
-    fn copy_activity(&mut self, member: u32) {
-        let activity = &self.slots[member as usize];
-        let component = &mut self.component;
-        let exact = self.rule == Rule::FairBottleneck;
-        let mut bound = activity.bound;
-        let mut own = (f64::INFINITY, 1.0);
-        for &Use { resource, weight, .. } in self.uses.get(activity.uses) {
-            let Resource { capacity, sharing } = self.resources[resource as usize];
-            if self.users[resource as usize].len() == 1 || (!exact && sharing == Sharing::FatPipe) {
-                // Which of the two quotients is less, without dividing.
-                if capacity * own.1 < own.0 * weight {
-                    own = (capacity, weight);
-                }
-                continue;
-            }
-            if self.local.mark(resource) {
-                self.places[resource as usize] = component.capacity.len() as u32;
-                component.capacity.push(capacity);
-                component.sharing.push(sharing);
-            }
-            component.uses.push((self.places[resource as usize], weight));
-        }
-        if !exact {
-            bound = bound.min(own.0 / own.1);
-        }
-        component.close(bound, own, activity.penalty);
-    }
-
-    /// Takes the rates over; an activity whose rate is as it was is left alone.
-    fn apply(&mut self) {
-        let now = self.touched_at;
-        for (&member, &rate) in self.members.iter().zip(&self.component.rate) {
-            let activity = &mut self.slots[member as usize];
-            if activity.rate == rate {
-                continue;
-            }
-            activity.remaining = (activity.remaining - activity.rate * (now - activity.since)).max(0.0);
-            activity.since = now;
-            activity.rate = rate;
-            self.ends.set(member, activity.sequence, now + activity.remaining / rate);
-        }
     }
 }

@@ -15,9 +15,11 @@ mod ends;
 mod fair_bottleneck;
 mod filling;
 mod linear;
+mod marks;
 mod network;
 mod run;
 mod solver;
+mod touched;
 
 #[cfg(test)]
 mod tests;

@@ -14,17 +14,24 @@ pub(super) struct Solver {
 }
 
 impl Solver {
-    /// Finds the rates of a component.
-    pub(super) fn solve(&mut self, rule: Rule, component: &mut Component) {
+    /// Finds the rates of a component; whether they come from a common level.
+    pub(super) fn solve(&mut self, rule: Rule, component: &mut Component) -> bool {
         match rule {
-            Rule::MaxMin if !component.is_even() => self.bottleneck.solve(component),
+            Rule::MaxMin if !component.is_even() => {
+                self.bottleneck.solve(component);
+                false
+            }
             Rule::MaxMin | Rule::Rates => {
                 self.filling.scale.clear();
                 let count = component.activities();
                 self.filling.scale.extend((0..count).map(|activity| scale(rule, component, activity)));
                 self.filling.solve(component);
+                true
             }
-            Rule::FairBottleneck => self.fair_bottleneck.solve(component),
+            Rule::FairBottleneck => {
+                self.fair_bottleneck.solve(component);
+                false
+            }
         }
     }
 }

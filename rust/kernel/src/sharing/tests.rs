@@ -128,11 +128,15 @@ enum Act {
 }
 
 fn acts() -> impl Strategy<Value = Vec<(f64, Act)>> {
+    prop_oneof![some_acts(true), some_acts(false)]
+}
+
+fn some_acts(even: bool) -> impl Strategy<Value = Vec<(f64, Act)>> {
     let weights = prop::collection::btree_map(0..6_u32, 0.05..1.0_f64, 1..4);
-    let uses = prop_oneof![
-        weights.prop_map(|weights| weights.into_iter().collect::<Vec<_>>()),
-        (0..6_u32).prop_map(|at| vec![(at, 1.0)]),
-    ];
+    let uses = weights.prop_map(move |weights| {
+        let first = *weights.values().next().expect("at least one");
+        weights.into_iter().map(|(at, weight)| (at, if even { first } else { weight })).collect::<Vec<_>>()
+    });
     let bound = prop_oneof![3 => Just(f64::INFINITY), 1 => 0.05..3.0_f64];
     let latency = prop_oneof![Just(0.0), 0.0..0.5_f64];
     let start = (uses, 0.0..20.0_f64, bound, latency)
@@ -168,7 +172,7 @@ fn solved_anew(rule: Rule, running: &Running, consuming: impl Fn(u32) -> Option<
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn solving_what_was_touched_gives_what_solving_all_gives(acts in acts(), which in 0..3_usize) {
@@ -199,7 +203,8 @@ proptest! {
             let expected = solved_anew(rule, &running, |handle| activities.order(handle));
             let handle = |tag| running.iter().find(|one| one.0 == tag).map(|one| one.1).expect("it runs");
             for (tag, rate) in expected {
-                prop_assert_eq!(activities.rate(handle(tag)), rate);
+                let found = activities.rate(handle(tag));
+                prop_assert!((found - rate).abs() <= 1e-12 * rate, "{found} {rate}");
             }
         }
     }
