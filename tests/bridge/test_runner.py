@@ -17,6 +17,7 @@ from batchlab.bridge.elastisim.algorithm_side.elastisim_python import (
     Node,
     NodeState,
 )
+from batchlab.bridge.elastisim.configuration import OUTPUTS
 from batchlab.bridge.elastisim.runner import Run
 from batchlab.errors import AlgorithmError, BridgeError
 from elastisim_parts import write_project
@@ -321,6 +322,22 @@ def test_the_minimum_interval(tmp_path: Path) -> None:
         (129.0, "PERIODIC"),
         (160.0, "JOB_COMPLETED"),
     ]
+
+
+def test_what_is_sensed(tmp_path: Path) -> None:
+    """Every 20 s the shares of all CPUs and GPUs; without links of a file system nothing flows there."""
+    path = write_project(tmp_path, [{"type": "rigid"}], sensing=True, sensing_interval=20)
+    written = {
+        file.name: file.read_text().splitlines() for file in run(path, starting()).write(tmp_path / "out")
+    }
+    assert set(written) == {f"{name}.csv" for name in OUTPUTS} - {"task_times.csv"}
+    assert written["cpu_utilization.csv"][:3] == [
+        "Time,n10,n11,n8,n9",
+        "0,0.000000,0.000000,0.000000,0.000000",
+        "20,1.000000,1.000000,0.000000,0.000000",
+    ]
+    assert written["pfs_utilization.csv"][2] == "20,0,0,0,0"
+    assert written["network_activity.csv"][-1] == "80,0"
 
 
 def test_standstill(tmp_path: Path) -> None:

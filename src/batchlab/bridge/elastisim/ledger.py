@@ -26,7 +26,7 @@ COMPLETED, KILLED = 7, 8
 FREE, ALLOCATED, RESERVED = 0, 1, 2
 TYPES: Final = {"rigid": 0, "moldable": 1, "malleable": 2, "evolving": 3, "adaptive": 4}
 _RESIZABLE = frozenset((2, 3, 4))
-_OVER = frozenset((COMPLETED, KILLED))
+OVER = frozenset((COMPLETED, KILLED))
 
 
 @dataclass(slots=True, eq=False)
@@ -152,7 +152,7 @@ class Ledger:
         """
         entry = self._entry(reply.job)
         if reply.kill:
-            if entry.state not in _OVER:
+            if entry.state not in OVER:
                 self._set(entry, PENDING_KILL)
             return entry
         self._assign(entry, reply.nodes)
@@ -229,8 +229,8 @@ class Ledger:
         entry.assigned = list(numbers)
         if entry.state == PENDING:
             return
-        if entry.type not in _RESIZABLE or entry.state in _OVER:
-            state = "is over" if entry.state in _OVER else f"is {entry.job.type} and has begun"
+        if entry.type not in _RESIZABLE or entry.state in OVER:
+            state = "is over" if entry.state in OVER else f"is {entry.job.type} and has begun"
             raise AlgorithmError(f"job {entry.id} {state}; its nodes cannot change any more.")
         for number in numbers:
             self._expect(entry, self.nodes[number])

@@ -12,7 +12,7 @@ import polars as pl
 from batchlab.bridge.elastisim import outputs
 from batchlab.bridge.elastisim.configuration import OUTPUTS
 from batchlab.bridge.elastisim.in_process import InProcess, Schedule, run_file
-from batchlab.bridge.elastisim.ledger import COMPLETED, KILLED, Ledger
+from batchlab.bridge.elastisim.ledger import OVER, Ledger
 from batchlab.bridge.elastisim.project import Project, open_project
 from batchlab.bridge.elastisim.scheduler import ElastisimScheduler, Witness
 from batchlab.bridge.elastisim.transcript import Recorder, Replay, read_transcript
@@ -109,11 +109,12 @@ class Run:
         said = self.project.configuration
         bandwidths = {link.name: link.bandwidth for link in self.project.platform.links}
         links = said.pfs_read_links, said.pfs_write_links
-        loads = zip(
-            *(seen["links"].select(pl.sum_horizontal(each)).to_series() for each in links), strict=True
+        none = pl.zeros(pl.len())
+        loads = seen["links"].select(
+            read=pl.sum_horizontal(none, *links[0]), write=pl.sum_horizontal(none, *links[1])
         )
         most = sum(bandwidths[name] for name in links[0]), sum(bandwidths[name] for name in links[1])
-        yield "pfs_utilization", outputs.pfs_utilization(times, loads, most)
+        yield "pfs_utilization", outputs.pfs_utilization(times, loads.iter_rows(), most)
 
 
 def run(
@@ -224,7 +225,7 @@ def simulate_project(project: Project, algorithm: Algorithm) -> Run:
 
 
 def _check_end(ledger: Ledger, jobs: int) -> None:
-    left = [entry for entry in ledger.jobs if entry.state not in {COMPLETED, KILLED}]
+    left = [entry for entry in ledger.jobs if entry.state not in OVER]
     if left or len(ledger.jobs) < jobs:
         first = f"; job {left[0].id} is the first of {len(left)}" if left else ""
         raise AlgorithmError(

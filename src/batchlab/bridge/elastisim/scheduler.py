@@ -9,6 +9,7 @@ from batchlab.bridge.elastisim.ledger import (
     COMPLETED,
     IN_RECONFIGURATION,
     KILLED,
+    OVER,
     PENDING_ALLOCATION,
     PENDING_KILL,
     PENDING_RECONFIGURATION,
@@ -86,6 +87,8 @@ class ElastisimScheduler(Scheduler):
         self._handles: list[Job] = []
         self._preparing: list[JobEntry] = []
         """Who started or was reconfigured, and is not yet at its phases."""
+        self._running: list[JobEntry] = []
+        """Who was started, and is not known to be over; with a witness only."""
         self._wishes: dict[JobEntry, list[int]] = {}
         """What running jobs are to have from their next scheduling point on, where it was said before."""
         self._happen: dict[Reason, Callable[[JobEntry, View], None]] = {
@@ -194,6 +197,8 @@ class ElastisimScheduler(Scheduler):
         gpus = entry.gpus if entry.type else entry.job.gpus_per_node[0]
         view.start(self._handles[entry.id], entry.assigned, gpus=gpus)
         self._preparing.append(entry)
+        if self._witness:
+            self._running.append(entry)
 
     def _resize(self, entry: JobEntry, view: View) -> None:
         """Pass on what a running job is to have from its next scheduling point on."""
@@ -220,13 +225,13 @@ class ElastisimScheduler(Scheduler):
 
     def _look_at_the_running(self, now: float) -> None:
         """Enter who has passed a scheduling point about which nobody was asked."""
-        for entry in self._ledger.jobs:
-            if entry.state in {RUNNING, PENDING_RECONFIGURATION}:
-                self.settle(entry, now)
-                phases = self._handles[entry.id].progress or entry.phases
-                if phases != entry.phases:
-                    entry.phases = phases
-                    self._ledger.changed_jobs[entry] = None
+        self._running = [entry for entry in self._running if entry.state not in OVER]
+        for entry in self._running:
+            self.settle(entry, now)
+            phases = self._handles[entry.id].progress or entry.phases
+            if phases != entry.phases:
+                entry.phases = phases
+                self._ledger.changed_jobs[entry] = None
 
     def settle(self, entry: JobEntry, now: float) -> None:
         """Enter a reconfiguration that was decided earlier, once it is done."""
@@ -241,8 +246,8 @@ class Witness(Observer):
 
     Parameters
     ----------
-    scheduler
-        Whose books they are.
+    scheduler, ledger
+        Whose books they are, and the books.
     """
 
     name = "elastisim"
@@ -258,7 +263,7 @@ class Witness(Observer):
     def ended(self, job: Job, view: View) -> None:
         """Enter an end, unless the algorithm made it."""
         entry = self._ledger.jobs[job.row]
-        if entry.state in {COMPLETED, KILLED}:
+        if entry.state in OVER:
             return
         if job.state == "completed":
             entry.phases = (entry.phases[1], entry.phases[1])
