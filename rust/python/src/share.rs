@@ -56,7 +56,8 @@ fn network(model: &str, options: Vec<(String, f64)>) -> PyResult<Network> {
     if matches!(model, "fair_bottleneck" | "bottleneck_max_min") {
         // SimGrid's model of parallel tasks looks at the window and the loopback only.
         let Network { rule, tcp_gamma, loopback_bandwidth, loopback_latency, .. } = network;
-        network = Network { rule, tcp_gamma, loopback_bandwidth, loopback_latency, ..Network::FAIR_BOTTLENECK };
+        network =
+            Network { rule, tcp_gamma, loopback_bandwidth, loopback_latency, ..Network::FAIR_BOTTLENECK };
     }
     Ok(network)
 }
