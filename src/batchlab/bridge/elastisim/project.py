@@ -100,7 +100,7 @@ def open_project(path: str | Path) -> Project:
         system=System.of(platform, hosts=[host.name for host in hosts], resources={_PLACE: places}),
         platform=platform,
         totals=tuple(program.iterations for program in programs),
-        notes=(*configuration.notes, *_passed_over(jobs)),
+        notes=(*configuration.notes, *_passed_over(jobs), *_held_back(configuration, jobs)),
     )
 
 
@@ -229,4 +229,12 @@ def _passed_over(jobs: Sequence[ElastisimJob]) -> Iterator[str]:
         yield (
             f"{key} of {len(those)} jobs (first {those[0].place}) is no unsigned integer, and means nothing, "
             "as in ElastiSim"
+        )
+
+
+def _held_back(configuration: Configuration, jobs: Sequence[ElastisimJob]) -> Iterator[str]:
+    if configuration.min_scheduling_interval and any(job.type in {"malleable", "adaptive"} for job in jobs):
+        yield (
+            "min_scheduling_interval: jobs whose scheduling point falls into it go on; ElastiSim would leave "
+            "them waiting for ever"
         )
