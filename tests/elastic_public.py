@@ -2,12 +2,14 @@
 
 from math import inf
 
+import polars as pl
+
 import batchlab as bl
 from batchlab.application.read import application_of
 from batchlab.platform import Disk, Host, Link
 from elastic_cases import ElasticCase, ElasticJob, Seen, decide
 
-__all__ = ["simulated"]
+__all__ = ["forked", "simulated"]
 
 KINDS = {"finalise": "completed", "kill": "killed"}
 
@@ -117,3 +119,20 @@ def simulated(case: ElasticCase) -> tuple[list[tuple[float, Seen]], list[tuple[s
         invocation=invocation,
     )
     return scheduler.questions, result.jobs.select("state", "start_time", "end_time").rows()
+
+
+def forked(case: ElasticCase, policy: str, *, cut: float, twin_first: bool) -> list[pl.DataFrame]:
+    """Give the jobs of a whole run, and of a run and its fork at a part of the whole's time."""
+
+    def simulation() -> bl.Simulation:
+        system = bl.System.of(platform_of(case))
+        return bl.Simulation(workload_of(case), system, policy, walltime="kill", sharing=case.sharing)
+
+    whole = simulation()
+    whole.run_until()
+    original = simulation()
+    original.run_until(cut * whole.now)
+    pair = [original.fork(), original]
+    for half in pair if twin_first else reversed(pair):
+        half.run_until()
+    return [each.result().jobs for each in (whole, *pair)]

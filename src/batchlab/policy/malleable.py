@@ -188,7 +188,9 @@ def _grant_requests(view: View) -> None:
     for job in view.at_scheduling_point:
         tasks = job.requested_tasks
         if tasks is not None:
-            more = tasks - job.tasks
+            # What it was to lose at this point it has lost already.
+            held = job.tasks if job.wanted_ranks is None else len(job.wanted_ranks)
+            more = tasks - held
             if more <= 0 or view.room(job, more) == more:
                 view.resize(job, tasks)
 
