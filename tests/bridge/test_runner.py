@@ -312,6 +312,7 @@ def test_the_minimum_interval(tmp_path: Path) -> None:
     jobs: list[dict[str, object]] = [{}, {"type": "rigid", "submit_time": 39}]
     path = write_project(tmp_path, jobs, min_scheduling_interval=10)
     calls, done = calls_of(path, starting())
+    assert "min_scheduling_interval" in done.project.notes[-1]
     assert times(done) == [(0.0, 160.0), (39.0, 119.0)]
     assert calls == [
         (0.0, "JOB_SUBMIT"),

@@ -22,14 +22,6 @@ MODELS = {
     "L07_fairbottleneck": "fair_bottleneck",
     "L07_bmf": "bottleneck_max_min",
 }
-OPTIONS = (
-    "network/weight-S",
-    "network/TCP-gamma",
-    "network/crosstraffic",
-    "network/loopback-bw",
-    "network/loopback-lat",
-)
-FLOWS_ONLY = {"LV08", "CM02"}
 
 Case: TypeAlias = dict[str, Any]
 
@@ -50,11 +42,10 @@ def model(case: Case) -> str:
     return next(name for prefix, name in MODELS.items() if case["setting"].startswith(prefix))
 
 
-def options(case: Case) -> dict[str, float | bool]:
-    """Take the options in effect; parallel tasks know no cross-traffic and no weight."""
-    given = case.get("options") or case["effective_config"]
-    known = {name: given[name] for name in OPTIONS}
-    return known if model(case) in FLOWS_ONLY else {"network/TCP-gamma": known["network/TCP-gamma"]}
+def options(case: Case) -> dict[str, float | bool | str]:
+    """Give all options in effect, whether or not the model looks at them."""
+    given: dict[str, float | bool | str] = case.get("options") or case["effective_config"]
+    return given
 
 
 def activity(flow: Case) -> bl.Flow | bl.ParallelTask:

@@ -109,6 +109,13 @@ def test_a_host_sends_to_itself_over_the_loopback() -> None:
     assert bl.share(line(1.0), [("a", "a", 100.0)], options=options).tolist() == [3.0]
 
 
+def test_tasks_are_equal_only_to_themselves() -> None:
+    """Tasks hold arrays: they are told apart by identity, and can be members of sets."""
+    one, other = bl.ParallelTask(["a"], flops=[1.0]), bl.ParallelTask(["a"], flops=[1.0])
+    assert one != other
+    assert len({one, other}) == 2
+
+
 def test_tables_of_all_kinds_are_taken() -> None:
     """Data frames, mappings of columns, mappings and tuples give the same; hosts are names or places."""
     table = {"src": ["node0", "node1"], "dst": ["node2", "node2"], "bytes": [1e8, 2e8], "start": [0.0, 0.5]}
@@ -216,6 +223,14 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "no_list": (lambda: bl.share(STAR, 7), r"flows = 7; must be a list"),  # type: ignore[arg-type]
     "column": (lambda: bl.share(STAR, {"src": [0], "dst": [1], "byte": [1]}), r"Did you mean 'bytes'\?"),
     "no_column": (lambda: bl.share(STAR, {"src": [0], "dst": [1]}), r"flows needs 'bytes'"),
+    "scalar": (
+        lambda: bl.share(STAR, {"src": [0], "dst": [1], "bytes": [1], "start": 0.0}),
+        r"start = 0\.0; must be a column, one value per flow",
+    ),
+    "ragged": (
+        lambda: bl.share(STAR, {"src": [[0], [1, 2]], "dst": [1], "bytes": [1]}),
+        r"src = \[\[0\], \[1, 2\]\]; must be a column",
+    ),
     "lengths": (
         lambda: bl.share(STAR, {"src": [0], "dst": [1, 2], "bytes": [1]}),
         r"columns have 1 and 2 rows",

@@ -53,6 +53,12 @@ fn network(model: &str, options: Vec<(String, f64)>) -> PyResult<Network> {
             _ => return Err(PyValueError::new_err(format!("no option is called {name:?}"))),
         } = value;
     }
+    if matches!(model, "fair_bottleneck" | "bottleneck_max_min") {
+        // SimGrid's model of parallel tasks looks at the window and the loopback only.
+        let Network { rule, tcp_gamma, loopback_bandwidth, loopback_latency, .. } = network;
+        network =
+            Network { rule, tcp_gamma, loopback_bandwidth, loopback_latency, ..Network::FAIR_BOTTLENECK };
+    }
     Ok(network)
 }
 

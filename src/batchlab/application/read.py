@@ -12,6 +12,7 @@ from batchlab.errors import ApplicationError, shown, suggest
 __all__ = ["application_of", "read_application"]
 
 _MOST_BYTES = 64 * 2**20
+_USUAL_BYTES = 2**16
 _PARTS = ("on_init", "on_reconfiguration", "on_expansion", "phases")
 _STAGE = ("iterations", "tasks")
 _PHASE = ("iterations", "scheduling_point", "evolving_request", "barrier", "tasks")
@@ -259,7 +260,10 @@ def _document(file: str, *, lenient: bool) -> object:
 def _text(file: str) -> str:
     try:
         with open(file, "rb") as stream:  # noqa: PTH123  # a Path loses "" and trailing slashes from messages
-            content = stream.read(_MOST_BYTES + 1)
+            content = stream.read(_USUAL_BYTES)
+            if len(content) == _USUAL_BYTES:
+                # To ask for so much at once would cost more than to read and parse a usual file.
+                content += stream.read(_MOST_BYTES + 1 - _USUAL_BYTES)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ApplicationError(f"cannot be read: {reason}. Check the path.") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
@@ -51,7 +51,7 @@ class Flow:
         set_field(self, "start", _amount(self.start, "Flow: start"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ParallelTask:
     """Operations on several hosts and bytes between them, all in proportion to one another.
 
@@ -74,7 +74,7 @@ class ParallelTask:
 
     hosts: Sequence[str | int]
     flops: Sequence[float] = ()
-    bytes: Sequence[Sequence[float]] | NDArray[np.float64] = field(default=(), compare=False)
+    bytes: Sequence[Sequence[float]] | NDArray[np.float64] = ()
     start: float = 0.0
 
     def __post_init__(self) -> None:
@@ -182,19 +182,30 @@ def _table(flows: object) -> Mapping[str, object] | None:
 
 def _of_table(table: Mapping[str, object], places: _Places) -> Columns:
     _check_names(table, "flows")
-    lengths = {len(np.asarray(column)) for column in table.values()}
+    shapes = {name: _shape(column) for name, column in table.items()}
+    for name, shape in shapes.items():
+        if len(shape) != 1:
+            raise PlatformError(
+                f"flows: {name} = {shown(table[name])}; must be a column, one value per flow."
+            )
+    lengths = {shape[0] for shape in shapes.values()}
     if len(lengths) > 1:
-        raise PlatformError(
-            f"flows: the columns have {' and '.join(map(str, sorted(lengths)))} rows; must be equal."
-        )
-    count = lengths.pop()
+        counts = " and ".join(map(str, sorted(lengths)))
+        raise PlatformError(f"flows: the columns have {counts} rows; must be equal.")
     try:
         source, target = places.column(table["src"]), places.column(table["dst"])
     except PlatformError as error:
         raise PlatformError(f"flows: {error}") from None
     size = _column(table["bytes"], "bytes")
-    start = _column(table["start"], "start") if "start" in table else np.zeros(count)
+    start = _column(table["start"], "start") if "start" in table else np.zeros(len(size))
     return Columns(source, target, size, start, [])
+
+
+def _shape(column: object) -> tuple[int, ...]:
+    try:
+        return np.asarray(column).shape
+    except (TypeError, ValueError):
+        return ()
 
 
 def _column(values: object, name: str) -> NDArray[np.float64]:

@@ -100,7 +100,7 @@ def open_project(path: str | Path) -> Project:
         system=System.of(platform, hosts=[host.name for host in hosts], resources={_PLACE: places}),
         platform=platform,
         totals=tuple(program.iterations for program in programs),
-        notes=(*configuration.notes, *_passed_over(jobs)),
+        notes=(*configuration.notes, *_passed_over(jobs), *_held_back(configuration, jobs)),
     )
 
 
@@ -153,22 +153,24 @@ class _Models:
         written = tuple((name, text) for name, text in texts.items() if not _NUMBER.fullmatch(text))
         kind = (job.application_model, job.type == "rigid", written, tuple(texts))
         if kind not in self._kinds:
-            self._kinds[kind] = self._kind(job)
+            as_it_is = job.type == "rigid" and not written and all(map(_is_name, texts))
+            self._kinds[kind] = self._kind(job, as_it_is=as_it_is)
         name, names = self._kinds[kind]
         arguments: dict[str, float | str] = {each: float(texts[each]) for each in names}
         return _Program(name, arguments, self._iterations(name, arguments, job))
 
-    def _kind(self, job: ElastisimJob) -> tuple[str, tuple[str, ...]]:
+    def _kind(self, job: ElastisimJob, *, as_it_is: bool) -> tuple[str, tuple[str, ...]]:
         application = self._model(job)
+        if as_it_is and self.applications.setdefault(job.application_model, application) is application:
+            return job.application_model, tuple(job.arguments)
         try:
             application, arguments = as_elastisim(application, job.arguments, rigid=job.type == "rigid")
         except ApplicationError as error:
             raise BridgeError(f"{job.place}: {job.application_model}: {error}") from None
         name = job.application_model
-        for number in range(len(self.applications) + 1):
-            name = f"{job.application_model}#{number}" if number else job.application_model
-            if self.applications.setdefault(name, application) == application:
-                break
+        if self.applications.setdefault(name, application) != application:
+            name = f"{name}#{len(self.applications)}"
+            self.applications[name] = application
         return name, tuple(arguments)
 
     def _model(self, job: ElastisimJob) -> Application:
@@ -188,6 +190,10 @@ class _Models:
                 ) from None
             total += max(int(iterations), 0) if math.isfinite(iterations) else 0
         return total
+
+
+def _is_name(text: str) -> bool:
+    return text.isascii() and text.isidentifier()
 
 
 def _workload(
@@ -223,4 +229,12 @@ def _passed_over(jobs: Sequence[ElastisimJob]) -> Iterator[str]:
         yield (
             f"{key} of {len(those)} jobs (first {those[0].place}) is no unsigned integer, and means nothing, "
             "as in ElastiSim"
+        )
+
+
+def _held_back(configuration: Configuration, jobs: Sequence[ElastisimJob]) -> Iterator[str]:
+    if configuration.min_scheduling_interval and any(job.type in {"malleable", "adaptive"} for job in jobs):
+        yield (
+            "min_scheduling_interval: jobs whose scheduling point falls into it go on; ElastiSim would leave "
+            "them waiting for ever"
         )
