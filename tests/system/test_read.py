@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from batchlab.errors import SystemDescriptionError
+from batchlab.errors import PlatformError, SystemDescriptionError
 from batchlab.system import NodeGroup, System, read_system, write_system
 
 SETH = System(
@@ -232,3 +232,51 @@ def test_unreadable(path: str, message: str) -> None:
     """Files that are not there, are folders or cannot be: an error like any other."""
     with pytest.raises(SystemDescriptionError, match=re.escape(message)):
         read_system(path)
+
+
+CLUSTER = """
+[[clusters]]
+name = "machine"
+nodes = 3
+bandwidth = "1GBps"
+topology = { kind = "crossbar" }
+node = { speed = "1Gf", cores = 2, gpus = 4, gpu_speed = "1Gf", gpu_bandwidth = "1GBps" }
+"""
+SIMGRID = """<?xml version="1.0"?>
+<platform version="4.1">
+  <cluster id="machine" prefix="node" suffix="" radical="0-2" speed="1Gf" bw="1GBps" lat="0" core="2"/>
+</platform>
+"""
+
+
+@pytest.mark.parametrize("name", ["machine.toml", "machine"])
+def test_platform_of_our_own(name: str, tmp_path: Path) -> None:
+    """The machine of a platform are its hosts, with their cores and GPUs."""
+    (tmp_path / name).write_text(CLUSTER)
+    found = read_system(tmp_path / name)
+    assert found.hosts == ("node0", "node1", "node2")
+    assert found.total == {"core": 6, "gpu": 12}
+    assert found.platform is not None
+
+
+@pytest.mark.parametrize("name", ["machine.xml", "machine"])
+def test_platform_of_simgrid(name: str, tmp_path: Path) -> None:
+    """SimGrid's XML is known by its name or its beginning."""
+    (tmp_path / name).write_text(SIMGRID)
+    assert read_system(tmp_path / name).total == {"core": 6}
+
+
+def test_platform_that_is_wrong(tmp_path: Path) -> None:
+    """Errors are those of platforms, and name the file."""
+    (tmp_path / "machine.xml").write_text("<platform>")
+    with pytest.raises(PlatformError, match=r"machine\.xml"):
+        read_system(tmp_path / "machine.xml")
+    with pytest.raises(PlatformError, match=r"none\.xml: cannot be read"):
+        read_system(tmp_path / "none.xml")
+
+
+def test_systems_on_platforms_are_not_written(tmp_path: Path) -> None:
+    """A form that would lose the platform refuses it."""
+    (tmp_path / "machine.xml").write_text(SIMGRID)
+    with pytest.raises(SystemDescriptionError, match=r"this form holds no platform"):
+        write_system(read_system(tmp_path / "machine.xml"), tmp_path / "copy.toml")

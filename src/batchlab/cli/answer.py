@@ -37,4 +37,5 @@ def tell(
     if (memory := peak_memory()) is not None:
         typer.echo(f"memory        {memory / 1e6:,.0f} MB at most")
     if directory is not None:
-        typer.echo(f"written to    {directory}: jobs.csv, metrics.json, manifest.json")
+        files = json.loads((directory / "manifest.json").read_text("utf-8"))["outputs"]
+        typer.echo(f"written to    {directory}: {', '.join([*files, 'manifest.json'])}")

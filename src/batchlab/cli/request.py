@@ -55,6 +55,7 @@ class RunRequest:
     invalid: Invalid
     processors: Processors
     use_memory: bool
+    applications: Path | None
     walltime: WallTime
     order_at_instant: OrderAtInstant
     form: Format

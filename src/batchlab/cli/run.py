@@ -9,7 +9,7 @@ import typer
 
 from batchlab.cli.answer import tell
 from batchlab.cli.failure import at_least_one, check_directory, is_pace, is_seed
-from batchlab.cli.log import catalogued_machine, located, read_log
+from batchlab.cli.log import catalogued_machine, check_platform, located, read_log
 from batchlab.cli.machine import check_memory, described_machine, machine_of_log
 from batchlab.cli.monitored import check_watching, keep, monitored
 from batchlab.cli.progress import progress_bar
@@ -42,7 +42,8 @@ def run(
         Path,
         typer.Argument(
             metavar="TRACE",
-            help="The log: SWF (.gz too), CSV or Parquet; or the name of a fetched one (batchlab traces).",
+            help="The log: SWF (.gz too), CSV or Parquet, or ElastiSim's jobs (.json); or the name of a "
+            "fetched one (batchlab traces).",
         ),
     ],
     *,
@@ -53,7 +54,7 @@ def run(
             exists=True,
             dir_okay=False,
             rich_help_panel=_MACHINE,
-            help="Its description (TOML, JSON).",
+            help="Its description (TOML, JSON), or a platform (TOML, SimGrid's XML).",
         ),
     ] = None,
     nodes: Annotated[
@@ -119,13 +120,24 @@ def run(
             help="Jobs of an SWF log ask for memory too: mem, in kB.",
         ),
     ] = False,
+    applications: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            rich_help_panel=_READING,
+            help="What jobs name as their applications: NAME.json of a table's NAME; of ElastiSim's jobs the "
+            "paths, where they are not beside the jobs.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
             file_okay=False,
             rich_help_panel=_OUTPUT,
-            help="Gets jobs.csv, metrics.json, manifest.json.",
+            help="Gets jobs.csv, metrics.json, manifest.json; allocations.csv, where jobs were resized.",
         ),
     ] = None,
     form: Annotated[
@@ -189,6 +201,7 @@ def run(
         invalid=invalid,
         processors=processors,
         use_memory=use_memory,
+        applications=applications,
         walltime=walltime,
         order_at_instant=order_at_instant,
         form=form,
@@ -250,7 +263,9 @@ def _replay(request: RunRequest) -> None:
         invalid=request.invalid,
         processors=request.processors,
         use_memory=request.use_memory,
+        applications=request.applications,
     )
+    check_platform(workload, system)
     system = system or catalogued_machine(request.name, request.cores)
     if system is None:
         system = machine_of_log(workload.header, request.cores)

@@ -35,8 +35,8 @@ def stream(request: RunRequest) -> None:
     """
     from batchlab.policy import Policy  # noqa: PLC0415  # --help does without
 
-    if request.trace.suffix.lower() in (".csv", ".parquet"):
-        raise wrong_usage(f"reads SWF logs; {request.trace} is a table. Leave it out.", "--stream")
+    if request.trace.suffix.lower() in (".csv", ".parquet", ".json"):
+        raise wrong_usage(f"reads SWF logs; {request.trace} is none. Leave it out.", "--stream")
     policy = Policy.parse(request.policy)
     system = described_machine(request.system, request.nodes, request.cores)
     log = _open(request)

@@ -40,7 +40,7 @@ from batchlab.platform.topology import Crossbar, Dragonfly, FatTree, Topology, T
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["platform"]
+__all__ = ["platform", "recognises"]
 
 _T = TypeVar("_T")
 _Table = dict[str, Any]
@@ -54,6 +54,11 @@ _TOPOLOGIES: dict[str, type[Topology]] = {
 _OF_PLATFORM = ("read_links", "write_links", "storage")
 _DEEPEST = 100
 _MOST_NODES = 2**20
+
+
+def recognises(document: Mapping[str, object]) -> bool:
+    """Tell whether a parsed document says what a platform has: no other form has these keys."""
+    return bool(document.keys() & {"clusters", "zones", "hosts", "links"})
 
 
 def platform(content: bytes, name: str) -> Platform:

@@ -1,6 +1,7 @@
 """Files that describe machines: `read_system` finds out which form a file has, `write_system` writes our own.
 
-What the forms mean is in `own` and `accasim`; here are the bytes, the encoding and the syntax.
+What the forms mean is in `own` and `accasim`, for platforms in `batchlab.platform`; here are the bytes, the
+encoding and the syntax.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["read_system", "write_system"]
 
 _MOST_BYTES = 16 * 2**20
+_BEGINNING = 4096
 
 
 def read_system(path: str | os.PathLike[str]) -> System:
@@ -29,26 +31,33 @@ def read_system(path: str | os.PathLike[str]) -> System:
     ----------
     path
         A file in batchlab's own form (TOML or JSON, `batchlab.system.own`), or in AccaSim's
-        (`batchlab.system.accasim`). Names that end in ``.toml`` or ``.json`` are believed; otherwise the
-        content decides.
+        (`batchlab.system.accasim`); or a platform, in SimGrid's XML or in batchlab's TOML (`read_platform`).
+        Names that end in ``.toml``, ``.json`` or ``.xml`` are believed; otherwise the content decides.
 
     Returns
     -------
     System
-        The machine.
+        The machine; of a platform, `System.of` it.
 
     Raises
     ------
     SystemDescriptionError
         If there is no such file, or it is not what it should be; the message names the file, the path into
         the document, the value, the rule and the next step.
+    PlatformError
+        Likewise, if it is a platform.
     """
     # `--help` and machines described in Python do without pydantic.
+    from batchlab.platform.own import recognises  # noqa: PLC0415
     from batchlab.system import accasim, own  # noqa: PLC0415
 
     file = os.fspath(path)
     try:
+        if _is_xml(file):
+            return _on_platform(file)
         document, syntax = _document(file)
+        if syntax == "TOML" and recognises(document):
+            return _on_platform(file)
         is_accasim = syntax == "JSON" and accasim.recognises(document)
         return accasim.system(document) if is_accasim else own.system(document)
     except SystemDescriptionError as error:
@@ -57,6 +66,26 @@ def read_system(path: str | os.PathLike[str]) -> System:
     except RecursionError:
         rule = "is nested too deeply; a description has four levels. Is it the right file?"
         raise SystemDescriptionError(f"{_shown_path(file)}: {rule}") from None
+
+
+def _is_xml(file: str) -> bool:
+    """Tell whether a file is SimGrid's; what cannot be read is not, and is told of by whoever reads it."""
+    suffix = Path(file).suffix.lower()
+    if suffix in {".xml", ".toml", ".json"}:
+        return suffix == ".xml"
+    try:
+        with open(file, "rb") as stream:  # noqa: PTH123  # as below
+            return stream.read(_BEGINNING).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+    except (OSError, ValueError):
+        return False
+
+
+def _on_platform(file: str) -> System:
+    from batchlab.platform import read_platform  # noqa: PLC0415  # only platforms need it
+    from batchlab.system.system import System  # noqa: PLC0415
+
+    platform = read_platform(file)
+    return System.of(platform, name=platform.name)
 
 
 def write_system(system: System, path: str | os.PathLike[str]) -> None:
@@ -74,12 +103,15 @@ def write_system(system: System, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     SystemDescriptionError
-        If the name ends otherwise.
+        If the name ends otherwise, or the system is on a platform, which this form cannot hold.
     OSError
         If the file cannot be written.
     """
     from batchlab.system import own  # noqa: PLC0415  # as above
 
+    if system.platform is not None:
+        rule = "this form holds no platform; keep the file or the code that describes the platform"
+        raise SystemDescriptionError(f"system = {shown(system.name or 'of a platform')}: {rule}.")
     target = Path(path)
     writers = {".toml": own.toml, ".json": own.json_text}
     writer = writers.get(target.suffix.lower())

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from batchlab.bridge.elastisim.runner import Run as Run
     from batchlab.bridge.elastisim.runner import run as run
     from batchlab.bridge.elastisim.transcript import read_transcript as read_transcript
+    from batchlab.bridge.elastisim.workload import read_workload as read_workload
 
 _HOMES = {
     "Configuration": "configuration",
@@ -25,6 +26,7 @@ _HOMES = {
     "read_configuration": "configuration",
     "read_jobs": "jobs",
     "read_transcript": "transcript",
+    "read_workload": "workload",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605  # the names are strings

@@ -20,13 +20,13 @@ from batchlab.system import System
 from batchlab.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from batchlab.application import Application
     from batchlab.platform import Host, Platform
 
-__all__ = ["Project", "open_project"]
+__all__ = ["Models", "Project", "open_project"]
 
 # What every job asks for on each of its nodes, and nobody else knows of.
 _PLACE = "place"
@@ -90,7 +90,7 @@ def open_project(path: str | Path) -> Project:
     _check_links(configuration, platform)
     _check_sizes(jobs, hosts)
     places = _MANY if configuration.allow_oversubscription else 1
-    models = _Models(configuration)
+    models = Models(configuration.locate)
     programs = [models.program(job) for job in jobs]
     return Project(
         configuration=configuration,
@@ -137,12 +137,18 @@ class _Program:
     iterations: int
 
 
-class _Models:
-    """The application models of a project, each read once; jobs that need other formulas get others."""
+class Models:
+    """The application models of a project, each read once; jobs that need other formulas get others.
 
-    def __init__(self, configuration: Configuration) -> None:
+    Parameters
+    ----------
+    locate
+        Gives the path of a model that a job names.
+    """
+
+    def __init__(self, locate: Callable[[str], Path]) -> None:
         self.applications: dict[str, Application] = {}
-        self._configuration = configuration
+        self._locate = locate
         self._read: dict[str, Application] = {}
         self._kinds: dict[tuple[object, ...], tuple[str, tuple[str, ...]]] = {}
 
@@ -176,7 +182,7 @@ class _Models:
     def _model(self, job: ElastisimJob) -> Application:
         name = job.application_model
         if name not in self._read:
-            self._read[name] = read_application(self._configuration.locate(name), lenient=True)
+            self._read[name] = read_application(self._locate(name), lenient=True)
         return self._read[name]
 
     def _iterations(self, name: str, arguments: Mapping[str, float | str], job: ElastisimJob) -> int:

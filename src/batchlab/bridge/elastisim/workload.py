@@ -1,0 +1,78 @@
+"""ElastiSim's jobs as a workload of batchlab's own, to be run under any policy."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from batchlab.bridge.elastisim.jobs import read_jobs
+from batchlab.bridge.elastisim.project import Models
+from batchlab.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["read_workload"]
+
+
+def read_workload(path: str | Path, *, folder: str | Path | None = None) -> Workload:
+    """Read an ElastiSim jobs file as a workload.
+
+    Jobs have whole nodes, one task on each, and run on `System.of(platform)` under any policy. To run an
+    ElastiSim project with its own algorithm, to the letter, see `open_project`.
+
+    Parameters
+    ----------
+    path
+        The JSON file, ``{"jobs": [...]}``.
+    folder
+        Where the paths of application models begin. Unless given it is the folder of the jobs file, the one
+        above it, or the working directory: the first in which there is such a file.
+
+    Returns
+    -------
+    Workload
+        In the order of submission; ``job_id`` counts from 0, as in ElastiSim. Jobs that may have several
+        numbers of GPUs per node ask for the greatest.
+
+    Raises
+    ------
+    BridgeError, ApplicationError
+        Naming the file, the job and the key.
+    """
+    jobs = read_jobs(Path(path))
+    home = Path(path).absolute().parent
+    homes = (home, home.parent, Path()) if folder is None else (Path(folder),)
+    models = Models(lambda name: _located(name, homes))
+    programs = [models.program(job) for job in jobs]
+    gpus = [job.gpus_per_node[1] for job in jobs]
+    table = pl.DataFrame(
+        {
+            "job_id": range(len(jobs)),
+            "submit_time": pl.Series([job.submit_time for job in jobs], dtype=pl.Float64),
+            "run_time": pl.Series([None] * len(jobs), dtype=pl.Float64),
+            "requested_time": [job.walltime or math.inf for job in jobs],
+            "tasks": [job.nodes[0] for job in jobs],
+            "tasks_per_node": [1] * len(jobs),
+            "exclusive": [True] * len(jobs),
+            "core": [1] * len(jobs),
+            **({"gpu": gpus} if any(gpus) else {}),
+            "application": [program.application for program in programs],
+            "job_type": [job.type for job in jobs],
+            "tasks_min": [job.nodes[0] for job in jobs],
+            "tasks_max": [job.nodes[1] for job in jobs],
+            "arguments": [json.dumps(program.arguments) for program in programs],
+        }
+    )
+    resources: list[str] = [name for name in ("core", "gpu") if name in table.columns]
+    return Workload.from_table(
+        table, resources=resources, invalid="raise", overrun="keep", applications=models.applications
+    )
+
+
+def _located(name: str, homes: Sequence[Path]) -> Path:
+    return next((home / name for home in homes if (home / name).exists()), homes[0] / name)
