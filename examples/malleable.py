@@ -1,4 +1,4 @@
-"""Let jobs grow and shrink: the same work as rigid jobs and as malleable ones, and what becomes of the nodes."""
+"""Let jobs grow and shrink: the same work as rigid jobs and as malleable ones, with what becomes of nodes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,7 @@ import batchlab as bl
 from batchlab import tasks
 from batchlab.platform import SharedStorage
 
-# Every step computes, exchanges edges with both neighbours, and is saved; whoever changes its size spreads anew.
+# Every step computes, exchanges edges with both neighbours, and is saved; another size spreads the state anew.
 SOLVER = bl.Application(
     [
         bl.Phase(
