@@ -7,7 +7,8 @@
 //!
 //! Limits are set right one resource after the other, by filling it with what the others let through, until it is
 //! settled which limit holds whom; then the limits are the solution of linear equations, one per resource that holds
-//! anybody. The conditions are checked before a solution is taken. O(sweeps × uses × log users + holders³).
+//! anybody. Where that does not settle, the equations themselves are followed from solution to solution. The conditions
+//! are checked before a solution is taken. O(sweeps × uses × log users + holders³).
 use super::component::Component;
 use super::linear;
 
@@ -18,6 +19,9 @@ const BOUND: u32 = u32::MAX;
 const STRIDES: [(f64, u32); 5] = [(1.0, 60), (0.5, 120), (0.2, 300), (0.05, 1200), (0.01, 5000)];
 /// Limits and loads may be off by this part of themselves, which is rounding.
 const ROUNDING: f64 = 1e-11;
+
+/// How often equations are followed to the next ones.
+const FOLLOWED: u32 = 30;
 
 /// The solver with its buffers.
 #[derive(Clone, Debug, Default)]
@@ -54,8 +58,40 @@ impl Bottleneck {
                     }
                 }
             }
+            if self.follow_equations(component) {
+                return;
+            }
         }
         self.settle_for_feasible(component);
+    }
+
+    /// Takes the limits from the equations instead, whose solution may be one that limits set right in turn lead away
+    /// from; whether that ends well.
+    fn follow_equations(&mut self, component: &mut Component) -> bool {
+        let (limit, held, holder) = (self.limit.clone(), self.held.clone(), self.holder.clone());
+        for _ in 0..FOLLOWED {
+            if !self.equations(component) || self.right.iter().any(|&limit| limit <= 0.0) {
+                break;
+            }
+            if self.is_fair(component) {
+                return true;
+            }
+            for resource in 0..component.resources() {
+                let place = self.place[resource];
+                self.limit[resource] =
+                    if place == BOUND { f64::INFINITY } else { self.right[place as usize] };
+            }
+            for activity in 0..component.activities() {
+                (self.held[activity], self.holder[activity]) = self.without(component, activity, BOUND);
+            }
+            for resource in 0..component.resources() {
+                if self.place[resource] == BOUND {
+                    self.set_right(component, resource, 1.0);
+                }
+            }
+        }
+        (self.limit, self.held, self.holder) = (limit, held, holder);
+        false
     }
 
     fn begin(&mut self, component: &Component) {
@@ -95,7 +131,7 @@ impl Bottleneck {
 
     /// What holds an activity if a resource does not.
     fn without(&self, component: &Component, activity: usize, resource: u32) -> (f64, u32) {
-        if self.holder[activity] != resource {
+        if resource != BOUND && self.holder[activity] != resource {
             return (self.held[activity], self.holder[activity]);
         }
         let penalty = component.penalty[activity];
