@@ -70,7 +70,7 @@ impl Bottleneck {
     fn follow_equations(&mut self, component: &mut Component) -> bool {
         let (limit, held, holder) = (self.limit.clone(), self.held.clone(), self.holder.clone());
         for _ in 0..FOLLOWED {
-            if !self.equations(component) || self.right.iter().any(|&limit| limit <= 0.0) {
+            if !self.equations(component) || self.right.iter().any(|&limit| limit < 0.0) {
                 break;
             }
             if self.is_fair(component) {
@@ -214,7 +214,7 @@ impl Bottleneck {
             .rate
             .iter()
             .zip(&component.bound)
-            .all(|(&rate, &bound)| rate > 0.0 && rate <= bound * more);
+            .all(|(&rate, &bound)| rate >= 0.0 && rate <= bound * more);
         in_bounds
             && (0..component.resources()).all(|resource| {
                 let limit = match self.place[resource] {

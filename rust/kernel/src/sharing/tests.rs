@@ -40,6 +40,22 @@ fn latency_delays_and_nothing_takes_no_time() {
     assert_eq!(ends(&mut activities), [(3, 0.0), (2, 1.0), (1, 3.0)]);
 }
 
+#[test]
+fn where_there_is_nothing_to_have_nothing_ends() {
+    for rule in [Rule::MaxMin, Rule::Rates, Rule::FairBottleneck] {
+        let mut activities = Activities::new(rule, vec![link(0.0), link(4.0)]);
+        let stuck = activities.start(
+            0.0,
+            &Demand { amount: 1.0, uses: &[(0, 1.0), (1, 2.0)], ..Demand::default() },
+            1,
+        );
+        activities.start(0.0, &Demand { amount: 1.0, uses: &[(0, 2.0), (1, 1.0)], ..Demand::default() }, 2);
+        activities.start(0.0, &Demand { amount: 4.0, uses: &[(1, 1.0)], ..Demand::default() }, 3);
+        assert_eq!(activities.rate(stuck), 0.0, "{rule:?}");
+        assert_eq!(ends(&mut activities), [(3, 1.0)], "{rule:?}");
+    }
+}
+
 /// Activities on few resources, each with weights, a bound and a penalty.
 type Mix = Vec<(Vec<(u32, f64)>, f64, f64)>;
 
