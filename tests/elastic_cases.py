@@ -158,6 +158,7 @@ def _hosts(random: Random, count: int) -> list[Host]:
         Host(
             speed=speed,
             targets=(count,),
+            gpus=3 if gpus else 0,
             gpu_speed=1.5 * GIGA if gpus else 0.0,
             gpu_bandwidth=7.0 * GIGA if gpus else 0.0,
             disk=disk,

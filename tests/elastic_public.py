@@ -60,7 +60,7 @@ def platform_of(case: ElasticCase) -> bl.Platform:
             name,
             speed=host.speed,
             cores=host.cores,
-            gpus=3 if host.gpu_speed else 0,
+            gpus=host.gpus,
             gpu_speed=host.gpu_speed,
             gpu_bandwidth=host.gpu_bandwidth,
             disk=Disk(*host.disk) if host.disk else None,

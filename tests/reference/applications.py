@@ -162,11 +162,13 @@ def by_root(team: Team, rank: int, task: Model, flops: Mapping[int, float]) -> S
 
 def compute_on_gpus(team: Team, rank: int, task: Model) -> Steps:
     """On GPUs, which are sleeps; the communication inside the node is one, too."""
-    flops = team.parts(task, "flops", "computation_pattern")
-    own = [team.world.sleep(team.seconds_inside(task))]
-    if flops is not None:
-        speed = team.world.platform.hosts[team.hosts[rank]].gpu_speed
-        own.append(team.world.sleep(flops[rank] / team.gpus / speed))
+    flops, me = team.parts(task, "flops", "computation_pattern"), team.hosts[rank]
+    world, own = team.world, []
+    if flops and flops[rank] > 0:
+        seconds = flops[rank] / team.gpus / world.platform.hosts[me].gpu_speed
+        own.append(world.occupy(world.gpus[me], team.gpus, seconds))
+    if (seconds := team.seconds_inside(task)) > 0:
+        own.append(world.occupy(world.gpu_links[me], 1, seconds))
     if task.get("bytes") is not None:
         yield from by_root(team, rank, task, {})
     yield from own

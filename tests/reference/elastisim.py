@@ -120,6 +120,7 @@ def compute_host(cluster: ET.Element, storage: tuple[int, ...]) -> Host:
     return Host(
         speed=quantity(cluster.attrib["speed"]),
         targets=storage,
+        gpus=int(said.get("num_gpus", "0")),
         gpu_speed=quantity(said.get("flops_per_gpu", "0")),
         gpu_bandwidth=quantity(said.get("gpu_to_gpu_bw", "0")),
         disk=disk,

@@ -49,6 +49,7 @@ class Host:
     speed: float
     cores: int = 1
     targets: tuple[int, ...] = ()
+    gpus: int = 0
     gpu_speed: float = 0.0
     gpu_bandwidth: float = 0.0
     disk: tuple[float, float] | None = None
@@ -125,6 +126,9 @@ class World:
         self.disks = Shared(max_min, self.platform.disks())
         self.ends: dict[Activity, Signal] = {}
         self.sleeps: list[tuple[float, Signal]] = []
+        # Until when each GPU of each host is busy, and the link between them.
+        self.gpus = [[0.0] * host.gpus for host in self.platform.hosts]
+        self.gpu_links = [[0.0] for _ in self.platform.hosts]
 
     def give(self, signal: Signal) -> None:
         """Let come what is waited for."""
@@ -143,8 +147,18 @@ class World:
                     shared.activities = [each for each in shared.activities if each is not activity]
 
     def sleep(self, seconds: float) -> Signal:
-        self.sleeps.append((self.now + max(0.0, seconds), Signal()))
+        return self.wake(self.now + max(0.0, seconds))
+
+    def wake(self, time: float) -> Signal:
+        self.sleeps.append((time, Signal()))
         return self.sleeps[-1][1]
+
+    def occupy(self, busy_until: list[float], number: int, seconds: float) -> Signal:
+        """Use GPUs (or a link), free ones first, each after what it has to do; killed jobs' kernels go on."""
+        chosen = sorted(range(len(busy_until)), key=lambda gpu: busy_until[gpu] > self.now)[:number]
+        for gpu in chosen:
+            busy_until[gpu] = max(self.now, busy_until[gpu]) + seconds
+        return self.wake(max(busy_until[gpu] for gpu in chosen))
 
     def begin(self, steps: Steps, stopped: Callable[[], bool]) -> None:
         self.ready.append(lambda: self.run(steps, stopped))
