@@ -10,7 +10,7 @@ import batchlab as bl
 from batchlab import tasks
 from batchlab.platform import SharedStorage
 
-# Every step computes, exchanges edges with both neighbours, and is saved; another size spreads the state anew.
+# Every step computes, exchanges edges with both neighbours, and is saved; another size moves the state first.
 SOLVER = bl.Application(
     [
         bl.Phase(

@@ -27,7 +27,7 @@ def plots() -> dict[str, Callable[[], Axes]]:
     """Give every picture's name, and how it is drawn."""
     workload, system = demo_workload(2000), demo_system()
     results = [bl.simulate(workload, system, policy, dispatch=True) for policy in POLICIES]
-    easy = results[1]
+    easy, elastic = results[1], resized()
     return {
         "slowdown": lambda: bl.plot.slowdown(results),
         "wait": lambda: bl.plot.wait(results, kind="cdf"),
@@ -37,6 +37,10 @@ def plots() -> dict[str, Callable[[], Axes]]:
         "load": lambda: bl.plot.load(easy),
         "gantt": lambda: bl.plot.gantt(easy),
         "allocation_map": lambda: bl.plot.allocation_map(easy),
+        "job_times": lambda: bl.plot.job_times(bl.simulate(demo_workload(150), system, "easy(order=sjf)")),
+        "gantt_resized": lambda: bl.plot.gantt(elastic),
+        "allocations": lambda: bl.plot.allocations(elastic),
+        "platform_activity": lambda: bl.plot.platform_activity(elastic, window=60),
         "cpu_time_by_queue_size": lambda: bl.plot.cpu_time_by_queue_size(costly(system)),
         "scalability": lambda: bl.plot.scalability(growing(system)),
         "power": lambda: bl.plot.power(with_power(easy)),
@@ -45,6 +49,27 @@ def plots() -> dict[str, Callable[[], Axes]]:
         "run_times": lambda: bl.plot.run_times(workload),
         **({"generated": generated} if SETH.exists() else {}),
     }
+
+
+def resized() -> bl.Result:
+    """Run jobs that grow and shrink, those of the page."""
+    step = bl.tasks.Compute(flops="work", computation_pattern="all_ranks")
+    solver = bl.Application([bl.Phase([step, bl.tasks.Write(2e10, "all_ranks")], iterations=8)])
+    jobs = [
+        bl.JobDescription(
+            application=solver,
+            submit_time=40 * number,
+            job_type="malleable",
+            tasks_min=1 + number % 2,
+            tasks_max=8,
+            arguments={"work": (1 + number % 5) * 5e13},
+        )
+        for number in range(20)
+    ]
+    storage = bl.platform.SharedStorage("files", read="20GBps", write="10GBps")
+    platform = bl.Platform.crossbar(16, speed="1Tf", bandwidth="10GBps", storage=[storage])
+    workload = bl.Workload.from_jobs(jobs)
+    return bl.simulate(workload, bl.System.of(platform), "equipartition", sensing=bl.Sensing(10))
 
 
 def generated() -> Axes:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["job_times"]
 
-_MOST_BARS = 2000
+_MOST_BARS = 600
 _COLUMNS, _ROWS = 1200, 600
 _WAITS, _RUNS = pale(PALETTE[1], 0.45), PALETTE[0]
 
@@ -41,7 +41,7 @@ def job_times(
 ) -> Axes:
     """Draw a bar for each job, from its submission over its start to its end (Fig. 6 of [1]).
 
-    Jobs are in the order of submission. Of more than some thousand, each row of the picture stands for
+    Jobs are in the order of submission. Of more than some hundred, each row of the picture stands for
     several, and shows which share of them waited and ran.
 
     Parameters
