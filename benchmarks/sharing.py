@@ -37,7 +37,7 @@ def fat_tree() -> None:
 
 
 def large_fat_tree() -> None:
-    """Let each of 16,384 hosts send to four others, drawn by chance: nearly all end at instants of their own."""
+    """Let each of 16,384 hosts send to four others, drawn by chance: thousands of different ends."""
     platform = bl.Platform.fat_tree(down=(32, 32, 16), up=(1, 32, 16), bandwidth=CABLE, latency="1us")
     count = len(platform.hosts)
     random = np.random.default_rng(0)
