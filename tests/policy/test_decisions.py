@@ -108,7 +108,7 @@ REFUSED: dict[str, tuple[Deed, str]] = {
     ),
     "a negative node": (
         lambda view: view.start(waiting(view), [-1, -1]),
-        r"cannot start on nodes = \[-1, -1\]; must be a mapping from node to number of tasks, or one node",
+        r"cannot be on nodes = \[-1, -1\]; must be a mapping from node to number of tasks, or one node",
     ),
     "nodes that are none": (lambda view: view.start(waiting(view), "ab"), "must be a mapping from node"),  # type: ignore[arg-type]  # that is the test
     "a number for nodes": (

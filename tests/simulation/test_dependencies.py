@@ -62,6 +62,27 @@ def test_a_long_chain_of_rejections() -> None:
     assert jobs["state"].value_counts().sort("count").rows() == [("killed", 1), ("rejected", count - 1)]
 
 
+def test_held_besides() -> None:
+    """Who is held while it waits for others stays on hold when these have completed, until it is released."""
+
+    class Holds(bl.Scheduler):
+        every_instant = True
+
+        def begin(self, view: bl.View) -> None:
+            view.wake(6)
+
+        def schedule(self, view: bl.View) -> None:
+            if view.now == 0:
+                view.hold(view.job(1))
+            if view.now == 6 and view.on_hold:
+                view.release(view.job(1))
+            for job in view.candidates():
+                view.start(job)
+
+    jobs = bl.simulate(workload([[], [1]], [3, 2]), SYSTEM, Holds()).jobs
+    assert jobs["start_time"].to_list() == [0, 6]
+
+
 def test_cannot_be_released() -> None:
     """A scheduler sees it on hold, and cannot let it go before its time."""
 

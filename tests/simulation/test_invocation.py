@@ -6,6 +6,8 @@ import pytest
 
 import batchlab as bl
 
+PAIR = bl.System.homogeneous(nodes=2, resources={"core": 1})
+
 
 class Asked(bl.Scheduler):
     """Starts jobs in order, and remembers why it was asked."""
@@ -90,3 +92,63 @@ def test_somebody_must_ask() -> None:
     """Without an interval, submissions and ends must be asked about, or jobs could wait for ever."""
     with pytest.raises(bl.SimulationError, match="jobs could wait for ever"):
         bl.Invocation(on_submit=False)
+
+
+def test_timers_have_their_questions() -> None:
+    """A scheduler that sets a timer is asked when it is due."""
+
+    class Wakes(Asked):
+        def begin(self, view: bl.View) -> None:
+            view.wake(3)
+
+    workload = bl.Workload.from_table({"submit_time": [0], "run_time": [10], "tasks": [1]})
+    scheduler = Wakes()
+    bl.simulate(workload, PAIR, scheduler, invocation=bl.Invocation())
+    assert scheduler.causes == [(0, "submit", 0), (3, "instant", None), (10, "finalise", 0)]
+
+
+class Watches(bl.Observer):
+    """Sets timers that only watch."""
+
+    def begin(self, view: bl.View) -> None:
+        view.wake(1, watching=True)
+
+
+class StartsNobody(bl.Scheduler):
+    """Lets jobs wait."""
+
+    def schedule(self, view: bl.View) -> None:
+        """Do nothing."""
+
+
+def test_clock_asks_on_while_somebody_watches() -> None:
+    """A run is not over while the clock will have the scheduler asked about those who wait."""
+    workload = bl.Workload.from_table({"submit_time": [0], "run_time": [10], "tasks": [1]})
+    clock = bl.Invocation(on_submit=False, on_finalise=False, interval=4)
+    result = bl.simulate(workload, PAIR, Asked(), invocation=clock, observers=[Watches()])
+    assert result.jobs["start_time"].to_list() == [4]
+
+
+def test_questions_without_end() -> None:
+    """A scheduler that starts nobody, however often it is asked, ends in an error."""
+    workload = bl.Workload.from_table({"submit_time": [0], "run_time": [10], "tasks": [1]})
+    with pytest.raises(bl.SimulationError, match="questions of the clock, brought nothing about"):
+        bl.simulate(workload, PAIR, StartsNobody(), invocation=bl.Invocation(interval=1))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"policy": "easy"}, "invocation with policy = easy; only a scheduler written in Python"),
+        ({"invocation": 3}, r"invocation = 3; must be a batchlab\.Invocation"),
+        ({"order_at_instant": "arrivals_first"}, "must be 'completions_first' with invocations"),
+        ({"sensing": 3.0}, r"sensing = 3\.0; must be a batchlab\.Sensing"),
+        ({"task_times": 1}, "task_times = 1; must be True or False"),
+    ],
+)
+def test_options_that_do_not_go_together(options: dict[str, object], message: str) -> None:
+    """Options that mean nothing here are refused, and not ignored."""
+    workload = bl.Workload.from_table({"submit_time": [0], "run_time": [10], "tasks": [1]})
+    given = {"policy": Asked(), "invocation": bl.Invocation()} | options
+    with pytest.raises(bl.SimulationError, match=message):
+        bl.simulate(workload, PAIR, **given)  # type: ignore[arg-type]

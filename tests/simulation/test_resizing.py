@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 import batchlab as bl
@@ -285,3 +286,179 @@ def test_gpus_change_with_the_nodes() -> None:
     scheduler = FirstOne({4: lambda view: view.resize(view.job(0), nodes=[0, 2], gpus=4)})
     result = bl.simulate(workload, bl.System.of(platform), scheduler)
     assert result.jobs["end_time"].to_list() == [4 + 3 * 1]
+
+
+class Closes(bl.Observer):
+    """Closes a node, or does something else, at a time."""
+
+    def __init__(self, time: float, act: Callable[[bl.View], object]) -> None:
+        self.time = time
+        self.act = act
+
+    def begin(self, view: bl.View) -> None:
+        view.wake(self.time)
+
+    def wake(self, view: bl.View) -> None:
+        self.act(view)
+
+
+@pytest.mark.parametrize("decided", [2.0, 6.0])
+def test_shrinks_on_nodes_that_are_closed(decided: float) -> None:
+    """A host that a job keeps takes nobody more; the job may stay there, and give up others."""
+    scheduler = Scripted({decided: lambda view: view.resize(view.job(0), 1)})
+    other = bl.JobDescription(submit_time=2, run_time=0, tasks=1)
+    observers = [Closes(4, lambda view: view.close(0))]
+    result = bl.simulate(bl.Workload.from_jobs([job(), other]), SYSTEM, scheduler, observers=observers)
+    assert result.allocations.filter(row=0)["nodes"].to_list() == [[0, 1], [0]]
+    assert result.jobs["end_time"].to_list() == [6 + 3 * 12, 2]
+
+
+def test_grows_beside_nodes_that_are_closed() -> None:
+    """What it gains must be open, what it keeps need not be; nor does it get more on a closed host."""
+
+    def grow(view: bl.View) -> None:
+        with pytest.raises(bl.DecisionError, match="2 tasks are placed on node 0, which has room for 1"):
+            view.resize(view.job(0), nodes=[0, 0, 1])
+        view.resize(view.job(0), 4)
+
+    scheduler = Scripted({6: grow})
+    observers = [Closes(4, lambda view: view.close(0))]
+    result = bl.simulate(bl.Workload.from_jobs([job()]), SYSTEM, scheduler, observers=observers)
+    assert result.jobs["end_time"].to_list() == [6 + 3 * 3]
+
+
+def test_keeps_what_it_was_to_lose() -> None:
+    """Shrunk and grown again between two points, a job has what it had, though nothing else is free."""
+
+    def there_and_back(view: bl.View) -> None:
+        view.resize(view.job(0), 1)
+        assert view.room(view.job(0), 9) == 1
+        view.resize(view.job(0), 2)
+        assert view.job(0).wanted_ranks is None
+
+    other = bl.JobDescription(submit_time=2, run_time=0, tasks=1)
+    _, result = run(job(), job(), other, at2=there_and_back)
+    assert result.allocations.filter(row=0)["nodes"].to_list() == [[0, 1]]
+
+
+def test_one_task_per_node() -> None:
+    """A job of one task per node grows on other nodes, though there is room on its own."""
+    platform = bl.Platform.crossbar(3, speed="1Gf", bandwidth="1GBps", latency=0, cores=2)
+    workload = bl.Workload.from_jobs([job(others={"tasks_per_node": 1})])
+
+    def grow(view: bl.View) -> None:
+        assert view.room(view.job(0), 9) == 1
+        with pytest.raises(bl.DecisionError, match="no room for 2 more"):
+            view.resize(view.job(0), 4)
+        view.resize(view.job(0), 3)
+
+    result = bl.simulate(workload, bl.System.of(platform), Scripted({6: grow}))
+    assert result.allocations["nodes"].to_list() == [[0, 1], [0, 1, 2]]
+
+
+def test_what_observers_take_is_given_at_once() -> None:
+    """A policy in the kernel has a pass at the point at which a job gives up what an observer took."""
+    observers = [Closes(2, lambda view: view.resize(view.job(0), 1))]
+    jobs = [job(), job(), bl.JobDescription(submit_time=1, run_time=1, tasks=1)]
+    result = bl.simulate(bl.Workload.from_jobs(jobs), SYSTEM, "easy", observers=observers)
+    assert result.jobs["start_time"].to_list() == [0, 0, 6]
+
+
+def test_ranks_in_any_sequence() -> None:
+    """Nodes by rank may be an array, or whatever can be walked over; their order is that of the ranks."""
+    platform = bl.Platform.crossbar(2, speed="1Gf", bandwidth="1GBps", latency=0, cores=2)
+    seen: list[list[int]] = []
+    kinds = (np.array, tuple, iter)
+
+    class ByRank(bl.Scheduler):
+        def schedule(self, view: bl.View) -> None:
+            for waiting in view.queue:
+                view.start(waiting, nodes=kinds[len(seen)]([0, 1, 0]))
+                seen.append(waiting.ranks)
+
+    workload = bl.Workload.from_jobs([job(submit_time=100 * number) for number in range(3)])
+    bl.simulate(workload, bl.System.of(platform), ByRank())
+    assert seen == [[0, 1, 0]] * 3
+
+
+@pytest.mark.parametrize("nodes", [None, {0: 1, 1: 1}, [0, 1]])
+def test_gpus_wherever_a_job_starts(nodes: object) -> None:
+    """How many GPUs a job uses can be chosen whoever chooses the nodes."""
+    platform = bl.Platform.crossbar(
+        2, speed="1Gf", bandwidth="1GBps", gpus=4, gpu_speed="1Tf", gpu_bandwidth="50GBps"
+    )
+    train = bl.Application([bl.Phase([tasks.Gpu(flops=8e12, computation_pattern="all_ranks")], iterations=1)])
+
+    class OnGpus(bl.Scheduler):
+        def schedule(self, view: bl.View) -> None:
+            for waiting in view.queue:
+                view.start(waiting, nodes, gpus=4)  # type: ignore[arg-type]  # of several kinds
+
+    workload = bl.Workload.from_jobs([bl.JobDescription(application=train, tasks=2)])
+    assert bl.simulate(workload, bl.System.of(platform), OnGpus()).jobs["end_time"].to_list() == [1]
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ({"nodes": [0, 1], "tasks": 3}, "tasks = 3, but 2 are placed; give one of both"),
+        ({"nodes": {0: 1}, "tasks": 2}, "tasks = 2, but 1 are placed"),
+        ({"nodes": "ab"}, r"nodes = 'ab'; must be a mapping"),
+        ({"nodes": {0: 2**31}}, "2147483648; it can have from 1 to 4"),
+    ],
+)
+def test_starts_that_contradict_themselves(start: dict[str, object], message: str) -> None:
+    """Where both are given, nodes and tasks must match."""
+
+    class Starts(bl.Scheduler):
+        def schedule(self, view: bl.View) -> None:
+            for waiting in view.queue:
+                view.start(waiting, **start)  # type: ignore[arg-type]
+
+    with pytest.raises(bl.DecisionError, match=message):
+        bl.simulate(bl.Workload.from_jobs([job()]), SYSTEM, Starts())
+
+
+def test_gpus_of_a_job_without_an_application() -> None:
+    """A job that only has a run time uses no GPUs."""
+
+    class Starts(bl.Scheduler):
+        def schedule(self, view: bl.View) -> None:
+            view.start(view.queue[0], gpus=1)
+
+    workload = bl.Workload.from_jobs([bl.JobDescription(run_time=1, tasks=1)])
+    with pytest.raises(bl.DecisionError, match="carries a run time, not an application"):
+        bl.simulate(workload, SYSTEM, Starts())
+
+
+@pytest.mark.parametrize("predictor", ["clairvoyant", "last_two", "recursive_mean"])
+def test_predictors_without_a_limit(predictor: str) -> None:
+    """Of jobs without a limit nothing may be known, until others of the user have ended."""
+    workload = bl.Workload.from_jobs(
+        [job(submit_time=100 * number, others={"user_id": 1}) for number in range(3)]
+    )
+    result = bl.simulate(workload, SYSTEM, f"easy(predictor={predictor})")
+    assert result.jobs["end_time"].to_list() == [24, 124, 224]
+
+
+def test_failures_leave_no_checkpoints_of_applications() -> None:
+    """Whose node fails begins anew, where others go on from a checkpoint."""
+    failures = bl.Failures({"node": [0], "time": [10], "repair_time": [10]}, fate="checkpoint", every=1)
+    result = bl.simulate(bl.Workload.from_jobs([job()]), SYSTEM, "easy", observers=[failures])
+    assert result.jobs["end_time"].to_list() == [10 + 24]
+
+
+def test_look_ahead_sees_what_jobs_have() -> None:
+    """In a look ahead nobody is resized, but a job has the tasks that it had."""
+    seen: list[list[int]] = []
+
+    class Looks(bl.Malleable):
+        def schedule(self, view: bl.View) -> None:
+            seen.append([each.tasks for each in view.running])
+            if view.now == 1 and len(seen) == 2:
+                view.fork().run_until()
+            super().schedule(view)
+
+    jobs = [job(requested_time=60), job(submit_time=1, requested_time=60)]
+    bl.Simulation(bl.Workload.from_jobs(jobs), SYSTEM, Looks()).run_until(1)
+    assert seen[:3] == [[], [4], [4]]

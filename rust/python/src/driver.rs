@@ -90,9 +90,9 @@ fn stuck(py: Python<'_>, simulation: &Bound<'_, Simulation>) -> PyErr {
     simulation_error(
         py,
         &format!(
-            "at {} s the run is stuck: {PATIENCE} timers in a row brought nothing about; jobs waiting: {waiting}, \
-             running: {}. Set no timers without end, or with watching=True if they only watch; open nodes, or kill \
-             who waits in vain.",
+            "at {} s the run is stuck: {PATIENCE} timers in a row, or questions of the clock, brought nothing about; \
+             jobs waiting: {waiting}, running: {}. Start jobs, or kill who waits in vain; open nodes; set no timers \
+             without end, or with watching=True if they only watch.",
             site.now,
             site.running.len(),
         ),
@@ -229,7 +229,9 @@ fn set_estimate(
     let Some(hook) = hook else { return Ok(()) };
     let view = hooks.predictor_view.bind(py);
     let answer = hook.call1(py, (Job::new(view, job), view))?;
-    let seconds = answer.extract::<f64>(py).ok().filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
+    // A job without a limit may have no estimate either.
+    let most = simulation.borrow().kernel.site().jobs.job(job).requested_time.max(f64::MAX);
+    let seconds = answer.extract::<f64>(py).ok().filter(|seconds| (0.0..=most).contains(seconds));
     let Some(seconds) = seconds else {
         let (name, shown) = (Job::new(view, job).name(py)?, answer.bind(py).repr()?);
         let who = hook.bind(py).getattr("__self__").unwrap_or_else(|_| hook.bind(py).clone());

@@ -84,7 +84,13 @@ impl Job {
     fn tasks(&self, py: Python<'_>) -> u32 {
         let simulation = self.view.get().simulation.borrow(py);
         match simulation.kernel.applications().map_or(0, |applications| applications.ranks(self.slot).len()) {
-            0 => simulation.kernel.site().jobs.job(self.slot).tasks,
+            0 => {
+                let jobs = &simulation.kernel.site().jobs;
+                match jobs.state(self.slot) {
+                    State::Running => jobs.placement(self.slot).iter().map(|share| share.tasks).sum(),
+                    _ => jobs.job(self.slot).tasks,
+                }
+            }
             ranks => ranks as u32,
         }
     }

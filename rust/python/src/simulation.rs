@@ -276,7 +276,7 @@ impl Simulation {
     /// Why the run cannot go on.
     pub fn failed(&self, py: Python<'_>) -> PyErr {
         let (row, reason) = self.kernel.failure().cloned().unwrap_or_default();
-        let now = self.now();
+        let (now, reason) = (self.now(), reason.trim_end_matches('.'));
         simulation_error(
             py,
             &format!("the application of the job in row {row} cannot go on at {now} s: {reason}."),

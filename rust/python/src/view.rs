@@ -199,10 +199,12 @@ impl View {
         self.by_resource(py, total.into_iter())
     }
 
-    /// Count how many tasks of a job there is room for now, up to a number.
+    /// Count how many more tasks of a job there is room for now, up to a number.
+    ///
+    /// Those count that a running job was to lose at its next scheduling point, and could keep.
     fn room(slf: &Bound<'_, Self>, job: &Job, most: u32) -> PyResult<u32> {
         job.check_home(slf)?;
-        Ok(slf.get().simulation.borrow(slf.py()).kernel.site().room(job.slot, most))
+        Ok(slf.get().simulation.borrow(slf.py()).kernel.room(job.slot, most))
     }
 
     /// Give the bytes per second that flow over a link of the platform, by its number.
@@ -273,30 +275,41 @@ impl View {
         let startable = this.simulation.borrow(py).kernel.check_startable(job.slot);
         startable.map_err(|refusal| refused(slf, job, "start", &refusal))?;
         let carries = this.simulation.borrow(py).kernel.is_elastic(job.slot);
-        if let (true, Some(nodes)) = (carries, nodes.filter(|nodes| !nodes.is_instance_of::<PyDict>())) {
-            let ranks = ranks(slf, job, nodes)?;
-            let done = this.simulation.borrow_mut(py).kernel.start_ranks(job.slot, &ranks, gpus);
-            return done.map(|()| true).map_err(|refusal| refused(slf, job, "start", &refusal));
+        if gpus.is_some() && !carries {
+            return Err(refused(slf, job, "choose its GPUs", &Refusal::NoApplication(job.slot)));
         }
-        let chosen = match (&this.allocator, nodes) {
-            (_, Some(nodes)) => Some(shares(slf, job, nodes)?),
-            (None, None) => None,
-            (Some(_), None) => {
+        let by_rank = nodes.filter(|nodes| carries && !nodes.is_instance_of::<PyDict>());
+        let (by_rank, chosen) = match (by_rank, &this.allocator, nodes) {
+            (Some(nodes), ..) => (Some(ranks(slf, job, nodes)?), None),
+            (None, _, Some(nodes)) => (None, Some(shares(slf, job, nodes)?)),
+            (None, None, None) => (None, None),
+            (None, Some(_), None) => {
                 let Some(shares) = Self::ask_allocator(slf, job)? else { return Ok(false) };
-                Some(shares)
+                (None, Some(shares))
             }
         };
+        let of_shares = |shares: &Vec<Share>| shares.iter().map(|share| u64::from(share.tasks)).sum();
+        let placed = by_rank.as_ref().map(|ranks| ranks.len() as u64).or(chosen.as_ref().map(of_shares));
+        if let (Some(tasks), Some(placed)) = (tasks, placed)
+            && u64::from(tasks) != placed
+        {
+            return Err(refused(slf, job, "start", &Refusal::OtherTasks { job: job.slot, placed, tasks }));
+        }
         let done = {
             let kernel = &mut this.simulation.borrow_mut(py).kernel;
-            match chosen {
-                None => kernel.start(job.slot, tasks),
+            match (by_rank, chosen) {
+                (Some(ranks), _) => kernel.start_ranks(job.slot, &ranks).map(|()| true),
+                (None, None) => kernel.start(job.slot, tasks),
                 // Where an allocator chose the nodes, a reservation may stand against it as against the kernel's.
-                Some(shares) => match kernel.start_at(job.slot, &shares) {
+                (None, Some(shares)) => match kernel.start_at(job.slot, &shares) {
                     Err(Refusal::Delays(_)) if nodes.is_none() => Ok(false),
                     done => done.map(|()| true),
                 },
             }
         };
+        if let (Ok(true), Some(gpus)) = (&done, gpus) {
+            this.simulation.borrow_mut(py).kernel.set_gpus(job.slot, gpus);
+        }
         done.map_err(|refusal| refused(slf, job, "start", &refusal))
     }
 
@@ -641,25 +654,35 @@ pub fn twin_of(view: &Py<View>, memo: &Bound<'_, PyDict>) -> PyResult<Py<View>> 
 
 /// The nodes of a decision: a mapping from node to tasks, or one node per task.
 fn shares(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyResult<Vec<Share>> {
-    read_shares(nodes).map_err(|error| {
-        let py = view.py();
-        if !error.is_instance_of::<PyTypeError>(py) && !error.is_instance_of::<PyOverflowError>(py) {
-            return error;
-        }
-        let shown = nodes.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
-        let name = job.name(py).unwrap_or_else(|_| "a job".to_owned());
-        let rule = "must be a mapping from node to number of tasks, or one node per task";
-        decision_error(py, &format!("{name} cannot start on nodes = {shown}; {rule}."))
-    })
+    read_shares(nodes).map_err(|error| no_nodes(view, job, nodes, error))
+}
+
+/// What was given is not nodes.
+fn no_nodes(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    let py = view.py();
+    if !error.is_instance_of::<PyTypeError>(py) && !error.is_instance_of::<PyOverflowError>(py) {
+        return error;
+    }
+    let shown = nodes.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
+    let name = job.name(py).unwrap_or_else(|_| "a job".to_owned());
+    let rule = "must be a mapping from node to number of tasks, or one node per task";
+    decision_error(py, &format!("{name} cannot be on nodes = {shown}; {rule}."))
 }
 
 /// One node per task, by rank.
 fn ranks(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-    nodes.extract::<Vec<u32>>().or_else(|_| {
-        // Whatever else can be walked over; and errors with more context.
-        let shares = shares(view, job, nodes)?;
-        Ok(shares.iter().flat_map(|share| (0..share.tasks).map(|_| share.node)).collect())
-    })
+    if nodes.cast::<PyMapping>().is_err() {
+        let each = nodes.try_iter().and_then(|nodes| nodes.map(|node| node?.extract()).collect());
+        return each.map_err(|error| no_nodes(view, job, nodes, error));
+    }
+    let shares = shares(view, job, nodes)?;
+    let tasks = shares.iter().map(|share| u64::from(share.tasks)).sum();
+    let (least, most) = view.get().simulation.borrow(view.py()).kernel.sizes(job.slot);
+    if tasks > u64::from(most) {
+        let refusal = Refusal::BadSize { job: job.slot, tasks, least, most };
+        return Err(refused(view, job, "have these nodes", &refusal));
+    }
+    Ok(shares.iter().flat_map(|share| (0..share.tasks).map(|_| share.node)).collect())
 }
 
 fn read_shares(nodes: &Bound<'_, PyAny>) -> PyResult<Vec<Share>> {

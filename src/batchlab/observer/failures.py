@@ -42,7 +42,8 @@ class Failures(Observer):
         ``repair_time`` (s, how long it takes; missing where the node stays down).
     fate
         Of the victims: ``"kill"``; ``"requeue"``: they wait again and run from their start;
-        ``"checkpoint"``: they wait again and go on from their latest checkpoint.
+        ``"checkpoint"``: they wait again and go on from their latest checkpoint; jobs with applications
+        from their start.
     every
         Seconds of a run between two checkpoints.
     restarts
@@ -201,7 +202,8 @@ class Failures(Observer):
         exhausted = self.restarts is not None and self._restarts[job.row] >= self.restarts
         if self.fate == "kill" or exhausted:
             view.kill(job)
-        elif self.fate == "requeue":
+        elif self.fate == "requeue" or job.ranks:
+            # An application has no state that could be kept.
             view.preempt(job)
         else:
             view.preempt(job, keep="checkpoints", every=self.every)

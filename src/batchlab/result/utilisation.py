@@ -31,7 +31,10 @@ def utilisation_tables(system: System, outcome: Outcome) -> dict[str, pl.DataFra
     """
     sensed, platform = outcome.sensed, system.platform
     if sensed is None or platform is None:
-        raise ResultError("nobody looked at the platform; pass sensing=Sensing(interval) to simulate().")
+        raise ResultError(
+            "nobody looked at the platform; pass sensing=Sensing(interval) to simulate(), and jobs with "
+            "applications."
+        )
     hosts = {host.name: host for host in platform.hosts}
     nodes = [hosts[name] for name in system.hosts]
     time = sensed["time"]

@@ -43,6 +43,9 @@ class Sensing:
         if not number or not math.isfinite(self.interval) or self.interval <= 0:
             rule = "must be a finite number of seconds > 0"
             raise SimulationError(f"interval = {shown(self.interval)}; {rule}.")
+        links: object = self.links
+        if isinstance(links, str):
+            raise SimulationError(f"links = {links!r}; must be names of links, as ({links!r},).")
         object.__setattr__(self, "links", tuple(self.links))
 
 

@@ -17,9 +17,10 @@ from batchlab.policy.kernel import policy_names
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
 from batchlab.simulation.columns import core_index, job_columns
-from batchlab.simulation.driver import Driver, pieces_of
+from batchlab.simulation.driver import Driver, Pieces, pieces_of
 from batchlab.simulation.elastic import applications, dependencies
-from batchlab.simulation.sensing import links_seen
+from batchlab.simulation.invocation import Invocation
+from batchlab.simulation.sensing import Sensing, links_seen
 from batchlab.simulation.status import Gauges, Status, shares_in_use
 from batchlab.simulation.view import Columns
 from batchlab.system import System
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from batchlab.observer import Observer
-    from batchlab.simulation.invocation import Invocation
-    from batchlab.simulation.sensing import Sensing
-
 
 __all__ = ["Simulation"]
 
@@ -114,6 +112,7 @@ class Simulation:
     ) -> None:
         policy = _policy(policy)
         _check_types(workload, system)
+        _check_elastic(invocation, sensing, clip_requests=clip_requests, task_times=task_times)
         self._options = {"seed": seed, "walltime": walltime, "order_at_instant": order_at_instant}
         _check({**self._options, "sharing": sharing})
         elastic = applications(
@@ -126,14 +125,16 @@ class Simulation:
         )
         if elastic is not None:
             self._options |= {"sharing": sharing, "clip_requests": clip_requests}
-            _check_order(order_at_instant)
+            _check_order(order_at_instant, "jobs with applications")
+        pieces = pieces_of(policy, observers)
         if invocation is not None:
             self._options["invocation"] = invocation
+            _check_order(order_at_instant, "invocations")
+            _check_asked(pieces, policy)
         self._run_of = (workload, system, policy)
         self._elapsed = 0.0
         self._depth = 0
         self._sensing = sensing
-        pieces = pieces_of(policy, observers)
         try:
             self._kernel = _kernel.Simulation(
                 job_columns(workload, system, policy),
@@ -365,10 +366,26 @@ def _check_types(workload: object, system: object) -> None:
         raise WorkloadError(f"workload = {shown(workload)}; must be a Workload. See Workload.from_table().")
 
 
-def _check_order(order_at_instant: str) -> None:
+def _check_order(order_at_instant: str, what: str) -> None:
     if order_at_instant != "completions_first":
-        rule = "jobs with applications go with 'completions_first'"
-        raise SimulationError(f"order_at_instant = {order_at_instant!r}; {rule}, or with an invocation.")
+        raise SimulationError(
+            f"order_at_instant = {order_at_instant!r}; must be 'completions_first' with {what}."
+        )
+
+
+def _check_asked(pieces: Pieces, policy: Policy) -> None:
+    if pieces.scheduler is None:
+        rule = "only a scheduler written in Python is asked event by event. Leave invocation out"
+        raise SimulationError(f"invocation with policy = {policy}; {rule}.")
+
+
+def _check_elastic(invocation: object, sensing: object, **flags: object) -> None:
+    for name, value, kind in (("invocation", invocation, Invocation), ("sensing", sensing, Sensing)):
+        if value is not None and not isinstance(value, kind):
+            raise SimulationError(f"{name} = {shown(value)}; must be a batchlab.{kind.__name__}, or None.")
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise SimulationError(f"{name} = {shown(flag)}; must be True or False.")
 
 
 def _check(options: dict[str, object]) -> None:

@@ -77,6 +77,9 @@ impl fmt::Display for ExecutionError {
             Self::NoRoute { from, to } => {
                 write!(text, "there is no route from '{from}' to '{to}'; add one to the platform.")
             }
+            Self::Lacks { task, host, what } if task.is_empty() => {
+                write!(text, "a task: host '{host}' {what}")
+            }
             Self::Lacks { task, host, what } => write!(text, "task '{task}': host '{host}' {what}"),
         }
     }

@@ -1,7 +1,7 @@
 //! The site as schedulers see and change it: the queue in order, the machine, the running jobs by estimated end.
 use std::collections::BTreeSet;
 
-use crate::cluster::{EmptyMachine, Machine, Meter, Request, Requests, Room};
+use crate::cluster::{Beside, EmptyMachine, Machine, Meter, Request, Requests, Room};
 use crate::ordered_index::{Least, OrderedIndex, Sum};
 use crate::time::{Time, ordered_bits};
 use crate::workload::jobs::{Job, JobTable, Share, State};
@@ -284,20 +284,28 @@ impl Site {
         self.may_fit_job(job) && self.placer.place(&self.machine, self.request(job), tasks, row, shares)
     }
 
-    /// The same for so many tasks of it.
+    /// The same for so many tasks of it, beside those that it has where it runs.
     pub fn place_tasks_now(&self, job: u32, tasks: u32, shares: &mut Vec<Share>) -> bool {
-        self.placer.place(&self.machine, self.request(job), tasks, self.jobs.job(job).row, shares)
+        self.placer.place(&self.beside(job), self.request(job), tasks, self.jobs.job(job).row, shares)
     }
 
-    /// How many tasks of a job, up to `most`, there is room for now. O(log n) per node with room, and stops at `most`.
+    /// Where there is room for tasks of a job beside those that it has.
+    #[must_use]
+    pub fn beside(&self, job: u32) -> Beside<'_> {
+        let runs = self.jobs.state(job) == State::Running;
+        Beside { machine: &self.machine, own: if runs { self.jobs.placement(job) } else { &[] } }
+    }
+
+    /// How many tasks of a job, up to `most`, there is room for now, beside those that it has. O(log n) per node with
+    /// room, and stops at `most`.
     #[must_use]
     pub fn room(&self, job: u32, most: u32) -> u32 {
-        let request = self.request(job);
-        let (mut room, mut from) = (0, 0);
+        let (request, beside) = (self.request(job), self.beside(job));
+        let (mut room, mut from) = (0_u32, 0);
         while room < most
-            && let Some(node) = self.machine.next_with_slots(from, request)
+            && let Some(node) = beside.next_with_slots(from, request)
         {
-            room += self.machine.slots(node, request);
+            room = room.saturating_add(beside.slots(node, request));
             from = node + 1;
         }
         room.min(most)
@@ -404,9 +412,12 @@ impl Site {
     pub fn reshape(&mut self, job: u32, shares: &[Share]) -> bool {
         let request = self.requests.get(self.jobs.job(job).request);
         let old = self.jobs.placement(job).to_vec();
+        let has = |node| self.beside(job).tasks_on(node);
+        // It may stay where it is, closed or not: room is asked for where it gets more.
+        let more: Vec<Share> = shares.iter().copied().filter(|share| share.tasks > has(share.node)).collect();
         // What it gives up itself is room for it.
         self.machine.give_back(request, &old);
-        let fits = self.machine.has_room(request, shares);
+        let fits = self.machine.has_room(request, &more);
         self.machine.take(request, &old);
         if !fits {
             return false;

@@ -43,10 +43,10 @@ impl<F: Feed> Simulation<F> {
         if self.start_on(job, shares) { Ok(()) } else { Err(Refusal::Delays(job)) }
     }
 
-    /// Starts a queued job on these nodes, one entry per rank of its application, with so many GPUs on each.
-    pub fn start_ranks(&mut self, job: u32, nodes: &[u32], gpus: Option<u32>) -> Result<(), Refusal> {
+    /// Starts a queued job on these nodes, one entry per rank of its application.
+    pub fn start_ranks(&mut self, job: u32, nodes: &[u32]) -> Result<(), Refusal> {
         self.start_at(job, &shares_of(nodes))?;
-        self.set_ranks(job, nodes, gpus);
+        self.set_ranks(job, nodes);
         Ok(())
     }
 
@@ -108,7 +108,9 @@ impl<F: Feed> Simulation<F> {
     /// Takes a queued job out of the queue until it is released.
     pub fn hold(&mut self, job: u32) -> Result<(), Refusal> {
         self.check_queued(job)?;
-        if !self.site.on_hold.contains(&job) {
+        if self.dependencies.waits(job) {
+            self.dependencies.hold(job);
+        } else if !self.site.on_hold.contains(&job) {
             self.leave_queue(job);
             self.site.on_hold.insert(job);
         }
@@ -118,8 +120,9 @@ impl<F: Feed> Simulation<F> {
     /// Puts a job that was on hold back into the queue.
     pub fn release(&mut self, job: u32) -> Result<(), Refusal> {
         self.check_state(job, State::Queued, "queued")?;
+        let was_held = self.dependencies.release(job);
         if self.dependencies.waits(job) {
-            return Err(Refusal::Depends(job));
+            return if was_held { Ok(()) } else { Err(Refusal::Depends(job)) };
         }
         if self.site.on_hold.remove(&job) {
             self.site.enqueue(job);
@@ -175,7 +178,9 @@ impl<F: Feed> Simulation<F> {
     /// Sets what schedulers take a job's run_time to be: of a job that is being submitted, waits or runs.
     pub fn set_estimate(&mut self, job: u32, estimate: f64) -> Result<(), Refusal> {
         self.check_job(job)?;
-        if !(estimate.is_finite() && estimate >= 0.0) {
+        // Nothing else may be known of a job without a limit.
+        let no_limit = self.site.jobs.job(job).requested_time.is_infinite();
+        if !(estimate >= 0.0 && (no_limit || estimate.is_finite())) {
             return Err(Refusal::BadDuration(estimate));
         }
         let state = self.site.jobs.state(job);
@@ -299,6 +304,9 @@ impl<F: Feed> Simulation<F> {
             self.site.enqueue(job);
         }
         self.site.arrived.clear();
+        // It is not one that is asked event by event.
+        self.asking = None;
+        self.submitted = None;
         self.disturb();
     }
 

@@ -1,4 +1,6 @@
 //! Jobs that wait for others to complete: counts of what is missing, and who waits for whom. O(1) per dependency.
+use std::collections::BTreeSet;
+
 use crate::workload::jobs::State;
 
 /// Who waits for whom.
@@ -11,6 +13,8 @@ pub struct Dependencies {
     waiting: Vec<u32>,
     /// Jobs that can never start, since one that they wait for did not complete.
     hopeless: Vec<bool>,
+    /// Jobs that somebody holds besides.
+    held: BTreeSet<u32>,
 }
 
 impl Dependencies {
@@ -33,12 +37,27 @@ impl Dependencies {
             }
         }
         let missing = of.iter().map(|needed| needed.len() as u32).collect();
-        Self { missing, from, waiting, hopeless: vec![false; of.len()] }
+        Self { missing, from, waiting, hopeless: vec![false; of.len()], held: BTreeSet::new() }
     }
 
     /// Whether a job still waits for others.
     pub(super) fn waits(&self, job: u32) -> bool {
         self.missing.get(job as usize).is_some_and(|&missing| missing > 0)
+    }
+
+    /// Holds a job that waits for others, also when it does so no more.
+    pub(super) fn hold(&mut self, job: u32) {
+        self.held.insert(job);
+    }
+
+    /// Whether a job is held besides; it no longer is.
+    pub(super) fn release(&mut self, job: u32) -> bool {
+        self.held.remove(&job)
+    }
+
+    /// Whether a job is held besides.
+    pub(super) fn is_held(&self, job: u32) -> bool {
+        self.held.contains(&job)
     }
 
     /// Whether a job can never start.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::application::{Elastic, JobType, Value};
+use crate::cluster::Room;
 use crate::execution::{Execution, Notice};
 use crate::record::{Change, Stretches};
 use crate::time::Time;
@@ -119,6 +120,30 @@ impl Applications {
         self.next
     }
 
+    /// Ranks of a running job that it is to lose at its next point, and could keep as well; it is to have these nodes.
+    fn to_lose(&self, job: u32, wanted: &[u32]) -> Vec<u32> {
+        if self.is_at_point(job) {
+            return Vec::new();
+        }
+        let mut kept: BTreeMap<u32, usize> = BTreeMap::new();
+        for &node in wanted {
+            *kept.entry(node).or_default() += 1;
+        }
+        let is_lost = |node: &u32| match kept.get_mut(node) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                false
+            }
+            _ => true,
+        };
+        self.ranks(job).iter().copied().filter(is_lost).collect()
+    }
+
+    /// What a running job is to have, or has, by rank.
+    fn last_wanted(&self, job: u32) -> &[u32] {
+        self.wanted(job).unwrap_or_else(|| self.ranks(job))
+    }
+
     fn is_at_point(&self, job: u32) -> bool {
         self.at_point.iter().any(|&(other, _)| other == job)
     }
@@ -209,15 +234,19 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Sets who of a job's ranks is where, and its GPUs per node, before it starts.
-    pub(super) fn set_ranks(&mut self, job: u32, nodes: &[u32], gpus: Option<u32>) {
+    /// Sets who of a job's ranks is where, before it starts.
+    pub(super) fn set_ranks(&mut self, job: u32, nodes: &[u32]) {
         if let Some(applications) = &mut self.applications
             && applications.runs(job)
         {
             applications.ranks[job as usize] = nodes.to_vec();
-            if let Some(gpus) = gpus {
-                applications.chosen_gpus.insert(job, gpus);
-            }
+        }
+    }
+
+    /// Sets how many GPUs of each node a job uses that has just been started.
+    pub fn set_gpus(&mut self, job: u32, gpus: u32) {
+        if let Some(applications) = &mut self.applications {
+            applications.chosen_gpus.insert(job, gpus);
         }
     }
 
@@ -253,13 +282,11 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Gives back what a job at a point loses by what was decided before.
-    pub(super) fn shrink_as_wanted(&mut self, job: u32) {
+    /// Gives back what a job at a point loses by what was decided before; whether there is something.
+    pub(super) fn shrink_as_wanted(&mut self, job: u32) -> bool {
         let wanted = self.applications.as_ref().and_then(|applications| applications.wanted(job));
-        let Some(wanted) = wanted.map(shares_of) else { return };
-        if self.site.jobs.placement(job) != wanted {
-            self.reshape(job, &wanted);
-        }
+        let Some(wanted) = wanted.map(shares_of) else { return false };
+        self.site.jobs.placement(job) != wanted && self.reshape(job, &wanted)
     }
 
     /// Lets the jobs at a point go on, resized where that was decided.
@@ -354,21 +381,36 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// Changes the number of tasks of a running job: it loses its last ranks, or gains such as the allocator chooses.
+    /// Changes the number of tasks of a running job: it loses its last ranks; or it keeps some that it was to lose at its
+    /// next point, and gains such as the allocator chooses.
     pub fn resize(&mut self, job: u32, tasks: u32) -> Result<(), Refusal> {
         self.check_resizable(job, tasks as usize)?;
         let Some(applications) = &self.applications else { return Err(Refusal::Rigid(job)) };
-        let mut nodes = applications.wanted(job).unwrap_or_else(|| applications.ranks(job)).to_vec();
-        let more = (tasks as usize).saturating_sub(nodes.len());
-        nodes.truncate(tasks as usize);
+        let mut nodes = applications.last_wanted(job).to_vec();
+        let tasks = tasks as usize;
+        if nodes.len() < tasks {
+            let kept = applications.to_lose(job, &nodes);
+            nodes.extend(kept);
+        }
+        let more = tasks.saturating_sub(nodes.len()) as u32;
+        nodes.truncate(tasks);
         if more > 0 {
             let mut shares = Vec::new();
-            if !self.site.place_tasks_now(job, more as u32, &mut shares) {
-                return Err(Refusal::NoRoomToGrow { job, more: more as u32 });
+            if !self.site.place_tasks_now(job, more, &mut shares) {
+                return Err(Refusal::NoRoomToGrow { job, more });
             }
             nodes.extend(shares.iter().flat_map(|share| (0..share.tasks).map(|_| share.node)));
         }
         self.resize_to(job, &nodes, None)
+    }
+
+    /// How many more tasks of a job, up to `most`, there is room for now: what it was to lose counts.
+    #[must_use]
+    pub fn room(&self, job: u32, most: u32) -> u32 {
+        let applications = self.applications.as_ref();
+        let kept =
+            applications.map_or(0, |running| running.to_lose(job, running.last_wanted(job)).len() as u32);
+        kept.min(most) + self.site.room(job, most.saturating_sub(kept))
     }
 
     /// Sets arguments that formulas see from the next start or resizing of a job on.
@@ -430,11 +472,8 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn no_room(&self, job: u32, held: &[Share]) -> Refusal {
-        let has = |node| {
-            let placed = self.site.jobs.placement(job);
-            placed.iter().find(|share| share.node == node).map_or(0, |share| share.tasks)
-        };
-        let slots = |node| has(node) + self.site.slots(node, job);
+        let (beside, request) = (self.site.beside(job), self.site.request(job));
+        let slots = |node| beside.tasks_on(node) + beside.slots(node, request);
         let full = held.iter().find(|share| slots(share.node) < share.tasks).unwrap_or(&held[0]);
         Refusal::NoRoom { job, node: full.node, tasks: full.tasks, slots: slots(full.node) }
     }
@@ -447,11 +486,15 @@ impl<F: Feed> Simulation<F> {
         let mut pass = false;
         while let Some(cause) = self.take_notice() {
             match cause {
-                Cause::SchedulingPoint(job) | Cause::EvolvingRequest(job, _) if self.decides_outside() => {
-                    self.shrink_as_wanted(job);
-                    pass = true;
+                Cause::SchedulingPoint(job) | Cause::EvolvingRequest(job, _) => {
+                    // Observers, too, may have decided before.
+                    pass |= self.shrink_as_wanted(job);
+                    if self.decides_outside() {
+                        pass = true;
+                    } else {
+                        self.leave_points();
+                    }
                 }
-                Cause::SchedulingPoint(_) | Cause::EvolvingRequest(..) => self.leave_points(),
                 _ => pass = true,
             }
         }

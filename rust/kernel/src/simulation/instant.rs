@@ -118,7 +118,8 @@ impl<F: Feed> Simulation<F> {
             if let Some(moment) = self.failed() {
                 return Ok(Some(moment));
             }
-            let cause = if std::mem::take(&mut self.disturbed) {
+            let woken = std::mem::take(&mut self.instant.pass_is_due);
+            let cause = if std::mem::take(&mut self.disturbed) || woken {
                 Cause::Instant
             } else if let Some(job) = self.submitted.take() {
                 Cause::Submission(job)
@@ -139,6 +140,7 @@ impl<F: Feed> Simulation<F> {
                     _ => Cause::Completion(event.job),
                 }
             } else if self.asking.as_mut().is_some_and(|asking| asking.is_due(now)) {
+                self.idle += 1;
                 Cause::Periodic
             } else if self.feed.next_time() <= now {
                 if let Some(moment) = self.submit()? {

@@ -232,6 +232,7 @@ impl<F: Feed> Simulation<F> {
     /// The same, asking event by event.
     #[must_use]
     pub fn with_invocations(mut self, rules: Invocations) -> Self {
+        self.site.keep_running();
         self.asking = Some(Asking::new(rules));
         self
     }
@@ -305,9 +306,10 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Whether nothing can happen any more but by timers. (Whoever can set one, has it known who runs.)
+    /// Whether nothing can happen any more but by timers, or questions of the clock. (Whoever can set one, has it known
+    /// who runs.)
     fn waits_for_timers(&self) -> bool {
-        self.timers + self.watches > 0
+        (self.timers + self.watches > 0 || self.next_question() != Time::NEVER)
             && self.feed.next_time() == Time::NEVER
             && self.site.running.is_empty()
             && self.scheduler.next_due() == Time::NEVER
@@ -315,7 +317,8 @@ impl<F: Feed> Simulation<F> {
 
     /// Whether timers can bring nothing about: there is nobody left, or they only watch.
     fn is_in_vain(&self) -> bool {
-        self.timers == 0 || (self.site.queue.is_empty() && self.site.on_hold.is_empty())
+        let nobody = self.site.queue.is_empty() && self.site.on_hold.is_empty();
+        nobody || (self.timers == 0 && self.next_question() == Time::NEVER)
     }
 
     /// Goes on to the next instant and does everything that happens there; false if nothing is left to happen.
@@ -553,6 +556,8 @@ impl<F: Feed> Simulation<F> {
                     self.reject_alone(dependent);
                     self.site.ended.push(dependent);
                     done.push((dependent, State::Rejected));
+                } else if self.dependencies.is_held(dependent) {
+                    self.site.on_hold.insert(dependent);
                 } else {
                     self.site.enqueue(dependent);
                 }

@@ -39,6 +39,15 @@ pub enum Refusal {
         /// How many it has.
         tasks: u32,
     },
+    /// The tasks placed are not as many as were asked for beside.
+    OtherTasks {
+        /// The job.
+        job: u32,
+        /// How many were placed.
+        placed: u64,
+        /// How many were asked for.
+        tasks: u32,
+    },
     /// A node has not the room.
     NoRoom {
         /// The job.
@@ -139,6 +148,9 @@ impl fmt::Display for Refusal {
             Self::StartsNow(_) => write!(out, "it was started in this very pass"),
             Self::WrongTasks { placed, tasks, .. } => {
                 write!(out, "{placed} tasks are placed; it has {tasks}")
+            }
+            Self::OtherTasks { placed, tasks, .. } => {
+                write!(out, "tasks = {tasks}, but {placed} are placed; give one of both, or as many")
             }
             Self::NoRoom { node, tasks, slots, .. } => {
                 write!(out, "{tasks} tasks are placed on node {node}, which has room for {slots} of them")
