@@ -89,10 +89,11 @@ def pieces_of(policy: Policy, observers: Sequence[Observer]) -> Pieces:
     SimulationError
         If an observer is none, or two have one name.
     """
-    names = [observer.name for observer in observers if observer.name]
     for observer in observers:
         if not isinstance(observer, Observer):
             raise SimulationError(f"observers hold {shown(observer)}; must be objects of batchlab.Observer.")
+    names = [observer.name for observer in observers if observer.name]
+    for observer in observers:
         if names.count(observer.name) > 1:
             raise SimulationError(f"two observers are named {observer.name!r}; names must differ.")
     allocator = policy.allocator if isinstance(policy.allocator, Allocator) else None
