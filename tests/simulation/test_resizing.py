@@ -178,6 +178,11 @@ def test_fork_is_independent() -> None:
         (job(), lambda view: view.resize(view.job(0), nodes=[0, 4]), "there is no node 4"),
         (job(), lambda view: view.resize(view.job(0)), "give either tasks, or nodes"),
         (job(), lambda view: view.preempt(view.job(0), keep="everything"), "its application begins anew"),
+        (
+            job(),
+            lambda view: view.set_runtime_arguments(view.job(1), {"x": 1}),
+            "carries a run time, not an application",
+        ),
     ],
 )
 def test_refused(description: bl.JobDescription, act: Callable[[bl.View], object], message: str) -> None:

@@ -510,8 +510,8 @@ impl View {
     ) -> PyResult<()> {
         job.check_home(slf)?;
         let arguments = arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
-        let kernel = &mut slf.get().simulation.borrow_mut(slf.py()).kernel;
-        let done = kernel.set_runtime_arguments(job.slot, arguments);
+        let done =
+            slf.get().simulation.borrow_mut(slf.py()).kernel.set_runtime_arguments(job.slot, arguments);
         done.map_err(|refusal| refused(slf, job, "have runtime arguments", &refusal))
     }
 
