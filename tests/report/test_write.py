@@ -8,6 +8,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.errors import MissingExtraError, ResultError
+from to_draw import resized
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,29 @@ def test_further_tables_stand_below_the_measures(results: list[bl.Result], tmp_p
     text = bl.report.write(results, tmp_path / "r.html", tables=tables).read_text("utf-8")
     assert text.index("Prices") > text.index(">Measures<")
     assert "<td>&lt;3</td>" in text
+
+
+def test_jobs_that_were_resized(tmp_path: Path) -> None:
+    """A run with resizes and looks at the platform has their plots; its chart tells parts of jobs."""
+    page = bl.report.write(resized(), tmp_path / "report.html").read_text("utf-8")
+    page = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    for text in (
+        "Time from submission to end",
+        "CPUs at work over time",
+        "When each job waited, and when it ran",
+        "What each job holds over time",
+        "What of the platform is at work over time",
+        "or as long as a job kept its nodes",
+    ):
+        assert text in page
+    assert re.search(r"here from \S+( s)? to \S+", page)
+
+
+def test_what_was_not_recorded_is_not_drawn(page: str) -> None:
+    """Without resizes and looks there are no plots of them."""
+    assert "When each job waited, and when it ran" in page
+    assert "at work over time" not in page
+    assert "What each job holds over time" not in page
 
 
 def test_unknown_baseline(results: list[bl.Result], tmp_path: Path) -> None:

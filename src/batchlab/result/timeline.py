@@ -32,7 +32,7 @@ def timeline(
     Returns
     -------
     polars.DataFrame
-        One row per instant with a submission, start or end of a run, in order of time: ``time`` (s),
+        One row per instant with a submission, start, end or resize of a run, in order of time: ``time`` (s),
         ``queued`` and ``running`` (jobs), then for each resource ``used_<resource>`` (amount) and
         ``utilisation_<resource>`` (its share of the capacity; null where there is no capacity). Values are
         those after the instant, and hold until the next. Rejected jobs are not in it.
