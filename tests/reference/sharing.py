@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 
 CLOSE = 1e-12  # relative: levels that differ by less are one level
 NOTHING = 1e-5  # what SimGrid takes for no capacity left
+SWEEPS = 100_000  # far more than any case has needed
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def bottleneck_max_min(resources: Resources, weights: Floats, bounds: Floats, pe
     """
     del penalties
     limits = np.full(weights.shape[1], inf)
-    while True:
+    for _ in range(SWEEPS):
         before = limits.copy()
         for r in np.flatnonzero(weights.any(axis=0)):
             others = np.delete(divide(limits, weights), r, axis=1).min(axis=1, initial=inf)
@@ -127,6 +128,7 @@ def bottleneck_max_min(resources: Resources, weights: Floats, bounds: Floats, pe
         if np.allclose(limits, before, rtol=CLOSE, atol=0):
             rates: Floats = np.minimum(divide(limits, weights).min(axis=1, initial=inf), bounds)
             return rates
+    raise AssertionError("the limits go round in circles")
 
 
 def water_level(wanted: Floats, capacity: float) -> float:
