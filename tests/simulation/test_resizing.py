@@ -228,7 +228,7 @@ def test_formula_that_cannot_be_evaluated() -> None:
 @pytest.mark.parametrize("order", ["fcfs", "sjf", "srtf", "drf", "equipartition"])
 def test_malleable_policies_use_the_machine(order: str) -> None:
     """One job alone grows to the whole machine; a second takes its part at the next point."""
-    workload = bl.Workload.from_jobs([job(requested_time=100), job(submit_time=4, requested_time=50)])
+    workload = bl.Workload.from_jobs([job(requested_time=200), job(submit_time=4, requested_time=50)])
     result = bl.simulate(workload, SYSTEM, bl.Malleable(order))
     first = result.allocations.filter(row=0)["nodes"].list.len().to_list()
     assert first[0] == 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
+from weakref import WeakKeyDictionary
 
 from batchlab.errors import PolicyNotFound, shown, suggest
 from batchlab.policy.registry import SIZE_ORDERS
@@ -18,17 +19,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Malleable"]
 
+_SHORTEST_FIRST = frozenset({"sjf", "srtf"})
+_EVENLY = frozenset({"drf", "equipartition"})
+
 
 @dataclass(frozen=True)
 class Malleable(Scheduler):
-    """Resizes jobs so that all run on few tasks before some run on many.
+    """Gives every job a target at each pass, and brings it there where its application lets it.
 
-    Every pass gives each job, running and waiting, a target: first the least tasks that it can have, in
-    order, as long as the machine suffices; then more of them, up to the most, to one after the other
-    (``fcfs``, ``sjf``, ``srtf``) or to whoever has the least (``drf``, ``equipartition``). Jobs that have
-    more than their target shrink at their next scheduling point; waiting jobs start, in order, each on what
-    there is of its target; those that have less than their target grow. A job that asks for other tasks
-    itself gets fewer always, and more if there is room for all of them.
+    Under ``fcfs``, ``drf`` and ``equipartition`` each job, running and waiting, first gets the least tasks
+    that it can have, in order, as long as the machine suffices; then more of them, up to the most, go to one
+    after the other (``fcfs``) or to whoever has the least. Under ``sjf`` and ``srtf`` one job after the other
+    gets the most that is left, once those that run are sure of the least. Jobs that have more than their
+    target shrink at their next scheduling point; waiting jobs start, in order, each on what there is of its
+    target; those that have less than their target grow. A job that asks for other tasks itself gets fewer
+    always, and more if there is room for all of them.
 
     Parameters
     ----------
@@ -54,11 +59,18 @@ class Malleable(Scheduler):
 
     every_instant: ClassVar[bool] = True
     order: str = "fcfs"
+    _memories: WeakKeyDictionary[View, _Memory] = field(
+        default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if self.order not in SIZE_ORDERS:
             known = suggest(str(self.order), SIZE_ORDERS)
             raise PolicyNotFound(f"no order of sizes named {shown(self.order)}.{known}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # A copy remembers nothing, which costs it a pass, and changes no decision.
+        return type(self), (self.order,)
 
     def __str__(self) -> str:
         """Write it as a policy's spec does."""
@@ -68,22 +80,22 @@ class Malleable(Scheduler):
 
     def schedule(self, view: View) -> None:
         """Shrink, start and grow."""
-        _grant_requests(view)
-        running = [_Wish.of(job, view) for job in view.running]
-        waiting = [_Wish.of(job, view) for job in view.queue]
-        self._set_targets(view, running, waiting)
+        asked = _grant_requests(view)
+        memory = self._memories.setdefault(view, _Memory({}))
+        running = [memory.wish(job, view) for job in view.running]
         for wish in running:
-            if wish.target < wish.tasks:
-                view.resize(wish.job, wish.target)
-        for wish in sorted(waiting, key=self._rank):
-            tasks = min(wish.target, view.room(wish.job, wish.target))
-            if wish.least <= tasks:
-                view.start(wish.job, tasks=tasks)
-        for wish in sorted(running, key=self._rank):
-            if wish.target > wish.tasks:
-                more = view.room(wish.job, wish.target - wish.tasks)
-                if more:
-                    view.resize(wish.job, wish.tasks + more)
+            wish.look()
+        situation = None if asked else self._situation(view, running)
+        if situation is not None and situation == memory.settled:
+            return
+        waiting = [memory.wish(job, view) for job in view.queue]
+        for wish in waiting:
+            wish.wait()
+        memory.wishes = {wish.job.row: wish for wish in (*running, *waiting)}
+        present = sorted((*running, *waiting), key=self._rank)
+        self._set_targets(view, present)
+        # What a pass does follows from the situation: where it was nothing, it will be so again.
+        memory.settled = situation if not _act(view, running, present) else None
 
     def _rank(self, wish: _Wish) -> tuple[float, float, int]:
         """Give a job's place: the smallest is served first."""
@@ -92,23 +104,39 @@ class Malleable(Scheduler):
             key = wish.job.estimate
         elif self.order == "srtf":
             key = _remaining(wish.job)
-        return key, wish.job.submit_time, wish.job.row
+        return key, wish.submit_time, wish.row
 
-    def _set_targets(self, view: View, running: list[_Wish], waiting: list[_Wish]) -> None:
-        """Give everybody the least, then what is left."""
-        left = dict(view.total_offered)
-        for wish in running:
-            # Who runs cannot have less, whatever others want.
-            wish.give(wish.least, left)
-        present = list(running)
-        for wish in sorted(waiting, key=self._rank):
-            if wish.fits(wish.least, left):
-                wish.give(wish.least, left)
-                present.append(wish)
-        if self.order in {"drf", "equipartition"}:
-            _fill_evenly(present, left, self._share(view))
+    def _situation(self, view: View, running: list[_Wish]) -> object:
+        """Gather all that the targets and what can be done about them depend on."""
+        queue = view.queue
+        if self.order in _SHORTEST_FIRST:
+            # Progress counts only where it brings a job before another.
+            waits = zip(queue.estimate.tolist(), queue.submit_time.tolist(), queue.rows.tolist(), strict=True)
+            places = sorted([*waits, *map(self._rank, running)])
+            rows = [row for *_, row in places]
         else:
-            for wish in sorted(present, key=self._rank):
+            rows = queue.rows.tolist()
+        sizes = [(wish.row, wish.tasks, wish.least, wish.most) for wish in running]
+        return rows, sizes, len(queue), view.total_offered, view.free.tobytes()
+
+    def _set_targets(self, view: View, present: list[_Wish]) -> None:
+        """Share out what the machine offers; `present` is in order."""
+        left = dict(view.total_offered)
+        for wish in present:
+            # Who runs cannot have less, whatever others want.
+            wish.target = 0
+            if wish.runs:
+                wish.give(wish.least, left)
+        if self.order in _SHORTEST_FIRST:
+            for wish in present:
+                if wish.gets_least(left):
+                    wish.give(wish.most_within(left), left)
+            return
+        served = [wish for wish in present if wish.gets_least(left)]
+        if self.order in _EVENLY:
+            _fill_evenly(served, left, self._share(view))
+        else:
+            for wish in served:
                 wish.give(wish.most_within(left), left)
 
     def _share(self, view: View) -> Callable[[_Wish], float]:
@@ -117,49 +145,105 @@ class Malleable(Scheduler):
             return lambda wish: float(wish.target)
         total = dict(view.total_offered)
         return lambda wish: max(
-            (wish.target * amount / total[name] for name, amount in wish.per_task.items() if amount),
-            default=0.0,
+            (wish.target * amount / total[name] for name, amount in wish.per_task if amount), default=0.0
         )
 
 
 @dataclass(slots=True)
+class _Memory:
+    """What is known of a simulation from one pass to the next."""
+
+    wishes: dict[int, _Wish]
+    settled: object = None
+
+    def wish(self, job: Job, view: View) -> _Wish:
+        """Give what is known of a job."""
+        known = self.wishes.get(job.row)
+        return _Wish.of(job, view) if known is None else known
+
+
+@dataclass(slots=True)
 class _Wish:
-    """A job, and what it is to have."""
+    """A job, and what it is to have: `tasks` now or as decided, `target` once that can be."""
 
     job: Job
-    tasks: int
-    least: int
-    most: int
-    per_task: dict[str, int]
-    target: int = field(default=0)
+    row: int
+    submit_time: float
+    limits: tuple[int, int]
+    per_task: tuple[tuple[str, int], ...]
+    runs: bool = False
+    tasks: int = 0
+    least: int = 0
+    most: int = 0
+    target: int = 0
 
     @classmethod
     def of(cls, job: Job, view: View) -> _Wish:
-        """Describe a job: one that keeps its size has no choice."""
-        runs = job.state == "running"
+        """Gather what stays as it is."""
+        limits = (job.tasks, job.tasks) if job.job_type == "rigid" else (job.tasks_min, job.tasks_max)
+        return cls(job, job.row, job.submit_time, limits, tuple(_per_task(job, view).items()))
+
+    def wait(self) -> None:
+        """Describe it while it waits."""
+        self.runs = False
+        self.tasks = 0
+        self.least, self.most = self.limits
+
+    def look(self) -> None:
+        """Describe it while it runs: one that keeps its size has no choice."""
+        job = self.job
         wanted = job.wanted_ranks
+        self.runs = True
+        self.tasks = job.tasks if wanted is None else len(wanted)
         # Who has just asked for tasks itself has what it asked for, or what there was.
-        chooses = job.is_resizable and job.requested_tasks is None if runs else job.job_type != "rigid"
-        tasks = job.tasks if wanted is None else len(wanted)
-        least, most = (job.tasks_min, job.tasks_max) if chooses else (job.tasks, job.tasks)
-        if runs and not chooses:
-            least = most = tasks
-        return cls(job, tasks if runs else 0, least, most, _per_task(job, view))
+        chooses = job.is_resizable and job.requested_tasks is None
+        self.least, self.most = self.limits if chooses else (self.tasks, self.tasks)
 
     def give(self, tasks: int, left: dict[str, int]) -> None:
         """Add to the target."""
         self.target += tasks
-        for name, amount in self.per_task.items():
+        for name, amount in self.per_task:
             left[name] -= tasks * amount
+
+    def gets_least(self, left: dict[str, int]) -> bool:
+        """Give a waiting job the least; tell whether it has a target."""
+        if self.runs:
+            return True
+        fits = self.fits(self.least, left)
+        if fits:
+            self.give(self.least, left)
+        return fits
 
     def fits(self, tasks: int, left: dict[str, int]) -> bool:
         """Tell whether so many more tasks are left."""
-        return all(tasks * amount <= left[name] for name, amount in self.per_task.items())
+        return all(tasks * amount <= left[name] for name, amount in self.per_task)
 
     def most_within(self, left: dict[str, int]) -> int:
         """Count how many more tasks it can have of what is left."""
-        fitting = [left[name] // amount for name, amount in self.per_task.items() if amount]
-        return max(0, min(self.most - self.target, *fitting))
+        fitting = [left[name] // amount for name, amount in self.per_task if amount]
+        return max(0, min([self.most - self.target, *fitting]))
+
+
+def _act(view: View, running: list[_Wish], present: list[_Wish]) -> bool:
+    """Shrink those that run, start those that wait, let those that run grow; tell whether it tried."""
+    tried = False
+    for wish in running:
+        if wish.target < wish.tasks:
+            view.resize(wish.job, wish.target)
+            tried = True
+    for wish in present:
+        if wish.target and not wish.runs:
+            tasks = min(wish.target, view.room(wish.job, wish.target))
+            if wish.least <= tasks:
+                view.start(wish.job, tasks=tasks)
+                tried = True
+    for wish in present:
+        if wish.runs and wish.target > wish.tasks:
+            more = view.room(wish.job, wish.target - wish.tasks)
+            if more:
+                view.resize(wish.job, wish.tasks + more)
+                tried = True
+    return tried
 
 
 def _fill_evenly(present: Iterable[_Wish], left: dict[str, int], share: Callable[[_Wish], float]) -> None:
@@ -183,16 +267,19 @@ def _per_task(job: Job, view: View) -> dict[str, int]:
     return {name: max(amount, node[name]) for name, amount in job.request.items()}
 
 
-def _grant_requests(view: View) -> None:
-    """Give those who ask for other tasks what they ask for, where there is room."""
+def _grant_requests(view: View) -> bool:
+    """Give those who ask for other tasks theirs, where there is room; tell whether anybody asks."""
+    asked = False
     for job in view.at_scheduling_point:
         tasks = job.requested_tasks
         if tasks is not None:
+            asked = True
             # What it was to lose at this point it has lost already.
             held = job.tasks if job.wanted_ranks is None else len(job.wanted_ranks)
             more = tasks - held
             if more <= 0 or view.room(job, more) == more:
                 view.resize(job, tasks)
+    return asked
 
 
 def _remaining(job: Job) -> float:
