@@ -4,7 +4,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-USUAL = ["kernel", "call", "queue_growth", "scale", "stream", "generate", "sharing", "case_study"]
+USUAL = [
+    "kernel",
+    "call",
+    "queue_growth",
+    "scale",
+    "stream",
+    "generate",
+    "sharing",
+    "deep_learning",
+    "case_study",
+]
 KNOWN = [*USUAL, "accasim"]
 
 
