@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["job_times"]
 
 _MOST_BARS = 600
+_MOST_VECTORS = 100
 _COLUMNS, _ROWS = 1200, 600
 _WAITS, _RUNS = pale(PALETTE[1], 0.45), PALETTE[0]
 
@@ -148,8 +149,13 @@ def _draw(ax: Axes, bars: _Bars, jobs: int, _span: tuple[float, float]) -> None:
             axis=2,
         )
         # Without gaps where bars are thinner than a dot.
-        edges = "none" if jobs <= _ROWS // 6 else "face"
-        ax.add_collection(PolyCollection([*corners], facecolors=colour, edgecolors=edges, linewidths=0.2))
+        few = jobs <= _MOST_VECTORS
+        edges = "none" if few else "face"
+        ax.add_collection(
+            PolyCollection(
+                [*corners], facecolors=colour, edgecolors=edges, linewidths=0.2, rasterized=not few
+            )
+        )
 
 
 def _picture(ax: Axes, bars: _Bars, jobs: int, span: tuple[float, float]) -> None:
