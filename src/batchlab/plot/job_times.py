@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["job_times"]
 
-_MOST_BARS = 600
-_MOST_VECTORS = 100
+# Thinner bars would not be drawn evenly.
+_MOST_BARS = 150
 _COLUMNS, _ROWS = 1200, 600
 _WAITS, _RUNS = pale(PALETTE[1], 0.45), PALETTE[0]
 
@@ -42,8 +42,8 @@ def job_times(
 ) -> Axes:
     """Draw a bar for each job, from its submission over its start to its end (Fig. 6 of [1]).
 
-    Jobs are in the order of submission. Of more than some hundred, each row of the picture stands for
-    several, and shows which share of them waited and ran.
+    Jobs are in the order of submission. Of very many, each row of the picture stands for several, and
+    shows which share of them waited and ran.
 
     Parameters
     ----------
@@ -148,14 +148,7 @@ def _draw(ax: Axes, bars: _Bars, jobs: int, _span: tuple[float, float]) -> None:
             ],
             axis=2,
         )
-        # Without gaps where bars are thinner than a dot.
-        few = jobs <= _MOST_VECTORS
-        edges = "none" if few else "face"
-        ax.add_collection(
-            PolyCollection(
-                [*corners], facecolors=colour, edgecolors=edges, linewidths=0.2, rasterized=not few
-            )
-        )
+        ax.add_collection(PolyCollection([*corners], facecolors=colour, edgecolors="none"))
 
 
 def _picture(ax: Axes, bars: _Bars, jobs: int, span: tuple[float, float]) -> None:
