@@ -43,12 +43,13 @@ def test_dependencies_that_are_over() -> None:
     assert jobs["start_time"].to_list() == [0, 4]
 
 
-def test_rejected_with_what_it_waits_for() -> None:
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "first_fit"])
+def test_rejected_with_what_it_waits_for(policy: str) -> None:
     """Who waits for a killed job is rejected, and so are those that wait for it, submitted or not."""
     jobs = bl.simulate(
         workload([[], [1], [2], [1], [2]], [30, 1, 1, 1, 1], [0, 0, 0, 20, 20]),
         SYSTEM,
-        "fcfs",
+        policy,
         walltime="kill",
     ).jobs
     assert jobs["state"].to_list() == ["killed", *["rejected"] * 4]

@@ -467,3 +467,11 @@ def test_look_ahead_sees_what_jobs_have() -> None:
     jobs = [job(requested_time=60), job(submit_time=1, requested_time=60)]
     bl.Simulation(bl.Workload.from_jobs(jobs), SYSTEM, Looks()).run_until(1)
     assert seen[:3] == [[], [4], [4]]
+
+
+@pytest.mark.parametrize("order", ["fcfs", "drf", "equipartition"])
+def test_malleable_policies_on_a_machine_that_is_closed(order: str) -> None:
+    """Where nothing is on offer, those that run go on as they are."""
+    observers = [Closes(2, lambda view, node=node: view.close(node)) for node in range(4)]  # type: ignore[misc]
+    result = bl.simulate(bl.Workload.from_jobs([job()]), SYSTEM, bl.Malleable(order), observers=observers)
+    assert result.jobs["state"].to_list() == ["completed"]

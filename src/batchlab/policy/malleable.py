@@ -145,7 +145,9 @@ class Malleable(Scheduler):
             return lambda wish: float(wish.target)
         total = dict(view.total_offered)
         return lambda wish: max(
-            (wish.target * amount / total[name] for name, amount in wish.per_task if amount), default=0.0
+            # Who runs on nodes that are closed may hold of what is not on offer at all.
+            (wish.target * amount / max(total[name], 1) for name, amount in wish.per_task if amount),
+            default=0.0,
         )
 
 

@@ -139,8 +139,9 @@ impl Conservative {
         for &job in &site.ended {
             let until = site.estimated_end(job).time.0;
             let shares = site.jobs.placement(job);
-            self.profile.release(site.request(job), shares, site.now, until);
+            // Who never started, being rejected for the sake of another, gives nothing back: no time is later.
             if until > site.now {
+                self.profile.release(site.request(job), shares, site.now, until);
                 self.freed.add(shares, site.now, until);
             }
         }
