@@ -62,10 +62,11 @@ def main() -> None:
     for label, (jobs, policy) in runs.items():
         result = bl.simulate(bl.Workload.from_jobs(jobs), system, policy, sensing=bl.Sensing(10))
         results[label] = result
-        wait = bl.metrics.wait(result.jobs).mean()
+        wait = bl.metrics.wait(result.jobs).to_numpy().mean()
+        held = bl.metrics.utilisation(result.jobs, system, resizes=result.resizes)["core"]
         print(
             f"{label:24}{bl.metrics.makespan(result.jobs):6.0f} s in all, {wait:5.0f} s of waiting, "
-            f"{result.metrics()['utilisation']['core']:.0%} of the nodes held, {len(result.resizes)} resizes"
+            f"{held:.0%} of the nodes held, {len(result.resizes)} resizes"
         )
     figure = Figure(figsize=(11, 8), layout="constrained")
     axes = figure.subplots(2, 2)
