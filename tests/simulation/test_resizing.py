@@ -475,3 +475,11 @@ def test_malleable_policies_on_a_machine_that_is_closed(order: str) -> None:
     observers = [Closes(2, lambda view, node=node: view.close(node)) for node in range(4)]  # type: ignore[misc]
     result = bl.simulate(bl.Workload.from_jobs([job()]), SYSTEM, bl.Malleable(order), observers=observers)
     assert result.jobs["state"].to_list() == ["completed"]
+
+
+def test_malleable_policies_start_several_tasks_on_nodes_of_their_own() -> None:
+    """A job that has its nodes for itself may have as many tasks there as there is room for."""
+    platform = bl.Platform.crossbar(2, speed="1Gf", bandwidth="1GBps", latency=0, cores=2)
+    alone = bl.JobDescription(run_time=5, tasks=3, others={"exclusive": True})
+    result = bl.simulate(bl.Workload.from_jobs([alone]), bl.System.of(platform), "malleable")
+    assert result.jobs["end_time"].to_list() == [5]

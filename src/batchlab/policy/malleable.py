@@ -260,13 +260,14 @@ def _fill_evenly(present: Iterable[_Wish], left: dict[str, int], share: Callable
 
 
 def _per_task(job: Job, view: View) -> dict[str, int]:
-    """Give what a task takes from others: where it has its node for itself, all of that."""
+    """Give what a task takes from others: of nodes that are for the job alone, its part of all of them."""
     if not job.exclusive:
         return job.request
     system = view.system
-    per_node = max(job.tasks_per_node, 1)
-    node = {name: -(-total // (system.nodes * per_node)) for name, total in system.total.items()}
-    return {name: max(amount, node[name]) for name, amount in job.request.items()}
+    node = {name: -(-total // system.nodes) for name, total in system.total.items()}
+    most = min((node[name] // amount for name, amount in job.request.items() if amount), default=1)
+    per_node = max(min(most, job.tasks_per_node or most), 1)
+    return {name: max(amount, -(-node[name] // per_node)) for name, amount in job.request.items()}
 
 
 def _grant_requests(view: View) -> bool:
