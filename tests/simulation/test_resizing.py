@@ -483,3 +483,32 @@ def test_malleable_policies_start_several_tasks_on_nodes_of_their_own() -> None:
     alone = bl.JobDescription(run_time=5, tasks=3, others={"exclusive": True})
     result = bl.simulate(bl.Workload.from_jobs([alone]), bl.System.of(platform), "malleable")
     assert result.jobs["end_time"].to_list() == [5]
+
+
+def test_gpus_change_alone() -> None:
+    """The same nodes with other numbers of GPUs are a reconfiguration too."""
+    platform = bl.Platform.crossbar(
+        2, speed="1Gf", bandwidth="1GBps", gpus=4, gpu_speed="1Tf", gpu_bandwidth="50GBps"
+    )
+    train = bl.Application([bl.Phase([tasks.Gpu(flops=8e12, computation_pattern="all_ranks")], iterations=4)])
+    workload = bl.Workload.from_jobs(
+        [bl.JobDescription(application=train, job_type="malleable", tasks=2, tasks_min=1, tasks_max=2)]
+    )
+
+    class FirstOne(Scripted):
+        def schedule(self, view: bl.View) -> None:
+            for waiting in view.queue:
+                view.start(waiting, nodes=[0, 1], gpus=1)
+            super().schedule(view)
+
+    scheduler = FirstOne({4: lambda view: view.resize(view.job(0), nodes=[0, 1], gpus=4)})
+    result = bl.simulate(workload, bl.System.of(platform), scheduler)
+    assert result.jobs["end_time"].to_list() == [4 + 3 * 1]
+
+
+def test_who_can_do_with_less_is_not_rejected() -> None:
+    """A job that asks for more than there is runs on what there is, under who can give it less."""
+    large = bl.JobDescription(application=STEPS, job_type="moldable", tasks=8, tasks_min=2, tasks_max=8)
+    workload = bl.Workload.from_jobs([large])
+    assert bl.simulate(workload, SYSTEM, "fcfs").jobs["state"].to_list() == ["rejected"]
+    assert bl.simulate(workload, SYSTEM, "malleable").jobs["end_time"].to_list() == [12]

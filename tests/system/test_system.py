@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from batchlab.errors import SystemDescriptionError
+from batchlab.platform import Platform
 from batchlab.system import NodeGroup, System
 
 MIXED = System(
@@ -137,3 +138,28 @@ def test_refuses(build: Callable[[], object], message: str) -> None:
     """What breaks a rule is refused by name, value and rule."""
     with pytest.raises(SystemDescriptionError, match=re.escape(message)):
         build()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"hosts": 3}, "hosts = 3; must be the names of compute hosts"),
+        ({"hosts": "node0"}, "hosts = 'node0'; must be the names of compute hosts"),
+        ({"hosts": [1]}, r"hosts\[0\] = 1; must be a compute host"),
+        ({"hosts": ["nod0"]}, "Did you mean 'node0'"),
+        ({"hosts": ["node0", "node0"]}, "names a host twice"),
+        ({"resources": 3}, "resources = 3; must be a mapping"),
+        ({"resources": {}}, "must name at least one resource"),
+    ],
+)
+def test_what_a_platform_cannot_be(arguments: dict[str, object], message: str) -> None:
+    """Hosts and resources of a system on a platform are checked."""
+    platform = Platform.crossbar(2, speed="1Gf", bandwidth="1GBps")
+    with pytest.raises(SystemDescriptionError, match=message):
+        System.of(platform, **arguments)  # type: ignore[arg-type]
+
+
+def test_no_platform() -> None:
+    """What is no platform is refused as such."""
+    with pytest.raises(SystemDescriptionError, match="platform = 'x'; must be a Platform"):
+        System.of("x")  # type: ignore[arg-type]

@@ -275,7 +275,8 @@ def task_times_table(workload: Workload, system: System, outcome: Outcome) -> pl
     """
     log = outcome.task_times
     if log is None:
-        raise ResultError("the times of tasks were not recorded; pass task_times=True to simulate().")
+        rule = "pass task_times=True to simulate(), with jobs that carry applications"
+        raise ResultError(f"the times of tasks were not recorded; {rule}.")
     row = pl.Series("row", log["row"])
     hosts = [] if system.platform is None else [host.name for host in system.platform.hosts]
     nodes = {name: node for node, name in enumerate(system.hosts)}

@@ -5,7 +5,7 @@ A description only: what is free at some time is the kernel's business. Needs no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
@@ -202,19 +202,26 @@ class System:
         Raises
         ------
         SystemDescriptionError
-            If a host is none of the platform's compute hosts, or is named twice.
+            If a host is none of the platform's compute hosts, or is named twice; or the resources break a
+            rule.
         """
+        if not hasattr(platform, "nodes"):
+            raise SystemDescriptionError(f"platform = {shown(platform)}; must be a Platform.")
         known = {host.name: host for host in platform.nodes}
+        if isinstance(hosts, str) or not isinstance(hosts, Iterable | None):
+            raise SystemDescriptionError(f"hosts = {shown(hosts)}; must be the names of compute hosts.")
         names = tuple(known) if hosts is None else tuple(hosts)
         for at, host in enumerate(names):
             if host not in known:
                 raise SystemDescriptionError(
-                    f"hosts[{at}] = {host!r}; must be a compute host.{suggest(host, known)}"
+                    f"hosts[{at}] = {shown(host)}; must be a compute host.{suggest(str(host), known)}"
                 )
         if len(set(names)) < len(names):
             raise SystemDescriptionError("hosts names a host twice; each host is one node.")
         groups: list[NodeGroup] = []
-        for has, run in groupby(names, key=lambda host: dict(resources or _resources_of(known[host]))):
+        given = None if resources is None else _amounts(resources, "resources")
+        of_host = {host: _resources_of(known[host]) if given is None else given for host in names}
+        for has, run in groupby(names, key=of_host.__getitem__):
             groups.append(NodeGroup(f"group{len(groups)}", sum(1 for _ in run), has))
         first = groups[0].resources if groups else {}
         processor = _PROCESSOR if _PROCESSOR in first else next(iter(first), _PROCESSOR)

@@ -139,10 +139,10 @@ impl Site {
         self.requests.get(self.jobs.job(job).request)
     }
 
-    /// Whether a job fits on the empty machine. O(n) for a request seen for the first time, O(1) after that, unless
+    /// Whether so many tasks of a job fit on the empty machine. O(n) for a request seen for the first time, O(1) after that, unless
     /// only consecutive nodes will do.
-    pub fn can_ever_fit(&mut self, job: u32) -> bool {
-        let Job { tasks, request, .. } = *self.jobs.job(job);
+    pub fn can_ever_fit(&mut self, job: u32, tasks: u32) -> bool {
+        let request = self.jobs.job(job).request;
         let index = request as usize;
         let wanted = self.requests.get(request);
         if !self.placer.allocator().is_free_to_spread() {

@@ -297,7 +297,7 @@ impl<F: Feed> Simulation<F> {
             self.shrink_as_wanted(job);
             let Some(applications) = &mut self.applications else { return };
             match applications.wanted.remove(&job) {
-                Some(nodes) if nodes != applications.ranks[job as usize] => {
+                Some(nodes) => {
                     let hosts = applications.hosts_of(&nodes);
                     applications.ranks[job as usize] = nodes;
                     if let Some(&gpus) = applications.chosen_gpus.get(&job) {
@@ -305,7 +305,7 @@ impl<F: Feed> Simulation<F> {
                     }
                     applications.execution.reconfigure(now, job, &hosts);
                 }
-                _ => applications.execution.resume(now, job),
+                None => applications.execution.resume(now, job),
             }
         }
     }
@@ -369,13 +369,11 @@ impl<F: Feed> Simulation<F> {
             return Err(self.no_room(job, &held));
         }
         if let Some(applications) = &mut self.applications {
-            if nodes == applications.ranks(job) {
+            let others = gpus.is_some_and(|gpus| applications.chosen_gpus.insert(job, gpus) != Some(gpus));
+            if nodes == applications.ranks(job) && !others {
                 applications.wanted.remove(&job);
             } else {
                 applications.wanted.insert(job, nodes.to_vec());
-            }
-            if let Some(gpus) = gpus {
-                applications.chosen_gpus.insert(job, gpus);
             }
         }
         Ok(())

@@ -507,7 +507,9 @@ impl<F: Feed> Simulation<F> {
     /// Takes a job into the queue, or rejects it.
     fn admit(&mut self, job: u32) -> Result<(), F::Error> {
         let refused = self.site.jobs.state(job) == State::Rejected || self.dependencies.is_hopeless(job);
-        if refused || matches!(self.scheduler, Scheduler::Reject) || !self.site.can_ever_fit(job) {
+        // Who decides outside may start a job on fewer tasks than it asks for, where its type lets it.
+        let tasks = if self.decides_outside() { self.sizes(job).0 } else { self.site.jobs.job(job).tasks };
+        if refused || matches!(self.scheduler, Scheduler::Reject) || !self.site.can_ever_fit(job, tasks) {
             self.reject(job);
             return self.feed.finished(&mut self.site, job);
         }
