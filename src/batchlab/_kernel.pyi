@@ -510,7 +510,10 @@ class View:
     def total_offered(self) -> dict[str, int]:
         """What is on offer in all, free or not, by resource."""
     def room(self, job: Job, most: int) -> int:
-        """Count how many tasks of a job there is room for now, up to a number."""
+        """Count how many more tasks of a job there is room for now, up to a number.
+
+        Those count that a running job was to lose at its next scheduling point, and could keep.
+        """
     def flow_on(self, link: int) -> float:
         """Give the bytes per second that flow over a link of the platform, by its number."""
     def work_on(self, node: int) -> tuple[float, int]:
