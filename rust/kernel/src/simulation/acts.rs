@@ -7,7 +7,7 @@ use crate::record::Change;
 use crate::time::Time;
 use crate::workload::jobs::{Share, State};
 
-use super::elastic::shares_of;
+use super::applications::shares_of;
 use super::{Feed, Refusal, Simulation, Stage};
 
 /// What an interrupted job keeps of the run that was cut short.

@@ -3,58 +3,35 @@
 //! The loop is a machine that can be left at every moment at which somebody outside is asked ([`Moment`]) and entered
 //! again: all it knows is in the [`Simulation`], so a clone is a fork, also in the middle of an instant.
 mod acts;
+mod applications;
 mod dependencies;
 mod elastic;
+mod fate;
+mod feed;
 mod instant;
 mod invocation;
 mod refusal;
+mod resizing;
+mod rules;
 mod sensing;
 
 pub use acts::Keep;
+pub use applications::Applications;
 pub use dependencies::Dependencies;
-pub use elastic::Applications;
+pub use feed::Feed;
 pub use invocation::{Asked, Cause, Invocations};
 pub use refusal::Refusal;
+pub use rules::{Listeners, OrderAtInstant, PATIENCE, WallTime};
 pub use sensing::{Sensed, Sensors};
 
-use crate::event::{Event, EventQueue, Kind};
+use crate::event::EventQueue;
 use crate::policy::{Backfill, Order, Scheduler, Site};
 use crate::record::{Change, DispatchLog, Interruptions, News};
 use crate::stopwatch::Timer;
 use crate::time::Time;
-use crate::workload::jobs::State;
 
 use instant::Instant;
 use invocation::Asking;
-
-/// What happens to a job that reaches its requested time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WallTime {
-    /// It runs on: every job runs its run_time.
-    Run,
-    /// It is killed.
-    Kill,
-}
-
-/// The order of things at one instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OrderAtInstant {
-    /// Completions, submissions, one pass.
-    CompletionsFirst,
-    /// Submissions by row, then completions in the order of their starts, with a pass after each.
-    ArrivalsFirst,
-}
-
-/// Who outside is asked, beside a scheduler or an order that stands outside.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Listeners {
-    /// Somebody estimates run times: asked at submissions, and when a running job reaches its estimate.
-    pub estimates: bool,
-    /// What somebody is told of: for each [`Change`] the bit of its number.
-    pub changes: u16,
-    /// The outside scheduler is asked at every instant, not only while jobs wait.
-    pub every_instant: bool,
-}
 
 /// A moment at which somebody outside is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,36 +58,6 @@ pub enum Moment {
     /// Nothing is left to happen.
     End,
 }
-
-/// Where jobs come from and where they go when they are done.
-pub trait Feed {
-    /// What can go wrong in reading or writing.
-    type Error;
-
-    /// When the next job is submitted; [`Time::NEVER`] after the last.
-    fn next_time(&self) -> Time;
-
-    /// Hands over the next job, which is due: its slot in the site's table.
-    fn submit(&mut self, site: &mut Site) -> Result<u32, Self::Error>;
-
-    /// No further job shall come.
-    fn close(&mut self) {}
-
-    /// Takes note of a job that entered the queue.
-    fn enqueued(&mut self, _site: &Site, _job: u32) {}
-
-    /// Takes note of a job that started.
-    fn started(&mut self, _site: &Site, _job: u32) {}
-
-    /// Takes note that nothing happens from now until `next`.
-    fn instant_over(&mut self, _site: &Site, _next: Time) {}
-
-    /// Takes note of a job that ended or was rejected.
-    fn finished(&mut self, site: &mut Site, job: u32) -> Result<(), Self::Error>;
-}
-
-/// After so many timers in a row with nothing else, a simulation is stuck: half a year of looking every minute.
-pub const PATIENCE: u64 = 250_000;
 
 /// What is done next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -466,131 +413,5 @@ impl<F: Feed> Simulation<F> {
         }
         self.site.ended = ended;
         Ok(())
-    }
-
-    fn schedule_end(&mut self, job: u32) {
-        let row = *self.site.jobs.job(job);
-        let elastic = self.is_elastic(job);
-        if elastic {
-            self.begin_application(job);
-        }
-        // Who carries an application ends by it, or at its limit.
-        let remaining = if elastic { f64::INFINITY } else { self.site.jobs.remaining(job) };
-        let duration = match self.wall_time {
-            WallTime::Run => remaining,
-            WallTime::Kill => remaining.min(row.requested_time),
-        };
-        let time = Time(self.site.now + duration);
-        self.site.jobs.will_end(job, time.0);
-        let sequence = match self.order_at_instant {
-            OrderAtInstant::CompletionsFirst => row.row,
-            OrderAtInstant::ArrivalsFirst => self.starts,
-        };
-        self.starts += 1;
-        if time != Time::NEVER {
-            self.events.push(Event { time, kind: Kind::Completion, sequence, job });
-        }
-        // An estimate of no time expires at once, a corrected one later: who corrects is asked once at an instant.
-        self.schedule_expiry(job, Time(self.site.now));
-    }
-
-    /// Has somebody asked again when a running job reaches its estimate, if it does so at `from` or later.
-    fn schedule_expiry(&mut self, job: u32, from: Time) {
-        let end = self.site.estimated_end(job).time;
-        if self.listeners.estimates && end >= from {
-            let sequence = self.site.jobs.job(job).row;
-            self.events.push(Event { time: end, kind: Kind::Expiry, sequence, job });
-            self.may_be_stale = true;
-        }
-    }
-
-    /// Takes a job into the queue, or rejects it.
-    fn admit(&mut self, job: u32) -> Result<(), F::Error> {
-        let refused = self.site.jobs.state(job) == State::Rejected || self.dependencies.is_hopeless(job);
-        // Who decides outside may start a job on fewer tasks than it asks for, where its type lets it.
-        let tasks = if self.decides_outside() { self.sizes(job).0 } else { self.site.jobs.job(job).tasks };
-        if refused || matches!(self.scheduler, Scheduler::Reject) || !self.site.can_ever_fit(job, tasks) {
-            self.reject(job);
-            return self.feed.finished(&mut self.site, job);
-        }
-        self.site.enqueue(job);
-        if self.dependencies.waits(job) {
-            self.site.leave_queue(job);
-            self.site.on_hold.insert(job);
-        }
-        self.submitted = Some(job);
-        self.tell(Change::Submitted, job);
-        self.feed.enqueued(&self.site, job);
-        Ok(())
-    }
-
-    fn reject(&mut self, job: u32) {
-        self.reject_alone(job);
-        self.decide_dependents(job, State::Rejected);
-    }
-
-    fn reject_alone(&mut self, job: u32) {
-        self.site.jobs.set_state(job, State::Rejected);
-        self.finished += 1;
-        self.tell(Change::Rejected, job);
-    }
-
-    /// Ends a job, which has given back its nodes.
-    fn end(&mut self, job: u32, state: State) {
-        self.site.jobs.end(job, self.site.now, state);
-        self.site.ended.push(job);
-        self.finished += 1;
-        self.idle = 0;
-        self.tell(if state == State::Killed { Change::Killed } else { Change::Completed }, job);
-        self.decide_dependents(job, state);
-    }
-
-    /// A job is done: those that waited for it alone join the queue, and those that waited in vain are rejected.
-    fn decide_dependents(&mut self, job: u32, state: State) {
-        let mut done = vec![(job, state)];
-        while let Some((job, state)) = done.pop() {
-            for dependent in self.dependencies.done(job, state) {
-                // One that has not been submitted yet is decided then.
-                if !self.site.on_hold.remove(&dependent) {
-                    continue;
-                }
-                if self.dependencies.is_hopeless(dependent) {
-                    self.reject_alone(dependent);
-                    self.site.ended.push(dependent);
-                    done.push((dependent, State::Rejected));
-                } else if self.dependencies.is_held(dependent) {
-                    self.site.on_hold.insert(dependent);
-                } else {
-                    self.site.enqueue(dependent);
-                }
-            }
-        }
-    }
-
-    /// A running job reaches its end.
-    fn complete(&mut self, job: u32) {
-        if self.is_elastic(job) {
-            // Its application would have told of its end.
-            self.stop_application(job);
-            return self.end(job, State::Killed);
-        }
-        let cut = self.wall_time == WallTime::Kill
-            && self.site.jobs.remaining(job) > self.site.jobs.job(job).requested_time;
-        self.end(job, if cut { State::Killed } else { State::Completed });
-    }
-
-    fn drop_stale(&mut self) {
-        if !self.may_be_stale {
-            return;
-        }
-        let site = &self.site;
-        self.events.drop_stale(|event| match event.kind {
-            Kind::Timer | Kind::Watch => false,
-            Kind::Completion => !site.jobs.ends_at(event.job, event.time.0),
-            Kind::Expiry => {
-                site.jobs.state(event.job) != State::Running
-                    || site.estimated_end(event.job).time != event.time
-            }
-        });
     }
 }
