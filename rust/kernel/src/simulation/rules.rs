@@ -23,7 +23,7 @@ pub enum OrderAtInstant {
 pub struct Listeners {
     /// Somebody estimates run times: asked at submissions, and when a running job reaches its estimate.
     pub estimates: bool,
-    /// What somebody is told of: for each [`Change`] the bit of its number.
+    /// What somebody is told of: for each [`Change`](crate::record::Change) the bit of its number.
     pub changes: u16,
     /// The outside scheduler is asked at every instant, not only while jobs wait.
     pub every_instant: bool,
