@@ -1,15 +1,15 @@
 //! The discrete-event kernel of batchlab.
 //!
 //! It knows jobs, nodes, policies and time, and nothing of Python. The modules stand in the order in which they
-//! may use one another: `time, random, stopwatch, event, ordered_index, spelling < workload, cluster, platform,
-//! sharing, application < execution, policy < record < simulation < replay, stream`; `workload` stands left of `cluster`.
+//! may use one another; a test holds it.
 pub mod time;
 
-pub mod event;
-pub mod ordered_index;
+pub mod index;
 pub mod random;
 pub mod spelling;
 pub mod stopwatch;
+
+pub mod policy;
 
 pub mod workload;
 
@@ -20,9 +20,17 @@ pub mod sharing;
 pub mod application;
 
 pub mod execution;
-pub mod policy;
+
+pub mod scenario;
+
+pub mod decision;
+pub mod placement;
+pub mod priority;
+
+pub mod state;
 
 pub mod record;
+pub mod scheduler;
 
 pub mod simulation;
 

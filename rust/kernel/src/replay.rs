@@ -1,27 +1,39 @@
-//! The feed of a replay: a whole workload in the table, handed over by submit time, then row.
+//! The feed of a replay: a whole workload in the scenario, handed over by submit time, then row.
 use std::convert::Infallible;
+use std::sync::Arc;
 
-use crate::policy::Site;
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::Scenario;
 use crate::simulation::Feed;
+use crate::state::State;
 use crate::time::Time;
-use crate::workload::jobs::JobTable;
+use crate::workload::Job;
 
-/// Jobs of the table by submit time, then row. O(1) per job; the order itself costs O(n log n), or O(n) if it is there.
-#[derive(Clone, Debug)]
+/// Jobs by submit time, then row. O(1) per job; the order itself costs O(n log n), or O(n) if it is there.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Replay {
-    order: Vec<u32>,
+    /// Follows from the scenario, and is shared by forks.
+    #[serde(skip)]
+    order: Arc<[u32]>,
     next: usize,
     next_time: Time,
 }
 
 impl Replay {
-    /// The feed of all jobs of a table.
+    /// The feed of these jobs.
     #[must_use]
-    pub fn new(jobs: &JobTable) -> Self {
+    pub fn new(jobs: &[Job]) -> Self {
         let mut order: Vec<u32> = (0..jobs.len() as u32).collect();
-        order.sort_by_key(|&job| Time(jobs.job(job).submit_time));
-        let next_time = order.first().map_or(Time::NEVER, |&job| Time(jobs.job(job).submit_time));
-        Self { order, next: 0, next_time }
+        order.sort_by_key(|&job| Time(jobs[job as usize].submit_time));
+        let next_time = order.first().map_or(Time::NEVER, |&job| Time(jobs[job as usize].submit_time));
+        Self { order: order.into(), next: 0, next_time }
+    }
+
+    /// The same feed as far as another one is, which was made of the same jobs.
+    #[must_use]
+    pub fn moved_to(&self, other: &Self) -> Self {
+        Self { order: Arc::clone(&self.order), next: other.next, next_time: other.next_time }
     }
 }
 
@@ -32,11 +44,11 @@ impl Feed for Replay {
         self.next_time
     }
 
-    fn submit(&mut self, site: &mut Site) -> Result<u32, Infallible> {
+    fn submit(&mut self, scenario: &mut Arc<Scenario>, _: &mut State) -> Result<u32, Infallible> {
         let job = self.order[self.next];
         self.next += 1;
-        self.next_time =
-            self.order.get(self.next).map_or(Time::NEVER, |&job| Time(site.jobs.job(job).submit_time));
+        let next = self.order.get(self.next);
+        self.next_time = next.map_or(Time::NEVER, |&job| Time(scenario.job(job).submit_time));
         Ok(job)
     }
 
@@ -45,7 +57,7 @@ impl Feed for Replay {
         self.next_time = Time::NEVER;
     }
 
-    fn finished(&mut self, _: &mut Site, _: u32) -> Result<(), Infallible> {
+    fn finished(&mut self, _: &Scenario, _: &mut State, _: u32) -> Result<(), Infallible> {
         Ok(())
     }
 }

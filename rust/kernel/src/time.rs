@@ -1,10 +1,13 @@
 //! The clock: float64 seconds with a total order.
 use std::cmp::Ordering;
 
+use serde::{Deserialize, Serialize};
+
+
 /// Seconds since the workload's origin. Ordered totally, so that it can be a key.
 ///
 /// Inputs are finite and never −0 (the gates see to that), so the total order is the numeric one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Time(pub f64);
 
 impl Time {

@@ -2,10 +2,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
+
 use super::{Application, Value};
 
 /// Who decides how many nodes a job has, and when.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JobType {
     /// The user, for good.
     #[default]

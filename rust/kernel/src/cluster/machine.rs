@@ -1,19 +1,20 @@
 //! The machine at this moment: capacities, free amounts, and who is on each node.
 //!
 //! Taking or giving back k nodes costs O(k log n), finding the next node with room O(log n).
-use crate::ordered_index::{Greatest, OrderedIndex};
-use crate::time::Time;
-use crate::workload::jobs::Share;
+use serde::{Deserialize, Serialize};
 
-use super::capacity_index::CapacityIndex;
+use crate::index::ordered_index::{Greatest, OrderedIndex};
+use crate::time::Time;
+use crate::index::CapacityIndex;
+use super::availability::{Availability, load};
+use super::placement::NodeTasks;
 use super::request::Request;
-use super::room::{Room, load};
 
 /// Nodes by load, then index.
 type LoadIndex = OrderedIndex<(Time, u32), Greatest>;
 
 /// The nodes of a system and what is free on them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Machine {
     resources: usize,
     capacity: Vec<i64>,
@@ -22,24 +23,24 @@ pub struct Machine {
     total_free: Vec<i64>,
     by_index: CapacityIndex,
     by_load: Option<LoadIndex>,
-    withheld: Option<Withheld>,
+    unavailable: Option<Unavailable>,
 }
 
-/// What is on the nodes but not on offer; kept only once something is withheld.
-#[derive(Clone, Debug)]
-struct Withheld {
+/// What is on the nodes but not on offer; kept only once something is unavailable.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Unavailable {
     /// Nodes that take nobody.
-    closed: Vec<bool>,
+    drained: Vec<bool>,
     /// Amounts not on offer, node-major.
     amounts: Vec<i64>,
-    /// Capacity less use, node-major: negative never, whatever is withheld.
+    /// Capacity less use, node-major: negative never, whatever is unavailable.
     unused: Vec<i64>,
 }
 
-impl Withheld {
+impl Unavailable {
     /// What is on offer of an unused amount.
     fn offer(&self, node: usize, at: usize, unused: i64) -> i64 {
-        if self.closed[node] { 0 } else { (unused - self.amounts[at]).max(0) }
+        if self.drained[node] { 0 } else { (unused - self.amounts[at]).max(0) }
     }
 }
 
@@ -74,7 +75,7 @@ impl Machine {
             by_index: CapacityIndex::new(resources + 1, &indexed),
             by_load,
             capacity,
-            withheld: None,
+            unavailable: None,
         }
     }
 
@@ -120,29 +121,29 @@ impl Machine {
 
     /// What nobody holds on a node, on offer or not.
     #[must_use]
-    pub fn unused_of(&self, node: u32) -> &[i64] {
-        let all = self.withheld.as_ref().map_or(&self.free, |withheld| &withheld.unused);
+    pub fn idle_of(&self, node: u32) -> &[i64] {
+        let all = self.unavailable.as_ref().map_or(&self.free, |unavailable| &unavailable.unused);
         let from = node as usize * self.resources;
         &all[from..from + self.resources]
     }
 
-    /// Whether anything was ever withheld: then free totals and what jobs will give back do not add up.
+    /// Whether anything was ever unavailable: then free totals and what jobs will give back do not add up.
     #[must_use]
-    pub fn withholds(&self) -> bool {
-        self.withheld.is_some()
+    pub fn has_unavailable(&self) -> bool {
+        self.unavailable.is_some()
     }
 
     /// Whether a node takes nobody.
     #[must_use]
-    pub fn is_closed(&self, node: u32) -> bool {
-        self.withheld.as_ref().is_some_and(|withheld| withheld.closed[node as usize])
+    pub fn is_drained(&self, node: u32) -> bool {
+        self.unavailable.as_ref().is_some_and(|unavailable| unavailable.drained[node as usize])
     }
 
-    /// The capacities on offer, node-major: those of the nodes less what is withheld.
+    /// The capacities on offer, node-major: those of the nodes less what is unavailable.
     #[must_use]
     pub fn offered(&self) -> Vec<i64> {
-        let Some(withheld) = &self.withheld else { return self.capacity.clone() };
-        let offer = |(at, &capacity)| withheld.offer(at / self.resources, at, capacity);
+        let Some(unavailable) = &self.unavailable else { return self.capacity.clone() };
+        let offer = |(at, &capacity)| unavailable.offer(at / self.resources, at, capacity);
         self.capacity.iter().enumerate().map(offer).collect()
     }
 
@@ -150,51 +151,51 @@ impl Machine {
     #[must_use]
     pub fn used(&self, node: u32, resource: usize) -> i64 {
         let at = node as usize * self.resources + resource;
-        self.capacity[at] - self.withheld.as_ref().map_or(self.free[at], |withheld| withheld.unused[at])
+        self.capacity[at] - self.unavailable.as_ref().map_or(self.free[at], |unavailable| unavailable.unused[at])
     }
 
     /// What would be free of a resource on a node once `gained` more of it is unused.
     #[must_use]
     pub fn free_with(&self, node: u32, resource: usize, gained: i64) -> i64 {
         let at = node as usize * self.resources + resource;
-        match &self.withheld {
+        match &self.unavailable {
             None => self.free[at] + gained,
-            Some(withheld) => withheld.offer(node as usize, at, withheld.unused[at] + gained),
+            Some(unavailable) => unavailable.offer(node as usize, at, unavailable.unused[at] + gained),
         }
     }
 
     /// Lets a node take nobody more, or takes that back. Who is there stays.
-    pub fn set_closed(&mut self, node: u32, closed: bool) {
-        self.withholding().closed[node as usize] = closed;
+    pub fn set_drained(&mut self, node: u32, drained: bool) {
+        self.unavailable_mut().drained[node as usize] = drained;
         self.offer_anew(node);
     }
 
-    /// Withholds these amounts of a node's resources, in place of what was withheld of it before; whether that changes
+    /// Withholds these amounts of a node's resources, in place of what was unavailable of it before; whether that changes
     /// anything.
-    pub fn withhold(&mut self, node: u32, amounts: &[i64]) -> bool {
+    pub fn reserve_capacity(&mut self, node: u32, amounts: &[i64]) -> bool {
         let from = node as usize * self.resources;
         let resources = self.resources;
-        if self.withheld.is_none() && amounts.iter().all(|&amount| amount == 0) {
+        if self.unavailable.is_none() && amounts.iter().all(|&amount| amount == 0) {
             return false;
         }
-        let known = &mut self.withholding().amounts[from..from + resources];
+        let known = &mut self.unavailable_mut().amounts[from..from + resources];
         let changes = known != amounts;
         known.copy_from_slice(amounts);
         self.offer_anew(node);
         changes
     }
 
-    fn withholding(&mut self) -> &mut Withheld {
+    fn unavailable_mut(&mut self) -> &mut Unavailable {
         let Self { free, jobs_on, .. } = self;
-        self.withheld.get_or_insert_with(|| Withheld {
-            closed: vec![false; jobs_on.len()],
+        self.unavailable.get_or_insert_with(|| Unavailable {
+            drained: vec![false; jobs_on.len()],
             amounts: vec![0; free.len()],
             unused: free.clone(),
         })
     }
 
     fn offer_anew(&mut self, node: u32) {
-        self.change_one(&Request::NOTHING, Share { node, tasks: 0 }, 0);
+        self.change_one(&Request::NOTHING, NodeTasks { node, tasks: 0 }, 0);
         self.by_index.refresh_range(node as usize, node as usize);
     }
 
@@ -210,61 +211,68 @@ impl Machine {
         &self.total_free
     }
 
-    /// Whether these very shares have room now.
+    /// Whether these very placement have room now.
     #[must_use]
-    pub fn has_room(&self, request: &Request, shares: &[Share]) -> bool {
-        shares.iter().all(|share| self.slots(share.node, request) >= share.tasks)
+    pub fn has_room(&self, request: &Request, placement: &[NodeTasks]) -> bool {
+        placement.iter().all(|part| self.slots(part.node, request) >= part.tasks)
     }
 
-    /// What a job with this request holds of `resource` on the node of a share.
+    /// What a job with this request holds of `resource` on the node of a part of its placement.
     #[must_use]
-    pub fn held(&self, request: &Request, share: Share, resource: usize) -> i64 {
+    pub fn held(&self, request: &Request, part: NodeTasks, resource: usize) -> i64 {
         if request.exclusive {
-            self.capacity[share.node as usize * self.resources + resource]
+            self.capacity[part.node as usize * self.resources + resource]
         } else {
-            request.amounts[resource] * i64::from(share.tasks)
+            request.amounts[resource] * i64::from(part.tasks)
         }
     }
 
-    /// A job takes its shares.
-    pub fn take(&mut self, request: &Request, shares: &[Share]) {
-        self.change(request, shares, -1);
+    /// How many tasks of a request the empty machine holds, on nodes of any choice. O(n).
+    #[must_use]
+    pub fn most_tasks(&self, request: &Request) -> u64 {
+        let empty = EmptyMachine(self);
+        (0..self.nodes()).map(|node| u64::from(empty.slots(node, request))).sum()
     }
 
-    /// A job gives its shares back.
-    pub fn give_back(&mut self, request: &Request, shares: &[Share]) {
-        self.change(request, shares, 1);
+    /// A job takes its placement.
+    pub fn take(&mut self, request: &Request, placement: &[NodeTasks]) {
+        self.change(request, placement, -1);
     }
 
-    fn change(&mut self, request: &Request, shares: &[Share], sign: i64) {
+    /// A job gives its placement back.
+    pub fn give_back(&mut self, request: &Request, placement: &[NodeTasks]) {
+        self.change(request, placement, 1);
+    }
+
+    fn change(&mut self, request: &Request, placement: &[NodeTasks], sign: i64) {
         // Neighbours share their ancestors in the tree: these are brought up to date once.
-        for run in shares.chunk_by(|a, b| b.node.wrapping_sub(a.node) <= 2) {
-            for &share in run {
-                self.change_one(request, share, sign);
+        for run in placement.chunk_by(|a, b| b.node.wrapping_sub(a.node) <= 2) {
+            for &part in run {
+                self.change_one(request, part, sign);
             }
             self.by_index.refresh_range(run[0].node as usize, run[run.len() - 1].node as usize);
         }
     }
 
-    fn change_one(&mut self, request: &Request, share: Share, sign: i64) {
-        let node = share.node as usize;
+    fn change_one(&mut self, request: &Request, part: NodeTasks, sign: i64) {
+        let node = part.node as usize;
         let before =
-            self.by_load.is_some().then(|| load(self.capacity_of(share.node), self.free_of(share.node)));
+            self.by_load.is_some().then(|| load(self.capacity_of(part.node), self.free_of(part.node)));
         for resource in 0..self.resources {
-            let amount = if sign == 0 { 0 } else { sign * self.held(request, share, resource) };
+            let amount = if sign == 0 { 0 } else { sign * self.held(request, part, resource) };
             let at = node * self.resources + resource;
-            let free = match &mut self.withheld {
+            let free = match &mut self.unavailable {
                 None => self.free[at] + amount,
-                Some(withheld) => {
-                    withheld.unused[at] += amount;
-                    withheld.offer(node, at, withheld.unused[at])
+                Some(unavailable) => {
+                    unavailable.unused[at] += amount;
+                    unavailable.offer(node, at, unavailable.unused[at])
                 }
             };
             self.total_free[resource] += free - self.free[at];
             self.free[at] = free;
         }
         self.jobs_on[node] = self.jobs_on[node].wrapping_add_signed(-sign as i32);
-        let idle = if self.is_closed(share.node) { -1 } else { i64::from(self.jobs_on[node] == 0) };
+        let idle = if self.is_drained(part.node) { -1 } else { i64::from(self.jobs_on[node] == 0) };
         let values = self.by_index.values_mut(node);
         let from = node * self.resources;
         for (value, free) in values.iter_mut().zip(&self.free[from..from + self.resources]) {
@@ -272,30 +280,30 @@ impl Machine {
         }
         values[self.resources] = idle;
         if let Some(before) = before {
-            let now = load(self.capacity_of(share.node), self.free_of(share.node));
+            let now = load(self.capacity_of(part.node), self.free_of(part.node));
             let values = self.by_index.values_mut(node).to_vec();
             if let Some(index) = &mut self.by_load {
-                index.remove(&(Time(before), share.node));
-                index.insert((Time(now), share.node), &values);
+                index.remove(&(Time(before), part.node));
+                index.insert((Time(now), part.node), &values);
             }
         }
     }
 }
 
-/// Whether indexed values (free amounts; 1 for an idle node, −1 for a closed one) admit a task: necessary for a range, exact for a node.
+/// Whether indexed values (free amounts; 1 for an idle node, −1 for a drained one) admit a task: necessary for a range, exact for a node.
 fn admits(request: &Request, values: &[i64]) -> bool {
     let (idle, free) = (values[values.len() - 1], &values[..values.len() - 1]);
     idle >= i64::from(request.exclusive)
         && request.amounts.iter().zip(free).all(|(asked, free)| free >= asked)
 }
 
-impl Room for Machine {
+impl Availability for Machine {
     fn nodes(&self) -> u32 {
         self.jobs_on.len() as u32
     }
 
     fn slots(&self, node: u32, request: &Request) -> u32 {
-        if self.is_closed(node) {
+        if self.is_drained(node) {
             return 0;
         }
         request.slots(self.free_of(node), self.jobs_on(node) == 0)
@@ -341,7 +349,7 @@ fn below(level: Time) -> Option<(Time, u32)> {
 /// The machine with nobody on it.
 pub struct EmptyMachine<'a>(pub &'a Machine);
 
-impl Room for EmptyMachine<'_> {
+impl Availability for EmptyMachine<'_> {
     fn nodes(&self) -> u32 {
         self.0.nodes()
     }

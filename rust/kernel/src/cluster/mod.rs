@@ -1,13 +1,14 @@
-//! The machine: nodes, what is free on them, and the indices that find room.
-pub mod beside;
-pub mod capacity_index;
-pub mod machine;
-pub mod power;
-pub mod request;
-pub mod room;
+//! The cluster: nodes, what is free on them now and over time, and the indices that find room.
+pub mod availability;
+mod expansion;
+mod machine;
+mod placement;
+mod profile;
+mod request;
 
-pub use beside::Beside;
+pub use availability::{Availability, Place, PlacementRequest, Unanswered};
+pub use expansion::Expansion;
 pub use machine::{EmptyMachine, Machine};
-pub use power::Meter;
+pub use placement::{NodeTasks, Placement, placement_of_ranks, ranks_of_placement};
+pub use profile::Profile;
 pub use request::{Request, Requests};
-pub use room::Room;

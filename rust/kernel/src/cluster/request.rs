@@ -1,8 +1,11 @@
 //! What one task asks, interned: the jobs of a log share a handful of requests.
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
+
 /// What one task asks of ONE node, and how the job's tasks may share it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Request {
     /// Amount of each resource, in the system's order.
     pub amounts: Vec<i64>,
@@ -43,7 +46,7 @@ impl Request {
 
 /// All requests seen, each once, and the granularity of each resource: the greatest common divisor of every
 /// capacity and every amount asked.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Requests {
     all: Vec<Request>,
     known: HashMap<Request, u32>,
@@ -88,7 +91,7 @@ impl Requests {
     /// Free amounts are multiples of the granularity. Where a task asks for just that much of one resource and
     /// nothing else, the slots of all nodes add up to the free total divided by it, however it is spread.
     #[must_use]
-    pub fn counted(&self, index: u32) -> Option<usize> {
+    pub fn limiting_resource(&self, index: u32) -> Option<usize> {
         let request = self.get(index);
         if request.exclusive || request.tasks_per_node != 0 {
             return None;
@@ -129,11 +132,11 @@ mod tests {
     fn a_request_is_counted_only_at_the_granularity() {
         let mut requests = Requests::new(2, &[4, 6, 8, 6]);
         let pair = requests.intern(plain(&[4, 0]));
-        assert_eq!(requests.counted(pair), Some(0));
+        assert_eq!(requests.limiting_resource(pair), Some(0));
         let both = requests.intern(plain(&[4, 1]));
-        assert_eq!(requests.counted(both), None);
+        assert_eq!(requests.limiting_resource(both), None);
         let single = requests.intern(plain(&[1, 0]));
-        assert_eq!((requests.counted(pair), requests.counted(single)), (None, Some(0)));
+        assert_eq!((requests.limiting_resource(pair), requests.limiting_resource(single)), (None, Some(0)));
         assert_eq!(requests.intern(plain(&[4, 0])), pair);
     }
 }

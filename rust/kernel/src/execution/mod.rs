@@ -11,6 +11,7 @@
 mod compile;
 mod demand;
 mod error;
+mod fixed_work;
 mod gpu;
 mod log;
 mod perform;
@@ -32,6 +33,7 @@ use crate::platform::Platform;
 use crate::sharing::Rule;
 
 pub use error::ExecutionError;
+pub use fixed_work::{EndKey, FixedWork};
 pub use log::{TaskLog, TaskTime};
 
 use run::Run;

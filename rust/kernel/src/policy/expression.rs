@@ -24,7 +24,7 @@ use std::fmt;
 const STACK: usize = 48;
 
 /// A formula, ready to be evaluated.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Expression {
     program: Vec<Step>,
 }
@@ -39,7 +39,7 @@ pub struct ExpressionError {
 }
 
 /// One step of a program: it takes its operands from the stack, the last one on top, and leaves its value there.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 enum Step {
     Number(f64),
     Name(usize),
@@ -51,7 +51,7 @@ enum Step {
     Choose,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 enum Unary {
     Negate,
     Not,
@@ -65,7 +65,7 @@ enum Unary {
     Ceil,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 enum Binary {
     Add,
     Subtract,

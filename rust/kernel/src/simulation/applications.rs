@@ -1,172 +1,211 @@
-//! The jobs that carry applications: how they may be sized, which nodes they have by rank, and which they are to have.
-use std::collections::BTreeMap;
-
-use crate::application::Elastic;
-use crate::execution::Execution;
-use crate::record::Stretches;
+//! Jobs that carry an application: they end when it does, and can be resized where it admits that.
+//!
+//! The execution tells of ends, scheduling points and evolving requests. A job at a scheduling point waits until the
+//! scheduler has been asked, and goes on in the same instant. Nodes that a job is given between two points are taken at
+//! once, and nodes that are taken from it are given back at the next point.
+use crate::application::JobType;
+use crate::cluster::{placement_of_ranks, ranks_of_placement};
+use crate::execution::{Execution, Notice};
+use crate::state::{ApplicationState, SchedulingPoint};
 use crate::time::Time;
-use crate::workload::jobs::Share;
+use crate::workload::JobState;
 
-use super::sensing::{Sensed, Sensing, Sensors};
+use super::triggers::Trigger;
+use super::{Feed, Simulation};
 
-/// The jobs that carry applications, and what they run on.
-#[derive(Clone, Debug)]
-pub struct Applications {
-    /// What they run on.
-    pub execution: Execution,
-    /// By slot.
-    pub(super) jobs: Vec<Elastic>,
-    /// The host of each node.
-    pub(super) hosts: Vec<u32>,
-    /// The resource that counts GPUs, if there is one.
-    pub(super) gpus: Option<usize>,
-    /// By slot, the nodes of a job by rank; empty where it does not run.
-    pub(super) ranks: Vec<Vec<u32>>,
-    /// What running jobs are to have from their next point on, by rank.
-    pub(super) wanted: BTreeMap<u32, Vec<u32>>,
-    /// GPUs per node of jobs for which the scheduler chose them.
-    pub(super) chosen_gpus: BTreeMap<u32, u32>,
-    /// Jobs that are at a point until the scheduler has been asked; how many tasks they ask for, where they do.
-    pub(super) at_point: Vec<(u32, Option<u32>)>,
-    pub(super) resizes: Stretches,
-    pub(super) sensing: Option<Sensing>,
-    pub(super) next: Time,
-}
-
-impl Applications {
-    /// Applications of jobs (by slot) on a platform; `hosts` gives each node's.
+impl<F: Feed> Simulation<F> {
+    /// The same with an execution of the applications that the scenario's jobs carry.
     #[must_use]
-    pub fn new(execution: Execution, jobs: Vec<Elastic>, hosts: Vec<u32>, gpus: Option<usize>) -> Self {
-        Self {
-            execution,
-            ranks: vec![Vec::new(); jobs.len()],
-            jobs,
-            hosts,
-            gpus,
-            wanted: BTreeMap::new(),
-            chosen_gpus: BTreeMap::new(),
-            at_point: Vec::new(),
-            resizes: Stretches::default(),
-            sensing: None,
-            next: Time::NEVER,
-        }
-    }
-
-    /// The same, looking at the platform as it goes.
-    #[must_use]
-    pub fn with_sensors(mut self, sensors: Sensors) -> Self {
-        self.sensing = Some(Sensing::new(sensors));
+    pub fn with_applications(mut self, execution: Execution) -> Self {
+        self.state.index_running(&self.scenario);
+        self.state.applications = Some(Box::new(ApplicationState::new(execution)));
         self
     }
 
-    /// What was seen of the platform so far, where somebody looks.
-    #[must_use]
-    pub fn sensed(&self) -> Option<&Sensed> {
-        self.sensing.as_ref().map(|sensing| &sensing.sensed)
+    /// The running jobs that carry applications, where some may.
+    pub fn applications(&self) -> Option<&ApplicationState> {
+        self.state.applications.as_deref()
     }
 
-    /// Looks at how things have been until now.
-    pub(super) fn look(&mut self, now: f64) {
-        if let Some(sensing) = &mut self.sensing {
-            sensing.look(&mut self.execution, now);
+    /// How many tasks a job may have: the least and the most.
+    #[must_use]
+    pub fn sizes(&self, job: u32) -> (u32, u32) {
+        let tasks = self.scenario.job(job).tasks;
+        match self.view().application_job(job) {
+            Some(carried) if carried.job_type != JobType::Rigid => (carried.tasks_min, carried.tasks_max),
+            _ => (tasks, tasks),
         }
     }
 
-    /// What a job is besides its row of numbers.
-    #[must_use]
-    pub fn of(&self, job: u32) -> Option<&Elastic> {
-        self.jobs.get(job as usize)
+    /// Whether a running job can be resized at its scheduling points, or at this very instant.
+    pub fn is_resizable(&self, job: u32) -> bool {
+        let least = self.sizes(job).0 as usize;
+        self.check_resizable(job, least).is_ok()
     }
 
-    /// Whether a job carries an application, instead of a run time.
-    #[must_use]
-    pub fn runs(&self, job: u32) -> bool {
-        self.of(job).is_some_and(|elastic| elastic.application.is_some())
+    pub(super) fn pending_allocation(&self, job: u32) -> Option<&[u32]> {
+        self.applications().and_then(|running| running.pending_allocation(job))
     }
 
-    /// The nodes of a running job by rank.
-    #[must_use]
-    pub fn ranks(&self, job: u32) -> &[u32] {
-        self.ranks.get(job as usize).map_or(&[], Vec::as_slice)
-    }
-
-    /// What a running job is to have from its next point on, by rank.
-    #[must_use]
-    pub fn wanted(&self, job: u32) -> Option<&[u32]> {
-        self.wanted.get(&job).map(Vec::as_slice)
-    }
-
-    /// The jobs at a point, and how many tasks they ask for, where they do.
-    #[must_use]
-    pub fn at_point(&self) -> &[(u32, Option<u32>)] {
-        &self.at_point
-    }
-
-    /// What jobs had before they were resized.
-    #[must_use]
-    pub fn resizes(&self) -> &Stretches {
-        &self.resizes
-    }
-
-    /// When an application does something next.
-    pub(super) fn next_time(&self) -> Time {
-        self.next
-    }
-
-    /// Ranks of a running job that it is to lose at its next point, and could keep as well; it is to have these nodes.
-    pub(super) fn to_lose(&self, job: u32, wanted: &[u32]) -> Vec<u32> {
-        if self.is_at_point(job) {
-            return Vec::new();
+    /// Starts the application of a job that has just been given its nodes.
+    pub(super) fn begin_application(&mut self, job: u32) {
+        let Some(given) = &self.scenario.applications else { return };
+        let Some(running) = &mut self.state.applications else { return };
+        let request = self.scenario.request(job);
+        let asked = given.gpus.map_or(0, |gpu| u32::try_from(request.amounts[gpu]).unwrap_or(u32::MAX));
+        if running.ranks(job).is_empty() {
+            running.set_ranks(job, ranks_of_placement(self.state.jobs.placement(job)));
         }
-        let mut kept: BTreeMap<u32, usize> = BTreeMap::new();
-        for &node in wanted {
-            *kept.entry(node).or_default() += 1;
+        let gpus = running.chosen_gpus.get(&job).copied().unwrap_or(asked);
+        let hosts = given.hosts_of(running.ranks(job));
+        let carried = &given.jobs[job as usize];
+        if let Err(error) = running.execution.start(self.state.now, job, carried, &hosts, gpus) {
+            self.cursor.failure.get_or_insert((job, error.to_string()));
         }
-        let is_lost = |node: &u32| match kept.get_mut(node) {
-            Some(left) if *left > 0 => {
-                *left -= 1;
-                false
+    }
+
+    /// Sets where each rank of a job is, before it starts.
+    pub(super) fn set_ranks(&mut self, job: u32, nodes: Vec<u32>) {
+        if self.view().has_application(job)
+            && let Some(running) = &mut self.state.applications
+        {
+            running.set_ranks(job, nodes);
+        }
+    }
+
+    /// Sets how many GPUs of each node a job uses that has just been started.
+    pub fn set_gpus(&mut self, job: u32, gpus: u32) {
+        if let Some(running) = &mut self.state.applications {
+            running.chosen_gpus.insert(job, gpus);
+        }
+    }
+
+    /// Lets applications do what is due until one has something to tell; whether one has.
+    pub(super) fn next_notice(&mut self) -> bool {
+        if self.cursor.notice.is_none()
+            && let Some(running) = &mut self.state.applications
+        {
+            self.cursor.notice = running.execution.advance(self.state.now);
+        }
+        self.cursor.notice.is_some()
+    }
+
+    /// Takes what an application has to tell.
+    pub(super) fn take_notice(&mut self) {
+        let Some((job, notice)) = self.cursor.notice.take() else { return };
+        match notice {
+            Notice::Done => {
+                let Some(run) = self.state.jobs.run(job) else { return };
+                self.forget_application(job);
+                if !self.begin_completion(job, run, false) {
+                    self.release_nodes(job);
+                    self.end(job, JobState::Completed);
+                    self.happened(Trigger::Completion(job));
+                }
             }
-            _ => true,
+            Notice::SchedulingPoint => self.arrive(SchedulingPoint { job, requested_tasks: None }),
+            Notice::EvolvingRequest { tasks } => {
+                self.arrive(SchedulingPoint { job, requested_tasks: Some(tasks) });
+            }
+            Notice::Failed(reason) => {
+                self.cursor.failure.get_or_insert((job, reason));
+            }
+        }
+    }
+
+    /// A job comes to a scheduling point. Where no scheduler outside decides about it, it goes on at once.
+    fn arrive(&mut self, point: SchedulingPoint) {
+        if let Some(running) = &mut self.state.applications {
+            running.arrive(point);
+        }
+        if self.agenda.triggers.is_some() {
+            self.happened(match point.requested_tasks {
+                None => Trigger::SchedulingPoint(point.job),
+                Some(tasks) => Trigger::EvolvingRequest(point.job, tasks),
+            });
+            return;
+        }
+        // Observers, too, may have decided before.
+        self.cursor.pass_is_due |= self.shrink_as_decided(point.job) || self.scheduler.is_external();
+        if !self.scheduler.is_external() {
+            self.leave_scheduling_points();
+        }
+    }
+
+    /// Gives back what a job at a scheduling point loses by what was decided before; whether there is something.
+    pub(super) fn shrink_as_decided(&mut self, job: u32) -> bool {
+        let Some(next) = self.pending_allocation(job).map(placement_of_ranks) else { return false };
+        self.state.jobs.placement(job) != next && self.change_nodes(job, &next)
+    }
+
+    /// Lets the jobs at scheduling points go on, resized where that was decided.
+    pub(super) fn leave_scheduling_points(&mut self) {
+        let now = self.state.now;
+        let Some(running) = &mut self.state.applications else { return };
+        for SchedulingPoint { job, .. } in running.take_scheduling_points() {
+            self.shrink_as_decided(job);
+            let (Some(running), Some(given)) = (&mut self.state.applications, &self.scenario.applications)
+            else {
+                return;
+            };
+            match running.take_pending_allocation(job) {
+                Some(nodes) => {
+                    let hosts = given.hosts_of(&nodes);
+                    running.set_ranks(job, nodes);
+                    if let Some(&gpus) = running.chosen_gpus.get(&job) {
+                        running.execution.set_gpus_per_node(job, gpus);
+                    }
+                    running.execution.reconfigure(now, job, &hosts);
+                }
+                None => running.execution.resume(now, job),
+            }
+        }
+    }
+
+    /// Bytes per second that flow over a link of the platform now.
+    pub fn link_load(&mut self, link: u32) -> f64 {
+        self.state.applications.as_mut().map_or(0.0, |running| running.execution.load_of_link(link))
+    }
+
+    /// Operations per second on the CPU of a node now, and how many of its GPUs are at work.
+    pub fn node_load(&mut self, node: u32) -> (f64, u32) {
+        let (Some(running), Some(given)) = (&mut self.state.applications, &self.scenario.applications) else {
+            return (0.0, 0);
         };
-        self.ranks(job).iter().copied().filter(is_lost).collect()
+        let host = given.hosts[node as usize];
+        (running.execution.load_of_host(host), running.execution.busy_gpus(self.state.now, host))
     }
 
-    /// What a running job is to have, or has, by rank.
-    pub(super) fn last_wanted(&self, job: u32) -> &[u32] {
-        self.wanted(job).unwrap_or_else(|| self.ranks(job))
+    /// Ends the application of a job that is killed or preempted.
+    pub(super) fn stop_application(&mut self, job: u32) {
+        if self.view().has_application(job) {
+            if let Some(running) = &mut self.state.applications {
+                running.execution.stop(self.state.now, job);
+            }
+            if self.cursor.notice.as_ref().is_some_and(|(of, _)| *of == job) {
+                self.cursor.notice = None;
+            }
+            self.forget_application(job);
+        }
     }
 
-    pub(super) fn is_at_point(&self, job: u32) -> bool {
-        self.at_point.iter().any(|&(other, _)| other == job)
+    fn forget_application(&mut self, job: u32) {
+        if let Some(running) = &mut self.state.applications {
+            running.forget(job);
+        }
     }
 
-    pub(super) fn hosts_of(&self, nodes: &[u32]) -> Vec<u32> {
-        nodes.iter().map(|&node| self.hosts[node as usize]).collect()
+    /// Has the platform sampled as it has been until now.
+    pub(super) fn sample_platform(&mut self) {
+        if let (Some(sensor), Some(running)) = (&mut self.recorders.platform, &mut self.state.applications) {
+            sensor.look(&mut running.execution, self.state.now);
+        }
     }
 
-    pub(super) fn forget(&mut self, job: u32) {
-        self.ranks[job as usize] = Vec::new();
-        self.wanted.remove(&job);
-        self.chosen_gpus.remove(&job);
-        self.at_point.retain(|&(other, _)| other != job);
+    /// Takes note of when applications do something next; whether that is now.
+    pub(super) fn look_at_applications(&mut self) -> bool {
+        let Some(running) = &mut self.state.applications else { return false };
+        running.next = Time(running.execution.next_time());
+        running.next <= Time(self.state.now)
     }
-}
-
-/// Shares of one rank per entry, by node.
-pub(super) fn shares_of(nodes: &[u32]) -> Vec<Share> {
-    let mut sorted = nodes.to_vec();
-    sorted.sort_unstable();
-    let runs = sorted.chunk_by(|a, b| a == b);
-    runs.map(|run| Share { node: run[0], tasks: run.len() as u32 }).collect()
-}
-
-/// What is held while `now` becomes `then`: on every node the greater of both.
-pub(super) fn both(now: &[Share], then: &[Share]) -> Vec<Share> {
-    let mut most: BTreeMap<u32, u32> = now.iter().map(|share| (share.node, share.tasks)).collect();
-    for share in then {
-        let tasks = most.entry(share.node).or_default();
-        *tasks = (*tasks).max(share.tasks);
-    }
-    most.into_iter().map(|(node, tasks)| Share { node, tasks }).collect()
 }

@@ -1,315 +1,293 @@
-//! What happens at one instant before its passes, in the order of S2 or in that of simulators that schedule per event.
-use crate::event::{Event, Kind};
-use crate::policy::{Backfill, Scheduler};
+//! What happens at one instant before its passes, in the order of the agenda.
+use crate::scheduler::SchedulingRule;
+use crate::state::Phase;
 use crate::time::Time;
-use crate::workload::jobs::State;
+use crate::workload::JobState;
 
-use super::invocation::Cause;
-use super::{Feed, Moment, OrderAtInstant, Simulation, Stage};
-
-/// How far an instant is.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Instant {
-    /// Something happened for which no pass has been made.
-    pass_is_due: bool,
-    /// `arrivals_first`: the completions of this round, those before `next` taken.
-    due: Vec<Due>,
-    next: usize,
-    /// `arrivals_first`: what is free as estimated has been given back.
-    opened: bool,
-    /// `arrivals_first`: submissions are over.
-    completing: bool,
-}
-
-/// A completion at this instant, and whether its nodes are free already.
-#[derive(Clone, Copy, Debug)]
-struct Due {
-    job: u32,
-    sequence: u64,
-    gave_back: bool,
-}
+use super::agenda::{EndTies, EventKind, PassRule};
+use super::cursor::{LoopState, MAX_IDLE_WAKEUPS};
+use super::triggers::Trigger;
+use super::{Feed, Simulation, View, YieldPoint};
 
 impl<F: Feed> Simulation<F> {
     pub(super) fn begin_instant(&mut self) {
-        self.look_at_platform();
+        self.sample_platform();
         if !self.waits_for_timers() {
-            self.idle = 0;
+            self.cursor.idle = 0;
         }
-        self.instant.pass_is_due =
-            self.order_at_instant == OrderAtInstant::CompletionsFirst && self.reservation_is_due();
-        if self.order_at_instant == OrderAtInstant::ArrivalsFirst {
-            self.instant.opened = false;
-            self.instant.completing = false;
-            self.instant.due.clear();
-            self.instant.next = 0;
-        }
+        let releases_early = self.agenda.order.contains(&EventKind::EarlyRelease);
+        self.cursor.pass_is_due = !releases_early && self.reservation_is_due();
+        self.cursor.released_early = !releases_early;
+        self.cursor.round = None;
     }
 
-    /// Takes in what happens until a pass is due, the instant closes, or somebody outside is asked.
-    pub(super) fn take_in(&mut self) -> Result<Option<Moment>, F::Error> {
-        if self.asking.is_some() {
-            return self.event_by_event();
+    /// Takes what happens until a pass is due, the instant is over, or something outside is asked.
+    pub(super) fn take_events(&mut self) -> Result<Option<YieldPoint>, F::Error> {
+        if self.cursor.idle > MAX_IDLE_WAKEUPS {
+            return Ok(Some(YieldPoint::Stuck));
         }
-        match self.order_at_instant {
-            OrderAtInstant::CompletionsFirst => self.completions_first(),
-            OrderAtInstant::ArrivalsFirst => self.arrivals_first(),
+        loop {
+            if self.cursor.failure.is_some() {
+                self.cursor.at = LoopState::Failed;
+                return Ok(Some(YieldPoint::Failed));
+            }
+            if self.agenda.pass == PassRule::AfterEachEvent && self.asks_for_pass() {
+                self.cursor.at = LoopState::Notifying;
+                return Ok(None);
+            }
+            let Some(kind) = self.next_kind() else { break };
+            if let Some(point) = self.take_event(kind)? {
+                return Ok(Some(point));
+            }
         }
+        let is_due = self.pass_is_due();
+        self.cursor.pass_is_due = false;
+        self.cursor.at = if is_due { LoopState::Notifying } else { LoopState::EndOfInstant };
+        Ok(None)
     }
 
     /// Whether the instant is over; if not, there is more of it.
-    pub(super) fn close_instant(&mut self) -> bool {
-        self.drop_stale();
+    pub(super) fn end_instant(&mut self) -> bool {
         let goes_on = self.look_at_applications();
-        if goes_on || self.disturbed || self.events.next_time() <= Time(self.site.now) {
-            self.idle += u64::from(self.disturbed);
-            self.instant.pass_is_due |= self.disturbed;
-            self.stage = Stage::Taking;
+        let next = self.cursor.timers.next_time().min(self.next_end());
+        if goes_on || self.cursor.is_disturbed || next <= Time(self.state.now) {
+            self.cursor.idle += u64::from(self.cursor.is_disturbed);
+            self.cursor.pass_is_due |= self.cursor.is_disturbed;
+            self.cursor.at = LoopState::Events;
             return false;
         }
-        self.stage = Stage::Between;
-        self.feed.instant_over(&self.site, self.next_time());
+        self.cursor.at = LoopState::Idle;
+        let next = self.next_time();
+        self.feed.instant_over(View { scenario: &self.scenario, state: &self.state }, next);
         true
     }
 
-    /// Whether a job's end at this instant is on its way already.
+    /// Whether the end of a running job is on its way already, so that it cannot be decided about.
     pub(super) fn is_ending(&self, job: u32) -> bool {
-        self.instant.due[self.instant.next.min(self.instant.due.len())..].iter().any(|due| due.job == job)
+        let early = self.agenda.order.contains(&EventKind::EarlyRelease) && self.cursor.released_early;
+        early && self.ends_now(job)
     }
 
-    fn completions_first(&mut self) -> Result<Option<Moment>, F::Error> {
-        let now = Time(self.site.now);
-        loop {
-            self.drop_stale();
-            if !self.events.wakes_at(now) {
-                // Who reaches its limit as its application ends has ended by itself.
-                self.instant.pass_is_due |= self.take_notices();
-                self.drop_stale();
+    /// Whether a running job ends at this very instant.
+    fn ends_now(&self, job: u32) -> bool {
+        let Some(run) = self.state.jobs.run(job) else { return false };
+        let now = Time(self.state.now);
+        self.state.work.end_key(run).is_some_and(|(time, _)| time <= now)
+            || self.state.limits.key(run).is_some_and(|(time, _)| time <= now)
+    }
+
+    /// The next kind of event, in the order of the agenda, of which there is one at this instant.
+    fn next_kind(&mut self) -> Option<EventKind> {
+        if self.cursor.round.is_some() {
+            if self.next_completion().is_some() {
+                return Some(EventKind::Completion);
             }
-            let Some(event) = self.events.pop_at(now) else { break };
-            match event.kind {
-                Kind::Timer | Kind::Watch => return Ok(Some(self.wake(event))),
-                Kind::Completion => {
-                    self.instant.pass_is_due = true;
-                    self.site.give_back(event.job);
-                    self.complete(event.job);
+            self.cursor.round = None;
+        }
+        let agenda = std::sync::Arc::clone(&self.agenda);
+        agenda.order.iter().copied().find(|&kind| self.is_due(kind))
+    }
+
+    fn is_due(&mut self, kind: EventKind) -> bool {
+        let now = Time(self.state.now);
+        match kind {
+            EventKind::Timer => self.cursor.timers.next_time() <= now,
+            EventKind::Application => self.next_notice(),
+            EventKind::Completion => self.next_completion().is_some(),
+            EventKind::Expiry => self.next_expiry().is_some(),
+            EventKind::Periodic => match &self.agenda.triggers {
+                Some(rules) => self.cursor.clock.is_due(rules, now),
+                None => false,
+            },
+            EventKind::Submission => self.feed.next_time() <= now,
+            EventKind::EarlyRelease => !self.cursor.released_early,
+        }
+    }
+
+    /// Takes one event of a kind that is due.
+    fn take_event(&mut self, kind: EventKind) -> Result<Option<YieldPoint>, F::Error> {
+        match kind {
+            EventKind::Timer => return Ok(self.wake()),
+            EventKind::Application => self.take_notice(),
+            EventKind::Completion => {
+                if self.agenda.ties == EndTies::ByStart && self.cursor.round.is_none() {
+                    self.cursor.round = Some(self.state.starts);
                 }
-                Kind::Expiry => return Ok(Some(self.expire(event))),
+                self.take_completion();
             }
-        }
-        if let Some(moment) = self.failed() {
-            return Ok(Some(moment));
-        }
-        while self.feed.next_time() <= now {
-            self.instant.pass_is_due = true;
-            if let Some(moment) = self.submit()? {
-                return Ok(Some(moment));
+            EventKind::Expiry => return Ok(self.expire()),
+            EventKind::Periodic => {
+                self.cursor.idle += 1;
+                self.happened(Trigger::Periodic);
             }
+            EventKind::Submission => return self.submit(),
+            EventKind::EarlyRelease => self.release_early(),
         }
-        self.make_pass_or_close();
         Ok(None)
     }
 
-    /// Timers, applications, other ends, questions of the clock, submissions: whatever the scheduler is asked about has
-    /// a pass of its own, and what follows from it at this instant comes before the next event.
-    fn event_by_event(&mut self) -> Result<Option<Moment>, F::Error> {
-        let now = Time(self.site.now);
-        loop {
-            self.drop_stale();
-            if let Some(moment) = self.failed() {
-                return Ok(Some(moment));
-            }
-            let woken = std::mem::take(&mut self.instant.pass_is_due);
-            let cause = if std::mem::take(&mut self.disturbed) || woken {
-                Cause::Instant
-            } else if let Some(job) = self.submitted.take() {
-                Cause::Submission(job)
-            } else if self.events.wakes_at(now)
-                && let Some(event) = self.events.pop_at(now)
-            {
-                return Ok(Some(self.wake(event)));
-            } else if let Some(cause) = self.take_notice() {
-                cause
-            } else if let Some(event) = self.events.pop_at(now) {
-                if event.kind == Kind::Expiry {
-                    return Ok(Some(self.expire(event)));
-                }
-                self.site.give_back(event.job);
-                self.complete(event.job);
-                match self.site.jobs.state(event.job) {
-                    State::Killed => Cause::Kill(event.job),
-                    _ => Cause::Completion(event.job),
-                }
-            } else if self.asking.as_mut().is_some_and(|asking| asking.is_due(now)) {
-                self.idle += 1;
-                Cause::Periodic
-            } else if self.feed.next_time() <= now {
-                if let Some(moment) = self.submit()? {
-                    return Ok(Some(moment));
-                }
-                continue;
-            } else {
-                self.stage = Stage::Closing;
-                return Ok(None);
-            };
-            if self.asks_about(cause) {
-                self.stage = Stage::Telling;
-                return Ok(None);
-            }
+    /// Whether a pass is due after what happened; where the scheduler is asked event by event, whether it is asked about
+    /// that.
+    fn asks_for_pass(&mut self) -> bool {
+        if self.agenda.triggers.is_none() {
+            let is_due = self.pass_is_due();
+            self.cursor.pass_is_due = false;
+            return is_due;
+        }
+        let is_woken = std::mem::take(&mut self.cursor.pass_is_due);
+        if std::mem::take(&mut self.cursor.is_disturbed) || is_woken {
+            return self.asks_about(Trigger::Instant);
+        }
+        match self.cursor.happened.take() {
+            Some(trigger) => self.asks_about(trigger),
+            None => false,
         }
     }
 
-    /// Whether the scheduler is asked about an event; a job at a point about which it is not asked goes on.
-    fn asks_about(&mut self, cause: Cause) -> bool {
-        let now = self.site.now;
-        let Some(asking) = &mut self.asking else { return true };
-        let mut asked = asking.asks(cause, now).then_some(cause);
-        if let (None, Cause::SchedulingPoint(job)) = (asked, cause) {
-            let resized = self.applications.as_ref().is_some_and(|running| running.wanted(job).is_some());
-            let other = Cause::Reconfiguration(job);
-            asked = (resized && asking.asks(other, now)).then_some(other);
+    /// Whether the scheduler is asked about an event; a job at a scheduling point about which it is not asked goes on.
+    fn asks_about(&mut self, trigger: Trigger) -> bool {
+        let now = self.state.now;
+        let agenda = std::sync::Arc::clone(&self.agenda);
+        let Some(rules) = &agenda.triggers else { return true };
+        let mut asked = self.cursor.clock.asks(rules, trigger, now).then_some(trigger);
+        if let (None, Trigger::SchedulingPoint(job)) = (asked, trigger) {
+            let is_resized = self.pending_allocation(job).is_some();
+            let other = Trigger::Reconfiguration(job);
+            asked = (is_resized && self.cursor.clock.asks(rules, other, now)).then_some(other);
             if asked.is_none() {
-                self.leave_points();
+                self.leave_scheduling_points();
             }
         }
-        self.cause = asked.unwrap_or_default();
+        self.cursor.trigger = asked.unwrap_or_default();
         asked.is_some()
     }
 
-    /// Node events, submissions, then completions, with a pass after each.
-    fn arrivals_first(&mut self) -> Result<Option<Moment>, F::Error> {
-        let now = Time(self.site.now);
-        if let Some(moment) = self.gather(now) {
-            return Ok(Some(moment));
-        }
-        if self.pass_is_due() {
-            self.make_pass_or_close();
-            return Ok(None);
-        }
-        if !self.instant.opened {
-            self.instant.opened = true;
-            self.open_instant(now);
-        }
-        if !self.instant.completing {
-            // (b) Submissions.
-            if self.feed.next_time() <= now {
-                self.instant.pass_is_due = true;
-                return self.submit();
-            }
-            self.instant.completing = true;
-        }
-        // (c) Completions, and in rounds those of jobs that started in this instant and take no time.
-        if self.instant.next == 0 {
-            self.instant.due.sort_by_key(|due| due.sequence);
-        }
-        if let Some(&Due { job, gave_back, .. }) = self.instant.due.get(self.instant.next) {
-            self.instant.next += 1;
-            if !gave_back {
-                self.site.give_back(job);
-            }
-            self.complete(job);
-            self.instant.pass_is_due = true;
-        }
-        self.make_pass_or_close();
-        Ok(None)
+    /// The next run that ends at this instant; in a round only those that it began with. Whether by its limit.
+    fn next_completion(&self) -> Option<(u32, bool)> {
+        let now = Time(self.state.now);
+        let by_work = self.state.work.next().map(|(key, run)| (key, run, false));
+        let by_limit = self.state.limits.peek().map(|(key, run)| (key, run, true));
+        // Of a job that reaches its limit as its work is done, the work counts.
+        let ((time, sequence), run, at_limit) = match (by_work, by_limit) {
+            (Some(work), Some(limit)) => if limit.0 < work.0 { limit } else { work },
+            (work, limit) => work.or(limit)?,
+        };
+        let in_round = self.cursor.round.is_none_or(|round| sequence < round);
+        (time <= now && in_round).then_some((run, at_limit))
     }
 
-    /// (a) Jobs that end as estimated give back what the scheduler counts as free already.
-    fn open_instant(&mut self, now: Time) {
-        for index in 0..self.instant.due.len() {
-            let job = self.instant.due[index].job;
-            if self.site.estimated_end(job).time <= now {
-                self.instant.due[index].gave_back = true;
-                self.site.give_back(job);
+    fn take_completion(&mut self) {
+        let Some((run, at_limit)) = self.next_completion() else { return };
+        if !at_limit && self.go_on_to_next_phase(run) {
+            return;
+        }
+        let job = self.state.running.get(run).job;
+        self.complete(job, at_limit);
+        self.happened(match self.state.jobs.state(job) {
+            JobState::Killed => Trigger::Kill(job),
+            _ => Trigger::Completion(job),
+        });
+    }
+
+    /// Something happened that makes a pass due, or about which the scheduler may be asked.
+    pub(super) fn happened(&mut self, trigger: Trigger) {
+        if self.agenda.triggers.is_some() {
+            self.cursor.happened = Some(trigger);
+        } else {
+            self.cursor.pass_is_due = true;
+        }
+    }
+
+    /// Jobs that end at this instant as estimated give back what the scheduler counts as free already.
+    fn release_early(&mut self) {
+        self.cursor.released_early = true;
+        let ending: Vec<u32> = self.ending_runs();
+        for &run in &ending {
+            let job = self.state.running.get(run).job;
+            if self.view().expected_end(job).time <= Time(self.state.now) {
+                self.state.running.get_mut(run).gave_back = true;
+                self.release_nodes(job);
             }
         }
         // Where only a reservation is due there is a pass for it alone.
-        self.instant.pass_is_due =
-            self.instant.due.is_empty() && self.feed.next_time() > now && self.reservation_is_due();
+        self.cursor.pass_is_due =
+            ending.is_empty() && self.feed.next_time() > Time(self.state.now) && self.reservation_is_due();
     }
 
-    /// Collects the completions of the next round, unless a pass is due; timers and expiries ask first.
-    fn gather(&mut self, now: Time) -> Option<Moment> {
-        let round_is_over = self.instant.next >= self.instant.due.len();
-        if self.instant.completing && !round_is_over {
-            return None;
+    /// The runs that end at this instant, in the order of their ends.
+    fn ending_runs(&self) -> Vec<u32> {
+        let now = Time(self.state.now);
+        let mut ending: Vec<((Time, u64), u32)> =
+            self.state.work.due(now).into_iter().chain(self.state.limits.due(&(now, u64::MAX))).collect();
+        ending.sort_unstable();
+        ending.dedup_by_key(|&mut (_, run)| run);
+        ending.into_iter().map(|(_, run)| run).filter(|&run| self.is_last_phase(run)).collect()
+    }
+
+    fn is_last_phase(&self, run: u32) -> bool {
+        let run = self.state.running.get(run);
+        let completes = self.scenario.overheads(run.job).completion > 0.0;
+        matches!(run.phase, Phase::Completing(_)) || (run.phase == Phase::Running && !completes)
+    }
+
+    /// A timer is due. A scheduler outside decides after that; one in the kernel only if something is changed, so that
+    /// watching a run does not change it.
+    fn wake(&mut self) -> Option<YieldPoint> {
+        let timer = self.cursor.timers.pop_at(Time(self.state.now))?;
+        self.cursor.idle += 1;
+        if !timer.watching {
+            self.cursor.pass_is_due |= self.scheduler.is_external();
         }
-        if self.instant.completing {
-            self.instant.due.clear();
-            self.instant.next = 0;
-        }
-        self.drop_stale();
-        while (self.events.wakes_at(now) || !self.pass_is_due())
-            && let Some(event) = self.events.pop_at(now)
-        {
-            match event.kind {
-                Kind::Timer | Kind::Watch => return Some(self.wake(event)),
-                // A job that ends as estimated needs no other estimate.
-                Kind::Expiry if self.is_ending(event.job) => {}
-                Kind::Expiry => return Some(self.expire(event)),
-                Kind::Completion => {
-                    let Event { job, sequence, .. } = event;
-                    let known = self.instant.due.iter_mut().find(|due| self.may_be_stale && due.job == job);
-                    // The event of a run that was interrupted may name the very instant at which the later one ends.
-                    match known {
-                        Some(due) => due.sequence = sequence,
-                        None => self.instant.due.push(Due { job, sequence, gave_back: false }),
-                    }
-                }
+        Some(YieldPoint::Timer(timer.caller))
+    }
+
+    fn reservation_is_due(&self) -> bool {
+        self.scheduler.next_due() <= Time(self.state.now)
+    }
+
+    fn pass_is_due(&self) -> bool {
+        self.cursor.pass_is_due || self.cursor.is_disturbed
+    }
+
+    /// The next run that reaches its estimate now. A job that ends as estimated needs no other.
+    fn next_expiry(&mut self) -> Option<u32> {
+        while let Some(((time, _), run)) = self.state.expiries.peek() {
+            if time > Time(self.state.now) {
+                return None;
             }
-            self.drop_stale();
+            if !self.ends_now(self.state.running.get(run).job) {
+                return Some(run);
+            }
+            self.state.expiries.remove(run);
         }
         None
     }
 
-    /// Somebody is woken. A scheduler outside decides after that; one in the kernel only if something is changed, so
-    /// that watching a run does not change it.
-    fn wake(&mut self, event: Event) -> Moment {
-        self.idle += 1;
-        if event.kind == Kind::Watch {
-            self.watches -= 1;
-        } else {
-            self.timers -= 1;
-            self.instant.pass_is_due |= matches!(self.scheduler, Scheduler::Outside(_));
+    /// A running job reaches its estimate; what corrects it has learnt all that happened before.
+    fn expire(&mut self) -> Option<YieldPoint> {
+        let run = self.next_expiry()?;
+        if self.recorders.changes.any() {
+            return Some(YieldPoint::Changes);
         }
-        Moment::Timer(event.job)
+        self.state.expiries.remove(run);
+        self.cursor.pass_is_due = true;
+        Some(YieldPoint::Expiry(self.state.running.get(run).job))
     }
 
-    fn reservation_is_due(&self) -> bool {
-        self.scheduler.next_due() <= Time(self.site.now)
-    }
-
-    fn pass_is_due(&self) -> bool {
-        self.instant.pass_is_due || self.disturbed
-    }
-
-    /// A running job reaches its estimate; who corrects it has learnt all that happened before.
-    fn expire(&mut self, event: Event) -> Moment {
-        if self.has_news() {
-            self.events.push(event);
-            return Moment::News;
+    /// Hands over the next job; a point to leave if its run time is estimated outside.
+    fn submit(&mut self) -> Result<Option<YieldPoint>, F::Error> {
+        if self.listeners.estimates && self.recorders.changes.any() {
+            // What estimates has learnt all that happened before.
+            return Ok(Some(YieldPoint::Changes));
         }
-        self.instant.pass_is_due = true;
-        Moment::Expiry(event.job)
-    }
-
-    /// Hands over the next job; a moment if somebody estimates its run time.
-    fn submit(&mut self) -> Result<Option<Moment>, F::Error> {
-        if self.listeners.estimates && self.has_news() {
-            // Who estimates has learnt all that happened before.
-            return Ok(Some(Moment::News));
-        }
-        let job = self.feed.submit(&mut self.site)?;
+        let job = self.feed.submit(&mut self.scenario, &mut self.state)?;
+        // Also where the job is rejected at once.
+        self.cursor.pass_is_due |= self.agenda.triggers.is_none();
         if self.listeners.estimates {
-            self.stage = Stage::Admitting(job);
-            return Ok(Some(Moment::Submission(job)));
+            self.cursor.at = LoopState::Admitting(job);
+            return Ok(Some(YieldPoint::Submission(job)));
         }
         self.admit(job)?;
         Ok(None)
-    }
-
-    fn make_pass_or_close(&mut self) {
-        let due = self.pass_is_due();
-        self.instant.pass_is_due = false;
-        self.stage = if due { Stage::Telling } else { Stage::Closing };
     }
 }

@@ -1,165 +1,80 @@
-//! The event loop: one instant after the other, in the order of S2.
+//! The event loop: one instant after the other, in the order of the [`Agenda`].
 //!
-//! The loop is a machine that can be left at every moment at which somebody outside is asked ([`Moment`]) and entered
-//! again: all it knows is in the [`Simulation`], so a clone is a fork, also in the middle of an instant.
-mod acts;
+//! The loop can be left at every point at which something outside is asked ([`YieldPoint`]) and entered again: all it
+//! knows is in the [`Simulation`], so a clone is a fork, also in the middle of an instant.
+mod agenda;
 mod applications;
-mod dependencies;
-mod elastic;
-mod fate;
+mod check;
+mod cursor;
+mod decide;
 mod feed;
 mod instant;
-mod invocation;
+mod lifecycle;
+mod look_ahead;
+mod pass;
 mod refusal;
-mod resizing;
-mod rules;
-mod sensing;
+mod resize;
+mod snapshot;
+mod timers;
+mod triggers;
+mod yield_point;
 
-pub use acts::Keep;
-pub use applications::Applications;
-pub use dependencies::Dependencies;
-pub use feed::Feed;
-pub use invocation::{Asked, Cause, Invocations};
-pub use refusal::Refusal;
-pub use rules::{Listeners, OrderAtInstant, PATIENCE, WallTime};
-pub use sensing::{Sensed, Sensors};
+#[cfg(test)]
+mod tests;
 
-use crate::event::EventQueue;
-use crate::policy::{Backfill, Order, Scheduler, Site};
-use crate::record::{Change, DispatchLog, Interruptions, News};
-use crate::stopwatch::Timer;
+use std::sync::Arc;
+
+use crate::placement::Allocator;
+use crate::priority::Priority;
+use crate::record::{Change, Recorders};
+use crate::scenario::Scenario;
+use crate::scheduler::{PolicyParts, Scheduler, SchedulingRule};
+use crate::state::{State, View};
 use crate::time::Time;
 
-use instant::Instant;
-use invocation::Asking;
+pub use agenda::{Agenda, EndTies, EventKind, PassRule, TriggerKind, TriggerRules};
+pub use cursor::{Listeners, MAX_IDLE_WAKEUPS};
+pub use feed::Feed;
+pub use refusal::Refusal;
+pub use snapshot::SnapshotError;
+pub use triggers::Trigger;
+pub use yield_point::YieldPoint;
 
-/// A moment at which somebody outside is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
-    /// A timer is due: whose.
-    Timer(u32),
-    /// A job is being submitted: its estimate may be set.
-    Submission(u32),
-    /// A running job reached its estimate: another may be set.
-    Expiry(u32),
-    /// Something changed: see [`Simulation::take_news`].
-    News,
-    /// The order stands outside: keys may be given.
-    Order,
-    /// The scheduler stands outside: decisions may be made.
-    Pass,
-    /// Jobs wait, and for very long nothing but timers has happened: nobody runs and nobody is to come, or all this
-    /// is at one instant.
-    Stuck,
-    /// An application cannot go on: see [`Simulation::failure`].
-    Failed,
-    /// Everything that happens at this instant is done.
-    Over,
-    /// Nothing is left to happen.
-    End,
-}
+use cursor::{Cursor, LoopState};
 
-/// What is done next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// Go on to the next instant.
-    Between,
-    /// Take in what happens at this instant, until a pass is due.
-    Taking,
-    /// Admit this job, whose estimate is known now.
-    Admitting(u32),
-    /// Tell what changed.
-    Telling,
-    /// Ask for keys.
-    Ordering,
-    /// Make the pass, or ask for decisions.
-    Deciding,
-    /// See to the jobs that the pass started.
-    Settling,
-    /// Tell what the passes changed, and see whether the instant is over.
-    Closing,
-    /// An application cannot go on; nothing more happens.
-    Failed,
-}
-
-/// A simulation: state and rules, flat, so that a clone is a fork.
+/// A simulation: scenario, state and rules.
 #[derive(Clone, Debug)]
 pub struct Simulation<F> {
-    site: Site,
+    scenario: Arc<Scenario>,
+    state: State,
     scheduler: Scheduler,
-    feed: F,
-    events: EventQueue,
-    wall_time: WallTime,
-    order_at_instant: OrderAtInstant,
+    priority: Priority,
+    allocator: Allocator,
+    recorders: Recorders,
+    agenda: Arc<Agenda>,
     listeners: Listeners,
-    stage: Stage,
-    instant: Instant,
-    /// Somebody outside changed something since the last pass.
-    disturbed: bool,
-    /// Some event may be that of a run that was interrupted.
-    may_be_stale: bool,
-    news: News,
-    interruptions: Interruptions,
-    /// Jobs that carry applications.
-    applications: Option<Box<Applications>>,
-    /// Why an application cannot go on: the job, and what is wrong.
-    failure: Option<(u32, String)>,
-    dependencies: Dependencies,
-    /// Where the scheduler is asked event by event.
-    asking: Option<Asking>,
-    cause: Cause,
-    /// Who has just entered the queue.
-    submitted: Option<u32>,
-    /// The cost of every pass, where it was asked for.
-    dispatch: Option<DispatchLog>,
-    timer: Option<Timer>,
-    finished: u64,
-    starts: u64,
-    /// Timers set: those that may bring something about, and those that only watch.
-    timers: u64,
-    watches: u64,
-    /// Timers gone off and disturbances in a row without anything else, or at this instant.
-    idle: u64,
+    cursor: Cursor,
+    feed: F,
 }
 
 impl<F: Feed> Simulation<F> {
     /// A simulation before its first instant.
-    pub fn new(
-        site: Site,
-        scheduler: Scheduler,
-        feed: F,
-        wall_time: WallTime,
-        order_at_instant: OrderAtInstant,
-        dispatch: Option<DispatchLog>,
-    ) -> Self {
-        Self {
-            site,
+    pub fn new(scenario: Scenario, state: State, policy: PolicyParts, agenda: Agenda, feed: F) -> Self {
+        let PolicyParts { scheduler, priority, allocator } = policy;
+        let mut simulation = Self {
+            scenario: Arc::new(scenario),
+            state,
             scheduler,
-            feed,
-            events: EventQueue::default(),
-            wall_time,
-            order_at_instant,
+            priority,
+            allocator,
+            recorders: Recorders::default(),
+            cursor: Cursor::new(&agenda),
+            agenda: Arc::new(agenda),
             listeners: Listeners::default(),
-            stage: Stage::Between,
-            instant: Instant::default(),
-            disturbed: false,
-            may_be_stale: false,
-            news: News::new(),
-            interruptions: Interruptions::default(),
-            applications: None,
-            failure: None,
-            dependencies: Dependencies::default(),
-            asking: None,
-            cause: Cause::default(),
-            submitted: None,
-            dispatch,
-            timer: None,
-            finished: 0,
-            starts: 0,
-            timers: 0,
-            watches: 0,
-            idle: 0,
-        }
+            feed,
+        };
+        simulation.keep_indices();
+        simulation
     }
 
     /// The same with listeners.
@@ -169,34 +84,36 @@ impl<F: Feed> Simulation<F> {
         self
     }
 
-    /// The same, with jobs that wait for others to complete.
+    /// The same with recorders.
     #[must_use]
-    pub fn with_dependencies(mut self, dependencies: Dependencies) -> Self {
-        self.dependencies = dependencies;
+    pub fn with_recorders(mut self, recorders: Recorders) -> Self {
+        self.recorders = recorders;
         self
     }
 
-    /// The same, asking event by event.
-    #[must_use]
-    pub fn with_invocations(mut self, rules: Invocations) -> Self {
-        self.site.keep_running();
-        self.asking = Some(Asking::new(rules));
-        self
+    /// Keeps the indices that the policy asks for.
+    fn keep_indices(&mut self) {
+        if self.scheduler.needs_running() {
+            self.state.index_running(&self.scenario);
+        }
+        if self.allocator.needs_loads() {
+            self.state.machine.keep_loads();
+        }
     }
 
-    /// Why the scheduler is being asked.
-    pub fn cause(&self) -> Cause {
-        self.cause
+    /// What is given, and what changes.
+    pub fn view(&self) -> View<'_> {
+        View { scenario: &self.scenario, state: &self.state }
     }
 
-    /// Why the run cannot go on: a job, and what is wrong with its application.
-    pub fn failure(&self) -> Option<&(u32, String)> {
-        self.failure.as_ref()
+    /// What is given.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
     }
 
-    /// The site as it stands.
-    pub fn site(&self) -> &Site {
-        &self.site
+    /// What changes.
+    pub fn state(&self) -> &State {
+        &self.state
     }
 
     /// The scheduler as it stands.
@@ -204,79 +121,87 @@ impl<F: Feed> Simulation<F> {
         &self.scheduler
     }
 
+    /// The allocator as it stands.
+    pub fn allocator(&self) -> &Allocator {
+        &self.allocator
+    }
+
+    /// What is written down of the run.
+    pub fn recorders(&self) -> &Recorders {
+        &self.recorders
+    }
+
     /// The feed, to be closed.
     pub fn into_feed(self) -> F {
         self.feed
     }
 
-    /// The cost of every pass so far.
-    pub fn dispatch(&self) -> Option<&DispatchLog> {
-        self.dispatch.as_ref()
+    /// Why the scheduler is being asked.
+    pub fn trigger(&self) -> Trigger {
+        self.cursor.trigger
     }
 
-    /// The runs that were cut short so far.
-    pub fn interruptions(&self) -> &Interruptions {
-        &self.interruptions
-    }
-
-    /// Jobs that ended or were rejected so far.
-    pub fn finished(&self) -> u64 {
-        self.finished
+    /// Why the run cannot go on: a job, and what is wrong with its application.
+    pub fn failure(&self) -> Option<&(u32, String)> {
+        self.cursor.failure.as_ref()
     }
 
     /// What changed since this was asked last.
-    pub fn take_news(&mut self) -> News {
-        std::mem::take(&mut self.news)
+    pub fn take_changes(&mut self) -> Vec<(Change, u32)> {
+        self.recorders.changes.take()
     }
 
     /// The next instant at which something happens; [`Time::NEVER`] at the end.
     pub fn next_time(&self) -> Time {
-        if self.stage != Stage::Between {
-            return Time(self.site.now);
+        if self.cursor.at != LoopState::Idle {
+            return Time(self.state.now);
         }
-        let applications = self.applications.as_ref().map_or(Time::NEVER, |running| running.next_time());
-        let next = self.events.next_time().min(self.feed.next_time()).min(self.scheduler.next_due());
-        let next = next.min(applications).min(self.next_question());
-        let timed = self.timers + self.watches > 0 && next != Time::NEVER;
-        if timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next }
+        let next = self.cursor.timers.next_time().min(self.feed.next_time()).min(self.scheduler.next_due());
+        let next = next.min(self.next_end()).min(self.next_question());
+        let is_timed = self.cursor.timers.any() && next != Time::NEVER;
+        if is_timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next }
     }
 
-    /// When the clock alone has the scheduler asked; never where nobody is left to be decided about.
+    /// The next end, limit, expiry, or deed of an application.
+    fn next_end(&self) -> Time {
+        let applications = self.state.applications.as_ref().map_or(Time::NEVER, |running| running.next);
+        let first = |next: Option<((Time, u64), u32)>| next.map_or(Time::NEVER, |((time, _), _)| time);
+        let expiry = first(self.state.expiries.peek());
+        applications.min(first(self.state.work.next())).min(first(self.state.limits.peek())).min(expiry)
+    }
+
+    /// When the clock alone has the scheduler asked; never where no job is left to be decided about.
     fn next_question(&self) -> Time {
-        let nobody = self.feed.next_time() == Time::NEVER
-            && self.site.running.is_empty()
-            && self.site.queue.is_empty()
-            && self.site.on_hold.is_empty();
-        match &self.asking {
-            Some(asking) if !nobody => asking.next_time(),
-            _ => Time::NEVER,
-        }
+        let is_empty = self.feed.next_time() == Time::NEVER
+            && self.state.running.is_empty()
+            && self.state.queue.has_none_waiting();
+        if self.agenda.triggers.is_none() || is_empty { Time::NEVER } else { self.cursor.clock.next_time() }
     }
 
-    /// Whether nothing can happen any more but by timers, or questions of the clock. (Whoever can set one, has it known
-    /// who runs.)
+    /// Whether nothing can happen any more but by timers, or questions of the clock.
     fn waits_for_timers(&self) -> bool {
-        (self.timers + self.watches > 0 || self.next_question() != Time::NEVER)
+        (self.cursor.timers.any() || self.next_question() != Time::NEVER)
             && self.feed.next_time() == Time::NEVER
-            && self.site.running.is_empty()
+            && self.state.running.is_empty()
             && self.scheduler.next_due() == Time::NEVER
     }
 
-    /// Whether timers can bring nothing about: there is nobody left, or they only watch.
+    /// Whether timers can bring nothing about: no job is left, or they only watch.
     fn is_in_vain(&self) -> bool {
-        let nobody = self.site.queue.is_empty() && self.site.on_hold.is_empty();
-        nobody || (self.timers == 0 && self.next_question() == Time::NEVER)
+        self.state.queue.has_none_waiting()
+            || (!self.cursor.timers.any_acting() && self.next_question() == Time::NEVER)
     }
 
     /// Goes on to the next instant and does everything that happens there; false if nothing is left to happen.
     ///
-    /// Nobody outside is asked.
+    /// Nothing outside is asked.
     pub fn step(&mut self) -> Result<bool, F::Error> {
         loop {
             match self.advance()? {
-                Moment::Over => return Ok(true),
-                Moment::End | Moment::Stuck | Moment::Failed => return Ok(false),
-                Moment::News => self.news.clear(),
+                YieldPoint::InstantOver => return Ok(true),
+                YieldPoint::End | YieldPoint::Stuck | YieldPoint::Failed => return Ok(false),
+                YieldPoint::Changes => drop(self.take_changes()),
+                YieldPoint::Allocation(_) => self.allocator_answers(None),
                 _ => {}
             }
         }
@@ -292,126 +217,52 @@ impl<F: Feed> Simulation<F> {
         Ok(true)
     }
 
-    /// Goes on to the next moment at which somebody outside is asked, or an instant is over.
-    pub fn advance(&mut self) -> Result<Moment, F::Error> {
+    /// Goes on to the next point at which something outside is asked, or an instant is over.
+    pub fn advance(&mut self) -> Result<YieldPoint, F::Error> {
         loop {
-            match self.stage {
-                Stage::Between => {
+            let point = match self.cursor.at {
+                LoopState::Idle => {
                     let now = self.next_time();
                     if now == Time::NEVER {
-                        return Ok(Moment::End);
+                        return Ok(YieldPoint::End);
                     }
-                    self.site.now = now.0;
+                    self.state.now = now.0;
                     self.begin_instant();
-                    self.stage = Stage::Taking;
+                    self.cursor.at = LoopState::Events;
+                    None
                 }
-                Stage::Failed => return Ok(Moment::Failed),
-                Stage::Taking => {
-                    if let Some(moment) = self.failed() {
-                        return Ok(moment);
-                    }
-                    if self.idle > PATIENCE {
-                        return Ok(Moment::Stuck);
-                    }
-                    if let Some(moment) = self.take_in()? {
-                        return Ok(moment);
-                    }
-                }
-                Stage::Admitting(job) => {
-                    self.stage = Stage::Taking;
+                LoopState::Failed => Some(YieldPoint::Failed),
+                LoopState::Events => self.take_events()?,
+                LoopState::Admitting(job) => {
+                    self.cursor.at = LoopState::Events;
                     self.admit(job)?;
+                    None
                 }
-                Stage::Telling => {
-                    self.stage = Stage::Ordering;
-                    if self.has_news() {
-                        return Ok(Moment::News);
-                    }
+                LoopState::Notifying => {
+                    self.cursor.at = LoopState::Prioritising;
+                    self.recorders.changes.any().then_some(YieldPoint::Changes)
                 }
-                Stage::Ordering => {
-                    self.stage = Stage::Deciding;
-                    if self.wants_keys() {
-                        return Ok(Moment::Order);
-                    }
+                LoopState::Prioritising => {
+                    self.cursor.at = LoopState::Passing;
+                    self.begin_pass().then_some(YieldPoint::Priorities)
                 }
-                Stage::Deciding => {
-                    self.stage = Stage::Settling;
-                    if self.decide() {
-                        return Ok(Moment::Pass);
-                    }
+                LoopState::Passing => {
+                    self.refresh_priorities();
+                    self.cursor.at = LoopState::Proposing;
+                    None
                 }
-                Stage::Settling => {
-                    self.settle()?;
-                    self.stage = Stage::Taking;
+                LoopState::Proposing => self.propose(),
+                LoopState::AfterPass => {
+                    self.end_pass()?;
+                    self.cursor.at = LoopState::Events;
+                    None
                 }
-                Stage::Closing => {
-                    if self.has_news() {
-                        return Ok(Moment::News);
-                    }
-                    if self.close_instant() {
-                        return Ok(Moment::Over);
-                    }
-                }
+                LoopState::EndOfInstant if self.recorders.changes.any() => Some(YieldPoint::Changes),
+                LoopState::EndOfInstant => self.end_instant().then_some(YieldPoint::InstantOver),
+            };
+            if let Some(point) = point {
+                return Ok(point);
             }
         }
-    }
-
-    fn has_news(&self) -> bool {
-        !self.news.is_empty()
-    }
-
-    fn tell(&mut self, change: Change, whom: u32) {
-        if self.listeners.changes >> (change as u16) & 1 == 1 {
-            self.news.push((change, whom));
-        }
-    }
-
-    fn wants_keys(&self) -> bool {
-        // Reservations are made in order where nothing can start, and who decides outside may look at it for any reason.
-        let looks = matches!(self.scheduler, Scheduler::Outside(_) | Scheduler::Conservative(_));
-        let is_seen = looks || self.site.may_start_some();
-        matches!(self.site.order, Order::Outside) && self.site.queue.len() > 1 && is_seen
-    }
-
-    /// Makes a pass; true if it is somebody outside who has to.
-    fn decide(&mut self) -> bool {
-        self.timer = self.dispatch.as_ref().map(DispatchLog::begin);
-        self.disturbed = false;
-        let Scheduler::Outside(outside) = &mut self.scheduler else {
-            self.scheduler.pass(&mut self.site);
-            return false;
-        };
-        outside.begin();
-        self.site.reorder();
-        let at_point = self.applications.as_ref().is_some_and(|running| !running.at_point().is_empty());
-        self.listeners.every_instant || at_point || self.asking.is_some() || !self.site.queue.is_empty()
-    }
-
-    /// Whether somebody outside can decide.
-    fn decides_outside(&self) -> bool {
-        matches!(self.scheduler, Scheduler::Outside(_))
-    }
-
-    /// Sees to the jobs that the pass started, and to those that ended before it.
-    fn settle(&mut self) -> Result<(), F::Error> {
-        if let (Some(log), Some(timer)) = (&mut self.dispatch, &self.timer) {
-            log.end(timer, &self.site);
-        }
-        // Those that were asked about go on before others begin.
-        self.leave_points();
-        for index in 0..self.site.started.len() {
-            let job = self.site.started[index];
-            self.feed.started(&self.site, job);
-            self.schedule_end(job);
-            self.tell(Change::Started, job);
-        }
-        self.site.started.clear();
-        self.site.arrived.clear();
-        self.cause = Cause::Instant;
-        let mut ended = std::mem::take(&mut self.site.ended);
-        for job in ended.drain(..) {
-            self.feed.finished(&mut self.site, job)?;
-        }
-        self.site.ended = ended;
-        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Why a decision from outside is refused.
 use std::fmt;
 
-use crate::workload::jobs::State;
+use crate::workload::JobState;
 
 /// A decision that breaks a rule; nothing was changed. Jobs are named by their slots.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +20,7 @@ pub enum Refusal {
         /// The job.
         job: u32,
         /// Its state.
-        state: State,
+        state: JobState,
         /// What it would have to be.
         needed: &'static str,
     },
@@ -120,8 +120,17 @@ pub enum Refusal {
     UnderWay,
     /// Nobody measures the power.
     Unmeasured,
-    /// Who runs is not kept for this run, so nothing can be done to running jobs and nodes.
-    Undisturbed,
+    /// A rate that is negative or not finite.
+    BadRate {
+        /// The job.
+        job: u32,
+        /// The rate given.
+        rate: f64,
+    },
+    /// The job carries an application, whose rate follows from what it does.
+    HasApplication(u32),
+    /// The job is being launched or completed.
+    NotWorking(u32),
     /// An amount to be withheld that is negative or more than the node has.
     BadAmount {
         /// The node.
@@ -188,9 +197,11 @@ impl fmt::Display for Refusal {
             Self::DecidesItself => {
                 write!(out, "the policy of this simulation runs in the kernel and takes no decisions")
             }
-            Self::Undisturbed => {
-                write!(out, "this simulation was made without observers; it cannot be disturbed")
+            Self::BadRate { rate, .. } => write!(out, "rate = {rate}; must be a finite number >= 0"),
+            Self::HasApplication(_) => {
+                write!(out, "it carries an application, whose rate follows from what it does")
             }
+            Self::NotWorking(_) => write!(out, "it is being launched or completed"),
             Self::UnderWay => write!(out, "jobs run already; measure from the beginning"),
             Self::Unmeasured => write!(out, "the power of the nodes is not measured; observe it first"),
             Self::BadAmount { node, amount, capacity } => {

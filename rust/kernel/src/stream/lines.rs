@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use crate::policy::Site;
-use crate::workload::jobs::{Share, State};
+use crate::cluster::NodeTasks;
+use crate::state::View;
 use crate::workload::swf::{FIELDS, SwfRecord, is_whole};
 
 /// Rows per block of the index.
@@ -134,32 +134,26 @@ pub fn riding_fields() -> impl Iterator<Item = usize> {
 /// One job as `jobs.csv` has it; `memory` where tasks ask for it.
 pub fn format_job(
     line: &mut String,
-    site: &Site,
+    view: View<'_>,
     job: u32,
     record: &SwfRecord,
     held: &[i64],
     memory: Option<i64>,
 ) {
     use std::fmt::Write;
-    let state = match site.jobs.state(job) {
-        State::Loaded => "loaded",
-        State::Queued => "queued",
-        State::Running => "running",
-        State::Completed => "completed",
-        State::Killed => "killed",
-        State::Rejected => "rejected",
-    };
+    let jobs = &view.state.jobs;
+    let state = jobs.state(job).name();
     // Writing to a String does not fail.
     let _ = write!(line, "{},{state},{:?}", record.job_id, record.submit_time);
-    for time in [site.jobs.start_time(job), site.jobs.end_time(job)] {
+    for time in [jobs.start_time(job), jobs.end_time(job)] {
         line.push(',');
         if !time.is_nan() {
             let _ = write!(line, "{time:?}");
         }
     }
     let _ = write!(line, ",{:?},{:?},{},", record.run_time, record.requested_time, record.tasks);
-    let placement = site.jobs.placement(job);
-    let ranges = node_ranges(placement.iter().map(|share: &Share| share.node));
+    let placement = jobs.placement(job);
+    let ranges = node_ranges(placement.iter().map(|part: &NodeTasks| part.node));
     if ranges.contains(',') {
         let _ = write!(line, "\"{ranges}\"");
     } else {

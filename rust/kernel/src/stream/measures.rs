@@ -3,9 +3,9 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use crate::policy::Site;
+use crate::state::View;
 use crate::time::Time;
-use crate::workload::jobs::State;
+use crate::workload::JobState;
 
 use super::quantile::Selection;
 
@@ -27,10 +27,10 @@ pub struct Measured {
 
 impl Measured {
     /// The measures of a job that ended.
-    pub fn of(site: &Site, job: u32, processors: i64) -> Self {
-        let row = site.jobs.job(job);
-        let (start, end) = (site.jobs.start_time(job), site.jobs.end_time(job));
-        let killed = site.jobs.state(job) == State::Killed;
+    pub fn of(view: View<'_>, job: u32, processors: i64) -> Self {
+        let (row, jobs) = (view.scenario.job(job), &view.state.jobs);
+        let (start, end) = (jobs.start_time(job), jobs.end_time(job));
+        let killed = jobs.state(job) == JobState::Killed;
         let ran = if killed { end - start } else { row.run_time };
         let turnaround = end - row.submit_time;
         let bounded = ran.max(THRESHOLD);
@@ -119,15 +119,16 @@ impl OverTime {
     }
 
     /// Nothing changes from now until the next instant.
-    pub fn pass(&mut self, site: &Site, waiting: &[i64], next: Time) {
-        let queued = site.queue.len();
+    pub fn pass(&mut self, view: View<'_>, waiting: &[i64], next: Time) {
+        let queued = view.state.queue.len();
         self.longest = self.longest.max(queued as u64);
         if queued == 0 || next == Time::NEVER {
             return;
         }
-        let duration = next.0 - site.now;
+        let duration = next.0 - view.now();
         self.queue.add(queued as f64 * duration);
-        for ((lost, &free), &waiting) in self.lost.iter_mut().zip(site.machine.total_free()).zip(waiting) {
+        let free = view.state.machine.total_free();
+        for ((lost, &free), &waiting) in self.lost.iter_mut().zip(free).zip(waiting) {
             lost.add(free.min(waiting) as f64 * duration);
         }
     }

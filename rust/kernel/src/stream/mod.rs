@@ -9,12 +9,14 @@ mod quantile;
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::cluster::Request;
-use crate::policy::Site;
+use crate::scenario::Scenario;
 use crate::simulation::Feed;
+use crate::state::{State, View};
 use crate::time::Time;
-use crate::workload::jobs::{Job, State};
+use crate::workload::{Job, JobState};
 use crate::workload::swf::{FIELD_NAMES, SwfError, SwfFile, SwfParser, SwfRecord};
 
 use lines::OrderedLines;
@@ -169,11 +171,11 @@ impl Stream {
         Ok(())
     }
 
-    fn write_line(&mut self, site: &Site, job: u32) -> Result<(), StreamError> {
+    fn write_line(&mut self, view: View<'_>, job: u32) -> Result<(), StreamError> {
         let Some(lines) = &mut self.lines else { return Ok(()) };
         let (row, record) = &self.alive[job as usize];
         let memory = self.options.memory.map(|_| record.memory);
-        lines.write(*row, |line| lines::format_job(line, site, job, record, &self.held, memory))?;
+        lines.write(*row, |line| lines::format_job(line, view, job, record, &self.held, memory))?;
         Ok(())
     }
 }
@@ -185,19 +187,21 @@ impl Feed for Stream {
         self.next.as_ref().map_or(Time::NEVER, |record| Time(record.submit_time))
     }
 
-    fn submit(&mut self, site: &mut Site) -> Result<u32, StreamError> {
+    fn submit(&mut self, scenario: &mut Arc<Scenario>, state: &mut State) -> Result<u32, StreamError> {
         let record = self.next.take().expect("submit is called only when a job is due");
-        let request = site.requests.intern(self.request(&record));
+        // A streamed run is never forked: nothing is copied.
+        let scenario = Arc::make_mut(scenario);
+        let request = scenario.requests.intern(self.request(&record));
         let job = Job {
             row: self.row,
             submit_time: record.submit_time,
             run_time: record.run_time,
             requested_time: record.requested_time,
-            estimate: record.requested_time,
             tasks: record.tasks,
             request,
         };
-        let slot = site.jobs.add(job, if self.options.keep_fields { &record.fields } else { &[] });
+        let slot = state.jobs.add(&job);
+        scenario.put(slot, job, if self.options.keep_fields { &record.fields } else { &[] });
         let entry = (self.row, record);
         if slot as usize == self.alive.len() {
             self.alive.push(entry);
@@ -209,35 +213,35 @@ impl Feed for Stream {
         Ok(slot)
     }
 
-    fn enqueued(&mut self, site: &Site, job: u32) {
-        self.over_time.begin(site.now);
+    fn enqueued(&mut self, view: View<'_>, job: u32) {
+        self.over_time.begin(view.now());
         for (resource, waiting) in self.waiting.iter_mut().enumerate() {
-            *waiting = waiting.saturating_add(site.need(job, resource));
+            *waiting = waiting.saturating_add(view.need(job, resource));
         }
     }
 
-    fn started(&mut self, site: &Site, job: u32) {
+    fn started(&mut self, view: View<'_>, job: u32) {
         for (resource, waiting) in self.waiting.iter_mut().enumerate() {
-            *waiting -= site.need(job, resource);
+            *waiting -= view.need(job, resource);
         }
     }
 
-    fn finished(&mut self, site: &mut Site, job: u32) -> Result<(), StreamError> {
-        site.held(job, &mut self.held);
-        let state = site.jobs.state(job);
-        if state == State::Rejected {
+    fn finished(&mut self, scenario: &Scenario, state: &mut State, job: u32) -> Result<(), StreamError> {
+        let view = View { scenario, state };
+        state.held(scenario, job, &mut self.held);
+        if state.jobs.state(job) == JobState::Rejected {
             self.measures.reject();
         } else {
             let processors =
-                self.options.core.map_or(i64::from(site.jobs.job(job).tasks), |core| self.held[core]);
-            self.measures.add(&Measured::of(site, job, processors), &self.held)?;
+                self.options.core.map_or(i64::from(scenario.job(job).tasks), |core| self.held[core]);
+            self.measures.add(&Measured::of(view, job, processors), &self.held)?;
         }
-        self.write_line(site, job)?;
-        site.jobs.forget(job);
+        self.write_line(view, job)?;
+        state.jobs.forget(job);
         Ok(())
     }
 
-    fn instant_over(&mut self, site: &Site, next: Time) {
-        self.over_time.pass(site, &self.waiting, next);
+    fn instant_over(&mut self, view: View<'_>, next: Time) {
+        self.over_time.pass(view, &self.waiting, next);
     }
 }

@@ -1,0 +1,87 @@
+//! Availability: the questions that allocators ask of the nodes, now or at a planned time.
+use super::placement::NodeTasks;
+use super::request::Request;
+
+/// Free amounts, node by node: those of this moment, or the minima over a planned time.
+pub trait Availability {
+    /// Number of nodes.
+    fn nodes(&self) -> u32;
+
+    /// How many tasks of the request the node admits.
+    fn slots(&self, node: u32, request: &Request) -> u32;
+
+    /// The first node at or after `from` with slots for the request.
+    fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32>;
+
+    /// Visits the nodes with slots by load, busiest or least busy first, then by index, until `visit` says false.
+    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool);
+
+    /// What is free on each node, node-major; None: what is free on the machine now. O(n).
+    fn free(&self) -> Option<Vec<i64>> {
+        None
+    }
+
+    /// Whether the slots of all nodes add up to `tasks`.
+    fn holds(&self, request: &Request, tasks: u32) -> bool {
+        let mut found = 0_u32;
+        let mut from = 0;
+        while let Some(node) = self.next_with_slots(from, request) {
+            found = found.saturating_add(self.slots(node, request));
+            if found >= tasks {
+                return true;
+            }
+            from = node + 1;
+        }
+        false
+    }
+}
+
+/// A job as allocators and plans need to know it.
+#[derive(Clone, Copy, Debug)]
+pub struct PlacementRequest<'a> {
+    /// The slot of the job.
+    pub job: u32,
+    /// What each task asks.
+    pub request: &'a Request,
+    /// How many tasks.
+    pub tasks: u32,
+    /// The job's row, for rules that draw by it.
+    pub row: u64,
+    /// For how long, seconds.
+    pub duration: f64,
+}
+
+impl PlacementRequest<'_> {
+    /// The amount of a resource that the job needs at least.
+    #[must_use]
+    pub fn need(&self, resource: usize) -> i64 {
+        self.request.amounts[resource].saturating_mul(i64::from(self.tasks))
+    }
+}
+
+/// An allocator outside the kernel has to be asked first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unanswered;
+
+/// Chooses the nodes of jobs.
+pub trait Place {
+    /// Puts into `placement` where the tasks of a job go; whether it fits.
+    fn place(
+        &mut self,
+        room: &impl Availability,
+        want: &PlacementRequest<'_>,
+        placement: &mut Vec<NodeTasks>,
+    ) -> Result<bool, Unanswered>;
+}
+
+/// The load of a node: the sum over its resources of the share in use, in the system's order.
+#[must_use]
+pub fn load(capacity: &[i64], free: &[i64]) -> f64 {
+    let mut load = 0.0;
+    for (&capacity, &free) in capacity.iter().zip(free) {
+        if capacity > 0 {
+            load += (capacity - free) as f64 / capacity as f64;
+        }
+    }
+    load
+}

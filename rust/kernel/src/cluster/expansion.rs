@@ -1,0 +1,55 @@
+//! The machine as a job sees it that is there already: its tasks on a node count towards those that it may have there.
+use super::placement::NodeTasks;
+
+use super::machine::Machine;
+use super::request::Request;
+use super::availability::Availability;
+
+/// Availability for further tasks of a job beside those that it has, sorted by node.
+///
+/// O(log k) more per node than without those, k the number of the job's nodes.
+pub struct Expansion<'a> {
+    /// The machine, with the job on it.
+    pub machine: &'a Machine,
+    /// What the job has.
+    pub own: &'a [NodeTasks],
+}
+
+impl Expansion<'_> {
+    /// How many tasks of the job are on a node.
+    #[must_use]
+    pub fn tasks_on(&self, node: u32) -> u32 {
+        let place = self.own.binary_search_by_key(&node, |part| part.node);
+        place.map_or(0, |place| self.own[place].tasks)
+    }
+}
+
+impl Availability for Expansion<'_> {
+    fn nodes(&self) -> u32 {
+        self.machine.nodes()
+    }
+
+    fn slots(&self, node: u32, request: &Request) -> u32 {
+        let slots = self.machine.slots(node, request);
+        match request.tasks_per_node {
+            0 => slots,
+            most => slots.min(most.saturating_sub(self.tasks_on(node))),
+        }
+    }
+
+    fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
+        let mut from = from;
+        loop {
+            let node = self.machine.next_with_slots(from, request)?;
+            if self.slots(node, request) > 0 {
+                return Some(node);
+            }
+            from = node + 1;
+        }
+    }
+
+    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
+        self.machine
+            .visit_by_load(request, busiest_first, &mut |node| self.slots(node, request) == 0 || visit(node));
+    }
+}

@@ -1,0 +1,312 @@
+//! Availability over time: what running and reserved jobs leave free, node by node and in all.
+//!
+//! Each node has a short step function; the totals have one too, whose steps are the instants at which anything
+//! begins or ends. With k steps on a node, holding or releasing it costs O(k), the totals O(B) for B instants. The
+//! earliest fit walks the totals once and looks at the nodes only where these admit the job.
+mod steps;
+mod window;
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Time;
+
+use super::availability::{Place, PlacementRequest, Unanswered};
+use super::machine::Machine;
+use super::placement::NodeTasks;
+use super::request::Request;
+
+use steps::Steps;
+use window::{Window, slots_of_step};
+
+/// Free amounts of every node over time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Profile {
+    resources: usize,
+    capacity: Vec<i64>,
+    /// What the nodes offer of their capacities: less where part of the machine is unavailable.
+    offered: Vec<i64>,
+    now: f64,
+    nodes: Vec<Steps>,
+    totals: Steps,
+    /// Until then some node may be promised twice, by a job that started late where it had been reserved. A negative
+    /// amount there is as good as none, so the totals say too little.
+    overcommitted_until: f64,
+    /// The greatest total of each resource from now until each step, as far as it is known.
+    peaks: Vec<i64>,
+    /// What a change holds on one node and in all, with room for the count that stands last.
+    held_here: Vec<i64>,
+    held_in_all: Vec<i64>,
+}
+
+impl Profile {
+    /// A profile of an empty machine: `capacity` is node-major.
+    #[must_use]
+    pub fn new(resources: usize, capacity: &[i64]) -> Self {
+        Self::of_offered(resources, capacity, capacity.to_vec())
+    }
+
+    /// A profile of what an empty machine offers.
+    #[must_use]
+    pub fn of_machine(machine: &Machine) -> Self {
+        Self::of_offered(machine.resources(), machine.capacity(), machine.offered())
+    }
+
+    fn of_offered(resources: usize, capacity: &[i64], offered: Vec<i64>) -> Self {
+        let mut totals = vec![0; resources];
+        let mut nodes = Vec::with_capacity(capacity.len() / resources);
+        for node in offered.chunks_exact(resources) {
+            for (total, amount) in totals.iter_mut().zip(node) {
+                *total += amount;
+            }
+            // The last value counts the jobs there, negated, so that minima serve for it too.
+            nodes.push(Steps::new(node.iter().copied().chain([0]).collect()));
+        }
+        // The last value counts what begins or ends there: a step of the totals stays while anything does.
+        totals.push(0);
+        Self {
+            resources,
+            capacity: capacity.to_vec(),
+            offered,
+            now: f64::NEG_INFINITY,
+            nodes,
+            overcommitted_until: f64::NEG_INFINITY,
+            totals: Steps::new(totals),
+            peaks: Vec::new(),
+            held_here: vec![0; resources + 1],
+            held_in_all: vec![0; resources + 1],
+        }
+    }
+
+    /// The present time.
+    #[must_use]
+    pub fn now(&self) -> f64 {
+        self.now
+    }
+
+    /// Moves on; what is past is forgotten.
+    pub fn advance(&mut self, now: f64) {
+        self.now = now;
+        if self.totals.find(now) > 0 {
+            self.totals.trim(now);
+            self.peaks.clear();
+        }
+    }
+
+    /// A job holds its placement over [from, until).
+    pub fn hold(&mut self, request: &Request, placement: &[NodeTasks], from: f64, until: f64) {
+        self.change(request, placement, from, until, -1);
+    }
+
+    /// A job gives up its placement over [from, until), which it held.
+    pub fn release(&mut self, request: &Request, placement: &[NodeTasks], from: f64, until: f64) {
+        self.change(request, placement, from, until, 1);
+    }
+
+    fn change(&mut self, request: &Request, placement: &[NodeTasks], from: f64, until: f64, sign: i64) {
+        if until <= from.max(self.now) {
+            return;
+        }
+        let resources = self.resources;
+        let mut totals = std::mem::take(&mut self.held_in_all);
+        let mut amounts = std::mem::take(&mut self.held_here);
+        totals.fill(0);
+        for &part in placement {
+            let offered = &self.offered[part.node as usize * resources..][..resources];
+            for resource in 0..resources {
+                let asked = request.amounts[resource] * i64::from(part.tasks);
+                amounts[resource] = if request.exclusive { offered[resource] } else { asked };
+                totals[resource] += amounts[resource];
+            }
+            amounts[resources] = 1;
+            let node = &mut self.nodes[part.node as usize];
+            node.trim(self.now);
+            let first = node.begin(from, self.now);
+            let last = node.split(until);
+            node.add(first..last, &amounts, sign);
+            if sign < 0 && node.is_negative(first..last, resources) {
+                self.overcommitted_until = self.overcommitted_until.max(until);
+            }
+            node.join(last);
+            node.join(first);
+        }
+        self.change_totals(&totals, from, until, sign);
+        (self.held_in_all, self.held_here) = (totals, amounts);
+    }
+
+    fn change_totals(&mut self, totals: &[i64], from: f64, until: f64, sign: i64) {
+        let first = if from <= self.now { 0 } else { self.marked_step(from) };
+        let last = self.marked_step(until);
+        self.totals.add(first..last, totals, sign);
+        for step in [last, first] {
+            // The first step is what is in force now: it stays.
+            if step > 0 {
+                let mark = &mut self.totals.values[step * (self.resources + 1) + self.resources];
+                *mark -= sign;
+                if *mark == 0 {
+                    self.totals.remove(step);
+                }
+            }
+        }
+        self.peaks.truncate(first * self.resources);
+    }
+
+    /// The step of the totals that begins at `time`; a new one has no marks yet.
+    fn marked_step(&mut self, time: f64) -> usize {
+        let known = self.totals.times.len();
+        let step = self.totals.split(time);
+        if self.totals.times.len() > known {
+            self.totals.values[step * (self.resources + 1) + self.resources] = 0;
+        }
+        step
+    }
+
+    /// Whether at some instant in [now, before) the totals reach the needs: a necessary condition for a start there.
+    #[must_use]
+    pub fn may_start_before(&mut self, want: &PlacementRequest<'_>, before: f64) -> bool {
+        if self.now < self.overcommitted_until {
+            return true;
+        }
+        let last = self.totals.times.partition_point(|&begin| begin < before);
+        if last == 0 {
+            return false;
+        }
+        let peaks = &mut self.peaks;
+        let resources = self.resources;
+        for step in peaks.len() / resources..last {
+            for resource in 0..resources {
+                let total = self.totals.at(step)[resource];
+                let before = if step == 0 { total } else { peaks[(step - 1) * resources + resource] };
+                peaks.push(total.max(before));
+            }
+        }
+        (0..resources).all(|resource| peaks[(last - 1) * resources + resource] >= want.need(resource))
+    }
+
+    /// The earliest instant in [now, before) at which the job fits for its whole duration, and its placement then.
+    pub fn earliest(
+        &self,
+        want: &PlacementRequest<'_>,
+        before: f64,
+        place: &mut impl Place,
+        placement: &mut Vec<NodeTasks>,
+    ) -> Result<Option<f64>, Unanswered> {
+        self.earliest_within(want, self.now, before, place, placement)
+    }
+
+    /// The earliest instant in [from, before), where it is known that there is none in [now, from).
+    pub fn earliest_within(
+        &self,
+        want: &PlacementRequest<'_>,
+        from: f64,
+        before: f64,
+        place: &mut impl Place,
+        placement: &mut Vec<NodeTasks>,
+    ) -> Result<Option<f64>, Unanswered> {
+        let needs: Vec<i64> = (0..self.resources).map(|resource| want.need(resource)).collect();
+        let count = self.totals.times.len();
+        // Steps `step..admitted` are known to admit the job by the totals.
+        let mut step = self.totals.find(from);
+        let mut admitted = step;
+        while step < count {
+            let start = self.totals.times[step].max(self.now);
+            if start >= before {
+                return Ok(None);
+            }
+            let end = start + want.duration;
+            admitted = admitted.max(step);
+            let obstacle = loop {
+                if admitted >= count || (admitted > step && self.totals.times[admitted] >= end) {
+                    break None;
+                }
+                let reliable = self.totals.times[admitted].max(self.now) >= self.overcommitted_until;
+                if reliable && self.totals.at(admitted).iter().zip(&needs).any(|(total, need)| total < need) {
+                    break Some(admitted);
+                }
+                admitted += 1;
+            };
+            if let Some(obstacle) = obstacle {
+                step = obstacle + 1;
+            } else if self.fits_at(want, start, place, placement)? {
+                return Ok(Some(start));
+            } else {
+                step = self.totals.find(self.not_before(want, start)).max(step + 1);
+            }
+        }
+        Ok(None)
+    }
+
+    /// An instant before which the job does not fit, if it does not at `start`.
+    ///
+    /// A node admits more only once the last of its scarcest steps is over, and never more than when it is empty.
+    fn not_before(&self, want: &PlacementRequest<'_>, start: f64) -> f64 {
+        let window = Window::new(self, start, start + want.duration);
+        let mut slots = 0;
+        let mut gains = Vec::with_capacity(self.nodes.len());
+        for (node, offered) in self.offered.chunks_exact(self.resources).enumerate() {
+            let (admitted, until) = window.scarcest(node as u32, want.request);
+            slots += u64::from(admitted);
+            gains.push((Time(until), u64::from(want.request.slots(offered, true).saturating_sub(admitted))));
+        }
+        gains.retain(|&(_, gain)| gain > 0);
+        gains.sort_unstable();
+        for (time, gain) in gains {
+            if slots >= u64::from(want.tasks) {
+                break;
+            }
+            slots += gain;
+            if slots >= u64::from(want.tasks) {
+                return time.0;
+            }
+        }
+        start
+    }
+
+    /// The instants in [now, before) from which the node has a slot for the job's whole duration, some of it within
+    /// [begin, end): the earliest such instant, and one by which there are none later.
+    #[must_use]
+    pub fn starts_on(
+        &self,
+        node: u32,
+        want: &PlacementRequest<'_>,
+        within: (f64, f64),
+        before: f64,
+    ) -> Option<(f64, f64)> {
+        let (begin, end) = within;
+        let steps = &self.nodes[node as usize];
+        let last_start = before.min(end);
+        let mut span: Option<(f64, f64)> = None;
+        let mut run_begin = f64::NAN;
+        for step in steps.find(self.now)..=steps.times.len() {
+            let time = steps.times.get(step).map_or(f64::INFINITY, |time| time.max(self.now));
+            let has_slot = step < steps.times.len() && slots_of_step(want.request, steps.at(step)) > 0;
+            if has_slot && run_begin.is_nan() {
+                if time >= last_start {
+                    break;
+                }
+                run_begin = time;
+            } else if !has_slot && !run_begin.is_nan() {
+                // Windows within the run [run_begin, time) that reach into [begin, end).
+                let earliest = run_begin.max(begin - want.duration);
+                // Rounding may let a window end at `time` that begins a little after `time - duration`.
+                let latest = (time.next_up() - want.duration).next_up().min(last_start);
+                if earliest <= latest {
+                    span = Some((span.map_or(earliest, |(first, _)| first), latest));
+                }
+                run_begin = f64::NAN;
+            }
+        }
+        span
+    }
+
+    /// Whether the job fits for its whole duration from `start`; if so, its placement.
+    pub fn fits_at(
+        &self,
+        want: &PlacementRequest<'_>,
+        start: f64,
+        place: &mut impl Place,
+        placement: &mut Vec<NodeTasks>,
+    ) -> Result<bool, Unanswered> {
+        let room = Window::new(self, start, start + want.duration);
+        place.place(&room, want, placement)
+    }
+}

@@ -1,0 +1,120 @@
+//! The profile over one span of time, as allocators see it.
+use std::cell::Cell;
+
+use crate::cluster::availability::{Availability, load};
+use crate::cluster::request::Request;
+
+use super::Profile;
+
+/// The minima of every node's free amounts over a time, as one request sees them.
+pub(super) struct Window<'a> {
+    profile: &'a Profile,
+    from: f64,
+    until: f64,
+    /// The slots of the node looked at last: allocators ask twice.
+    latest: Cell<(u32, u32)>,
+}
+
+impl<'a> Window<'a> {
+    pub(super) fn new(profile: &'a Profile, from: f64, until: f64) -> Self {
+        Self { profile, from, until, latest: Cell::new((u32::MAX, 0)) }
+    }
+
+    /// The steps of a node that lie in the window, at least one: free amounts, and minus the number of jobs.
+    fn steps(&self, node: u32) -> impl Iterator<Item = &'a [i64]> {
+        let steps = &self.profile.nodes[node as usize];
+        let first = steps.find(self.from);
+        let later = steps.times[first + 1..].iter().take_while(|&&begin| begin < self.until);
+        let mut values = steps.values[first * steps.width..].chunks_exact(steps.width);
+        values.next().into_iter().chain(values.zip(later).map(|(values, _)| values))
+    }
+
+    fn count_slots(&self, node: u32, request: &Request) -> u32 {
+        let mut slots = u32::MAX;
+        for values in self.steps(node) {
+            // The slots of minima are the minimum of slots.
+            slots = slots.min(slots_of_step(request, values));
+            if slots == 0 {
+                break;
+            }
+        }
+        slots
+    }
+
+    /// The slots of a node, and when the last step that admits no more is over.
+    pub(super) fn scarcest(&self, node: u32, request: &Request) -> (u32, f64) {
+        let times = &self.profile.nodes[node as usize].times;
+        let first = self.profile.nodes[node as usize].find(self.from);
+        let (mut least, mut until) = (u32::MAX, f64::INFINITY);
+        for (step, values) in self.steps(node).enumerate() {
+            let slots = slots_of_step(request, values);
+            if slots <= least {
+                least = slots;
+                until = times.get(first + step + 1).copied().unwrap_or(f64::INFINITY);
+            }
+        }
+        (least, until)
+    }
+
+    /// The capacity of a node, and the least that is free of it.
+    fn minima(&self, node: u32) -> (&'a [i64], Vec<i64>) {
+        let resources = self.profile.resources;
+        let capacity = &self.profile.capacity[node as usize * resources..][..resources];
+        let mut minima = capacity.to_vec();
+        for values in self.steps(node) {
+            for (least, value) in minima.iter_mut().zip(values) {
+                *least = (*least).min(*value).max(0);
+            }
+        }
+        (capacity, minima)
+    }
+
+    fn load(&self, node: u32) -> f64 {
+        let (capacity, minima) = self.minima(node);
+        load(capacity, &minima)
+    }
+}
+
+/// What a node admits in one step of its time.
+pub(super) fn slots_of_step(request: &Request, values: &[i64]) -> u32 {
+    let (jobs, free) = (values[values.len() - 1], &values[..values.len() - 1]);
+    request.slots(free, jobs == 0)
+}
+
+impl Availability for Window<'_> {
+    fn nodes(&self) -> u32 {
+        self.profile.nodes.len() as u32
+    }
+
+    fn slots(&self, node: u32, request: &Request) -> u32 {
+        let (known, slots) = self.latest.get();
+        if known == node {
+            return slots;
+        }
+        let slots = self.count_slots(node, request);
+        self.latest.set((node, slots));
+        slots
+    }
+
+    fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
+        (from..self.nodes()).find(|&node| self.slots(node, request) > 0)
+    }
+
+    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
+        let sign = if busiest_first { -1.0 } else { 1.0 };
+        let mut nodes: Vec<(f64, u32)> = (0..self.nodes())
+            .filter(|&node| self.slots(node, request) > 0)
+            .map(|node| (sign * self.load(node), node))
+            .collect();
+        nodes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        for (_, node) in nodes {
+            if !visit(node) {
+                return;
+            }
+        }
+    }
+
+    fn free(&self) -> Option<Vec<i64>> {
+        Some((0..self.nodes()).flat_map(|node| self.minima(node).1).collect())
+    }
+}

@@ -1,0 +1,522 @@
+//! An ordered set whose subtrees carry summaries: the index behind the queue, the running jobs and the nodes by load.
+//!
+//! A treap in flat arrays: insert, remove and "the first entry after this one that could match" cost O(log n)
+//! expected. A search prunes every subtree whose summary cannot match; where the summaries are only necessary
+//! conditions it may visit more. Priorities come from a counter through `mix`, so that the shape is a function of
+//! the history alone.
+use std::marker::PhantomData;
+
+use serde::{Deserialize, Serialize};
+
+
+use crate::random::mix;
+
+const NIL: u32 = u32::MAX;
+
+/// How summaries of two parts make the summary of the whole. Associative and commutative.
+pub trait Summary {
+    /// The summary of nothing.
+    const EMPTY: i64;
+    /// Joins two summaries.
+    fn join(a: i64, b: i64) -> i64;
+}
+
+/// Least value.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Least;
+/// Greatest value.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Greatest;
+/// Sum of the values.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Sum;
+
+impl Summary for Least {
+    const EMPTY: i64 = i64::MAX;
+    fn join(a: i64, b: i64) -> i64 {
+        a.min(b)
+    }
+}
+
+impl Summary for Greatest {
+    const EMPTY: i64 = i64::MIN;
+    fn join(a: i64, b: i64) -> i64 {
+        a.max(b)
+    }
+}
+
+impl Summary for Sum {
+    const EMPTY: i64 = 0;
+    fn join(a: i64, b: i64) -> i64 {
+        a + b
+    }
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Node<K> {
+    key: K,
+    left: u32,
+    right: u32,
+    priority: u32,
+}
+
+/// The ordered set: keys of type `K`, each with `width` values, summarised by `S`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound(serialize = "K: Serialize", deserialize = "K: Deserialize<'de>"))]
+pub struct OrderedIndex<K, S> {
+    width: usize,
+    nodes: Vec<Node<K>>,
+    values: Vec<i64>,
+    summaries: Vec<i64>,
+    root: u32,
+    vacant: Vec<u32>,
+    path: Vec<u32>,
+    inserted: u64,
+    summary: PhantomData<S>,
+}
+
+impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
+    /// An empty set whose entries carry `width` values each.
+    #[must_use]
+    pub fn new(width: usize) -> Self {
+        Self {
+            width,
+            nodes: Vec::new(),
+            values: Vec::new(),
+            summaries: Vec::new(),
+            root: NIL,
+            vacant: Vec::new(),
+            path: Vec::new(),
+            inserted: 0,
+            summary: PhantomData,
+        }
+    }
+
+    /// Number of entries.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len() - self.vacant.len()
+    }
+
+    /// Whether there is no entry.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.root == NIL
+    }
+
+    /// Removes every entry.
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+        self.values.clear();
+        self.summaries.clear();
+        self.vacant.clear();
+        self.root = NIL;
+    }
+
+    /// The summary of all entries, `width` values; `None` where there is no entry.
+    #[must_use]
+    pub fn summary(&self) -> Option<&[i64]> {
+        (self.root != NIL).then(|| self.summary_of(self.root))
+    }
+
+    /// Adds an entry. The key must not be there yet.
+    pub fn insert(&mut self, key: K, values: &[i64]) {
+        debug_assert_eq!(values.len(), self.width);
+        let priority = (mix(0, self.inserted) >> 32) as u32;
+        self.inserted += 1;
+        let new = self.allocate(key, priority, values);
+        // Descend while the present nodes rank higher; each of them gains the new entry below it.
+        let (mut parent, mut at) = (NIL, self.root);
+        while at != NIL && self.nodes[at as usize].priority >= priority {
+            self.join_into(at, new);
+            parent = at;
+            let node = &self.nodes[at as usize];
+            at = if key < node.key { node.left } else { node.right };
+        }
+        let (left, right) = self.split(at, &key);
+        self.nodes[new as usize].left = left;
+        self.nodes[new as usize].right = right;
+        self.refresh(new);
+        self.replace_child(parent, at, new, &key);
+    }
+
+    /// Removes an entry; whether it was there.
+    pub fn remove(&mut self, key: &K) -> bool {
+        let mut path = std::mem::take(&mut self.path);
+        path.clear();
+        let mut at = self.root;
+        while at != NIL && self.nodes[at as usize].key != *key {
+            path.push(at);
+            let node = &self.nodes[at as usize];
+            at = if *key < node.key { node.left } else { node.right };
+        }
+        let found = at != NIL;
+        if found {
+            let Node { left, right, .. } = self.nodes[at as usize];
+            let merged = self.merge(left, right);
+            self.replace_child(path.last().copied().unwrap_or(NIL), at, merged, key);
+            for &ancestor in path.iter().rev() {
+                self.refresh(ancestor);
+            }
+            self.vacant.push(at);
+        }
+        self.path = path;
+        found
+    }
+
+    /// Gives the entries these keys, one each in their present order; none may occur twice. O(n) where that stays
+    /// the order, O(n log n) otherwise.
+    pub fn rekey(&mut self, keys: &[K]) {
+        let mut places = Vec::with_capacity(keys.len());
+        self.places(self.root, &mut places);
+        debug_assert_eq!(places.len(), keys.len());
+        if keys.is_sorted() {
+            for (&at, &key) in places.iter().zip(keys) {
+                self.nodes[at as usize].key = key;
+            }
+            return;
+        }
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        order.sort_unstable_by_key(|&entry| keys[entry]);
+        let before = self.values.clone();
+        // The tree keeps its shape; the entries move to other places in it.
+        for (&at, entry) in places.iter().zip(order) {
+            self.nodes[at as usize].key = keys[entry];
+            let (from, to) = (places[entry] as usize * self.width, at as usize * self.width);
+            self.values[to..to + self.width].copy_from_slice(&before[from..from + self.width]);
+        }
+        self.refresh_all(self.root);
+    }
+
+    /// The first entry in order, if any.
+    #[must_use]
+    pub fn first(&self) -> Option<K> {
+        let mut at = self.root;
+        let mut first = None;
+        while at != NIL {
+            first = Some(self.nodes[at as usize].key);
+            at = self.nodes[at as usize].left;
+        }
+        first
+    }
+
+    /// The first entry after `after` (from the start where `None`) whose values satisfy `matches`.
+    ///
+    /// `matches` is also asked of summaries: it must be true of a summary whenever it is true of an entry below.
+    pub fn first_matching(&self, after: Option<&K>, matches: &impl Fn(&[i64]) -> bool) -> Option<K> {
+        self.search(self.root, after, matches)
+    }
+
+    /// The last entry before `before` (from the end where `None`) whose values satisfy `matches`.
+    pub fn last_matching(&self, before: Option<&K>, matches: &impl Fn(&[i64]) -> bool) -> Option<K> {
+        self.search_back(self.root, before, matches)
+    }
+
+    /// Calls `visit` with every key in order, until it returns false.
+    pub fn visit(&self, visit: &mut impl FnMut(K) -> bool) {
+        self.visit_from(self.root, visit);
+    }
+
+    /// The first key at which `reached` holds of the joined values of all entries up to and including it.
+    ///
+    /// `reached` must be monotone along the order. `carried` holds `width` starting values and is changed.
+    pub fn first_prefix(&self, carried: &mut [i64], reached: &impl Fn(&[i64]) -> bool) -> Option<K> {
+        let mut trial = carried.to_vec();
+        let mut found = None;
+        let mut at = self.root;
+        while at != NIL {
+            let node = &self.nodes[at as usize];
+            trial.copy_from_slice(carried);
+            if node.left != NIL {
+                Self::join_slice(&mut trial, self.summary_of(node.left));
+                if reached(&trial) {
+                    at = node.left;
+                    continue;
+                }
+            }
+            Self::join_slice(&mut trial, self.value_of(at));
+            if reached(&trial) {
+                found = Some(node.key);
+                break;
+            }
+            carried.copy_from_slice(&trial);
+            at = node.right;
+        }
+        found
+    }
+
+    /// Joins into `carried` the values of all entries for which `within` holds; it must hold for a prefix.
+    pub fn join_prefix(&self, carried: &mut [i64], within: &impl Fn(&K) -> bool) {
+        let mut at = self.root;
+        while at != NIL {
+            let node = &self.nodes[at as usize];
+            if within(&node.key) {
+                Self::join_slice(carried, self.value_of(at));
+                if node.left != NIL {
+                    Self::join_slice(carried, self.summary_of(node.left));
+                }
+                at = node.right;
+            } else {
+                at = node.left;
+            }
+        }
+    }
+
+    fn search(&self, at: u32, after: Option<&K>, matches: &impl Fn(&[i64]) -> bool) -> Option<K> {
+        if at == NIL || !matches(self.summary_of(at)) {
+            return None;
+        }
+        let node = &self.nodes[at as usize];
+        if after.is_some_and(|after| node.key <= *after) {
+            return self.search(node.right, after, matches);
+        }
+        if let Some(found) = self.search(node.left, after, matches) {
+            return Some(found);
+        }
+        if matches(self.value_of(at)) {
+            return Some(node.key);
+        }
+        self.search(node.right, None, matches)
+    }
+
+    fn search_back(&self, at: u32, before: Option<&K>, matches: &impl Fn(&[i64]) -> bool) -> Option<K> {
+        if at == NIL || !matches(self.summary_of(at)) {
+            return None;
+        }
+        let node = &self.nodes[at as usize];
+        if before.is_some_and(|before| node.key >= *before) {
+            return self.search_back(node.left, before, matches);
+        }
+        if let Some(found) = self.search_back(node.right, before, matches) {
+            return Some(found);
+        }
+        if matches(self.value_of(at)) {
+            return Some(node.key);
+        }
+        self.search_back(node.left, None, matches)
+    }
+
+    fn visit_from(&self, at: u32, visit: &mut impl FnMut(K) -> bool) -> bool {
+        if at == NIL {
+            return true;
+        }
+        let node = self.nodes[at as usize];
+        self.visit_from(node.left, visit) && visit(node.key) && self.visit_from(node.right, visit)
+    }
+
+    fn places(&self, at: u32, places: &mut Vec<u32>) {
+        if at != NIL {
+            let Node { left, right, .. } = self.nodes[at as usize];
+            self.places(left, places);
+            places.push(at);
+            self.places(right, places);
+        }
+    }
+
+    fn refresh_all(&mut self, at: u32) {
+        if at != NIL {
+            let Node { left, right, .. } = self.nodes[at as usize];
+            self.refresh_all(left);
+            self.refresh_all(right);
+            self.refresh(at);
+        }
+    }
+
+    fn allocate(&mut self, key: K, priority: u32, values: &[i64]) -> u32 {
+        let node = Node { key, left: NIL, right: NIL, priority };
+        if let Some(index) = self.vacant.pop() {
+            let from = index as usize * self.width;
+            self.nodes[index as usize] = node;
+            self.values[from..from + self.width].copy_from_slice(values);
+            index
+        } else {
+            self.nodes.push(node);
+            self.values.extend_from_slice(values);
+            self.summaries.extend_from_slice(values);
+            (self.nodes.len() - 1) as u32
+        }
+    }
+
+    fn replace_child(&mut self, parent: u32, old: u32, new: u32, key: &K) {
+        if parent == NIL {
+            self.root = new;
+            return;
+        }
+        let node = &mut self.nodes[parent as usize];
+        // `old` may be NIL on both sides, so the key decides.
+        if *key < node.key {
+            debug_assert_eq!(node.left, old);
+            node.left = new;
+        } else {
+            debug_assert_eq!(node.right, old);
+            node.right = new;
+        }
+    }
+
+    /// Splits a subtree into the keys below `key` and those above.
+    fn split(&mut self, at: u32, key: &K) -> (u32, u32) {
+        if at == NIL {
+            return (NIL, NIL);
+        }
+        if self.nodes[at as usize].key < *key {
+            let (left, right) = self.split(self.nodes[at as usize].right, key);
+            self.nodes[at as usize].right = left;
+            self.refresh(at);
+            (at, right)
+        } else {
+            let (left, right) = self.split(self.nodes[at as usize].left, key);
+            self.nodes[at as usize].left = right;
+            self.refresh(at);
+            (left, at)
+        }
+    }
+
+    /// Merges two subtrees, all keys of the first below all keys of the second.
+    fn merge(&mut self, left: u32, right: u32) -> u32 {
+        if left == NIL {
+            return right;
+        }
+        if right == NIL {
+            return left;
+        }
+        if self.nodes[left as usize].priority >= self.nodes[right as usize].priority {
+            let merged = self.merge(self.nodes[left as usize].right, right);
+            self.nodes[left as usize].right = merged;
+            self.refresh(left);
+            left
+        } else {
+            let merged = self.merge(left, self.nodes[right as usize].left);
+            self.nodes[right as usize].left = merged;
+            self.refresh(right);
+            right
+        }
+    }
+
+    fn value_of(&self, at: u32) -> &[i64] {
+        let from = at as usize * self.width;
+        &self.values[from..from + self.width]
+    }
+
+    fn summary_of(&self, at: u32) -> &[i64] {
+        let from = at as usize * self.width;
+        &self.summaries[from..from + self.width]
+    }
+
+    fn join_slice(into: &mut [i64], other: &[i64]) {
+        for (a, b) in into.iter_mut().zip(other) {
+            *a = S::join(*a, *b);
+        }
+    }
+
+    fn join_into(&mut self, at: u32, new: u32) {
+        let (to, from) = (at as usize * self.width, new as usize * self.width);
+        for offset in 0..self.width {
+            self.summaries[to + offset] = S::join(self.summaries[to + offset], self.values[from + offset]);
+        }
+    }
+
+    fn refresh(&mut self, at: u32) {
+        let Node { left, right, .. } = self.nodes[at as usize];
+        let own = at as usize * self.width;
+        for offset in 0..self.width {
+            let mut joined = self.values[own + offset];
+            if left != NIL {
+                joined = S::join(joined, self.summaries[left as usize * self.width + offset]);
+            }
+            if right != NIL {
+                joined = S::join(joined, self.summaries[right as usize * self.width + offset]);
+            }
+            self.summaries[own + offset] = joined;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    enum Change {
+        Insert(u16, i64),
+        Remove(u16),
+    }
+
+    fn changes() -> impl Strategy<Value = Vec<Change>> {
+        let one = prop_oneof![
+            (0..64_u16, 0..20_i64).prop_map(|(key, value)| Change::Insert(key, value)),
+            (0..64_u16).prop_map(Change::Remove),
+        ];
+        prop::collection::vec(one, 0..200)
+    }
+
+    fn built<S: Summary>(changes: &[Change]) -> (OrderedIndex<u16, S>, std::collections::BTreeMap<u16, i64>) {
+        let mut index = OrderedIndex::new(1);
+        let mut plain = std::collections::BTreeMap::new();
+        for change in changes {
+            match *change {
+                Change::Insert(key, value) => {
+                    if let std::collections::btree_map::Entry::Vacant(entry) = plain.entry(key) {
+                        entry.insert(value);
+                        index.insert(key, &[value]);
+                    }
+                }
+                Change::Remove(key) => assert_eq!(index.remove(&key), plain.remove(&key).is_some()),
+            }
+        }
+        (index, plain)
+    }
+
+    proptest! {
+        #[test]
+        fn searches_agree_with_a_plain_map(changes in changes(), after in 0..64_u16, limit in 0..20_i64) {
+            let (index, plain) = built::<Least>(&changes);
+            prop_assert_eq!(index.len(), plain.len());
+            prop_assert_eq!(index.first(), plain.keys().next().copied());
+            prop_assert_eq!(index.summary().map(|s| s[0]), plain.values().min().copied());
+            let found = index.first_matching(Some(&after), &|values: &[i64]| values[0] <= limit);
+            let expected = plain.iter().find(|(key, value)| **key > after && **value <= limit).map(|(key, _)| *key);
+            prop_assert_eq!(found, expected);
+            let found = index.last_matching(Some(&after), &|values: &[i64]| values[0] <= limit);
+            let expected = plain.iter().rev().find(|(key, value)| **key < after && **value <= limit);
+            prop_assert_eq!(found, expected.map(|(key, _)| *key));
+            let mut keys = Vec::new();
+            index.visit(&mut |key| { keys.push(key); true });
+            prop_assert_eq!(keys, plain.keys().copied().collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn new_keys_agree_with_a_plain_map(changes in changes(), factor in 1..64_u16, limit in 0..20_i64) {
+            let (mut index, plain) = built::<Least>(&changes);
+            // An odd factor permutes the keys.
+            let other = |key: &u16| key.wrapping_mul(2 * factor - 1) % 64;
+            index.rekey(&plain.keys().map(other).collect::<Vec<_>>());
+            let plain: std::collections::BTreeMap<u16, i64> = plain.iter().map(|(key, &value)| (other(key), value)).collect();
+            let mut keys = Vec::new();
+            index.visit(&mut |key| { keys.push(key); true });
+            prop_assert_eq!(&keys, &plain.keys().copied().collect::<Vec<_>>());
+            let found = index.first_matching(None, &|values: &[i64]| values[0] <= limit);
+            prop_assert_eq!(found, plain.iter().find(|(_, value)| **value <= limit).map(|(key, _)| *key));
+            prop_assert_eq!(index.summary().map(|s| s[0]), plain.values().min().copied());
+            for (key, value) in plain {
+                let found = index.first_matching(key.checked_sub(1).as_ref(), &|values: &[i64]| values[0] <= value);
+                prop_assert_eq!(found, Some(key));
+                prop_assert!(index.remove(&key));
+            }
+            prop_assert!(index.is_empty());
+        }
+
+        #[test]
+        fn prefixes_agree_with_a_plain_map(changes in changes(), until in 0..64_u16, goal in 0..200_i64) {
+            let (index, plain) = built::<Sum>(&changes);
+            let mut joined = [0];
+            index.join_prefix(&mut joined, &|key| *key <= until);
+            prop_assert_eq!(joined[0], plain.range(..=until).map(|(_, value)| value).sum::<i64>());
+            let found = index.first_prefix(&mut [0], &|sum: &[i64]| sum[0] >= goal);
+            let mut sum = 0;
+            let expected = plain.iter().find(|(_, value)| { sum += **value; sum >= goal }).map(|(key, _)| *key);
+            prop_assert_eq!(found, expected);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! A segment tree over the nodes: the greatest free amount of each resource in every range.
+//!
+//! O(log n) to update a node and to find the next node, by index, with enough of everything. With several resources
+//! the inner maxima are only necessary conditions, so a search may look into ranges that hold no such node.
+use serde::{Deserialize, Serialize};
+
+
+/// The tree, with `width` values per node of the machine.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CapacityIndex {
+    width: usize,
+    leaves: usize,
+    count: usize,
+    greatest: Vec<i64>,
+}
+
+impl CapacityIndex {
+    /// A tree over `values`, `width` of them per node.
+    #[must_use]
+    pub fn new(width: usize, values: &[i64]) -> Self {
+        let count = values.len() / width;
+        let leaves = count.next_power_of_two();
+        let mut greatest = vec![i64::MIN; 2 * leaves * width];
+        greatest[leaves * width..leaves * width + values.len()].copy_from_slice(values);
+        let mut tree = Self { width, leaves, count, greatest };
+        for at in (1..leaves).rev() {
+            tree.refresh(at);
+        }
+        tree
+    }
+
+    /// Values of a node, to be changed; `refresh_range` must follow.
+    pub fn values_mut(&mut self, node: usize) -> &mut [i64] {
+        let at = self.leaves + node;
+        &mut self.greatest[at * self.width..(at + 1) * self.width]
+    }
+
+    /// Brings the maxima over the nodes `first..=last` up to date.
+    pub fn refresh_range(&mut self, first: usize, last: usize) {
+        let (mut left, mut right) = (self.leaves + first, self.leaves + last);
+        while left > 1 {
+            left >>= 1;
+            right >>= 1;
+            let mut changed = false;
+            for at in left..=right {
+                changed |= self.refresh(at);
+            }
+            if !changed {
+                break;
+            }
+        }
+    }
+
+    /// The first node at or after `from` whose values satisfy `admits`.
+    ///
+    /// `admits` is also asked of the maxima of ranges: more of anything must never make it false.
+    #[must_use]
+    pub fn next(&self, from: usize, admits: impl Fn(&[i64]) -> bool) -> Option<usize> {
+        if from >= self.count {
+            return None;
+        }
+        let mut at = self.leaves + from;
+        loop {
+            if admits(&self.greatest[at * self.width..(at + 1) * self.width]) {
+                if at >= self.leaves {
+                    return Some(at - self.leaves);
+                }
+                at *= 2;
+                continue;
+            }
+            // On to the next range: up while this is a right child, then to the sibling.
+            while at & 1 == 1 {
+                at >>= 1;
+                if at <= 1 {
+                    return None;
+                }
+            }
+            at += 1;
+        }
+    }
+
+    /// Takes an inner node's maxima from its children; whether they changed.
+    fn refresh(&mut self, at: usize) -> bool {
+        let (left, right) = (2 * at * self.width, (2 * at + 1) * self.width);
+        let mut changed = false;
+        for offset in 0..self.width {
+            let joined = self.greatest[left + offset].max(self.greatest[right + offset]);
+            let own = &mut self.greatest[at * self.width + offset];
+            changed |= *own != joined;
+            *own = joined;
+        }
+        changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn next_agrees_with_a_scan(
+            nodes in prop::collection::vec((0..5_i64, 0..5_i64), 1..40),
+            updates in prop::collection::vec((0..40_usize, 0..5_i64, 0..5_i64), 0..20),
+            from in 0..40_usize,
+            asked in (0..6_i64, 0..6_i64),
+        ) {
+            let mut values: Vec<[i64; 2]> = nodes.iter().map(|&(a, b)| [a, b]).collect();
+            let mut tree = CapacityIndex::new(2, values.as_flattened());
+            for (node, a, b) in updates {
+                let node = node % values.len();
+                values[node] = [a, b];
+                tree.values_mut(node).copy_from_slice(&[a, b]);
+                tree.refresh_range(node, node);
+            }
+            let expected = (from..values.len()).find(|&n| values[n][0] >= asked.0 && values[n][1] >= asked.1);
+            prop_assert_eq!(tree.next(from, |has| has[0] >= asked.0 && has[1] >= asked.1), expected);
+        }
+    }
+}

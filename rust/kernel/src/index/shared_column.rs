@@ -1,0 +1,123 @@
+//! A column of values in chunks that clones share until one of them writes.
+//!
+//! A clone costs O(n / 512), the first write to a shared chunk copies its 512 values, every other access is O(1). So a
+//! fork of a simulation pays for the rows that change after it, not for the rows of the workload.
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// Values per chunk: rows of jobs alive at one time lie in few chunks of this size, and a copy of one is short.
+const CHUNK: usize = 512;
+
+/// Values by index; see the module.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SharedColumn<T> {
+    chunks: Vec<Arc<Vec<T>>>,
+    length: usize,
+}
+
+impl<T> Default for SharedColumn<T> {
+    fn default() -> Self {
+        Self { chunks: Vec::new(), length: 0 }
+    }
+}
+
+impl<T: Clone> SharedColumn<T> {
+    /// Number of values.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there is no value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The value at an index below the length.
+    #[must_use]
+    pub fn get(&self, index: usize) -> &T {
+        &self.chunks[index / CHUNK][index % CHUNK]
+    }
+
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, index: usize) -> &mut T {
+        &mut Arc::make_mut(&mut self.chunks[index / CHUNK])[index % CHUNK]
+    }
+
+    /// Adds a value at the end.
+    pub fn push(&mut self, value: T) {
+        if self.length.is_multiple_of(CHUNK) {
+            self.chunks.push(Arc::new(Vec::with_capacity(if self.length == 0 { 4 } else { CHUNK })));
+        }
+        if let Some(last) = self.chunks.last_mut() {
+            Arc::make_mut(last).push(value);
+        }
+        self.length += 1;
+    }
+
+    /// Adds values until there are `length`; does nothing where there are as many.
+    pub fn extend_to(&mut self, length: usize, value: &T) {
+        while self.length < length {
+            self.push(value.clone());
+        }
+    }
+
+    /// All values in order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.chunks.iter().flat_map(|chunk| chunk.iter())
+    }
+
+    /// The last value.
+    #[must_use]
+    pub fn last(&self) -> Option<&T> {
+        self.chunks.last().and_then(|chunk| chunk.last())
+    }
+
+    /// All values as one vector.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<T> {
+        self.iter().cloned().collect()
+    }
+}
+
+impl<T: Clone> FromIterator<T> for SharedColumn<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let mut column = Self::default();
+        column.extend(values);
+        column
+    }
+}
+
+impl<T: Clone> Extend<T> for SharedColumn<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
+        for value in values {
+            self.push(value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_go_their_own_ways() {
+        let mut column: SharedColumn<usize> = (0..5 * CHUNK).collect();
+        let mut twin = column.clone();
+        *column.get_mut(CHUNK + 1) = 7;
+        twin.push(9);
+        assert_eq!((*column.get(CHUNK + 1), *twin.get(CHUNK + 1)), (7, CHUNK + 1));
+        assert_eq!((column.len(), twin.len(), twin.last()), (5 * CHUNK, 5 * CHUNK + 1, Some(&9)));
+        let shared = column.chunks.iter().zip(&twin.chunks).filter(|(a, b)| Arc::ptr_eq(a, b)).count();
+        assert_eq!(shared, 4);
+    }
+
+    #[test]
+    fn values_come_back_in_order() {
+        let column: SharedColumn<usize> = (0..3 * CHUNK + 5).collect();
+        assert!(column.iter().copied().eq(0..3 * CHUNK + 5));
+        assert_eq!(column.to_vec().len(), column.len());
+    }
+}

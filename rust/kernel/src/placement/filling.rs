@@ -1,0 +1,84 @@
+//! The filling of nodes with the tasks of one job.
+use crate::cluster::{Availability, NodeTasks, PlacementRequest};
+use crate::random::mix;
+
+/// Tasks on their way to nodes.
+pub(super) struct Filling<'a, A> {
+    room: &'a A,
+    want: &'a PlacementRequest<'a>,
+    left: u32,
+    placement: &'a mut Vec<NodeTasks>,
+}
+
+impl<'a, A: Availability> Filling<'a, A> {
+    pub(super) fn new(room: &'a A, want: &'a PlacementRequest<'a>, placement: &'a mut Vec<NodeTasks>) -> Self {
+        Self { room, want, left: want.tasks, placement }
+    }
+
+    /// Whether all tasks have a node.
+    pub(super) fn is_complete(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Puts tasks on a node; whether any are left.
+    fn fill(&mut self, node: u32) -> bool {
+        let tasks = self.room.slots(node, self.want.request).min(self.left);
+        if tasks > 0 {
+            self.placement.push(NodeTasks { node, tasks });
+            self.left -= tasks;
+        }
+        self.left > 0
+    }
+
+    pub(super) fn by_index(&mut self, from: u32, until: u32) {
+        let mut from = from;
+        while self.left > 0 {
+            match self.room.next_with_slots(from, self.want.request) {
+                Some(node) if node < until => self.fill(node),
+                _ => return,
+            };
+            from = self.placement.last().map_or(until, |part| part.node) + 1;
+        }
+    }
+
+    pub(super) fn by_load(&mut self, busiest_first: bool) {
+        let (room, request) = (self.room, self.want.request);
+        room.visit_by_load(request, busiest_first, &mut |node| self.fill(node));
+    }
+
+    pub(super) fn at_random(&mut self, seed: u64) {
+        let key = mix(seed, self.want.row);
+        let mut nodes = Vec::new();
+        let mut from = 0;
+        while let Some(node) = self.room.next_with_slots(from, self.want.request) {
+            nodes.push((mix(key, u64::from(node)), node));
+            from = node + 1;
+        }
+        nodes.sort_unstable();
+        for (_, node) in nodes {
+            if !self.fill(node) {
+                return;
+            }
+        }
+    }
+
+    /// Finds the first window of consecutive nodes with enough slots, by two pointers, and fills it.
+    pub(super) fn first_window(&mut self) {
+        let needed = u64::from(self.left);
+        let (mut begin, mut end, mut slots) = (0, 0, 0_u64);
+        while let Some(node) = self.room.next_with_slots(end, self.want.request) {
+            if node > end || slots == 0 {
+                (begin, slots) = (node, 0);
+            }
+            end = node + 1;
+            slots += u64::from(self.room.slots(node, self.want.request));
+            if slots >= needed {
+                // The window begins as low as it can; it was not enough one node ago, so `begin` is the lowest.
+                for node in begin..end {
+                    self.fill(node);
+                }
+                return;
+            }
+        }
+    }
+}

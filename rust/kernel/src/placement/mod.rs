@@ -1,0 +1,152 @@
+//! Placement: which nodes a job gets, as an order of the nodes and greedy filling.
+//!
+//! Placing k nodes costs O(k log n) by index or by load, O(feasible nodes) for `random`, O(n) for `contiguous`.
+mod external;
+mod filling;
+mod registry;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::{Availability, NodeTasks, PlacementRequest, Place, Unanswered};
+
+pub use external::{ExternalAllocator, Question};
+pub use registry::{ALLOCATORS, named};
+
+use filling::Filling;
+
+/// The order in which nodes are filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AllocationRule {
+    /// By index.
+    FirstFit,
+    /// Busiest first.
+    BestFit,
+    /// Least busy first.
+    WorstFit,
+    /// A random order for every job, from the run's seed.
+    Random,
+    /// By index, from where the latest start ended.
+    NextFit,
+    /// Consecutive nodes only.
+    Contiguous,
+}
+
+/// An allocator at work: its rule, its seed, and where the latest start ended; or one outside the kernel.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Allocator {
+    rule: AllocationRule,
+    seed: u64,
+    /// The last node of the latest start, for `next_fit`.
+    cursor: u32,
+    external: Option<Box<ExternalAllocator>>,
+    /// Where the latest job that was placed would go, in the order in which the nodes were filled.
+    pub chosen: Vec<NodeTasks>,
+}
+
+impl Allocator {
+    /// An allocator at the first node.
+    #[must_use]
+    pub fn new(rule: AllocationRule, seed: u64) -> Self {
+        Self { rule, seed, cursor: 0, external: None, chosen: Vec::new() }
+    }
+
+    /// An allocator that asks outside the kernel.
+    #[must_use]
+    pub fn external() -> Self {
+        Self { external: Some(Box::default()), ..Self::new(AllocationRule::FirstFit, 0) }
+    }
+
+    /// Whether it asks for nodes by load.
+    #[must_use]
+    pub fn needs_loads(&self) -> bool {
+        matches!(self.rule, AllocationRule::BestFit | AllocationRule::WorstFit)
+    }
+
+    /// Whether a job fits just where enough slots are free, however spread.
+    #[must_use]
+    pub fn is_free_to_spread(&self) -> bool {
+        self.rule != AllocationRule::Contiguous
+    }
+
+    /// The allocator outside the kernel, where there is one.
+    #[must_use]
+    pub fn as_external(&self) -> Option<&ExternalAllocator> {
+        self.external.as_deref()
+    }
+
+    /// The same, to be answered.
+    pub fn as_external_mut(&mut self) -> Option<&mut ExternalAllocator> {
+        self.external.as_deref_mut()
+    }
+
+    /// The rule that stands for it in plans that an external scheduler makes: itself, or `first_fit` for one outside.
+    #[must_use]
+    pub fn for_plans(&self) -> Self {
+        Self { external: None, chosen: Vec::new(), ..self.clone() }
+    }
+
+    /// Puts into `chosen` where the tasks of a job would go; whether it fits.
+    pub fn choose(
+        &mut self,
+        room: &impl Availability,
+        want: &PlacementRequest<'_>,
+    ) -> Result<bool, Unanswered> {
+        let mut chosen = std::mem::take(&mut self.chosen);
+        let fits = self.place(room, want, &mut chosen);
+        self.chosen = chosen;
+        fits
+    }
+
+    /// Whether a job fits, wherever it goes.
+    pub fn fits(&self, room: &impl Availability, want: &PlacementRequest<'_>) -> bool {
+        if self.is_free_to_spread() {
+            room.holds(want.request, want.tasks)
+        } else {
+            self.fill(room, want, &mut Vec::new())
+        }
+    }
+
+    /// Takes note of a start on these nodes, in the order in which they were filled.
+    pub fn started(&mut self, placement: &[NodeTasks]) {
+        if let (AllocationRule::NextFit, Some(last)) = (self.rule, placement.last()) {
+            self.cursor = last.node;
+        }
+    }
+
+    /// Puts into `placement` where the rule puts the tasks of a job; whether it fits.
+    pub fn fill(
+        &self,
+        room: &impl Availability,
+        want: &PlacementRequest<'_>,
+        placement: &mut Vec<NodeTasks>,
+    ) -> bool {
+        placement.clear();
+        let mut filling = Filling::new(room, want, placement);
+        match self.rule {
+            AllocationRule::FirstFit => filling.by_index(0, room.nodes()),
+            AllocationRule::NextFit => {
+                filling.by_index(self.cursor, room.nodes());
+                filling.by_index(0, self.cursor);
+            }
+            AllocationRule::BestFit => filling.by_load(true),
+            AllocationRule::WorstFit => filling.by_load(false),
+            AllocationRule::Random => filling.at_random(self.seed),
+            AllocationRule::Contiguous => filling.first_window(),
+        }
+        filling.is_complete()
+    }
+}
+
+impl Place for Allocator {
+    fn place(
+        &mut self,
+        room: &impl Availability,
+        want: &PlacementRequest<'_>,
+        placement: &mut Vec<NodeTasks>,
+    ) -> Result<bool, Unanswered> {
+        match &mut self.external {
+            None => Ok(self.fill(room, want, placement)),
+            Some(external) => external.place(room, want, placement),
+        }
+    }
+}

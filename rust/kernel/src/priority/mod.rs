@@ -1,0 +1,112 @@
+//! Priority: the key by which queued jobs are sorted, smallest first.
+mod registry;
+
+use serde::{Deserialize, Serialize};
+
+use crate::policy::expression::Expression;
+use crate::random::mix;
+use crate::scenario::Scenario;
+
+pub use registry::{Entry, PRIORITIES, named};
+
+/// The names that a formula may use, before the workload's own columns.
+pub const FORMULA_NAMES: [&str; 7] =
+    ["now", "wait_time", "submit_time", "requested_time", "tasks", "processors", "estimate"];
+
+/// What a key is computed from.
+#[derive(Clone, Copy)]
+pub struct Candidate<'a> {
+    /// The workload.
+    pub scenario: &'a Scenario,
+    /// The slot of the job.
+    pub job: u32,
+    /// What its run_time is taken to be, seconds.
+    pub estimate: f64,
+    /// The present time, seconds.
+    pub now: f64,
+}
+
+impl Candidate<'_> {
+    /// Seconds since its submission.
+    #[must_use]
+    pub fn wait(&self) -> f64 {
+        self.now - self.submit_time()
+    }
+
+    /// When it was submitted, seconds.
+    #[must_use]
+    pub fn submit_time(&self) -> f64 {
+        self.scenario.job(self.job).submit_time
+    }
+
+    /// Its request in processors.
+    #[must_use]
+    pub fn processors(&self) -> f64 {
+        self.scenario.processors(self.job)
+    }
+}
+
+/// The order of the queue.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Priority {
+    /// A rule of [`PRIORITIES`], by its place there.
+    Named(u8),
+    /// At random, from a seed.
+    Random(u64),
+    /// By a formula over [`FORMULA_NAMES`] and further columns.
+    Formula(Expression),
+    /// By keys that are given from outside before a pass; they may change with time.
+    External,
+}
+
+impl Priority {
+    /// First come, first served.
+    #[must_use]
+    pub fn fcfs() -> Self {
+        named("fcfs").unwrap_or(Self::External)
+    }
+
+    /// Whether keys come from outside.
+    #[must_use]
+    pub fn is_external(&self) -> bool {
+        matches!(self, Self::External)
+    }
+
+    /// Whether keys change with time, so that they are computed at every pass that looks at the whole queue.
+    #[must_use]
+    pub fn changes_with_time(&self) -> bool {
+        match self {
+            Self::Named(rule) => PRIORITIES[usize::from(*rule)].changes_with_time,
+            Self::Random(_) => false,
+            Self::Formula(formula) => formula.uses(0) || formula.uses(1),
+            Self::External => true,
+        }
+    }
+
+    /// The key. Not a number counts as 0, and −0 as 0.
+    #[must_use]
+    pub fn key(&self, candidate: &Candidate<'_>) -> f64 {
+        let key = match self {
+            Self::Named(rule) => (PRIORITIES[usize::from(*rule)].key)(candidate),
+            Self::Random(seed) => mix(*seed, candidate.scenario.job(candidate.job).row) as f64,
+            Self::Formula(formula) => formula.evaluate(|index| value(candidate, index)),
+            Self::External => 0.0,
+        };
+        if key.is_nan() { 0.0 } else { key + 0.0 }
+    }
+}
+
+/// The value of a formula's name.
+fn value(candidate: &Candidate<'_>, index: usize) -> f64 {
+    let job = candidate.scenario.job(candidate.job);
+    match index {
+        0 => candidate.now,
+        1 => candidate.wait(),
+        2 => job.submit_time,
+        3 => job.requested_time,
+        4 => f64::from(job.tasks),
+        5 => candidate.processors(),
+        6 => candidate.estimate,
+        _ => candidate.scenario.column(index - FORMULA_NAMES.len(), candidate.job),
+    }
+}

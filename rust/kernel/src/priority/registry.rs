@@ -1,0 +1,75 @@
+//! The orders by name: what each sorts by, and where it comes from.
+//!
+//! Logarithms come from `libm`, the same on every platform.
+use super::{Candidate, Priority};
+
+/// An order: its name, what it sorts by, its source, and its key.
+pub struct Entry {
+    /// The name in spec strings.
+    pub name: &'static str,
+    /// What comes first, for people.
+    pub summary: &'static str,
+    /// The publication, where it comes from one.
+    pub source: &'static str,
+    /// Whether keys change with time.
+    pub changes_with_time: bool,
+    /// The key, smallest first.
+    pub key: fn(&Candidate<'_>) -> f64,
+}
+
+const TANG: &str =
+    "Tang, Lan, Desai and Buettner, Fault-aware, utility-based job scheduling on Blue Gene/P systems (CLUSTER 2009)";
+const CARASTAN: &str = "Carastan-Santos and de Camargo, Obtaining dynamic scheduling policies with simulation and \
+                        machine learning (SC'17)";
+
+const fn fixed(name: &'static str, summary: &'static str, key: fn(&Candidate<'_>) -> f64) -> Entry {
+    Entry { name, summary, source: "", changes_with_time: false, key }
+}
+
+const fn learned(name: &'static str, summary: &'static str, key: fn(&Candidate<'_>) -> f64) -> Entry {
+    Entry { name, summary, source: CARASTAN, changes_with_time: false, key }
+}
+
+const fn utility(name: &'static str, summary: &'static str, key: fn(&Candidate<'_>) -> f64) -> Entry {
+    Entry { name, summary, source: TANG, changes_with_time: true, key }
+}
+
+/// All orders without a parameter; `random` and `expression` have one.
+pub const PRIORITIES: [Entry; 13] = [
+    fixed("fcfs", "first come, first served", |_| 0.0),
+    fixed("sjf", "shortest requested time first", |job| job.estimate),
+    fixed("ljf", "longest requested time first", |job| -job.estimate),
+    fixed("saf", "smallest area first: requested time × processors", |job| job.estimate * job.processors()),
+    fixed("laf", "largest area first", |job| -(job.estimate * job.processors())),
+    fixed("smallest", "fewest processors first", |job| job.processors()),
+    fixed("largest", "most processors first", |job| -job.processors()),
+    utility("wfp3", "WFP3: (wait / requested time)³ × processors", |job| {
+        let quotient = job.wait() / job.estimate;
+        -(quotient * quotient * quotient * job.processors())
+    }),
+    utility("unicef", "UNICEF: wait / (log2(processors) × requested time)", |job| {
+        -(job.wait() / (libm::log2(job.processors()) * job.estimate))
+    }),
+    learned("f1", "F1: log10(r) n + 870 log10(s)", |job| {
+        libm::log10(job.estimate.max(1.0)) * job.processors() + 870.0 * age(job)
+    }),
+    learned("f2", "F2: sqrt(r) n + 25,600 log10(s)", |job| {
+        job.estimate.sqrt() * job.processors() + 25_600.0 * age(job)
+    }),
+    learned("f3", "F3: r n + 6,860,000 log10(s)", |job| {
+        job.estimate * job.processors() + 6_860_000.0 * age(job)
+    }),
+    learned("f4", "F4: r sqrt(n) + 530,000 log10(s)", |job| {
+        job.estimate * job.processors().sqrt() + 530_000.0 * age(job)
+    }),
+];
+
+fn age(job: &Candidate<'_>) -> f64 {
+    libm::log10(job.submit_time().max(1.0))
+}
+
+/// The order with a name, where it has no parameter.
+#[must_use]
+pub fn named(name: &str) -> Option<Priority> {
+    PRIORITIES.iter().position(|entry| entry.name == name).map(|place| Priority::Named(place as u8))
+}

@@ -1,0 +1,38 @@
+//! The cost of dispatching: one entry per pass, in columns.
+use serde::{Deserialize, Serialize};
+
+use crate::index::SharedColumn;
+use crate::state::View;
+use crate::stopwatch::{Stopwatch, Timer};
+
+/// One entry per scheduling pass, in columns.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct DispatchLog {
+    /// Simulated time, seconds.
+    pub time: SharedColumn<f64>,
+    /// Jobs waiting when the pass began.
+    pub queue_length: SharedColumn<u64>,
+    /// CPU time of the pass, seconds.
+    pub cpu_time: SharedColumn<f64>,
+    /// Jobs started by the pass.
+    pub started: SharedColumn<u64>,
+    #[serde(skip)]
+    stopwatch: Stopwatch,
+}
+
+impl DispatchLog {
+    /// Begins to time a pass.
+    #[must_use]
+    pub fn begin(&self) -> Timer {
+        self.stopwatch.begin()
+    }
+
+    /// Records the pass.
+    pub fn end(&mut self, timer: &Timer, view: View<'_>) {
+        let (queued, started) = (view.state.queue.len(), view.state.started.len());
+        self.cpu_time.push(self.stopwatch.end(timer).as_secs_f64());
+        self.time.push(view.now());
+        self.queue_length.push((queued + started) as u64);
+        self.started.push(started as u64);
+    }
+}

@@ -1,0 +1,54 @@
+//! Times during which jobs kept the same nodes.
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::NodeTasks;
+use crate::index::SharedColumn;
+use crate::state::View;
+
+/// Times during which jobs kept the same nodes, and which are over; in columns.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct AllocationIntervals {
+    /// The job.
+    pub job: SharedColumn<u32>,
+    /// Since when it had these nodes, seconds.
+    pub start_time: SharedColumn<f64>,
+    /// Until when, seconds.
+    pub end_time: SharedColumn<f64>,
+    /// Where the nodes of each interval end in `nodes`.
+    pub until: SharedColumn<usize>,
+    /// The nodes that the jobs had, one interval after the other.
+    pub nodes: SharedColumn<NodeTasks>,
+    /// How much of each resource each held in all, one interval after the other.
+    pub held: SharedColumn<i64>,
+}
+
+impl AllocationIntervals {
+    /// Records what a running job has had since then, which is about to end.
+    pub fn add(&mut self, view: View<'_>, job: u32, since: f64) {
+        self.job.push(job);
+        self.start_time.push(since);
+        self.end_time.push(view.now());
+        self.nodes.extend(view.state.jobs.placement(job).iter().copied());
+        let mut held = Vec::new();
+        view.state.held(view.scenario, job, &mut held);
+        self.held.extend(held);
+        self.until.push(self.nodes.len());
+    }
+}
+
+/// Runs that were cut short and whose jobs went back to the queue.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Interruptions {
+    /// The runs; one whose job was resized has the nodes that it had at last.
+    pub runs: AllocationIntervals,
+    /// Seconds of each that need not be run again.
+    pub saved: SharedColumn<f64>,
+}
+
+impl Interruptions {
+    /// Records a running job that is about to be interrupted.
+    pub fn add(&mut self, view: View<'_>, job: u32, saved: f64) {
+        self.runs.add(view, job, view.state.jobs.start_time(job));
+        self.saved.push(saved);
+    }
+}

@@ -1,0 +1,84 @@
+//! Recorders: what is written down of a run besides the state of the jobs. They are told of changes; the state does not
+//! know them, and what is not asked for costs nothing.
+mod changes;
+mod dispatch;
+mod intervals;
+mod power;
+mod sensing;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::NodeTasks;
+use crate::state::View;
+
+pub use changes::{Change, Changes};
+pub use dispatch::DispatchLog;
+pub use intervals::{AllocationIntervals, Interruptions};
+pub use power::{PowerMeter, PowerModel, ThermalModel};
+pub use sensing::{PlatformSamples, PlatformSensor, Sensors};
+
+/// The recorders of a run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Recorders {
+    /// What changed since listeners were told last.
+    pub changes: Changes,
+    /// The cost of every pass, where it was asked for.
+    pub dispatch: Option<DispatchLog>,
+    /// The runs that were cut short.
+    pub interruptions: Interruptions,
+    /// What jobs had before they were resized.
+    pub resizes: AllocationIntervals,
+    /// The power of the nodes, where it was asked for.
+    pub power: Option<Box<PowerMeter>>,
+    /// How much of the platform is used, where it was asked for.
+    pub platform: Option<PlatformSensor>,
+}
+
+impl Recorders {
+    /// A job was given these nodes.
+    pub fn nodes_taken(&mut self, view: View<'_>, job: u32, placement: &[NodeTasks]) {
+        if let Some(power) = &mut self.power {
+            power.started(&view.state.machine, job, placement, view.now());
+        }
+    }
+
+    /// A running job is about to give back its nodes.
+    pub fn nodes_to_be_released(&mut self, view: View<'_>, job: u32) {
+        if let Some(power) = &mut self.power {
+            let jobs = &view.state.jobs;
+            let since = jobs.allocated_since(job);
+            let (request, placement) = (view.request(job), jobs.placement(job));
+            power.ends(&view.state.machine, request, job, placement, since, view.now());
+        }
+    }
+
+    /// A job, whose record still names them, gave back its nodes.
+    pub fn nodes_released(&mut self, view: View<'_>, job: u32) {
+        if let Some(power) = &mut self.power {
+            for part in view.state.jobs.placement(job) {
+                power.changed(&view.state.machine, part.node, view.now());
+            }
+        }
+    }
+
+    /// A node was drained or resumed.
+    pub fn node_changed(&mut self, view: View<'_>, node: u32) {
+        if let Some(power) = &mut self.power {
+            power.changed(&view.state.machine, node, view.now());
+        }
+    }
+
+    /// Joules of all runs of a job so far; 0 where the power is not measured.
+    #[must_use]
+    pub fn energy_of(&self, view: View<'_>, job: u32) -> f64 {
+        let Some(power) = &self.power else { return 0.0 };
+        let over = power.energy_of_job(job);
+        if !power.runs(job) {
+            return over;
+        }
+        let jobs = &view.state.jobs;
+        let (placement, start) = (jobs.placement(job), jobs.allocated_since(job));
+        let machine = &view.state.machine;
+        over + power.energy_of_run(machine, view.request(job), job, placement, start, view.now())
+    }
+}

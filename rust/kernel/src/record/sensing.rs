@@ -1,0 +1,93 @@
+//! How much of the platform is used, looked at in equal intervals.
+//!
+//! Between two instants nothing changes, so that no events are needed for it: when the clock goes on, what was so is
+//! written down for every look in between. The first of them costs O(nodes + links looked at + who uses them), each other
+//! one a copy of it.
+use serde::{Deserialize, Serialize};
+
+use crate::execution::Execution;
+
+/// What to look at, and how often.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sensors {
+    /// Seconds between two looks.
+    pub interval: f64,
+    /// The hosts whose CPUs and GPUs are looked at.
+    pub hosts: Vec<u32>,
+    /// Links whose mean utilisation is that of the network: with the inverse of their bandwidths.
+    pub network: Vec<(u32, f64)>,
+    /// Links that are looked at one by one.
+    pub links: Vec<u32>,
+}
+
+/// What was seen, one look after the other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlatformSamples {
+    /// When, seconds.
+    pub time: Vec<f64>,
+    /// Operations per second on each host's CPU.
+    pub cpu: Vec<f64>,
+    /// GPUs at work on each host.
+    pub gpu: Vec<f64>,
+    /// Mean utilisation of the links that are the network, from 0 to 1.
+    pub network: Vec<f64>,
+    /// Bytes per second on each link that is looked at by itself.
+    pub links: Vec<f64>,
+}
+
+impl PlatformSamples {
+    /// Writes down once more what was seen last, but for time and GPUs.
+    fn repeat(&mut self, sensors: &Sensors) {
+        self.cpu.extend_from_within(self.cpu.len() - sensors.hosts.len()..);
+        self.network.extend_from_within(self.network.len() - 1..);
+        self.links.extend_from_within(self.links.len() - sensors.links.len()..);
+    }
+}
+
+/// Looks at the platform.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PlatformSensor {
+    sensors: Sensors,
+    looks: u64,
+    /// What was sampled so far.
+    pub samples: PlatformSamples,
+}
+
+impl PlatformSensor {
+    /// A sensor that has sampled nothing yet.
+    #[must_use]
+    pub fn new(sensors: Sensors) -> Self {
+        Self { sensors, looks: 0, samples: PlatformSamples::default() }
+    }
+
+    /// Writes down what was so until now.
+    pub fn look(&mut self, execution: &mut Execution, now: f64) {
+        let mut known = false;
+        loop {
+            let time = self.looks as f64 * self.sensors.interval;
+            if time > now {
+                return;
+            }
+            self.looks += 1;
+            if known {
+                self.samples.repeat(&self.sensors);
+            } else {
+                self.look_once(execution);
+                known = true;
+            }
+            // A kernel of a job that was killed ends without an event.
+            let busy = |&host: &u32| f64::from(execution.busy_gpus(time, host));
+            self.samples.gpu.extend(self.sensors.hosts.iter().map(busy));
+            self.samples.time.push(time);
+        }
+    }
+
+    fn look_once(&mut self, execution: &mut Execution) {
+        let Self { sensors, samples, .. } = self;
+        samples.cpu.extend(sensors.hosts.iter().map(|&host| execution.load_of_host(host)));
+        let load = |&(link, per_bandwidth): &(u32, f64)| execution.load_of_link(link) * per_bandwidth;
+        let utilised: f64 = sensors.network.iter().map(load).sum();
+        samples.network.push(utilised / (sensors.network.len().max(1) as f64));
+        samples.links.extend(sensors.links.iter().map(|&link| execution.load_of_link(link)));
+    }
+}

@@ -1,0 +1,144 @@
+//! The scenario of a run: what is given and never changes, shared by all forks of a simulation.
+use serde::{Deserialize, Serialize};
+
+use crate::application::Elastic;
+use crate::cluster::{Request, Requests};
+use crate::workload::{Dependencies, Job};
+
+/// What happens to a job that reaches its requested time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WallTime {
+    /// It runs on: every job runs its run_time.
+    #[default]
+    Run,
+    /// It is killed.
+    Kill,
+}
+
+impl WallTime {
+    /// All rules, by their names.
+    pub const NAMES: [(&str, Self); 2] = [("run", Self::Run), ("kill", Self::Kill)];
+}
+
+/// Seconds that a job spends on its nodes before and after its run; its nodes are taken all the while.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Overheads {
+    /// From the start of the job to the begin of its run.
+    pub launch: f64,
+    /// From the end of its run to the release of its nodes.
+    pub completion: f64,
+}
+
+/// The jobs that carry applications, and the hosts of the nodes on the platform.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ApplicationJobs {
+    /// By slot.
+    pub jobs: Vec<Elastic>,
+    /// The host of each node.
+    pub hosts: Vec<u32>,
+    /// The resource that counts GPUs, if there is one.
+    pub gpus: Option<usize>,
+}
+
+impl ApplicationJobs {
+    /// The hosts of nodes, one per entry.
+    #[must_use]
+    pub fn hosts_of(&self, nodes: &[u32]) -> Vec<u32> {
+        nodes.iter().map(|&node| self.hosts[node as usize]).collect()
+    }
+}
+
+/// What is given of a run. A streamed run adds jobs as it reads them, and is never forked.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Scenario {
+    /// The jobs, by slot: the row of the workload, or a slot that a streamed run uses again.
+    pub jobs: Vec<Job>,
+    /// Further columns for formulas: one value per slot, or none.
+    pub columns: Vec<Vec<f64>>,
+    /// What tasks ask.
+    pub requests: Requests,
+    /// The resource that counts as processors, if there is one.
+    pub core: Option<usize>,
+    /// What happens to a job that reaches its requested time.
+    pub wall_time: WallTime,
+    /// Which jobs wait for which.
+    pub dependencies: Dependencies,
+    /// The jobs that carry applications; None where there are none.
+    #[serde(skip)]
+    pub applications: Option<ApplicationJobs>,
+    /// Overheads by slot; empty where there are none.
+    pub overheads: Vec<Overheads>,
+}
+
+impl Scenario {
+    /// A scenario of these jobs; `columns` are further values, one per job each.
+    #[must_use]
+    pub fn new(jobs: Vec<Job>, columns: Vec<Vec<f64>>, requests: Requests) -> Self {
+        Self { jobs, columns, requests, ..Self::default() }
+    }
+
+    /// The job in a slot.
+    #[must_use]
+    pub fn job(&self, slot: u32) -> &Job {
+        &self.jobs[slot as usize]
+    }
+
+    /// What each task of a job asks.
+    #[must_use]
+    pub fn request(&self, slot: u32) -> &Request {
+        self.requests.get(self.job(slot).request)
+    }
+
+    /// The amount of a resource that a job needs at least.
+    #[must_use]
+    pub fn need(&self, slot: u32, resource: usize) -> i64 {
+        let job = self.job(slot);
+        self.requests.get(job.request).amounts[resource].saturating_mul(i64::from(job.tasks))
+    }
+
+    /// The processors of a job: its cores, or its tasks where no resource counts as processors.
+    #[must_use]
+    pub fn processors(&self, slot: u32) -> f64 {
+        match self.core {
+            Some(core) => self.need(slot, core) as f64,
+            None => f64::from(self.job(slot).tasks),
+        }
+    }
+
+    /// A further column's value.
+    #[must_use]
+    pub fn column(&self, column: usize, slot: u32) -> f64 {
+        self.columns[column][slot as usize]
+    }
+
+    /// The overheads of a job.
+    #[must_use]
+    pub fn overheads(&self, slot: u32) -> Overheads {
+        self.overheads.get(slot as usize).copied().unwrap_or_default()
+    }
+
+    /// What a job carries besides its row, where jobs carry applications.
+    #[must_use]
+    pub fn application_job(&self, slot: u32) -> Option<&Elastic> {
+        self.applications.as_ref().and_then(|given| given.jobs.get(slot as usize))
+    }
+
+    /// Sets the job of a slot that a streamed run uses, which is new or was vacated.
+    pub fn put(&mut self, slot: u32, job: Job, columns: &[f64]) {
+        if self.columns.len() < columns.len() {
+            self.columns.resize(columns.len(), Vec::new());
+        }
+        let at = slot as usize;
+        if at == self.jobs.len() {
+            self.jobs.push(job);
+            for (column, value) in self.columns.iter_mut().zip(columns) {
+                column.push(*value);
+            }
+        } else {
+            self.jobs[at] = job;
+            for (column, value) in self.columns.iter_mut().zip(columns) {
+                column[at] = *value;
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! No backfilling (S5): start in order, stop at the first job that does not fit. O(1) where that one is still blocked.
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::Unanswered;
+use crate::placement::Allocator;
+use crate::state::View;
+
+use super::{SchedulingRule, Step, choose_now, start_chosen};
+
+/// No job overtakes another.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Blocking {
+    /// The job that did not fit, and the number of releases at that time.
+    blocked: Option<(u32, u64)>,
+}
+
+impl SchedulingRule for Blocking {
+    fn reexamine(&mut self) {
+        self.blocked = None;
+    }
+
+    fn begin(&mut self, view: View<'_>, _: bool) -> bool {
+        view.may_start_some()
+    }
+
+    fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
+        if !view.may_start_some() {
+            return Ok(Step::Done);
+        }
+        let Some(head) = view.state.queue.first() else { return Ok(Step::Done) };
+        let blocked = Some((head.job, view.state.releases));
+        if self.blocked == blocked {
+            return Ok(Step::Done);
+        }
+        if choose_now(view, allocator, head.job)? {
+            return Ok(start_chosen(head.job));
+        }
+        self.blocked = blocked;
+        Ok(Step::Done)
+    }
+}

@@ -1,0 +1,285 @@
+//! Conservative backfilling (S7), after Feitelson and Weil (IPPS 1998): every queued job has a reservation that names nodes.
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::{NodeTasks, Profile, Unanswered};
+use crate::decision::{Decision, Where};
+use crate::index::SharedColumn;
+use crate::placement::Allocator;
+use crate::state::View;
+use crate::time::Time;
+
+use super::freed::Freed;
+use super::plan::hold_running;
+use super::{SchedulingRule, Step};
+
+/// Where and when a queued job is to run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Reservation {
+    start: f64,
+    placement: Vec<NodeTasks>,
+}
+
+/// How far a pass is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+enum Pass {
+    #[default]
+    Over,
+    Begun,
+    /// Gives each of these jobs an earlier reservation, if there is one; the next one's place.
+    Compress(Vec<u32>, usize),
+    /// Reserves for each of these jobs.
+    Reserve(Vec<u32>, usize),
+    /// Starts those of these jobs whose nodes have room.
+    Start(Vec<u32>, usize),
+}
+
+/// Conservative backfilling: no job is delayed by a later one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Conservative {
+    profile: Profile,
+    /// By slot; of queued jobs only.
+    reservations: SharedColumn<Reservation>,
+    by_start: BTreeSet<(Time, u32)>,
+    /// Freed since the latest compression began, and between that and the one before. A job that was looked at in
+    /// the latest compression can start earlier only where one of these nodes makes room.
+    freed: Freed,
+    freed_before: Freed,
+    /// Whether something happened that no plan foresees, so that all of it is made anew.
+    is_void: bool,
+    pass: Pass,
+}
+
+impl Conservative {
+    /// No reservations yet on a machine of these capacities.
+    #[must_use]
+    pub fn new(resources: usize, capacity: &[i64]) -> Self {
+        let nodes = capacity.len() / resources;
+        Self {
+            profile: Profile::new(resources, capacity),
+            reservations: SharedColumn::default(),
+            by_start: BTreeSet::new(),
+            freed: Freed::new(nodes),
+            freed_before: Freed::new(nodes),
+            is_void: false,
+            pass: Pass::Over,
+        }
+    }
+}
+
+impl SchedulingRule for Conservative {
+    fn disturbed(&mut self) {
+        self.is_void = true;
+    }
+
+    fn begin(&mut self, view: View<'_>, _: bool) -> bool {
+        self.pass = Pass::Begun;
+        let due = self.by_start.first().is_some_and(|&(start, _)| start.0 <= view.now());
+        self.is_void || due || !view.state.ended.is_empty() || !view.state.queue.arrived.is_empty()
+    }
+
+    fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
+        let asks = allocator.as_external().is_some();
+        loop {
+            match &mut self.pass {
+                Pass::Over => return Ok(Step::Done),
+                Pass::Begun => self.pass = self.release(view),
+                Pass::Compress(jobs, next) => match jobs.get(*next).copied() {
+                    Some(job) => {
+                        *next += 1;
+                        self.compress(view, allocator, job)?;
+                    }
+                    None => self.pass = Pass::Reserve(view.arrivals_in_order(), 0),
+                },
+                Pass::Reserve(jobs, next) => match jobs.get(*next).copied() {
+                    Some(job) => {
+                        *next += 1;
+                        self.reserve(view, allocator, job)?;
+                    }
+                    None => self.pass = Pass::Start(self.due(view), 0),
+                },
+                Pass::Start(jobs, next) => match jobs.get(*next).copied() {
+                    Some(job) => {
+                        *next += 1;
+                        if let Some(step) = self.start_due(view, allocator, job)? {
+                            return Ok(step);
+                        }
+                    }
+                    None => self.pass = Pass::Over,
+                },
+            }
+            if asks {
+                // What was planned stands, so that its questions are not asked again.
+                return Ok(Step::Continue);
+            }
+        }
+    }
+
+    fn next_due(&self) -> Time {
+        // Overdue reservations are retried at the next event.
+        let later = (Bound::Excluded((Time(self.profile.now()), u32::MAX)), Bound::Unbounded);
+        self.by_start.range(later).next().map_or(Time::NEVER, |&(start, _)| start)
+    }
+}
+
+impl Conservative {
+    /// Brings the plan up to date with what has ended; what the pass does then.
+    fn release(&mut self, view: View<'_>) -> Pass {
+        if std::mem::take(&mut self.is_void) {
+            // All reservations anew, in order, around the running jobs on what the machine offers.
+            self.profile = Profile::of_machine(&view.state.machine);
+            hold_running(&mut self.profile, view);
+            self.by_start.clear();
+            self.freed.clear();
+            self.freed_before.clear();
+            return Pass::Reserve(view.state.queue.jobs(), 0);
+        }
+        self.profile.advance(view.now());
+        if view.state.ended.is_empty() {
+            return Pass::Reserve(view.arrivals_in_order(), 0);
+        }
+        self.release_ended(view);
+        std::mem::swap(&mut self.freed, &mut self.freed_before);
+        self.freed.clear();
+        Pass::Compress(view.state.queue.jobs(), 0)
+    }
+
+    /// Jobs that ended before their estimate give the rest of their time back to the plan.
+    fn release_ended(&mut self, view: View<'_>) {
+        for &job in &view.state.ended {
+            let until = view.expected_end(job).time.0;
+            let placement = view.state.jobs.placement(job);
+            // A job that never started, being rejected because of another, gives nothing back: no time is later.
+            if until > view.now() {
+                self.profile.release(view.request(job), placement, view.now(), until);
+                self.freed.add(placement, view.now(), until);
+            }
+        }
+    }
+
+    /// A job gives up its reservation and takes the earliest one, never a later.
+    fn compress(
+        &mut self,
+        view: View<'_>,
+        allocator: &mut Allocator,
+        job: u32,
+    ) -> Result<(), Unanswered> {
+        let Some(start) = self.reserved(job) else { return Ok(()) };
+        if self.profile.may_start_before(&view.placement_request(job), start) {
+            self.improve(view, allocator, job, start)?;
+        }
+        Ok(())
+    }
+
+    fn reserved(&self, job: u32) -> Option<f64> {
+        if job as usize >= self.reservations.len() {
+            return None;
+        }
+        let start = self.reservations.get(job as usize).start;
+        self.by_start.contains(&(Time(start), job)).then_some(start)
+    }
+
+    fn improve(
+        &mut self,
+        view: View<'_>,
+        allocator: &mut Allocator,
+        job: u32,
+        old: f64,
+    ) -> Result<(), Unanswered> {
+        let want = view.placement_request(job);
+        let reservation = self.reservations.get_mut(job as usize);
+        self.profile.release(want.request, &reservation.placement, old, old + want.duration);
+        let (first, last) = self.freed_before.starts(&self.profile, &want, old);
+        let (earliest, latest) = self.freed.starts(&self.profile, &want, old);
+        let (first, before) = (first.min(earliest), last.max(latest).next_up().min(old));
+        let mut placement = Vec::new();
+        if first < before
+            && let Some(start) =
+                self.profile.earliest_within(&want, first, before, allocator, &mut placement)?
+        {
+            self.freed.add(&reservation.placement, old, old + want.duration);
+            *reservation = Reservation { start, placement };
+            self.by_start.remove(&(Time(old), job));
+            self.by_start.insert((Time(start), job));
+        }
+        let Reservation { start, placement } = &*reservation;
+        self.profile.hold(want.request, placement, *start, start + want.duration);
+        Ok(())
+    }
+
+    /// A job without a reservation gets the earliest one.
+    fn reserve(
+        &mut self,
+        view: View<'_>,
+        allocator: &mut Allocator,
+        job: u32,
+    ) -> Result<(), Unanswered> {
+        let want = view.placement_request(job);
+        self.reservations.extend_to(job as usize + 1, &Reservation::default());
+        let Reservation { start, placement } = self.reservations.get_mut(job as usize);
+        let earliest = self.profile.earliest(&want, f64::INFINITY, allocator, placement)?;
+        // A job that fits on what the machine offers fits once everything planned is over; another has to wait until
+        // something is offered anew, and holds nothing.
+        *start = earliest.unwrap_or(f64::INFINITY);
+        self.profile.hold(want.request, placement, *start, *start + want.duration);
+        self.by_start.insert((Time(*start), job));
+        Ok(())
+    }
+
+    fn cancel(&mut self, view: View<'_>, job: u32) {
+        let want = view.placement_request(job);
+        let Reservation { start, placement } = self.reservations.get(job as usize);
+        self.freed.add(placement, *start, start + want.duration);
+        self.profile.release(want.request, placement, *start, start + want.duration);
+        self.by_start.remove(&(Time(*start), job));
+    }
+
+    /// The jobs whose reservations are due, in order.
+    fn due(&self, view: View<'_>) -> Vec<u32> {
+        let is_due = |(start, _): &&(Time, u32)| start.0 <= view.now();
+        let mut due: Vec<u32> = self.by_start.iter().take_while(is_due).map(|&(_, job)| job).collect();
+        view.sort_by_rank(&mut due);
+        due
+    }
+
+    /// Starts a due job where it is reserved; or, where that has no room, where a new reservation for now is.
+    fn start_due(
+        &mut self,
+        view: View<'_>,
+        allocator: &mut Allocator,
+        job: u32,
+    ) -> Result<Option<Step>, Unanswered> {
+        if !self.has_room(view, job) {
+            self.cancel(view, job);
+            self.reserve(view, allocator, job)?;
+            let start = self.reservations.get(job as usize).start;
+            if start > view.now() || !self.has_room(view, job) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(self.start_where_reserved(view, job)))
+    }
+
+    fn has_room(&self, view: View<'_>, job: u32) -> bool {
+        view.state.machine.has_room(view.request(job), &self.reservations.get(job as usize).placement)
+    }
+
+    /// Starts a job on its named nodes, which have room now.
+    fn start_where_reserved(&mut self, view: View<'_>, job: u32) -> Step {
+        let start = self.reservations.get(job as usize).start;
+        let placement = if start < view.now() {
+            // It runs from now, not from when it was to.
+            self.cancel(view, job);
+            let want = view.placement_request(job);
+            let placement = std::mem::take(&mut self.reservations.get_mut(job as usize).placement);
+            self.profile.hold(want.request, &placement, view.now(), view.now() + want.duration);
+            placement
+        } else {
+            self.by_start.remove(&(Time(start), job));
+            std::mem::take(&mut self.reservations.get_mut(job as usize).placement)
+        };
+        Step::Propose(Decision::Start { job, place: Where::Nodes(placement), tasks: None })
+    }
+}

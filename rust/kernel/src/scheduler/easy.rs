@@ -1,0 +1,151 @@
+//! EASY backfilling (S6), after Lifka, "The ANL/IBM SP scheduling system" (JSSPP 1995).
+//!
+//! The reservation of the head is kept from pass to pass. As long as nothing was given back and the head is the same,
+//! only arrivals are examined; where room is counted node by node, only if the last pass started nothing, since a
+//! start can send a job that would have done harm to other nodes. Otherwise: O(log n) for the reservation where totals
+//! decide (all tasks alike), else O(nodes of the jobs that end before it, and the head's tasks), and O(n) more for each
+//! trial where only consecutive nodes will do; then O(log q) for each later job that the totals admit.
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::Unanswered;
+use crate::placement::Allocator;
+use crate::state::{Rank, View};
+
+use super::future::FutureRoom;
+use super::shadow::Shadow;
+use super::{SchedulingRule, Step, choose_now, start_chosen};
+
+/// EASY: a job that fits may overtake, unless it would delay the first job that does not.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Easy {
+    shadow: Option<Shadow>,
+    room: FutureRoom,
+    /// The number of releases when the whole queue was examined last.
+    examined: u64,
+    /// Whether the last pass started a job.
+    started: bool,
+    pass: Pass,
+}
+
+/// How far a pass is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+enum Pass {
+    #[default]
+    Over,
+    /// The reservation still holds: the arrivals are to be examined.
+    BegunWithArrivals,
+    /// All jobs are to be examined.
+    Begun,
+    /// Examines the arrivals, in order; the next one's place.
+    Arrivals(Vec<u32>, usize),
+    /// Starts jobs in order until one does not fit.
+    Heads,
+    /// Examines the jobs behind this one, in order.
+    Behind(Rank),
+}
+
+impl SchedulingRule for Easy {
+    fn needs_running(&self) -> bool {
+        true
+    }
+
+    fn reexamine(&mut self) {
+        self.shadow = None;
+    }
+
+    fn begin(&mut self, view: View<'_>, keys_change: bool) -> bool {
+        self.pass = if !view.may_start_some() {
+            Pass::Over
+        } else if !keys_change && self.still_holds(view) {
+            Pass::BegunWithArrivals
+        } else {
+            Pass::Begun
+        };
+        matches!(self.pass, Pass::Begun)
+    }
+
+    fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
+        loop {
+            let job = match &self.pass {
+                Pass::Over => return Ok(Step::Done),
+                Pass::BegunWithArrivals => {
+                    self.pass = Pass::Arrivals(view.arrivals_in_order(), 0);
+                    continue;
+                }
+                Pass::Begun => {
+                    self.shadow = None;
+                    self.examined = view.state.releases;
+                    self.pass = Pass::Heads;
+                    continue;
+                }
+                Pass::Heads => match view.state.queue.first() {
+                    Some(head) if choose_now(view, allocator, head.job)? => {
+                        return Ok(start_chosen(head.job));
+                    }
+                    Some(head) => {
+                        self.shadow = Some(Shadow::of(view, allocator, head.job, &mut self.room));
+                        self.pass = Pass::Behind(head);
+                        continue;
+                    }
+                    None => None,
+                },
+                Pass::Arrivals(..) => self.next_arrival(view),
+                Pass::Behind(rank) => self.next_behind(view, *rank),
+            };
+            let Some(job) = job else {
+                self.pass = Pass::Over;
+                self.started = !view.state.started.is_empty();
+                return Ok(Step::Done);
+            };
+            if self.admits(view, allocator, job)? {
+                return Ok(start_chosen(job));
+            }
+        }
+    }
+}
+
+impl Easy {
+    fn still_holds(&self, view: View<'_>) -> bool {
+        let head = view.state.queue.first().map(|rank| rank.job);
+        let same_head = |shadow: &Shadow| Some(shadow.head) == head && view.now() <= shadow.time;
+        let same_places = |shadow: &Shadow| !shadow.on_nodes || !self.started;
+        self.examined == view.state.releases
+            && self.shadow.as_ref().is_some_and(|shadow| same_head(shadow) && same_places(shadow))
+    }
+
+    /// The next arrival. Where room is counted node by node and one has started, the jobs behind that one come instead:
+    /// the start can have sent others to other nodes.
+    fn next_arrival(&mut self, view: View<'_>) -> Option<u32> {
+        let Pass::Arrivals(arrivals, next) = &mut self.pass else { return None };
+        let on_nodes = self.shadow.as_ref().is_some_and(|shadow| shadow.on_nodes);
+        if on_nodes && *next > 0 && !view.state.started.is_empty() {
+            let latest = view.rank_of(arrivals[*next - 1]);
+            return self.next_behind(view, latest);
+        }
+        *next += 1;
+        arrivals.get(*next - 1).copied()
+    }
+
+    /// The next job behind `after` that the totals admit.
+    fn next_behind(&mut self, view: View<'_>, after: Rank) -> Option<u32> {
+        let shadow = self.shadow.as_ref()?;
+        let may_start = |values: &[i64]| view.may_fit(values) && shadow.may_admit(view.now(), values);
+        let found = view.state.queue.first_matching(Some(&after), &may_start)?;
+        self.pass = Pass::Behind(found);
+        Some(found.job)
+    }
+
+    /// Whether a job behind the head fits and does no harm.
+    fn admits(
+        &mut self,
+        view: View<'_>,
+        allocator: &mut Allocator,
+        job: u32,
+    ) -> Result<bool, Unanswered> {
+        if self.shadow.is_none() || !choose_now(view, allocator, job)? {
+            return Ok(false);
+        }
+        let Some(shadow) = &mut self.shadow else { return Ok(false) };
+        Ok(shadow.admit(view, allocator, job, &allocator.chosen, &mut self.room))
+    }
+}

@@ -1,0 +1,72 @@
+//! EASY with several reservations (S6): the first k jobs that do not fit are not delayed.
+//!
+//! A pass plans the running jobs anew, O(nodes of the running jobs), and checks each candidate by placing all
+//! reservations again.
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::{Profile, Unanswered};
+use crate::placement::Allocator;
+use crate::state::{Rank, View};
+
+use super::plan::Plan;
+use super::{SchedulingRule, Step, choose_now, start_chosen};
+
+/// EASY with `count` reservations.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EasyReservations {
+    count: usize,
+    empty: Profile,
+    /// The plan of the present pass, and the job behind which it goes on; None: the pass is over.
+    pass: Option<(Plan, Option<Rank>)>,
+    /// Whether a pass has begun that has not planned yet.
+    begun: bool,
+}
+
+impl EasyReservations {
+    /// For a machine of these capacities.
+    #[must_use]
+    pub fn new(count: usize, resources: usize, capacity: &[i64]) -> Self {
+        Self { count, empty: Profile::new(resources, capacity), pass: None, begun: false }
+    }
+}
+
+impl SchedulingRule for EasyReservations {
+    fn needs_running(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, view: View<'_>, _: bool) -> bool {
+        self.pass = None;
+        self.begun = view.may_start_some();
+        self.begun
+    }
+
+    fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
+        if std::mem::take(&mut self.begun) {
+            self.pass = Some((Plan::of_running(&self.empty, view), None));
+        }
+        while let Some((plan, at)) = &mut self.pass {
+            // While reservations are left to make, jobs that cannot fit matter too.
+            let open = plan.len() < self.count;
+            let may_matter = |values: &[i64]| open || view.may_fit(values);
+            let Some(rank) = view.state.queue.first_matching(at.as_ref(), &may_matter) else {
+                self.pass = None;
+                break;
+            };
+            *at = Some(rank);
+            if !choose_now(view, allocator, rank.job)? {
+                if open {
+                    plan.reserve(view, allocator, rank.job)?;
+                }
+                continue;
+            }
+            let chosen = std::mem::take(&mut allocator.chosen);
+            let admitted = plan.admit(view, allocator, rank.job, &chosen);
+            allocator.chosen = chosen;
+            if admitted? {
+                return Ok(start_chosen(rank.job));
+            }
+        }
+        Ok(Step::Done)
+    }
+}

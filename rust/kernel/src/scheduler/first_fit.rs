@@ -1,0 +1,79 @@
+//! First fit (S5): every job that fits starts, in order. Without a release only arrivals can fit.
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::Unanswered;
+use crate::placement::Allocator;
+use crate::state::{Rank, View};
+
+use super::{SchedulingRule, Step, choose_now, start_chosen};
+
+/// Every job that fits starts.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct FirstFit {
+    /// The number of releases when the whole queue was examined last.
+    examined: u64,
+    pass: Pass,
+}
+
+/// How far a pass is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+enum Pass {
+    #[default]
+    Over,
+    Begun,
+    /// Examines the arrivals, in order; the next one's place.
+    Arrivals(Vec<u32>, usize),
+    /// Examines the whole queue, behind this job.
+    Queue(Option<Rank>),
+}
+
+impl SchedulingRule for FirstFit {
+    fn reexamine(&mut self) {
+        self.examined = u64::MAX;
+    }
+
+    fn begin(&mut self, view: View<'_>, _: bool) -> bool {
+        if !view.may_start_some() {
+            self.examined = view.state.releases;
+            self.pass = Pass::Over;
+            return false;
+        }
+        self.pass = Pass::Begun;
+        self.examined != view.state.releases
+    }
+
+    fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
+        loop {
+            let job = match &mut self.pass {
+                Pass::Over => return Ok(Step::Done),
+                Pass::Begun if self.examined == view.state.releases => {
+                    self.pass = Pass::Arrivals(view.arrivals_in_order(), 0);
+                    continue;
+                }
+                Pass::Begun => {
+                    self.examined = view.state.releases;
+                    self.pass = Pass::Queue(None);
+                    continue;
+                }
+                Pass::Arrivals(arrivals, next) => {
+                    *next += 1;
+                    arrivals.get(*next - 1).copied()
+                }
+                Pass::Queue(at) => {
+                    *at = view
+                        .state
+                        .queue
+                        .first_matching(at.as_ref(), &|values: &[i64]| view.may_fit(values));
+                    at.map(|rank| rank.job)
+                }
+            };
+            let Some(job) = job else {
+                self.pass = Pass::Over;
+                return Ok(Step::Done);
+            };
+            if choose_now(view, allocator, job)? {
+                return Ok(start_chosen(job));
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What will be free at EASY's shadow time, node by node.
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::{Availability, Machine, NodeTasks, Request};
+use crate::placement::Allocator;
+use crate::state::View;
+
+/// What will be free at the shadow time, node by node: what is free now, plus what is given back by then.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct FutureRoom {
+    gained: Vec<i64>,
+    leaving: Vec<u32>,
+    /// Nodes that may have gained something; one may stand here more than once.
+    touched: Vec<u32>,
+    /// The head's slots then, on all nodes.
+    slots: u64,
+}
+
+impl FutureRoom {
+    /// Lets running jobs end, those of one instant together, until the head fits: that instant.
+    ///
+    /// By the totals it cannot be before `earliest`.
+    pub fn open(&mut self, view: View<'_>, allocator: &Allocator, head: u32, earliest: f64) -> f64 {
+        self.clear(&view.state.machine);
+        self.slots = slots_now(&view.state.machine, view.request(head));
+        let mut time = view.now();
+        view.visit_running(&mut |end| {
+            let next = end.time.0.max(view.now());
+            if next > time && time >= earliest && self.fits(view, allocator, head) {
+                return false;
+            }
+            self.gain(view, head, end.job);
+            time = next;
+            true
+        });
+        // Everybody has gone: it does not fit only where part of the machine is unavailable.
+        if view.state.machine.has_unavailable() && !self.fits(view, allocator, head) { f64::INFINITY } else { time }
+    }
+
+    fn clear(&mut self, machine: &Machine) {
+        let resources = machine.resources();
+        self.gained.resize(machine.capacity().len(), 0);
+        self.leaving.resize(machine.nodes() as usize, 0);
+        for node in self.touched.drain(..) {
+            self.gained[node as usize * resources..][..resources].fill(0);
+            self.leaving[node as usize] = 0;
+        }
+    }
+
+    /// A running job's placement will have been given back.
+    fn gain(&mut self, view: View<'_>, head: u32, job: u32) {
+        let (machine, placement) = (&view.state.machine, view.state.jobs.placement(job));
+        let before = self.slots_on(machine, view.request(head), placement);
+        self.change(machine, view.request(job), placement, 1);
+        self.slots = self.slots - before + self.slots_on(machine, view.request(head), placement);
+    }
+
+    fn fits(&self, view: View<'_>, allocator: &Allocator, head: u32) -> bool {
+        let want = view.placement_request(head);
+        if allocator.is_free_to_spread() {
+            return self.slots >= u64::from(want.tasks);
+        }
+        allocator.fits(&AvailabilityAtShadow { machine: &view.state.machine, room: self }, &want)
+    }
+
+    fn slots_on(&self, machine: &Machine, request: &Request, placement: &[NodeTasks]) -> u64 {
+        let then = AvailabilityAtShadow { machine, room: self };
+        placement.iter().map(|part| u64::from(then.slots(part.node, request))).sum()
+    }
+
+    pub fn change(&mut self, machine: &Machine, request: &Request, placement: &[NodeTasks], sign: i64) {
+        let resources = machine.resources();
+        for &part in placement {
+            let node = part.node as usize;
+            self.touched.push(part.node);
+            for resource in 0..resources {
+                self.gained[node * resources + resource] += sign * machine.held(request, part, resource);
+            }
+            self.leaving[node] = self.leaving[node].wrapping_add_signed(sign as i32);
+        }
+    }
+
+    /// Whether the head still fits if these placement stay taken beyond the shadow time; if so, they are.
+    pub fn spare(
+        &mut self,
+        view: View<'_>,
+        allocator: &Allocator,
+        head: u32,
+        request: &Request,
+        placement: &[NodeTasks],
+    ) -> bool {
+        let (machine, asked) = (&view.state.machine, view.request(head));
+        let slots = self.slots;
+        let before = self.slots_on(machine, asked, placement);
+        self.change(machine, request, placement, -1);
+        self.slots = slots - before + self.slots_on(machine, asked, placement);
+        let fits = self.fits(view, allocator, head);
+        // The machine itself will lack these placement once the job has started.
+        self.change(machine, request, placement, 1);
+        if !fits {
+            self.slots = slots;
+        }
+        fits
+    }
+}
+
+/// The slots of all nodes now: O(nodes with a slot), fewer than the head's tasks unless it waits for consecutive ones.
+fn slots_now(machine: &Machine, request: &Request) -> u64 {
+    let (mut slots, mut from) = (0, 0);
+    while let Some(node) = machine.next_with_slots(from, request) {
+        slots += u64::from(machine.slots(node, request));
+        from = node + 1;
+    }
+    slots
+}
+
+/// The machine at the shadow time.
+struct AvailabilityAtShadow<'a> {
+    machine: &'a Machine,
+    room: &'a FutureRoom,
+}
+
+impl Availability for AvailabilityAtShadow<'_> {
+    fn nodes(&self) -> u32 {
+        self.machine.nodes()
+    }
+
+    fn slots(&self, node: u32, request: &Request) -> u32 {
+        let resources = self.machine.resources();
+        if self.machine.is_drained(node) {
+            return 0;
+        }
+        let gained = &self.room.gained[node as usize * resources..][..resources];
+        let stay = self.machine.jobs_on(node).wrapping_sub(self.room.leaving[node as usize]);
+        let free =
+            gained.iter().enumerate().map(|(resource, &gain)| self.machine.free_with(node, resource, gain));
+        request.slots_of(free, stay == 0)
+    }
+
+    fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
+        (from..self.nodes()).find(|&node| self.slots(node, request) > 0)
+    }
+
+    fn visit_by_load(&self, _: &Request, _: bool, visit: &mut dyn FnMut(u32) -> bool) {
+        // Whether a job fits does not depend on the order.
+        for node in 0..self.nodes() {
+            if !visit(node) {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Schedulers: rules that propose which job starts next.
+//!
+//! A rule sees a [`View`] and proposes one decision at a time; the simulation checks and applies it, and asks for the next
+//! one. So a pass can be left and entered again between any two decisions. A rule that places jobs may find that the
+//! allocator has to be asked outside first ([`Unanswered`]): then the simulation restores the rule as it was before the
+//! step, and proposes again once the answer is there.
+mod blocking;
+mod conservative;
+mod easy;
+mod easy_reservations;
+mod external;
+mod first_fit;
+mod freed;
+mod future;
+mod plan;
+mod policy_choice;
+mod registry;
+mod shadow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::Unanswered;
+use crate::decision::Decision;
+use crate::placement::Allocator;
+use crate::state::View;
+use crate::time::Time;
+
+pub use blocking::Blocking;
+pub use conservative::Conservative;
+pub use easy::Easy;
+pub use easy_reservations::EasyReservations;
+pub use external::External;
+pub use first_fit::FirstFit;
+pub use policy_choice::{Capacities, PolicyChoice, PolicyParts};
+pub use registry::{BACKFILLING, Entry};
+
+/// What a rule does next in its pass.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// It proposes this.
+    Propose(Decision),
+    /// It has done a part of its planning, and goes on.
+    Continue,
+    /// A scheduler outside the kernel decides now.
+    Ask,
+    /// The pass is over.
+    Done,
+}
+
+/// A backfilling rule.
+pub trait SchedulingRule {
+    /// Whether it asks when running jobs are expected to end.
+    fn needs_running(&self) -> bool {
+        false
+    }
+
+    /// Takes note that nodes came or went, or that jobs left queue or nodes otherwise than by starting or ending.
+    fn disturbed(&mut self) {}
+
+    /// Takes note that jobs which did not fit may fit now for reasons that the kernel does not see.
+    fn reexamine(&mut self) {}
+
+    /// Begins a pass; whether it looks at the whole queue, so that keys that change with time are to be refreshed.
+    fn begin(&mut self, view: View<'_>, keys_change: bool) -> bool;
+
+    /// The next step of the pass.
+    fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered>;
+
+    /// When a pass is due even if nothing happens.
+    fn next_due(&self) -> Time {
+        Time::NEVER
+    }
+}
+
+/// The backfilling rules, and what each has to remember.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Scheduler {
+    /// `none`: no job overtakes another.
+    Blocking(Blocking),
+    /// `first_fit`: every job that fits starts.
+    FirstFit(FirstFit),
+    /// `easy`: the first job that does not fit is not delayed.
+    Easy(Easy),
+    /// `easy(reservations=k)`: the first k jobs that do not fit are not delayed.
+    EasyReservations(EasyReservations),
+    /// `conservative`: no job is delayed by a later one.
+    Conservative(Box<Conservative>),
+    /// A scheduler outside the kernel decides.
+    External(Box<External>),
+    /// Every job is rejected at submission: the bare cost of the simulator.
+    Reject,
+}
+
+impl Scheduler {
+    /// The scheduler outside the kernel, where there is one.
+    #[must_use]
+    pub fn as_external(&self) -> Option<&External> {
+        if let Self::External(external) = self { Some(external) } else { None }
+    }
+
+    /// The same, to be changed.
+    pub fn as_external_mut(&mut self) -> Option<&mut External> {
+        if let Self::External(external) = self { Some(external) } else { None }
+    }
+
+    /// Whether a scheduler outside the kernel decides.
+    #[must_use]
+    pub fn is_external(&self) -> bool {
+        self.as_external().is_some()
+    }
+
+    /// Whether its passes plan for all jobs, also where none may start.
+    #[must_use]
+    pub fn plans_ahead(&self) -> bool {
+        matches!(self, Self::External(_) | Self::Conservative(_))
+    }
+}
+
+/// Calls the rule of a scheduler; `Reject` does nothing.
+macro_rules! of_rule {
+    ($scheduler:expr, $rule:ident => $call:expr, $otherwise:expr) => {
+        match $scheduler {
+            Scheduler::Blocking($rule) => $call,
+            Scheduler::FirstFit($rule) => $call,
+            Scheduler::Easy($rule) => $call,
+            Scheduler::EasyReservations($rule) => $call,
+            Scheduler::Conservative($rule) => $call,
+            Scheduler::External($rule) => $call,
+            Scheduler::Reject => $otherwise,
+        }
+    };
+}
+
+impl SchedulingRule for Scheduler {
+    fn needs_running(&self) -> bool {
+        of_rule!(self, rule => rule.needs_running(), false)
+    }
+
+    fn disturbed(&mut self) {
+        of_rule!(self, rule => rule.disturbed(), ());
+    }
+
+    fn reexamine(&mut self) {
+        of_rule!(self, rule => rule.reexamine(), ());
+    }
+
+    fn begin(&mut self, view: View<'_>, keys_change: bool) -> bool {
+        of_rule!(self, rule => rule.begin(view, keys_change), false)
+    }
+
+    fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
+        of_rule!(self, rule => rule.propose(view, allocator), Ok(Step::Done))
+    }
+
+    fn next_due(&self) -> Time {
+        of_rule!(self, rule => rule.next_due(), Time::NEVER)
+    }
+}
+
+/// The start of a job where the allocator has just chosen.
+fn start_chosen(job: u32) -> Step {
+    Step::Propose(Decision::Start { job, place: crate::decision::Where::Chosen, tasks: None })
+}
+
+/// Whether a job fits now; the allocator has then chosen its nodes.
+fn choose_now(view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<bool, Unanswered> {
+    if !view.may_fit_job(job) {
+        return Ok(false);
+    }
+    allocator.choose(&view.state.machine, &view.placement_request(job))
+}

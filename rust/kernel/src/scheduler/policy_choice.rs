@@ -1,0 +1,101 @@
+//! A policy by the names of its parts, and the scheduler, priority and allocator that these mean.
+use crate::placement::{self, Allocator};
+use crate::policy::expression::Expression;
+use crate::priority::{self, Priority};
+
+use super::External;
+use super::registry::{BACKFILLING, Machine};
+use super::Scheduler;
+
+/// The name that stands for a part that is outside the kernel.
+const EXTERNAL: &str = "external";
+
+/// The names of a policy's parts, with their arguments.
+#[derive(Clone, Debug)]
+pub struct PolicyChoice {
+    /// Name of the order.
+    pub order: String,
+    /// The seed of `random`, the formula of `expression`.
+    pub argument: Option<String>,
+    /// Name of the backfilling rule.
+    pub backfill: String,
+    /// Name of the allocator.
+    pub allocator: String,
+    /// How many jobs EASY does not delay.
+    pub reservations: usize,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
+/// The capacities of a machine.
+#[derive(Clone, Debug)]
+pub struct Capacities {
+    /// Number of resources.
+    pub resources: usize,
+    /// Amount of each resource on each node, node-major.
+    pub amounts: Vec<i64>,
+}
+
+/// The parts of a policy.
+#[derive(Clone, Debug)]
+pub struct PolicyParts {
+    /// Which jobs may overtake.
+    pub scheduler: Scheduler,
+    /// Which job is next.
+    pub priority: Priority,
+    /// Where jobs go.
+    pub allocator: Allocator,
+}
+
+impl PolicyChoice {
+    /// The parts for a machine; `names` are those that a formula may use.
+    pub fn parts(&self, capacities: &Capacities, names: &[&str]) -> Result<PolicyParts, String> {
+        let Capacities { resources, amounts } = capacities;
+        if amounts.is_empty() {
+            return Err("the system has no nodes or no resources; it needs at least one of each".into());
+        }
+        let machine = Machine { resources: *resources, capacity: amounts };
+        Ok(PolicyParts {
+            scheduler: self.scheduler(machine)?,
+            priority: self.priority(names)?,
+            allocator: self.allocator()?,
+        })
+    }
+
+    fn scheduler(&self, machine: Machine<'_>) -> Result<Scheduler, String> {
+        if self.order == "reject" {
+            return Ok(Scheduler::Reject);
+        }
+        if self.backfill == EXTERNAL {
+            return Ok(Scheduler::External(Box::new(External::new(machine.resources, machine.capacity))));
+        }
+        let rule = BACKFILLING.iter().find(|entry| entry.name == self.backfill);
+        let rule = rule.ok_or_else(|| format!("no backfilling rule named '{}'", self.backfill))?;
+        Ok((rule.build)(machine, self.reservations))
+    }
+
+    fn allocator(&self) -> Result<Allocator, String> {
+        if self.allocator == EXTERNAL {
+            return Ok(Allocator::external());
+        }
+        let rule = placement::named(&self.allocator);
+        let rule = rule.ok_or_else(|| format!("no allocator named '{}'", self.allocator))?;
+        Ok(Allocator::new(rule, self.seed))
+    }
+
+    fn priority(&self, names: &[&str]) -> Result<Priority, String> {
+        let argument = self.argument.as_deref().unwrap_or_default();
+        match self.order.as_str() {
+            EXTERNAL => Ok(Priority::External),
+            "reject" => Ok(Priority::fcfs()),
+            "random" => argument
+                .parse()
+                .map(Priority::Random)
+                .map_err(|_| format!("random({argument}): the seed must be an integer in [0, 2^64)")),
+            "expression" => Expression::parse(argument, names)
+                .map(Priority::Formula)
+                .map_err(|error| error.to_string()),
+            name => priority::named(name).ok_or_else(|| format!("no order named '{name}'")),
+        }
+    }
+}

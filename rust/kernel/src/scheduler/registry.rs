@@ -1,0 +1,60 @@
+//! The backfilling rules by name: parameters, source, and how each is made.
+use super::{Blocking, Conservative, Easy, EasyReservations, FirstFit, Scheduler};
+
+/// The machine that a rule is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine<'a> {
+    /// Number of resources.
+    pub resources: usize,
+    /// Amount of each resource on each node, node-major.
+    pub capacity: &'a [i64],
+}
+
+/// A backfilling rule: its name, what it does, its source, and how it is made.
+pub struct Entry {
+    /// The name in spec strings.
+    pub name: &'static str,
+    /// One line for people.
+    pub summary: &'static str,
+    /// The publication, where it comes from one.
+    pub source: &'static str,
+    /// Makes it, with this many reservations.
+    pub build: fn(Machine<'_>, usize) -> Scheduler,
+}
+
+/// All backfilling rules of the kernel.
+pub const BACKFILLING: [Entry; 4] = [
+    Entry {
+        name: "conservative",
+        summary: "no job is delayed by a later one",
+        source: "Feitelson and Weil, Utilization and predictability in scheduling the IBM SP2 (IPPS 1998)",
+        build: |machine, _| {
+            Scheduler::Conservative(Box::new(Conservative::new(machine.resources, machine.capacity)))
+        },
+    },
+    Entry {
+        name: "easy",
+        summary: "the first jobs that do not fit are not delayed",
+        source: "Lifka, The ANL/IBM SP scheduling system (JSSPP 1995)",
+        build: |machine, reservations| match reservations {
+            1 => Scheduler::Easy(Easy::default()),
+            count => Scheduler::EasyReservations(EasyReservations::new(
+                count,
+                machine.resources,
+                machine.capacity,
+            )),
+        },
+    },
+    Entry {
+        name: "first_fit",
+        summary: "every job that fits starts",
+        source: "",
+        build: |_, _| Scheduler::FirstFit(FirstFit::default()),
+    },
+    Entry {
+        name: "none",
+        summary: "no job overtakes another",
+        source: "",
+        build: |_, _| Scheduler::Blocking(Blocking::default()),
+    },
+];

@@ -1,0 +1,119 @@
+//! The agenda of an instant, as data: in which order events of one instant are taken, when a pass follows, and which
+//! events a scheduler outside is asked about.
+use serde::{Deserialize, Serialize};
+
+/// A kind of event at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EventKind {
+    /// A timer is due.
+    Timer,
+    /// An application ends, comes to a scheduling point or asks for other nodes.
+    Application,
+    /// A running job ends, by itself or at its limit.
+    Completion,
+    /// A running job reaches its estimate, and may get another.
+    Expiry,
+    /// The clock alone has the scheduler asked.
+    Periodic,
+    /// A job is submitted.
+    Submission,
+    /// Jobs that end at this instant as estimated give back their nodes before their ends are taken.
+    EarlyRelease,
+}
+
+/// When a pass follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PassRule {
+    /// Once, after all events of the instant.
+    OncePerInstant,
+    /// After each event.
+    AfterEachEvent,
+}
+
+/// In which order jobs end that end at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EndTies {
+    /// By row.
+    ByRow,
+    /// In the order of their starts; in rounds, where the passes between them start jobs that end at once.
+    ByStart,
+}
+
+/// A kind of event about which a scheduler may be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TriggerKind {
+    /// A job entered the queue.
+    Submission,
+    /// A job ended, by itself or killed at its limit.
+    Completion,
+    /// A running job can be resized.
+    SchedulingPoint,
+    /// A running job is about to be resized as was decided earlier; only where scheduling points are no trigger.
+    Reconfiguration,
+}
+
+/// Which events a scheduler is asked about, one by one; evolving requests always are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TriggerRules {
+    /// The kinds of events.
+    pub about: Vec<TriggerKind>,
+    /// Seconds from one periodic question to the next; infinite where there is none.
+    pub interval: f64,
+    /// Seconds within which there is no second question.
+    pub minimum_interval: f64,
+}
+
+/// The agenda of every instant of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Agenda {
+    /// The kinds of events, in the order in which they are taken.
+    pub order: Vec<EventKind>,
+    /// When a pass follows.
+    pub pass: PassRule,
+    /// In which order jobs end that end at one instant.
+    pub ties: EndTies,
+    /// Which events a scheduler outside is asked about; None: whatever makes a pass due.
+    pub triggers: Option<TriggerRules>,
+}
+
+impl Default for Agenda {
+    fn default() -> Self {
+        Self::completions_first()
+    }
+}
+
+impl Agenda {
+    /// All orders at an instant, by their names.
+    pub const NAMES: [(&str, fn() -> Self); 2] =
+        [("completions_first", Self::completions_first), ("arrivals_first", Self::arrivals_first)];
+
+    /// Completions, submissions, one pass (S2).
+    #[must_use]
+    pub fn completions_first() -> Self {
+        use EventKind::{Application, Completion, Expiry, Periodic, Submission, Timer};
+        Self {
+            order: vec![Timer, Application, Completion, Expiry, Periodic, Submission],
+            pass: PassRule::OncePerInstant,
+            ties: EndTies::ByRow,
+            triggers: None,
+        }
+    }
+
+    /// Submissions by row, then completions in the order of their starts, with a pass after each.
+    #[must_use]
+    pub fn arrivals_first() -> Self {
+        use EventKind::{Application, Completion, EarlyRelease, Expiry, Periodic, Submission, Timer};
+        Self {
+            order: vec![Timer, Expiry, EarlyRelease, Submission, Application, Completion, Periodic],
+            pass: PassRule::AfterEachEvent,
+            ties: EndTies::ByStart,
+            triggers: None,
+        }
+    }
+
+    /// The same, with a scheduler that is asked event by event.
+    #[must_use]
+    pub fn event_by_event(self, triggers: TriggerRules) -> Self {
+        Self { pass: PassRule::AfterEachEvent, triggers: Some(triggers), ..self }
+    }
+}

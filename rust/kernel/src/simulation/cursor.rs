@@ -1,0 +1,95 @@
+//! Where the loop is: what it has done of the present instant, and what it waits for.
+use serde::{Deserialize, Serialize};
+
+use crate::execution::Notice;
+use crate::stopwatch::Timer as StopwatchTimer;
+
+use super::agenda::Agenda;
+use super::timers::Timers;
+use super::triggers::{Trigger, TriggerClock};
+
+/// After so many timers in a row with nothing else, a simulation is stuck: half a year of looking every minute.
+pub const MAX_IDLE_WAKEUPS: u64 = 250_000;
+
+/// What outside is asked, besides a scheduler, an order or an allocator outside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listeners {
+    /// Run times are estimated outside: at submissions, and when a running job reaches its estimate.
+    pub estimates: bool,
+    /// A scheduler outside is asked at every instant, not only while jobs wait.
+    pub every_instant: bool,
+}
+
+/// What is done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum LoopState {
+    /// Goes on to the next instant.
+    Idle,
+    /// Takes what happens at this instant, until a pass is due.
+    Events,
+    /// Admits this job, whose estimate is known now.
+    Admitting(u32),
+    /// Tells what changed before a pass.
+    Notifying,
+    /// Asks for keys, where they come from outside.
+    Prioritising,
+    /// Sorts the queue, where its order changes with time.
+    Passing,
+    /// Takes the scheduler's proposals one by one.
+    Proposing,
+    /// Sees to the jobs that the pass started.
+    AfterPass,
+    /// Tells what the passes changed, and sees whether the instant is over.
+    EndOfInstant,
+    /// An application cannot go on; nothing more happens.
+    Failed,
+}
+
+/// How far the loop is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Cursor {
+    pub at: LoopState,
+    /// Something happened for which no pass has been made.
+    pub pass_is_due: bool,
+    /// A decision from outside changed something since the last pass.
+    pub is_disturbed: bool,
+    /// What happened last, where the scheduler is asked event by event.
+    pub happened: Option<Trigger>,
+    /// Why the scheduler is being asked.
+    pub trigger: Trigger,
+    pub clock: TriggerClock,
+    /// Whether jobs that end as estimated have given back their nodes at this instant.
+    pub released_early: bool,
+    /// Jobs that end at this instant in the present round: those started before this start.
+    pub round: Option<u64>,
+    pub timers: Timers,
+    /// Timers gone off and disturbances in a row without anything else, or at this instant.
+    pub idle: u64,
+    /// Why an application cannot go on: the job, and what is wrong.
+    pub failure: Option<(u32, String)>,
+    /// What an application has told that was not taken yet.
+    #[serde(skip)]
+    pub notice: Option<(u32, Notice)>,
+    #[serde(skip)]
+    pub stopwatch: Option<StopwatchTimer>,
+}
+
+impl Cursor {
+    pub fn new(agenda: &Agenda) -> Self {
+        Self {
+            at: LoopState::Idle,
+            pass_is_due: false,
+            is_disturbed: false,
+            happened: None,
+            trigger: Trigger::default(),
+            clock: TriggerClock::new(agenda.triggers.as_ref()),
+            released_early: false,
+            round: None,
+            timers: Timers::default(),
+            idle: 0,
+            failure: None,
+            notice: None,
+            stopwatch: None,
+        }
+    }
+}

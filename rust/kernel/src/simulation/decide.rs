@@ -1,0 +1,362 @@
+//! Decisions applied: each is checked, and either done whole or refused with nothing changed.
+use crate::cluster::{NodeTasks, Place, placement_of_ranks};
+use crate::decision::{Decision, Effect, Preemption, Where};
+use crate::record::{Change, PowerMeter, PowerModel, ThermalModel};
+use crate::scheduler::{PolicyParts, SchedulingRule};
+use crate::state::Phase;
+use crate::time::Time;
+use crate::workload::JobState;
+
+use super::cursor::LoopState;
+use super::{Feed, Refusal, Simulation, View};
+
+impl<F: Feed> Simulation<F> {
+    /// Takes a decision from outside.
+    pub fn decide(&mut self, decision: Decision) -> Result<Effect, Refusal> {
+        if let Decision::Start { job, .. } | Decision::Reserve { job, .. } = decision {
+            self.check_startable(job)?;
+        }
+        self.apply(decision)
+    }
+
+    /// Checks and applies a decision, of a rule or from outside.
+    pub(super) fn apply(&mut self, decision: Decision) -> Result<Effect, Refusal> {
+        match decision {
+            Decision::Start { job, place, tasks } => return self.start(job, place, tasks),
+            Decision::Reserve { job, at } => return self.reserve(job, at),
+            Decision::Hold(job) => self.hold(job)?,
+            Decision::Release(job) => self.release(job)?,
+            Decision::Kill(job) => self.kill(job)?,
+            Decision::Preempt { job, keep } => self.preempt(job, keep)?,
+            Decision::Resize { job, size } => self.resize(job, size)?,
+            Decision::SetRate { job, rate } => self.set_rate(job, rate)?,
+            Decision::SetEstimate { job, seconds } => self.set_estimate(job, seconds)?,
+            Decision::SetRuntimeArguments { job, arguments } => {
+                self.check_job(job)?;
+                if !self.view().has_application(job) {
+                    return Err(Refusal::NoApplication(job));
+                }
+                if let Some(running) = &mut self.state.applications {
+                    running.execution.set_runtime_arguments(job, arguments);
+                }
+            }
+            Decision::Drain(node) => self.set_drained(node, true)?,
+            Decision::Resume(node) => self.set_drained(node, false)?,
+            Decision::ReserveCapacity { node, amounts } => self.reserve_capacity(node, &amounts)?,
+            Decision::Wake { time, caller, watching } => {
+                self.check_time(time)?;
+                self.cursor.timers.set(time, caller, watching);
+            }
+        }
+        Ok(Effect::Done)
+    }
+
+    /// Starts a queued job; not now where the allocator finds no place, or where its place would delay a reservation.
+    fn start(&mut self, job: u32, place: Where, tasks: Option<u32>) -> Result<Effect, Refusal> {
+        self.check_in_queue(job)?;
+        let is_free_choice = matches!(place, Where::Allocator);
+        let mut ranks = None;
+        let placement = match place {
+            Where::Chosen => std::mem::take(&mut self.allocator.chosen),
+            Where::Allocator => match self.place_now(job, tasks)? {
+                Some(placement) => placement,
+                None => return Ok(Effect::NotNow),
+            },
+            Where::Nodes(placement) => placement,
+            Where::Ranks(nodes) => {
+                let placement = placement_of_ranks(&nodes);
+                ranks = Some(nodes);
+                placement
+            }
+        };
+        self.check_placement(job, &placement)?;
+        let view = View { scenario: &self.scenario, state: &self.state };
+        if let Some(external) = self.scheduler.as_external_mut()
+            && !external.admit(view, &self.allocator, job, &placement)
+        {
+            return if is_free_choice { Ok(Effect::NotNow) } else { Err(Refusal::Delays(job)) };
+        }
+        self.take_nodes(job, &placement);
+        if let Some(nodes) = ranks {
+            self.set_ranks(job, nodes);
+        }
+        // The buffer is used again by the next choice.
+        self.allocator.chosen = placement;
+        Ok(Effect::Done)
+    }
+
+    fn take_nodes(&mut self, job: u32, placement: &[NodeTasks]) {
+        self.state.start(&self.scenario, job, placement);
+        self.recorders.nodes_taken(View { scenario: &self.scenario, state: &self.state }, job, placement);
+        self.allocator.started(placement);
+    }
+
+    /// Where the allocator puts a queued job now, on so many tasks; None where it does not fit.
+    pub fn place_now(&mut self, job: u32, tasks: Option<u32>) -> Result<Option<Vec<NodeTasks>>, Refusal> {
+        self.check_job(job)?;
+        let view = View { scenario: &self.scenario, state: &self.state };
+        let mut want = view.placement_request(job);
+        let mut placement = std::mem::take(&mut self.allocator.chosen);
+        let fits = match tasks {
+            None => view.may_fit_job(job) && self.allocator.fill(&self.state.machine, &want, &mut placement),
+            Some(tasks) => {
+                self.check_size(job, u64::from(tasks))?;
+                want.tasks = tasks;
+                self.allocator.place(&view.expansion(job), &want, &mut placement) == Ok(true)
+            }
+        };
+        Ok(fits.then_some(placement))
+    }
+
+    fn reserve(&mut self, job: u32, at: Option<f64>) -> Result<Effect, Refusal> {
+        if let Some(time) = at {
+            self.check_time(time)?;
+        }
+        let view = View { scenario: &self.scenario, state: &self.state };
+        let Some(external) = self.scheduler.as_external_mut() else { return Err(Refusal::DecidesItself) };
+        match at {
+            None => Ok(Effect::Reserved(external.reserve(view, &self.allocator, job))),
+            Some(time) if external.reserve_at(view, &self.allocator, job, time) => Ok(Effect::Reserved(time)),
+            Some(time) => Err(Refusal::NoFit { job, time }),
+        }
+    }
+
+    fn hold(&mut self, job: u32) -> Result<(), Refusal> {
+        self.check_state(job, JobState::Queued, "queued")?;
+        if self.state.dependencies.waits(job) {
+            self.state.dependencies.hold(job);
+        } else if !self.state.queue.on_hold.contains(&job) {
+            self.leave_queue(job);
+            self.state.queue.on_hold.insert(job);
+        }
+        Ok(())
+    }
+
+    fn release(&mut self, job: u32) -> Result<(), Refusal> {
+        self.check_state(job, JobState::Queued, "queued")?;
+        let was_held = self.state.dependencies.release(job);
+        if self.state.dependencies.waits(job) {
+            return if was_held { Ok(()) } else { Err(Refusal::Depends(job)) };
+        }
+        if self.state.queue.on_hold.remove(&job) {
+            self.state.enqueue(&self.scenario, &self.priority, job);
+            self.disturb();
+        }
+        Ok(())
+    }
+
+    fn kill(&mut self, job: u32) -> Result<(), Refusal> {
+        self.check_job(job)?;
+        match self.state.jobs.state(job) {
+            JobState::Queued => self.leave_queue(job),
+            JobState::Running => {
+                self.check_interruptible(job)?;
+                self.release_nodes(job);
+                self.stop_application(job);
+            }
+            state => return Err(Refusal::WrongState { job, state, needed: "queued or running" }),
+        }
+        self.disturb();
+        self.end(job, JobState::Killed);
+        Ok(())
+    }
+
+    fn preempt(&mut self, job: u32, keep: Preemption) -> Result<(), Refusal> {
+        self.check_state(job, JobState::Running, "running")?;
+        self.check_interruptible(job)?;
+        if self.view().has_application(job) && keep != Preemption::Requeue {
+            return Err(Refusal::Stateless(job));
+        }
+        let done = self.work_done(job);
+        let saved = match keep {
+            Preemption::Requeue => 0.0,
+            Preemption::Suspend => done,
+            Preemption::FromCheckpoint(every) if every.is_finite() && every > 0.0 => {
+                (done / every).floor() * every
+            }
+            Preemption::FromCheckpoint(every) => return Err(Refusal::BadDuration(every)),
+        };
+        self.release_nodes(job);
+        self.recorders.interruptions.add(View { scenario: &self.scenario, state: &self.state }, job, saved);
+        self.stop_application(job);
+        self.state.leave_running(job);
+        self.state.jobs.requeue(job, saved);
+        self.state.enqueue(&self.scenario, &self.priority, job);
+        self.feed.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
+        self.disturb();
+        self.recorders.changes.notify(Change::Interrupted, job);
+        Ok(())
+    }
+
+    /// The work that a running job has done in its present run, seconds at rate 1.
+    fn work_done(&self, job: u32) -> f64 {
+        let elapsed = self.state.now - self.state.jobs.start_time(job);
+        let Some(run) = self.state.jobs.run(job) else { return 0.0 };
+        match self.state.running.get(run).phase {
+            _ if self.view().has_application(job) => elapsed,
+            Phase::Launching => 0.0,
+            Phase::Running => self.state.work.done(self.state.now, run),
+            Phase::Completing(_) => self.state.jobs.work_left(job),
+        }
+    }
+
+    fn set_rate(&mut self, job: u32, rate: f64) -> Result<(), Refusal> {
+        self.check_state(job, JobState::Running, "running")?;
+        self.check_interruptible(job)?;
+        if !(rate.is_finite() && rate >= 0.0) {
+            return Err(Refusal::BadRate { job, rate });
+        }
+        if self.view().has_application(job) {
+            return Err(Refusal::HasApplication(job));
+        }
+        let Some(run) = self.state.jobs.run(job) else { return Ok(()) };
+        if self.state.running.get(run).phase != Phase::Running {
+            return Err(Refusal::NotWorking(job));
+        }
+        let (now, sequence) = (self.state.now, self.state.running.get(run).sequence);
+        self.state.work.set_rate(now, run, sequence, rate);
+        let begun = self.state.jobs.start_time(job) + self.scenario.overheads(job).launch;
+        self.schedule_limit(job, run, self.scenario.job(job).requested_time - (now - begun));
+        Ok(())
+    }
+
+    fn set_estimate(&mut self, job: u32, estimate: f64) -> Result<(), Refusal> {
+        self.check_job(job)?;
+        // Nothing else may be known of a job without a limit.
+        let no_limit = self.scenario.job(job).requested_time.is_infinite();
+        if !(estimate >= 0.0 && (no_limit || estimate.is_finite())) {
+            return Err(Refusal::BadDuration(estimate));
+        }
+        let state = self.state.jobs.state(job);
+        if state.has_ended() {
+            return Err(Refusal::WrongState { job, state, needed: "submitted, queued or running" });
+        }
+        if state == JobState::Running && self.is_ending(job) {
+            return Err(Refusal::EndsNow(job));
+        }
+        if Time(self.state.jobs.estimate(job)) == Time(estimate + 0.0) {
+            return Ok(());
+        }
+        if state == JobState::Queued && !self.state.queue.on_hold.contains(&job) {
+            self.state.set_queued_estimate(&self.scenario, &self.priority, job, estimate);
+        } else {
+            self.state.set_estimate(&self.scenario, job, estimate);
+        }
+        if state == JobState::Running {
+            self.schedule_expiry(job, Time(self.state.now.next_up()));
+        }
+        if matches!(state, JobState::Queued | JobState::Running) {
+            // A pass follows, unless the scheduler changed the estimate in its own.
+            if self.is_deciding() { self.renew_reservations() } else { self.disturb() }
+        }
+        Ok(())
+    }
+
+    /// Gives the keys of the queued jobs, in the present order of the queue.
+    pub fn set_priorities(&mut self, keys: &[f64]) {
+        self.state.sort_queue_by(&self.scenario, keys);
+    }
+
+    fn set_drained(&mut self, node: u32, drained: bool) -> Result<(), Refusal> {
+        self.check_node(node)?;
+        if self.state.machine.is_drained(node) != drained {
+            self.state.machine.set_drained(node, drained);
+            self.recorders.node_changed(View { scenario: &self.scenario, state: &self.state }, node);
+            self.disturb();
+            let change = if drained { Change::NodeDrained } else { Change::NodeResumed };
+            self.recorders.changes.notify(change, node);
+        }
+        Ok(())
+    }
+
+    fn reserve_capacity(&mut self, node: u32, amounts: &[i64]) -> Result<(), Refusal> {
+        self.check_node(node)?;
+        for (&amount, &capacity) in amounts.iter().zip(self.state.machine.capacity_of(node)) {
+            if amount < 0 || amount > capacity {
+                return Err(Refusal::BadAmount { node, amount, capacity });
+            }
+        }
+        if self.state.machine.reserve_capacity(node, amounts) {
+            self.disturb();
+            self.recorders.changes.notify(Change::NodeChanged, node);
+        }
+        Ok(())
+    }
+
+    /// Has the power of the nodes measured from now on: `kinds` gives each node's place in `models`.
+    pub fn measure_power(&mut self, kinds: &[u32], models: Vec<PowerModel>) -> Result<(), Refusal> {
+        // Jobs that run already would not be known to the meter.
+        if !self.state.running.is_empty() {
+            return Err(Refusal::UnderWay);
+        }
+        let meter = PowerMeter::new(&self.state.machine, kinds, models, self.state.now);
+        self.recorders.power = Some(Box::new(meter));
+        Ok(())
+    }
+
+    /// Has the temperature of the nodes computed; their power must be measured.
+    pub fn measure_temperature(&mut self, models: Vec<ThermalModel>, initial: &[f64]) -> Result<(), Refusal> {
+        let now = self.state.now;
+        let meter = self.recorders.power.as_mut().ok_or(Refusal::Unmeasured)?;
+        meter.warm(models, initial, now);
+        Ok(())
+    }
+
+    /// Goes on under another policy, beginning with a pass at this very instant.
+    pub fn adopt(&mut self, policy: PolicyParts) {
+        let PolicyParts { mut scheduler, priority, allocator } = policy;
+        scheduler.disturbed();
+        (self.scheduler, self.priority, self.allocator) = (scheduler, priority, allocator);
+        self.keep_indices();
+        let queued = self.state.queue.jobs();
+        self.state.queue.index.clear();
+        for job in queued {
+            self.state.enqueue(&self.scenario, &self.priority, job);
+        }
+        self.state.queue.arrived.clear();
+        // It is not one that is asked event by event.
+        if self.agenda.triggers.is_some() {
+            let agenda = super::Agenda::completions_first();
+            self.agenda = std::sync::Arc::new(agenda);
+        }
+        self.cursor.happened = None;
+        self.disturb();
+    }
+
+    fn leave_queue(&mut self, job: u32) {
+        self.state.leave_queue(&self.scenario, job);
+        let view = View { scenario: &self.scenario, state: &self.state };
+        if let Some(external) = self.scheduler.as_external_mut() {
+            external.give_up(view, job);
+        }
+        self.scheduler.disturbed();
+    }
+
+    /// Reservations of this pass are made anew, by what is known now.
+    fn renew_reservations(&mut self) {
+        let is_deciding = self.is_deciding();
+        let view = View { scenario: &self.scenario, state: &self.state };
+        if let Some(external) = self.scheduler.as_external_mut()
+            && is_deciding
+        {
+            external.renew(view, &self.allocator);
+        }
+    }
+
+    /// What was known of the machine no longer holds; a pass follows at this instant.
+    fn disturb(&mut self) {
+        // Asked event by event, a scheduler is not asked about what it does itself.
+        self.cursor.is_disturbed |= self.agenda.triggers.is_none() || !self.is_deciding();
+        self.nodes_changed();
+        if self.cursor.at == LoopState::Idle {
+            self.cursor.at = LoopState::EndOfInstant;
+        }
+    }
+
+    /// What was known of the nodes no longer holds.
+    pub(super) fn nodes_changed(&mut self) {
+        self.state.releases += 1;
+        self.scheduler.disturbed();
+        self.renew_reservations();
+    }
+}

@@ -1,0 +1,210 @@
+//! The course of a job: it is admitted or rejected, launched, run, completed, and ended; and what that means for others.
+use crate::record::Change;
+use crate::scenario::WallTime;
+use crate::scheduler::Scheduler;
+use crate::state::Phase;
+use crate::time::Time;
+use crate::workload::JobState;
+
+use super::agenda::EndTies;
+use super::triggers::Trigger;
+use super::{Feed, Simulation, View};
+
+impl<F: Feed> Simulation<F> {
+    /// Takes a job into the queue, or rejects it.
+    pub(super) fn admit(&mut self, job: u32) -> Result<(), F::Error> {
+        let is_infeasible = self.state.jobs.state(job) == JobState::Rejected;
+        let is_rejected = is_infeasible || self.state.dependencies.is_hopeless(job);
+        if is_rejected || matches!(self.scheduler, Scheduler::Reject) || !self.can_ever_fit(job) {
+            self.reject(job);
+            return self.feed.finished(&self.scenario, &mut self.state, job);
+        }
+        self.state.enqueue(&self.scenario, &self.priority, job);
+        if self.state.dependencies.waits(job) {
+            self.state.leave_queue(&self.scenario, job);
+            self.state.queue.on_hold.insert(job);
+        }
+        if self.agenda.triggers.is_some() {
+            self.happened(Trigger::Submission(job));
+        }
+        self.recorders.changes.notify(Change::Submitted, job);
+        self.feed.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
+        Ok(())
+    }
+
+    /// Whether a job fits on the empty machine. A scheduler outside may start it on fewer tasks than it asks for, where
+    /// its type admits that.
+    fn can_ever_fit(&mut self, job: u32) -> bool {
+        let tasks = if self.scheduler.is_external() { self.sizes(job).0 } else { self.scenario.job(job).tasks };
+        if !self.allocator.is_free_to_spread() {
+            let mut want = self.view().placement_request(job);
+            want.tasks = tasks;
+            let empty = crate::cluster::EmptyMachine(&self.state.machine);
+            return self.allocator.fits(&empty, &want);
+        }
+        u64::from(tasks) <= self.state.most_tasks(&self.scenario, self.scenario.job(job).request)
+    }
+
+    fn reject(&mut self, job: u32) {
+        self.reject_alone(job);
+        self.decide_dependents(job, JobState::Rejected);
+    }
+
+    fn reject_alone(&mut self, job: u32) {
+        self.state.jobs.set_state(job, JobState::Rejected);
+        self.state.finished += 1;
+        self.recorders.changes.notify(Change::Rejected, job);
+    }
+
+    /// Begins the course of a job that has just been given its nodes: its launch, or its run where that takes no time.
+    pub(super) fn begin_run(&mut self, job: u32) {
+        let Some(run) = self.state.jobs.run(job) else { return };
+        let sequence = match self.agenda.ties {
+            EndTies::ByRow => self.scenario.job(job).row,
+            EndTies::ByStart => self.state.starts,
+        };
+        self.state.starts += 1;
+        self.state.running.get_mut(run).sequence = sequence;
+        let launch = self.scenario.overheads(job).launch;
+        if launch > 0.0 {
+            self.state.work.start(self.state.now, run, sequence, launch, 1.0);
+        } else {
+            self.begin_work(job, run);
+        }
+    }
+
+    /// Begins the work of a job, whose launch is over.
+    fn begin_work(&mut self, job: u32, run: u32) {
+        let now = self.state.now;
+        self.state.running.get_mut(run).phase = Phase::Running;
+        let sequence = self.state.running.get(run).sequence;
+        if self.view().has_application(job) {
+            // It ends when its application does, or at its limit.
+            self.begin_application(job);
+        } else {
+            let work = self.state.jobs.work_left(job);
+            self.state.work.start(now, run, sequence, work, 1.0);
+        }
+        self.schedule_limit(job, run, self.scenario.job(job).requested_time);
+        // An estimate of no time expires at once, a corrected one later: at most one correction is made at an instant.
+        self.schedule_expiry(job, Time(now));
+    }
+
+    /// Sets when the wall time rule kills a job, which may run for `allowed` seconds more: not at all where it is done
+    /// before at its present rate.
+    pub(super) fn schedule_limit(&mut self, job: u32, run: u32, allowed: f64) {
+        let now = self.state.now;
+        let is_cut = || {
+            self.view().has_application(job) || {
+                let (left, rate) = (self.state.work.left(now, run), self.state.work.rate(run));
+                if rate > 0.0 { left / rate > allowed } else { true }
+            }
+        };
+        if self.scenario.wall_time == WallTime::Kill && allowed.is_finite() && is_cut() {
+            let sequence = self.state.running.get(run).sequence;
+            self.state.limits.set(run, (Time(now + allowed), sequence));
+        } else {
+            self.state.limits.remove(run);
+        }
+    }
+
+    /// Has the estimate corrected when a running job reaches it, if it does so at `from` or later.
+    pub(super) fn schedule_expiry(&mut self, job: u32, from: Time) {
+        if !self.listeners.estimates {
+            return;
+        }
+        let Some(run) = self.state.jobs.run(job) else { return };
+        let end = self.view().expected_end(job);
+        if end.time >= from && end.time != Time::NEVER {
+            self.state.expiries.set(run, (end.time, end.row));
+        } else {
+            self.state.expiries.remove(run);
+        }
+    }
+
+    /// The present phase of a run is over: the job goes on to the next, unless this was the last.
+    pub(super) fn go_on_to_next_phase(&mut self, run: u32) -> bool {
+        let job = self.state.running.get(run).job;
+        match self.state.running.get(run).phase {
+            Phase::Launching => {
+                self.begin_work(job, run);
+                true
+            }
+            Phase::Running => self.begin_completion(job, run, false),
+            Phase::Completing(_) => false,
+        }
+    }
+
+    /// The work of a job is over: its completion begins, if it takes time.
+    pub(super) fn begin_completion(&mut self, job: u32, run: u32, killed: bool) -> bool {
+        let completion = self.scenario.overheads(job).completion;
+        if completion <= 0.0 {
+            return false;
+        }
+        self.state.running.get_mut(run).phase = Phase::Completing(killed);
+        self.state.limits.remove(run);
+        self.state.expiries.remove(run);
+        let sequence = self.state.running.get(run).sequence;
+        self.state.work.start(self.state.now, run, sequence, completion, 1.0);
+        true
+    }
+
+    /// A running job reaches its end, or its limit.
+    pub(super) fn complete(&mut self, job: u32, at_limit: bool) {
+        let Some(run) = self.state.jobs.run(job) else { return };
+        if at_limit && self.begin_completion(job, run, true) {
+            // Its work ends now; its nodes are given back later.
+            self.stop_application(job);
+            return;
+        }
+        let was_killed = self.state.running.get(run).phase == Phase::Completing(true);
+        if !self.state.running.get(run).gave_back {
+            self.release_nodes(job);
+        }
+        if at_limit {
+            self.stop_application(job);
+        }
+        self.end(job, if at_limit || was_killed { JobState::Killed } else { JobState::Completed });
+    }
+
+    /// Gives back the nodes of a running job.
+    pub(super) fn release_nodes(&mut self, job: u32) {
+        self.recorders.nodes_to_be_released(View { scenario: &self.scenario, state: &self.state }, job);
+        self.state.give_back(&self.scenario, job);
+        self.recorders.nodes_released(View { scenario: &self.scenario, state: &self.state }, job);
+    }
+
+    /// Ends a job, which has given back its nodes.
+    pub(super) fn end(&mut self, job: u32, state: JobState) {
+        self.state.leave_running(job);
+        self.state.jobs.end(job, self.state.now, state);
+        self.state.ended.push(job);
+        self.state.finished += 1;
+        self.cursor.idle = 0;
+        let change = if state == JobState::Killed { Change::Killed } else { Change::Completed };
+        self.recorders.changes.notify(change, job);
+        self.decide_dependents(job, state);
+    }
+
+    /// A job is over: those that waited for it alone join the queue, and those that waited in vain are rejected.
+    fn decide_dependents(&mut self, job: u32, state: JobState) {
+        let mut finished = vec![(job, state)];
+        while let Some((job, state)) = finished.pop() {
+            for dependent in self.state.dependencies.finished(&self.scenario.dependencies, job, state) {
+                // One that has not been submitted yet is decided then.
+                if !self.state.queue.on_hold.remove(&dependent) {
+                    continue;
+                }
+                if self.state.dependencies.is_hopeless(dependent) {
+                    self.reject_alone(dependent);
+                    self.state.ended.push(dependent);
+                    finished.push((dependent, JobState::Rejected));
+                } else if self.state.dependencies.is_held(dependent) {
+                    self.state.queue.on_hold.insert(dependent);
+                } else {
+                    self.state.enqueue(&self.scenario, &self.priority, dependent);
+                }
+            }
+        }
+    }
+}

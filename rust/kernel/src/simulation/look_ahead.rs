@@ -1,0 +1,40 @@
+//! Looking ahead: a fork that goes on by what schedulers know.
+use super::{Feed, Simulation};
+
+impl<F: Feed> Simulation<F> {
+    /// Makes this a look ahead by what schedulers know: every job runs for its estimate, and no further job comes.
+    pub fn assume_estimates(&mut self) {
+        self.feed.close();
+        let held: Vec<u32> = self.state.queue.on_hold.iter().copied().collect();
+        for job in self.state.queue.jobs().into_iter().chain(held) {
+            self.state.jobs.assume_estimate(job);
+        }
+        for job in self.state.running.jobs() {
+            self.assume_end(job);
+        }
+        // Applications are taken to be run times.
+        self.state.applications = None;
+        self.cursor.notice = None;
+    }
+
+    /// A running job ends when it is expected to, or now where that is past. One started in this pass begins its run by
+    /// its estimate.
+    fn assume_end(&mut self, job: u32) {
+        self.state.jobs.assume_estimate(job);
+        let Some(run) = self.state.jobs.run(job) else { return };
+        let has_given_back = self.state.running.get(run).gave_back;
+        if has_given_back || self.state.started.contains(&job) {
+            return;
+        }
+        let end = self.view().expected_end(job).time.0.max(self.state.now);
+        self.state.limits.remove(run);
+        self.state.expiries.remove(run);
+        if end.is_finite() {
+            let sequence = self.scenario.job(job).row;
+            self.state.running.get_mut(run).sequence = sequence;
+            self.state.work.end_at(self.state.now, run, sequence, end);
+        } else {
+            self.state.work.stop(self.state.now, run);
+        }
+    }
+}

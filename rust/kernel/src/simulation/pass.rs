@@ -1,0 +1,120 @@
+//! A scheduling pass: the scheduler proposes, the simulation checks and applies, until there is no more to propose.
+use crate::cluster::NodeTasks;
+use crate::record::{Change, DispatchLog};
+use crate::scheduler::{SchedulingRule, Step};
+
+use super::cursor::LoopState;
+use super::triggers::Trigger;
+use super::{Feed, Refusal, Simulation, View, YieldPoint};
+
+impl<F: Feed> Simulation<F> {
+    /// Begins a pass; whether keys are asked for outside.
+    pub(super) fn begin_pass(&mut self) -> bool {
+        // Reservations are made in order where nothing can start, and a scheduler outside may look at it for any reason.
+        let is_seen = self.scheduler.plans_ahead() || self.view().may_start_some();
+        self.priority.is_external() && self.state.queue.len() > 1 && is_seen
+    }
+
+    /// Sorts the queue where the scheduler looks at all of it and keys change with time.
+    pub(super) fn refresh_priorities(&mut self) {
+        self.cursor.stopwatch = self.recorders.dispatch.as_ref().map(DispatchLog::begin);
+        self.cursor.is_disturbed = false;
+        let keys_change = self.priority.changes_with_time();
+        if self.allocator.as_external().is_some() {
+            self.scheduler.reexamine();
+        }
+        let view = View { scenario: &self.scenario, state: &self.state };
+        let looks_at_all = self.scheduler.begin(view, keys_change);
+        if looks_at_all && keys_change && !self.priority.is_external() {
+            self.state.refresh_priorities(&self.scenario, &self.priority);
+        }
+    }
+
+    /// Takes the scheduler's proposals until the pass is over, or something outside is asked.
+    pub(super) fn propose(&mut self) -> Option<YieldPoint> {
+        loop {
+            let before = self.allocator.as_external_mut().map(|allocator| {
+                allocator.begin_step();
+                self.scheduler.clone()
+            });
+            let view = View { scenario: &self.scenario, state: &self.state };
+            match self.scheduler.propose(view, &mut self.allocator) {
+                Ok(step) => {
+                    if let Some(allocator) = self.allocator.as_external_mut() {
+                        allocator.end_step();
+                    }
+                    match step {
+                        Step::Propose(decision) => {
+                            // What a rule proposes fits; a refusal is a defect of the rule, and starts nothing.
+                            let applied = self.apply(decision);
+                            debug_assert!(applied.is_ok(), "{applied:?}");
+                        }
+                        Step::Continue => {}
+                        Step::Ask if self.is_asked() => return Some(YieldPoint::Decision),
+                        Step::Ask => {}
+                        Step::Done => {
+                            self.cursor.at = LoopState::AfterPass;
+                            return None;
+                        }
+                    }
+                }
+                Err(_) => {
+                    // The step runs again once the allocator has answered.
+                    if let Some(before) = before {
+                        self.scheduler = before;
+                    }
+                    let question = self.allocator.as_external().and_then(|allocator| allocator.question());
+                    return question.map(|question| YieldPoint::Allocation(question.job));
+                }
+            }
+        }
+    }
+
+    /// Whether a scheduler outside has something to decide about.
+    fn is_asked(&self) -> bool {
+        let points = self.state.applications.as_ref();
+        let at_point = points.is_some_and(|running| !running.at_scheduling_point().is_empty());
+        let is_asked = self.listeners.every_instant || at_point || self.agenda.triggers.is_some();
+        is_asked || !self.state.queue.is_empty()
+    }
+
+    /// Answers the question of a point [`YieldPoint::Allocation`]: nodes that admit the job's tasks, or None.
+    pub fn answer_allocation(&mut self, placement: Option<Vec<NodeTasks>>) -> Result<(), Refusal> {
+        if let Some(placement) = &placement {
+            self.check_answer(placement)?;
+        }
+        self.allocator_answers(placement);
+        Ok(())
+    }
+
+    pub(super) fn allocator_answers(&mut self, placement: Option<Vec<NodeTasks>>) {
+        if let Some(allocator) = self.allocator.as_external_mut() {
+            allocator.answer(placement);
+        }
+    }
+
+    /// Sees to the jobs that the pass started, and to those that ended before it.
+    pub(super) fn end_pass(&mut self) -> Result<(), F::Error> {
+        if let (Some(log), Some(timer)) = (&mut self.recorders.dispatch, self.cursor.stopwatch.take()) {
+            log.end(&timer, View { scenario: &self.scenario, state: &self.state });
+        }
+        // Jobs at scheduling points go on before others begin.
+        self.leave_scheduling_points();
+        let started = std::mem::take(&mut self.state.started);
+        for &job in &started {
+            self.feed.started(View { scenario: &self.scenario, state: &self.state }, job);
+            self.begin_run(job);
+            self.recorders.changes.notify(Change::Started, job);
+        }
+        self.state.started = started;
+        self.state.started.clear();
+        self.state.queue.arrived.clear();
+        self.cursor.trigger = Trigger::Instant;
+        let mut ended = std::mem::take(&mut self.state.ended);
+        for job in ended.drain(..) {
+            self.feed.finished(&self.scenario, &mut self.state, job)?;
+        }
+        self.state.ended = ended;
+        Ok(())
+    }
+}

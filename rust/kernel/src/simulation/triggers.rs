@@ -1,0 +1,107 @@
+//! Why a scheduler is asked, and how far the rules are that hold questions back.
+use serde::{Deserialize, Serialize};
+
+use crate::time::Time;
+
+use super::agenda::{TriggerKind, TriggerRules};
+
+/// Why a scheduler is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Trigger {
+    /// Something happened at this instant.
+    #[default]
+    Instant,
+    /// The interval is over.
+    Periodic,
+    /// This job was submitted.
+    Submission(u32),
+    /// This job ran to its end.
+    Completion(u32),
+    /// This job was killed at its limit.
+    Kill(u32),
+    /// This job is at a scheduling point.
+    SchedulingPoint(u32),
+    /// This job asks for so many tasks.
+    EvolvingRequest(u32, u32),
+    /// This job is about to be resized.
+    Reconfiguration(u32),
+}
+
+impl Trigger {
+    /// Its name, the job, and how many tasks are asked for.
+    #[must_use]
+    pub fn described(self) -> (&'static str, Option<u32>, Option<u32>) {
+        match self {
+            Self::Instant => ("instant", None, None),
+            Self::Periodic => ("periodic", None, None),
+            Self::Submission(job) => ("submit", Some(job), None),
+            Self::Completion(job) => ("finalise", Some(job), None),
+            Self::Kill(job) => ("kill", Some(job), None),
+            Self::SchedulingPoint(job) => ("scheduling_point", Some(job), None),
+            Self::EvolvingRequest(job, tasks) => ("evolving_request", Some(job), Some(tasks)),
+            Self::Reconfiguration(job) => ("reconfiguration", Some(job), None),
+        }
+    }
+}
+
+/// When the clock asks next, and when the scheduler was asked last.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct TriggerClock {
+    /// When the interval is over.
+    periodic: Time,
+    /// When questions were held back within the minimum interval: its end.
+    held_back: Time,
+    latest: f64,
+}
+
+impl TriggerClock {
+    /// No question was asked yet.
+    #[must_use]
+    pub fn new(rules: Option<&TriggerRules>) -> Self {
+        let interval = rules.map_or(f64::INFINITY, |rules| rules.interval);
+        let periodic = if interval.is_finite() { Time(interval) } else { Time::NEVER };
+        Self { periodic, held_back: Time::NEVER, latest: f64::NEG_INFINITY }
+    }
+
+    /// When the clock alone brings the next question.
+    #[must_use]
+    pub fn next_time(&self) -> Time {
+        self.periodic.min(self.held_back)
+    }
+
+    /// Whether the clock alone brings a question now; the next ones are then set.
+    pub fn is_due(&mut self, rules: &TriggerRules, now: Time) -> bool {
+        let due = self.next_time() <= now;
+        if self.periodic <= now {
+            self.periodic = Time(now.0 + rules.interval);
+        }
+        if self.held_back <= now {
+            self.held_back = Time::NEVER;
+        }
+        due
+    }
+
+    /// Whether the scheduler is asked for this reason now. What falls within the minimum interval is held back, and
+    /// answered at its end by a periodic question; an evolving request cannot wait.
+    pub fn asks(&mut self, rules: &TriggerRules, trigger: Trigger, now: f64) -> bool {
+        let is_about = |kind| rules.about.contains(&kind);
+        let wanted = match trigger {
+            Trigger::Submission(_) => is_about(TriggerKind::Submission),
+            Trigger::Completion(_) | Trigger::Kill(_) => is_about(TriggerKind::Completion),
+            Trigger::SchedulingPoint(_) => is_about(TriggerKind::SchedulingPoint),
+            Trigger::Reconfiguration(_) => {
+                is_about(TriggerKind::Reconfiguration) && !is_about(TriggerKind::SchedulingPoint)
+            }
+            Trigger::EvolvingRequest(..) | Trigger::Periodic | Trigger::Instant => true,
+        };
+        let free = self.latest + rules.minimum_interval;
+        if wanted && now < free && !matches!(trigger, Trigger::EvolvingRequest(..)) {
+            self.held_back = Time(free);
+            return false;
+        }
+        if wanted {
+            self.latest = now;
+        }
+        wanted
+    }
+}

@@ -1,0 +1,229 @@
+//! What has become of every job: one record per slot, in a column that forks share.
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::{NodeTasks, Placement};
+use crate::index::SharedColumn;
+use crate::workload::{Job, JobState};
+
+/// No run.
+const NOT_RUNNING: u32 = u32::MAX;
+
+/// What has become of one job. Times in seconds, NaN where they are not known.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Record {
+    state: JobState,
+    /// Its place among the running jobs.
+    run: u32,
+    start_time: f64,
+    end_time: f64,
+    /// What schedulers take its run_time to be: the requested time, or what a predictor says.
+    estimate: f64,
+    /// Its work: the true run_time, or its estimate in a look ahead that assumes estimates.
+    run_time: f64,
+    /// Seconds of its work that were done in runs that were cut short.
+    saved: f64,
+    /// When it was resized last in the present run.
+    resized: f64,
+    /// Its key in the queue.
+    key: f64,
+    placement: Placement,
+}
+
+impl Record {
+    fn new(job: &Job, state: JobState) -> Self {
+        Self {
+            state,
+            run: NOT_RUNNING,
+            start_time: f64::NAN,
+            end_time: f64::NAN,
+            estimate: job.requested_time,
+            run_time: job.run_time,
+            saved: 0.0,
+            resized: f64::NAN,
+            key: 0.0,
+            placement: Placement::Nowhere,
+        }
+    }
+}
+
+/// The records of all jobs. A streamed run gives a slot back when its job is over, so that there are as many as jobs
+/// were alive at once.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct JobRecords {
+    records: SharedColumn<Record>,
+    vacant: Vec<u32>,
+}
+
+impl JobRecords {
+    /// The records of these jobs before anything happens; `infeasible` tells which are to be rejected at submission.
+    #[must_use]
+    pub fn new(jobs: &[Job], infeasible: impl Fn(usize) -> bool) -> Self {
+        let state = |slot| if infeasible(slot) { JobState::Rejected } else { JobState::Loaded };
+        let records = jobs.iter().enumerate().map(|(slot, job)| Record::new(job, state(slot)));
+        Self { records: records.collect(), vacant: Vec::new() }
+    }
+
+    /// Number of slots.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there is no slot.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Adds a job, in a vacant slot if there is one.
+    pub fn add(&mut self, job: &Job) -> u32 {
+        let record = Record::new(job, JobState::Loaded);
+        if let Some(slot) = self.vacant.pop() {
+            *self.records.get_mut(slot as usize) = record;
+            return slot;
+        }
+        self.records.push(record);
+        (self.records.len() - 1) as u32
+    }
+
+    /// Gives a slot back; what stood there is forgotten.
+    pub fn forget(&mut self, slot: u32) {
+        self.of_mut(slot).placement = Placement::Nowhere;
+        self.vacant.push(slot);
+    }
+
+    fn of(&self, slot: u32) -> &Record {
+        self.records.get(slot as usize)
+    }
+
+    fn of_mut(&mut self, slot: u32) -> &mut Record {
+        self.records.get_mut(slot as usize)
+    }
+
+    /// The state of a job.
+    #[must_use]
+    pub fn state(&self, slot: u32) -> JobState {
+        self.of(slot).state
+    }
+
+    /// Sets the state.
+    pub fn set_state(&mut self, slot: u32, state: JobState) {
+        self.of_mut(slot).state = state;
+    }
+
+    /// When the job started; NaN where it has not.
+    #[must_use]
+    pub fn start_time(&self, slot: u32) -> f64 {
+        self.of(slot).start_time
+    }
+
+    /// When the job ended; NaN where it has not.
+    #[must_use]
+    pub fn end_time(&self, slot: u32) -> f64 {
+        self.of(slot).end_time
+    }
+
+    /// Since when a running job has had its present nodes: its start, or when it was resized last.
+    #[must_use]
+    pub fn allocated_since(&self, slot: u32) -> f64 {
+        let record = self.of(slot);
+        if record.resized.is_nan() { record.start_time } else { record.resized }
+    }
+
+    /// What schedulers take the job's run_time to be.
+    #[must_use]
+    pub fn estimate(&self, slot: u32) -> f64 {
+        self.of(slot).estimate
+    }
+
+    /// Sets what schedulers take the job's run_time to be.
+    pub fn set_estimate(&mut self, slot: u32, estimate: f64) {
+        self.of_mut(slot).estimate = estimate;
+    }
+
+    /// The job's work, seconds at rate 1: its run_time, or what a look ahead assumes.
+    #[must_use]
+    pub fn run_time(&self, slot: u32) -> f64 {
+        self.of(slot).run_time
+    }
+
+    /// What is left of the job's work when it starts.
+    #[must_use]
+    pub fn work_left(&self, slot: u32) -> f64 {
+        let record = self.of(slot);
+        (record.run_time - record.saved).max(0.0)
+    }
+
+    /// Takes the job's work to be its estimate, all of which is still to be done.
+    pub fn assume_estimate(&mut self, slot: u32) {
+        let record = self.of_mut(slot);
+        record.run_time = record.estimate;
+        record.saved = 0.0;
+    }
+
+    /// The key of a queued job.
+    #[must_use]
+    pub fn key(&self, slot: u32) -> f64 {
+        self.of(slot).key
+    }
+
+    /// Sets the key of a queued job.
+    pub fn set_key(&mut self, slot: u32, key: f64) {
+        self.of_mut(slot).key = key;
+    }
+
+    /// The place of a running job among the running ones.
+    #[must_use]
+    pub fn run(&self, slot: u32) -> Option<u32> {
+        let run = self.of(slot).run;
+        (run != NOT_RUNNING).then_some(run)
+    }
+
+    /// The nodes of the job, by index; empty where it has not started.
+    #[must_use]
+    pub fn placement(&self, slot: u32) -> &[NodeTasks] {
+        self.of(slot).placement.nodes()
+    }
+
+    /// The same, to be kept.
+    #[must_use]
+    pub fn shared_placement(&self, slot: u32) -> Placement {
+        self.of(slot).placement.clone()
+    }
+
+    /// Records a start.
+    pub fn start(&mut self, slot: u32, now: f64, placement: &[NodeTasks], run: u32) {
+        let record = self.of_mut(slot);
+        record.state = JobState::Running;
+        record.run = run;
+        record.start_time = now;
+        record.placement = Placement::of(placement);
+    }
+
+    /// Records that a running job has other nodes from now on.
+    pub fn resize(&mut self, slot: u32, now: f64, placement: &[NodeTasks]) {
+        let record = self.of_mut(slot);
+        record.resized = now;
+        record.placement = Placement::of(placement);
+    }
+
+    /// Records that a running job gave up its nodes and waits again; `saved` seconds of its run_time need not be run again.
+    pub fn requeue(&mut self, slot: u32, saved: f64) {
+        let record = self.of_mut(slot);
+        record.saved += saved;
+        record.state = JobState::Queued;
+        record.run = NOT_RUNNING;
+        record.start_time = f64::NAN;
+        record.end_time = f64::NAN;
+        record.resized = f64::NAN;
+        record.placement = Placement::Nowhere;
+    }
+
+    /// Records an end.
+    pub fn end(&mut self, slot: u32, now: f64, state: JobState) {
+        let record = self.of_mut(slot);
+        record.state = state;
+        record.run = NOT_RUNNING;
+        record.end_time = now;
+    }
+}

@@ -1,0 +1,286 @@
+//! The state of a run: everything that changes, and nothing else. A clone is a fork; it costs what is alive.
+mod applications;
+mod job_records;
+mod queue;
+mod running;
+mod view;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::{Machine, NodeTasks};
+use crate::execution::{EndKey, FixedWork};
+use crate::index::IndexedHeap;
+use crate::priority::{Candidate, Priority};
+use crate::scenario::Scenario;
+use crate::time::{Time, ordered_bits};
+use crate::workload::{DependencyState, JobState};
+
+pub use applications::{ApplicationState, SchedulingPoint};
+pub use job_records::JobRecords;
+pub use queue::{JobQueue, QueueIndex, Rank};
+pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
+pub use view::View;
+
+/// The state of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct State {
+    /// The present time, seconds.
+    pub now: f64,
+    /// What has become of every job.
+    pub jobs: JobRecords,
+    /// The jobs that wait.
+    pub queue: JobQueue,
+    /// The nodes, and what is free on them.
+    pub machine: Machine,
+    /// The jobs that run.
+    pub running: RunningJobs,
+    /// How far the jobs are whose work is a time.
+    pub work: FixedWork,
+    /// When running jobs are killed by the wall time rule, by their places among the running jobs.
+    pub limits: IndexedHeap<EndKey>,
+    /// When running jobs reach their estimates, where they may get others then.
+    pub expiries: IndexedHeap<EndKey>,
+    /// How far the jobs are that carry applications; None where there are none.
+    #[serde(skip)]
+    pub applications: Option<Box<ApplicationState>>,
+    /// How far dependencies are met.
+    pub dependencies: DependencyState,
+    /// How often nodes were given back or changed so far: where it stands still, nothing that did not fit fits now.
+    pub releases: u64,
+    /// Jobs started in this pass.
+    pub started: Vec<u32>,
+    /// Jobs that ended since the last pass.
+    pub ended: Vec<u32>,
+    /// Jobs started so far.
+    pub starts: u64,
+    /// Jobs that ended or were rejected so far.
+    pub finished: u64,
+    /// For each request, how many tasks the empty machine holds; None where that was not asked.
+    most_tasks: Vec<Option<u64>>,
+    values: Vec<i64>,
+}
+
+impl State {
+    /// The state before the first instant.
+    #[must_use]
+    pub fn new(jobs: JobRecords, machine: Machine) -> Self {
+        let width = machine.resources() + 1;
+        Self {
+            now: 0.0,
+            jobs,
+            queue: JobQueue::new(width),
+            machine,
+            running: RunningJobs::default(),
+            work: FixedWork::default(),
+            limits: IndexedHeap::default(),
+            expiries: IndexedHeap::default(),
+            applications: None,
+            dependencies: DependencyState::default(),
+            releases: 0,
+            started: Vec::new(),
+            ended: Vec::new(),
+            starts: 0,
+            finished: 0,
+            most_tasks: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// How many tasks of a request the empty machine holds, on nodes of any choice. O(n) for a request seen for the first
+    /// time, O(1) after that.
+    pub fn most_tasks(&mut self, scenario: &Scenario, request: u32) -> u64 {
+        let index = request as usize;
+        if self.most_tasks.len() <= index {
+            self.most_tasks.resize(index + 1, None);
+        }
+        let machine = &self.machine;
+        *self.most_tasks[index].get_or_insert_with(|| machine.most_tasks(scenario.requests.get(request)))
+    }
+
+    /// The place of a queued job, by the key that it was given.
+    #[must_use]
+    pub fn rank_of(&self, scenario: &Scenario, job: u32) -> Rank {
+        let row = scenario.job(job);
+        Rank { key: Time(self.jobs.key(job)), submit_time: Time(row.submit_time), row: row.row, job }
+    }
+
+    /// Puts a job into the queue.
+    pub fn enqueue(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        self.rekey(scenario, priority, job);
+        self.insert(scenario, job);
+        self.jobs.set_state(job, JobState::Queued);
+        self.queue.arrived.push(job);
+    }
+
+    fn rekey(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        let key = priority.key(&Candidate { scenario, job, estimate: self.jobs.estimate(job), now: self.now });
+        self.jobs.set_key(job, key);
+    }
+
+    fn insert(&mut self, scenario: &Scenario, job: u32) {
+        let mut values = std::mem::take(&mut self.values);
+        values.clear();
+        values.push(ordered_bits(self.jobs.estimate(job)));
+        values.extend((0..self.machine.resources()).map(|resource| scenario.need(job, resource)));
+        self.queue.index.insert(self.rank_of(scenario, job), &values);
+        self.values = values;
+    }
+
+    /// Takes a waiting job out of the queue, held or not.
+    pub fn leave_queue(&mut self, scenario: &Scenario, job: u32) {
+        if !self.queue.on_hold.remove(&job) {
+            self.queue.index.remove(&self.rank_of(scenario, job));
+            self.queue.arrived.retain(|&arrived| arrived != job);
+        }
+    }
+
+    /// Sorts the queue by the keys that the rule gives now. O(q log q).
+    pub fn refresh_priorities(&mut self, scenario: &Scenario, priority: &Priority) {
+        let queued = self.queue.jobs();
+        for &job in &queued {
+            self.rekey(scenario, priority, job);
+        }
+        self.sort_queue(scenario, &queued);
+    }
+
+    /// Sorts the queue by given keys, one per queued job in the present order.
+    pub fn sort_queue_by(&mut self, scenario: &Scenario, keys: &[f64]) {
+        let queued = self.queue.jobs();
+        for (&job, key) in queued.iter().zip(keys) {
+            self.jobs.set_key(job, key + 0.0);
+        }
+        self.sort_queue(scenario, &queued);
+    }
+
+    fn sort_queue(&mut self, scenario: &Scenario, queued: &[u32]) {
+        let ranks: Vec<Rank> = queued.iter().map(|&job| self.rank_of(scenario, job)).collect();
+        self.queue.index.rekey(&ranks);
+    }
+
+    /// Sets what schedulers take a queued job's run_time to be; keys that were given from outside stay.
+    pub fn set_queued_estimate(&mut self, scenario: &Scenario, priority: &Priority, job: u32, estimate: f64) {
+        self.queue.index.remove(&self.rank_of(scenario, job));
+        self.jobs.set_estimate(job, estimate);
+        if !priority.is_external() {
+            self.rekey(scenario, priority, job);
+        }
+        self.insert(scenario, job);
+    }
+
+    /// Sets what schedulers take the run_time of a job to be that is not in the order of the queue.
+    pub fn set_estimate(&mut self, scenario: &Scenario, job: u32, estimate: f64) {
+        let is_indexed = self.running.is_indexed() && self.jobs.state(job) == JobState::Running;
+        if is_indexed {
+            self.remove_expected_end(scenario, job);
+        }
+        self.jobs.set_estimate(job, estimate);
+        if is_indexed {
+            self.add_expected_end(scenario, job);
+        }
+    }
+
+    /// Gives a queued job these nodes, which have room.
+    pub fn start(&mut self, scenario: &Scenario, job: u32, placement: &[NodeTasks]) {
+        self.machine.take(scenario.request(job), placement);
+        self.queue.index.remove(&self.rank_of(scenario, job));
+        let run = self.running.add(Run { job, phase: Phase::Launching, sequence: 0, gave_back: false });
+        self.jobs.start(job, self.now, placement, run);
+        self.started.push(job);
+        self.add_expected_end(scenario, job);
+    }
+
+    /// Gives back the nodes of a running job.
+    pub fn give_back(&mut self, scenario: &Scenario, job: u32) {
+        self.machine.give_back(scenario.request(job), self.jobs.placement(job));
+        self.releases += 1;
+        self.remove_expected_end(scenario, job);
+    }
+
+    /// Whether these nodes have room for a running job in place of those that it has.
+    #[must_use]
+    pub fn has_room_to_resize(&mut self, scenario: &Scenario, job: u32, placement: &[NodeTasks]) -> bool {
+        let request = scenario.request(job);
+        let old = self.jobs.placement(job);
+        let has = |node| match old.binary_search_by_key(&node, |part| part.node) {
+            Ok(at) => old[at].tasks,
+            Err(_) => 0,
+        };
+        // It may stay where it is, drained or not: room is asked for where it gets more.
+        let more: Vec<NodeTasks> =
+            placement.iter().copied().filter(|part| part.tasks > has(part.node)).collect();
+        // What it gives up itself is room for it.
+        self.machine.give_back(request, old);
+        let has_room = self.machine.has_room(request, &more);
+        self.machine.take(request, old);
+        has_room
+    }
+
+    /// Gives a running job, which gave back its nodes, these nodes.
+    pub fn take_again(&mut self, scenario: &Scenario, job: u32, placement: &[NodeTasks]) {
+        self.machine.take(scenario.request(job), placement);
+        self.jobs.resize(job, self.now, placement);
+        self.add_expected_end(scenario, job);
+    }
+
+    /// Takes a job, which gave back its nodes, out of the running jobs; nothing more is to happen to its run.
+    pub fn leave_running(&mut self, job: u32) {
+        if let Some(run) = self.jobs.run(job) {
+            self.work.stop(self.now, run);
+            self.limits.remove(run);
+            self.expiries.remove(run);
+            self.running.remove(run);
+        }
+    }
+
+    /// From now on the running jobs are kept by expected end. O(r log r) the first time.
+    pub fn index_running(&mut self, scenario: &Scenario) {
+        if self.running.is_indexed() {
+            return;
+        }
+        self.running.begin_index(self.machine.resources());
+        let mut running = self.running.jobs();
+        running.sort_unstable();
+        for job in running {
+            self.add_expected_end(scenario, job);
+        }
+    }
+
+    fn add_expected_end(&mut self, scenario: &Scenario, job: u32) {
+        if !self.running.is_indexed() {
+            return;
+        }
+        let mut values = std::mem::take(&mut self.values);
+        self.held(scenario, job, &mut values);
+        let end = self.expected_end(scenario, job);
+        if let Some(index) = self.running.by_expected_end_mut() {
+            index.insert(end, &values);
+        }
+        self.values = values;
+    }
+
+    fn remove_expected_end(&mut self, scenario: &Scenario, job: u32) {
+        let end = self.expected_end(scenario, job);
+        if let Some(index) = self.running.by_expected_end_mut() {
+            index.remove(&end);
+        }
+    }
+
+    /// When a running job is expected to end, not raised to now.
+    #[must_use]
+    pub fn expected_end(&self, scenario: &Scenario, job: u32) -> ExpectedEnd {
+        let time = Time(self.jobs.start_time(job) + self.jobs.estimate(job));
+        ExpectedEnd { time, row: scenario.job(job).row, job }
+    }
+
+    /// Puts into `amounts` what a placed job holds of each resource.
+    pub fn held(&self, scenario: &Scenario, job: u32, amounts: &mut Vec<i64>) {
+        let request = scenario.request(job);
+        amounts.clear();
+        amounts.resize(self.machine.resources(), 0);
+        for &part in self.jobs.placement(job) {
+            for (resource, amount) in amounts.iter_mut().enumerate() {
+                *amount += self.machine.held(request, part, resource);
+            }
+        }
+    }
+}

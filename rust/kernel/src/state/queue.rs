@@ -1,0 +1,83 @@
+//! The waiting jobs: in order, with what they need, so that the first job that may fit is found in O(log q).
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::index::ordered_index::{Least, OrderedIndex};
+use crate::time::Time;
+
+/// The place of a job in the queue: key, submit time, row (S8); and its slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Rank {
+    /// What the priority rule gives, the smallest first.
+    pub key: Time,
+    /// When the job was submitted.
+    pub submit_time: Time,
+    /// Its row.
+    pub row: u64,
+    /// Its slot.
+    pub job: u32,
+}
+
+/// Queued jobs in order; values: the estimate as ordered bits, then the least amount of each resource that they need in
+/// each node set.
+pub type QueueIndex = OrderedIndex<Rank, Least>;
+
+/// The jobs that wait.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct JobQueue {
+    /// Those that may be started, in order.
+    pub index: QueueIndex,
+    /// Those that entered the queue since the last pass.
+    pub arrived: Vec<u32>,
+    /// Those that may not be started until they are released; they are in no order.
+    pub on_hold: BTreeSet<u32>,
+}
+
+impl JobQueue {
+    /// An empty queue, `width` values per job.
+    #[must_use]
+    pub fn new(width: usize) -> Self {
+        Self { index: QueueIndex::new(width), arrived: Vec::new(), on_hold: BTreeSet::new() }
+    }
+
+    /// Number of jobs in the order.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether no job is in the order.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// Whether no job waits, held or not.
+    #[must_use]
+    pub fn has_none_waiting(&self) -> bool {
+        self.index.is_empty() && self.on_hold.is_empty()
+    }
+
+    /// The first job.
+    #[must_use]
+    pub fn first(&self) -> Option<Rank> {
+        self.index.first()
+    }
+
+    /// The first job behind `after`, in order, whose values match; `matches` is also asked of the minima of ranges.
+    pub fn first_matching(&self, after: Option<&Rank>, matches: &impl Fn(&[i64]) -> bool) -> Option<Rank> {
+        self.index.first_matching(after, matches)
+    }
+
+    /// The jobs in order. O(q).
+    #[must_use]
+    pub fn jobs(&self) -> Vec<u32> {
+        let mut queued = Vec::with_capacity(self.index.len());
+        self.index.visit(&mut |rank: Rank| {
+            queued.push(rank.job);
+            true
+        });
+        queued
+    }
+}

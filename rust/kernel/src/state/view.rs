@@ -1,0 +1,136 @@
+//! What schedulers see: the scenario and the state together, to be read.
+use crate::application::Elastic;
+use crate::cluster::{Expansion, PlacementRequest, Request};
+use crate::scenario::Scenario;
+use crate::workload::JobState;
+
+use super::{ExpectedEnd, Rank, State};
+
+/// What schedulers see of a run. Copied freely: it is two references.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// What is given.
+    pub scenario: &'a Scenario,
+    /// What changes.
+    pub state: &'a State,
+}
+
+impl<'a> View<'a> {
+    /// The present time, seconds.
+    #[must_use]
+    pub fn now(self) -> f64 {
+        self.state.now
+    }
+
+    /// What a job carries besides its row; None also in a look ahead, where applications are taken to be run times.
+    #[must_use]
+    pub fn application_job(self, job: u32) -> Option<&'a Elastic> {
+        self.state.applications.as_ref().and_then(|_| self.scenario.application_job(job))
+    }
+
+    /// Whether a job carries an application, instead of a run time.
+    #[must_use]
+    pub fn has_application(self, job: u32) -> bool {
+        self.application_job(job).is_some_and(|carried| carried.application.is_some())
+    }
+
+    /// What each task of a job asks.
+    #[must_use]
+    pub fn request(self, job: u32) -> &'a Request {
+        self.scenario.request(job)
+    }
+
+    /// The amount of a resource that a job needs at least.
+    #[must_use]
+    pub fn need(self, job: u32, resource: usize) -> i64 {
+        self.scenario.need(job, resource)
+    }
+
+    /// A job as an allocator and a plan need to know it, for as long as it is thought to run.
+    #[must_use]
+    pub fn placement_request(self, job: u32) -> PlacementRequest<'a> {
+        let row = self.scenario.job(job);
+        PlacementRequest {
+            job,
+            request: self.request(job),
+            tasks: row.tasks,
+            row: row.row,
+            duration: self.state.jobs.estimate(job),
+        }
+    }
+
+    /// Whether some queued job might fit now: false only if none does. O(1).
+    #[must_use]
+    pub fn may_start_some(self) -> bool {
+        self.state.queue.index.summary().is_some_and(|least| self.may_fit(least))
+    }
+
+    /// Whether needs (as in the queue's values) are within the free totals.
+    #[must_use]
+    pub fn may_fit(self, values: &[i64]) -> bool {
+        values[1..].iter().zip(self.state.machine.total_free()).all(|(need, free)| need <= free)
+    }
+
+    /// Whether a job's needs are within the free totals.
+    #[must_use]
+    pub fn may_fit_job(self, job: u32) -> bool {
+        let free = self.state.machine.total_free();
+        free.iter().enumerate().all(|(resource, &free)| self.need(job, resource) <= free)
+    }
+
+    /// The place of a queued job.
+    #[must_use]
+    pub fn rank_of(self, job: u32) -> Rank {
+        self.state.rank_of(self.scenario, job)
+    }
+
+    /// Sorts jobs into the order of the queue.
+    pub fn sort_by_rank(self, jobs: &mut [u32]) {
+        jobs.sort_unstable_by_key(|&job| self.rank_of(job));
+    }
+
+    /// The jobs that entered the queue since the last pass, in the order of the queue.
+    #[must_use]
+    pub fn arrivals_in_order(self) -> Vec<u32> {
+        let mut arrived = self.state.queue.arrived.clone();
+        self.sort_by_rank(&mut arrived);
+        arrived
+    }
+
+    /// When a running job is expected to end, not raised to now.
+    #[must_use]
+    pub fn expected_end(self, job: u32) -> ExpectedEnd {
+        self.state.expected_end(self.scenario, job)
+    }
+
+    /// Visits the running jobs by expected end until `visit` says false; they must be indexed.
+    pub fn visit_running(self, visit: &mut impl FnMut(ExpectedEnd) -> bool) {
+        if let Some(index) = self.state.running.by_expected_end() {
+            index.visit(visit);
+        }
+    }
+
+    /// The running jobs by expected end; in no order where they are not indexed.
+    #[must_use]
+    pub fn running_jobs(self) -> Vec<u32> {
+        if !self.state.running.is_indexed() {
+            let mut running = self.state.running.jobs();
+            running.sort_unstable_by_key(|&job| self.expected_end(job));
+            return running;
+        }
+        let mut running = Vec::with_capacity(self.state.running.len());
+        self.visit_running(&mut |end| {
+            running.push(end.job);
+            true
+        });
+        running
+    }
+
+    /// Where there is room for tasks of a job in addition to those that it has.
+    #[must_use]
+    pub fn expansion(self, job: u32) -> Expansion<'a> {
+        let runs = self.state.jobs.state(job) == JobState::Running;
+        let own = if runs { self.state.jobs.placement(job) } else { &[] };
+        Expansion { machine: &self.state.machine, own }
+    }
+}

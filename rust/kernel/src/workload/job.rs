@@ -1,0 +1,62 @@
+//! What a job is: a row that never changes, and the names of the states in which it can be.
+use serde::{Deserialize, Serialize};
+
+/// The state of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum JobState {
+    /// Known, not yet submitted.
+    Loaded = 0,
+    /// Waiting, in the queue or on hold.
+    Queued = 1,
+    /// Holding its nodes.
+    Running = 2,
+    /// Ran its run_time.
+    Completed = 3,
+    /// Ended before its run_time was over: by the wall time rule, a scheduler or a failure.
+    Killed = 4,
+    /// Could never have fitted, or a job that it depends on did not complete.
+    Rejected = 5,
+}
+
+impl JobState {
+    /// All states, in the order of their numbers.
+    pub const ALL: [Self; 6] =
+        [Self::Loaded, Self::Queued, Self::Running, Self::Completed, Self::Killed, Self::Rejected];
+
+    /// The name of the state.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Loaded => "loaded",
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Killed => "killed",
+            Self::Rejected => "rejected",
+        }
+    }
+
+    /// Whether the job ran and is over.
+    #[must_use]
+    pub fn has_ended(self) -> bool {
+        matches!(self, Self::Completed | Self::Killed)
+    }
+}
+
+/// One row of a workload. Times in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The place in the workload; the last tie-breaker.
+    pub row: u64,
+    /// When it is submitted.
+    pub submit_time: f64,
+    /// Its true duration at rate 1, which no scheduler sees.
+    pub run_time: f64,
+    /// The user's limit or estimate.
+    pub requested_time: f64,
+    /// Number of tasks, at least 1.
+    pub tasks: u32,
+    /// What each task asks: an index into the interned requests.
+    pub request: u32,
+}
