@@ -61,7 +61,7 @@ class NearlyDoneFirst(bl.Scheduler):
             if not view.start(job, tasks=job.tasks_min):
                 return
         for job in sorted(view.at_scheduling_point, key=_left):
-            more = view.room(job, job.tasks_max - job.tasks)
+            more = view.max_additional_tasks(job, job.tasks_max - job.tasks)
             if more:
                 view.resize(job, job.tasks + more)
 

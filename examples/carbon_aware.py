@@ -8,7 +8,6 @@ import polars as pl
 
 import batchlab as bl
 from batchlab.generate import demo_system, demo_workload
-from batchlab.policy.scheduler import FirstFit
 from batchlab.simulation.view import View
 from batchlab.units import format_duration
 
@@ -62,14 +61,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "weather.csv"
         file.write_text(WEATHER)
-        for scheduler in (FirstFit(), WaitForCleanEnergy()):
+        for name, scheduler in (("FirstFit", "first_fit"), ("WaitForCleanEnergy", WaitForCleanEnergy())):
             power = bl.Power(bl.NodePower(idle=20, busy=140, per_unit={"core": 20}))
             observers = [power, bl.CarbonIntensity(grams), Weather(file)]
             result = bl.simulate(demo_workload(400), demo_system(), scheduler, observers=observers)
             measured: dict[str, Any] = result.metrics()
             warmest = max(result.jobs["celsius_at_start"].to_list())
             print(
-                f"{type(scheduler).__name__:18} {measured['emissions'] / 1000:6.1f} kg of CO2, mean wait "
+                f"{name:18} {measured['emissions'] / 1000:6.1f} kg of CO2, mean wait "
                 f"{format_duration(measured['wait']['mean'])}, at most {warmest} degrees outside at a start"
             )
 

@@ -6,7 +6,6 @@ import polars as pl
 
 import batchlab as bl
 from batchlab.generate import demo_system, demo_workload
-from batchlab.policy.scheduler import FirstFit
 from batchlab.simulation.view import View
 from batchlab.units import format_duration, format_energy, format_power
 
@@ -36,7 +35,7 @@ def main() -> None:
     cap = {"time": [0, peak, night, 24 * HOUR], "value": [9000, 6000, 9000, 9000]}
     tariff = {"time": [0, peak, night], "value": [0.12, 0.30, 0.12]}
     print("            peak power   at peak hours      energy      cost    mean wait")
-    for name, scheduler, limit in (("without cap", FirstFit(), None), ("under a cap", PowerCapped(), cap)):
+    for name, scheduler, limit in (("without cap", "first_fit", None), ("under a cap", PowerCapped(), cap)):
         observers = [bl.Power(nodes, cap=limit), bl.EnergyPrice(tariff)]
         result = bl.simulate(demo_workload(400), demo_system(), scheduler, observers=observers)
         power = result.observations["power"]

@@ -46,7 +46,7 @@ def seen_in(view: bl.View) -> Seen:
         [node for node, (cores, *_) in enumerate(view.free) if cores],
         sorted(job.row for job in view.queue),
         {
-            job.row: (job.wanted_ranks if job.row in points else None) or job.ranks
+            job.row: (job.pending_ranks if job.row in points else None) or job.ranks
             for job in sorted(view.running, key=lambda job: job.row)
         },
     )

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 import batchlab as bl
-from batchlab.policy.scheduler import Easy, FirstFit, InOrder
+from python_schedulers import Easy, FirstFit, InOrder
 
 __all__ = ["ALLOCATORS", "DYNAMIC_ORDERS", "SCHEDULERS", "STATIC_ORDERS"]
 

@@ -74,18 +74,18 @@ class NodeEvents(bl.Observer):
         """Do what is due."""
         for event in [event for event in self.case.node_events if event.time == view.now]:
             if event.act == "open":
-                view.open(event.node)
+                view.resume(event.node)
             elif event.act == "withhold":
-                view.withhold(event.node, dict(zip(self.case.machine.resources, event.amounts, strict=True)))
+                view.reserve_capacity(event.node, dict(zip(self.case.machine.resources, event.amounts, strict=True)))
             else:
-                view.close(event.node)
+                view.drain(event.node)
                 for job in [] if event.fate == "stay" else view.jobs_on(event.node):
                     if event.fate == "kill":
                         view.kill(job)
                     elif event.fate == "checkpoint":
-                        view.preempt(job, keep="checkpoints", every=event.every)
+                        view.preempt(job, mode="from_checkpoint", every=event.every)
                     else:
-                        view.preempt(job, keep="everything" if event.fate == "keep" else "nothing")
+                        view.preempt(job, mode="suspend" if event.fate == "keep" else "requeue")
 
 
 def observers_of(case: Case) -> list[bl.Observer]:

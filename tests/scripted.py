@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import batchlab as bl
-from batchlab.policy.scheduler import FirstFit
+from python_schedulers import FirstFit
 
 __all__ = ["Scripted", "jobs_of", "run", "times"]
 

@@ -33,7 +33,7 @@ class JobColumns(TypedDict):
     tasks_per_node: NDArray[np.int64] | None
     exclusive: NDArray[np.bool_] | None
     formula: list[tuple[str, NDArray[np.float64] | None]]
-    misfits: NDArray[np.bool_] | None
+    infeasible: NDArray[np.bool_] | None
 
 class ElasticColumns(TypedDict):
     job_type: NDArray[np.uint8]
@@ -56,7 +56,6 @@ class Listening(TypedDict):
     estimates: bool
     changes: int
     every_instant: bool
-    acting: bool
 
 class StretchColumns(TypedDict):
     row: NDArray[np.uint32]
@@ -114,8 +113,8 @@ class StatusColumns(TypedDict):
     placement_nodes: NDArray[np.uint32]
     placement_tasks: NDArray[np.uint32]
     free: NDArray[np.int64]
-    unused: NDArray[np.int64]
-    closed: NDArray[np.bool_]
+    idle: NDArray[np.int64]
+    drained: NDArray[np.bool_]
 
 class StreamedMachine(TypedDict):
     resources: list[str]
@@ -256,7 +255,7 @@ class Simulation:
     ) -> bool: ...
     def fork(self) -> Simulation: ...
     def adopt(self, policy: PolicyNames) -> None: ...
-    def believe_estimates(self) -> None: ...
+    def assume_estimates(self) -> None: ...
     def run_times(self) -> NDArray[np.float64]: ...
     def interruptions(self) -> InterruptionColumns: ...
     def resizes(self) -> StretchColumns | None: ...
@@ -305,7 +304,7 @@ class Job:
     def ranks(self) -> list[int]:
         """Its nodes by rank, one per task; empty where it runs no application now."""
     @property
-    def wanted_ranks(self) -> list[int] | None:
+    def pending_ranks(self) -> list[int] | None:
         """Its nodes by rank from its next scheduling point on; None where nothing was decided."""
     @property
     def requested_tasks(self) -> int | None:
@@ -507,7 +506,7 @@ class View:
         iterator of Job
         """
     @property
-    def total_offered(self) -> dict[str, int]:
+    def total_available(self) -> dict[str, int]:
         """What is on offer in all, free or not, by resource."""
     def room(self, job: Job, most: int) -> int:
         """Count how many more tasks of a job there is room for now, up to a number.
@@ -662,7 +661,7 @@ class View:
     @property
     def at_scheduling_point(self) -> list[Job]:
         """The jobs that can be resized at this very instant, in the order in which they came there."""
-    def get_cause(self) -> tuple[CauseKind, int | None, int | None]:
+    def get_trigger(self) -> tuple[CauseKind, int | None, int | None]:
         """Why the scheduler is asked: what happened, to which row, and how many tasks are asked for."""
     def close(self, node: int) -> None:
         """Let a node take nobody more; who is there stays."""

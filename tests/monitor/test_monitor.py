@@ -38,7 +38,7 @@ class Watcher(bl.Observer):
         view.wake(3.0)
 
     def wake(self, view: View) -> None:
-        view.close(0)
+        view.drain(0)
         view.wake(view.now + 7.0)
 
 

@@ -234,10 +234,10 @@ def test_policies_know_who_is_down() -> None:
     seen = []
 
     class Looker(bl.Observer):
-        def node_closed(self, node: int, view: Any) -> None:  # noqa: ANN401
+        def node_drained(self, node: int, view: Any) -> None:  # noqa: ANN401
             seen.append((node, view.values["failures"]))
 
-        def node_opened(self, node: int, view: Any) -> None:  # noqa: ANN401
+        def node_resumed(self, node: int, view: Any) -> None:  # noqa: ANN401
             seen.append((node, view.values["failures"]))
 
     bl.simulate(JOBS, FOUR, "first_fit", observers=[bl.Failures(TRACE, fate="kill"), Looker()])

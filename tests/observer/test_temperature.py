@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import batchlab as bl
-from batchlab.policy.scheduler import FirstFit
 from batchlab.simulation.view import View
+from python_schedulers import FirstFit
 
 ONE_NODE = bl.System.homogeneous(nodes=1, resources={"core": 4})
 JOB = bl.Workload.from_table({"submit_time": [100.0], "run_time": [500.0], "tasks": [4]})

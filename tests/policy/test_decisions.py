@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 import batchlab as bl
-from batchlab.policy.scheduler import Easy
+from python_schedulers import Easy
 
 Deed = Callable[[bl.View], object]
 
@@ -145,16 +145,16 @@ REFUSED: dict[str, tuple[Deed, str]] = {
         "it was started in this very pass",
     ),
     "keep something else": (
-        lambda view: view.preempt(old(view), keep="half"),
-        "keep = 'half'; must be 'nothing', 'everything', or 'checkpoints' with every = seconds > 0",
+        lambda view: view.preempt(old(view), mode="half"),
+        "mode = 'half'; must be 'requeue', 'suspend', or 'from_checkpoint' with every = seconds > 0",
     ),
     "checkpoints without a distance": (
-        lambda view: view.preempt(old(view), keep="checkpoints"),
-        "keep = 'checkpoints'; must be",
+        lambda view: view.preempt(old(view), mode="from_checkpoint"),
+        "mode = 'from_checkpoint'; must be",
     ),
     "checkpoints all the time": (
-        lambda view: view.preempt(old(view), keep="checkpoints", every=0),
-        "keep = 'checkpoints', every = 0; must be",
+        lambda view: view.preempt(old(view), mode="from_checkpoint", every=0),
+        "mode = 'from_checkpoint', every = 0; must be",
     ),
     "hold a running job": (
         lambda view: view.hold(first(view.running)),
@@ -189,10 +189,10 @@ REFUSED: dict[str, tuple[Deed, str]] = {
         "node = 3: there is no node 3; nodes are numbered from 0 to 2",
     ),
     "jobs on no node": (lambda view: view.jobs_on(3), "node = 3: there is no node 3"),
-    "whether no node is closed": (lambda view: view.is_closed(9), "node = 9: there is no node 9"),
-    "close no node": (lambda view: view.close(9), "node 9 cannot be closed at .*: there is no node 9"),
-    "withhold too much": (lambda view: view.withhold(0, {"core": 2}), "must be from 0 to 1, its capacity"),
-    "withhold what is not there": (lambda view: view.withhold(0, {"gpu": 1}), 'no resource "gpu"'),
+    "whether no node is closed": (lambda view: view.is_drained(9), "node = 9: there is no node 9"),
+    "close no node": (lambda view: view.drain(9), "node 9 cannot be drained at .*: there is no node 9"),
+    "withhold too much": (lambda view: view.reserve_capacity(0, {"core": 2}), "must be from 0 to 1, its capacity"),
+    "withhold what is not there": (lambda view: view.reserve_capacity(0, {"gpu": 1}), 'no resource "gpu"'),
     "see the run time": (
         lambda view: waiting(view).run_time,
         r"job 1\d\d: its run_time is not known before it ends; set clairvoyant = True on the class",

@@ -183,10 +183,10 @@ class Closing(bl.Malleable):
     def schedule(self, view: bl.View) -> None:
         """Do that, then decide."""
         if view.now == 0:
-            view.close(3)
+            view.drain(3)
             view.wake(5)
-        elif view.now >= 5 and view.is_closed(3):
-            view.open(3)
+        elif view.now >= 5 and view.is_drained(3):
+            view.resume(3)
         super().schedule(view)
 
 

@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 import batchlab as bl
-from batchlab.policy.scheduler import InOrder
+from python_schedulers import InOrder
 
 
 def test_policies_with_pieces_in_python() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 import batchlab as bl
 from batchlab.policy import PREDICTORS as RULES
-from batchlab.policy.scheduler import FirstFit
 from batchlab.predictor import PREDICTORS, LastTwo, Quantile, RecursiveMean
+from python_schedulers import FirstFit
 
 ONE = bl.System.homogeneous(nodes=1, resources={"core": 1})
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import batchlab as bl
-from batchlab.policy.scheduler import Easy, FirstFit, InOrder
 from batchlab.simulation.view import View
 from big import QUICK, big_cases, record, run
 from cases import BACKFILLS, FATES, Case, disturbed, random_case
 from public import NodeEvents, differences, interruptions_of, readable, shrunk, simulation_of
+from python_schedulers import Easy, FirstFit, InOrder
 from reference.model import Interruption  # noqa: TC001  # mypy wants the name
 
 CASES = 1200

@@ -3,7 +3,7 @@
 import pytest
 
 import batchlab as bl
-from batchlab.policy.scheduler import Easy, FirstFit, InOrder
+from python_schedulers import Easy, FirstFit, InOrder
 from scripted import Scripted, jobs_of, run, times
 
 
@@ -24,14 +24,18 @@ def test_preempt_keeping_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keep", "every", "saved", "end"),
-    [("everything", None, 4.0, 12.0), ("checkpoints", 3.0, 3.0, 13.0), ("checkpoints", 5.0, 0.0, 16.0)],
+    ("mode", "every", "saved", "end"),
+    [
+        ("suspend", None, 4.0, 12.0),
+        ("from_checkpoint", 3.0, 3.0, 13.0),
+        ("from_checkpoint", 5.0, 0.0, 16.0),
+    ],
 )
-def test_preempt_keeping_some(keep: str, every: float | None, saved: float, end: float) -> None:
+def test_preempt_keeping_some(mode: str, every: float | None, saved: float, end: float) -> None:
     """What was saved of a run need not be run again."""
 
     def swap(view: bl.View) -> None:
-        view.preempt(view.job(0), keep=keep, every=every)
+        view.preempt(view.job(0), mode=mode, every=every)
         view.start(view.job(1))
 
     result = run(jobs_of(run_time=[10, 2]), {4.0: [swap]})
@@ -44,7 +48,7 @@ def test_migration(order_at_instant: str) -> None:
     """A job that keeps everything may go on elsewhere at once, and ends when it would have, once."""
 
     def move(view: bl.View) -> None:
-        view.preempt(view.job(0), keep="everything")
+        view.preempt(view.job(0), mode="suspend")
         assert view.start(view.job(0), [1])
 
     result = run(jobs_of(run_time=[10]), {4.0: [move]}, nodes=2, order_at_instant=order_at_instant)

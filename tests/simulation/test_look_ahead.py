@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
-from batchlab.policy.scheduler import Easy, FirstFit, InOrder
+from python_schedulers import Easy, FirstFit, InOrder
 from scripted import jobs_of
 
 

@@ -76,7 +76,7 @@ def test_nodes_between_points_are_reserved() -> None:
         view.resize(view.job(0), 4)
         assert view.total_free["core"] == 0
         assert view.job(0).ranks == [0, 1]
-        assert view.job(0).wanted_ranks == [0, 1, 2, 3]
+        assert view.job(0).pending_ranks == [0, 1, 2, 3]
 
     _, result = run(job(), bl.JobDescription(submit_time=2, run_time=0, tasks=1), at2=grow)
     assert result.jobs["end_time"].to_list() == [6 + 3 * 3, 15]
@@ -177,7 +177,7 @@ def test_fork_is_independent() -> None:
         (job(), lambda view: view.resize(view.job(0), nodes=[0, 0]), "2 tasks are placed on node 0"),
         (job(), lambda view: view.resize(view.job(0), nodes=[0, 4]), "there is no node 4"),
         (job(), lambda view: view.resize(view.job(0)), "give either tasks, or nodes"),
-        (job(), lambda view: view.preempt(view.job(0), keep="everything"), "its application begins anew"),
+        (job(), lambda view: view.preempt(view.job(0), mode="suspend"), "its application begins anew"),
         (
             job(),
             lambda view: view.set_runtime_arguments(view.job(1), {"x": 1}),
@@ -312,7 +312,7 @@ def test_shrinks_on_nodes_that_are_closed(decided: float) -> None:
     """A host that a job keeps takes nobody more; the job may stay there, and give up others."""
     scheduler = Scripted({decided: lambda view: view.resize(view.job(0), 1)})
     other = bl.JobDescription(submit_time=2, run_time=0, tasks=1)
-    observers = [Closes(4, lambda view: view.close(0))]
+    observers = [Closes(4, lambda view: view.drain(0))]
     result = bl.simulate(bl.Workload.from_jobs([job(), other]), SYSTEM, scheduler, observers=observers)
     assert result.allocations.filter(row=0)["nodes"].to_list() == [[0, 1], [0]]
     assert result.jobs["end_time"].to_list() == [6 + 3 * 12, 2]
@@ -327,7 +327,7 @@ def test_grows_beside_nodes_that_are_closed() -> None:
         view.resize(view.job(0), 4)
 
     scheduler = Scripted({6: grow})
-    observers = [Closes(4, lambda view: view.close(0))]
+    observers = [Closes(4, lambda view: view.drain(0))]
     result = bl.simulate(bl.Workload.from_jobs([job()]), SYSTEM, scheduler, observers=observers)
     assert result.jobs["end_time"].to_list() == [6 + 3 * 3]
 
@@ -337,9 +337,9 @@ def test_keeps_what_it_was_to_lose() -> None:
 
     def there_and_back(view: bl.View) -> None:
         view.resize(view.job(0), 1)
-        assert view.room(view.job(0), 9) == 1
+        assert view.max_additional_tasks(view.job(0), 9) == 1
         view.resize(view.job(0), 2)
-        assert view.job(0).wanted_ranks is None
+        assert view.job(0).pending_ranks is None
 
     other = bl.JobDescription(submit_time=2, run_time=0, tasks=1)
     _, result = run(job(), job(), other, at2=there_and_back)
@@ -352,7 +352,7 @@ def test_one_task_per_node() -> None:
     workload = bl.Workload.from_jobs([job(others={"tasks_per_node": 1})])
 
     def grow(view: bl.View) -> None:
-        assert view.room(view.job(0), 9) == 1
+        assert view.max_additional_tasks(view.job(0), 9) == 1
         with pytest.raises(bl.DecisionError, match="no room for 2 more"):
             view.resize(view.job(0), 4)
         view.resize(view.job(0), 3)
@@ -472,7 +472,7 @@ def test_look_ahead_sees_what_jobs_have() -> None:
 @pytest.mark.parametrize("order", ["fcfs", "drf", "equipartition"])
 def test_malleable_policies_on_a_machine_that_is_closed(order: str) -> None:
     """Where nothing is on offer, those that run go on as they are."""
-    observers = [Closes(2, lambda view, node=node: view.close(node)) for node in range(4)]  # type: ignore[misc]
+    observers = [Closes(2, lambda view, node=node: view.drain(node)) for node in range(4)]  # type: ignore[misc]
     result = bl.simulate(bl.Workload.from_jobs([job()]), SYSTEM, bl.Malleable(order), observers=observers)
     assert result.jobs["state"].to_list() == ["completed"]
 

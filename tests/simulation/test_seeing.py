@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import batchlab as bl
-from batchlab.policy.scheduler import FirstFit, InOrder
+from python_schedulers import FirstFit, InOrder
 from scripted import Scripted, jobs_of, run
 
 

@@ -61,7 +61,7 @@ class Closer(bl.Observer):
         view.wake(4.0)
 
     def wake(self, view: View) -> None:
-        view.close(1)
+        view.drain(1)
 
 
 def test_closed_nodes_are_not_in_use(four: bl.Workload, pair: bl.System) -> None:
@@ -69,14 +69,14 @@ def test_closed_nodes_are_not_in_use(four: bl.Workload, pair: bl.System) -> None
     simulation = bl.Simulation(four, pair, "fcfs", observers=[Closer()])
     simulation.run_until(5.0)
     busy = simulation.status()
-    assert (busy.closed.tolist(), busy.free.tolist(), busy.unused.tolist()) == (
+    assert (busy.drained.tolist(), busy.free.tolist(), busy.idle.tolist()) == (
         [False, True],
         [[0], [0]],
         [[0], [0]],
     )
     simulation.run_until(10.0)
     left = simulation.status()
-    assert (left.free.tolist(), left.unused.tolist()) == ([[0], [0]], [[0], [1]])
+    assert (left.free.tolist(), left.idle.tolist()) == ([[0], [0]], [[0], [1]])
     assert left.utilisation == simulation.gauges().utilisation == {"core": 0.5}
 
 

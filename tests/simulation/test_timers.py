@@ -21,7 +21,7 @@ class Clock(bl.Observer):
     def begin(self, view: View) -> None:
         """Set the first timer."""
         if self.close:
-            view.close(0)
+            view.drain(0)
         view.wake(0.0, watching=self.watching)
 
     def wake(self, view: View) -> None:
@@ -85,7 +85,7 @@ def test_node_that_opens_late() -> None:
         def wake(self, view: View) -> None:
             super().wake(view)
             if view.now >= 30_000.0:
-                view.open(0)
+                view.resume(0)
 
     result = bl.simulate(ONE_JOB, ONE_NODE, "conservative", observers=[Opener(60.0, close=True)])
     assert result.jobs["start_time"].to_list() == [30_000.0]
@@ -98,14 +98,14 @@ def test_acts_that_change_nothing() -> None:
     class Twice(bl.Observer):
         def begin(self, view: View) -> None:
             for _ in range(2):
-                view.close(0)
-                view.open(0)
-                view.open(0)
-                view.withhold(0, {"core": 1})
-                view.withhold(0, {"core": 1})
-                view.withhold(0, {"core": 0})
+                view.drain(0)
+                view.resume(0)
+                view.resume(0)
+                view.reserve_capacity(0, {"core": 1})
+                view.reserve_capacity(0, {"core": 1})
+                view.reserve_capacity(0, {"core": 0})
 
-        def node_closed(self, node: int, view: View) -> None:
+        def node_drained(self, node: int, view: View) -> None:
             told.append(("closed", node))
 
         def node_changed(self, node: int, view: View) -> None:

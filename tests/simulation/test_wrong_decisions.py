@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 import batchlab as bl
-from batchlab.policy.scheduler import FirstFit, InOrder
+from python_schedulers import FirstFit, InOrder
 from scripted import jobs_of, times
 
 

@@ -1,7 +1,9 @@
 //! The columns of a workload, as the Python side hands them over, and columns of what became of it.
 use batchlab_kernel::cluster::{Request, Requests};
-use batchlab_kernel::record::Stretches;
-use batchlab_kernel::workload::jobs::{Job, JobTable, State};
+use batchlab_kernel::record::AllocationIntervals;
+use batchlab_kernel::scenario::Scenario;
+use batchlab_kernel::state::JobRecords;
+use batchlab_kernel::workload::Job;
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -42,7 +44,7 @@ pub struct Columns<'py> {
     /// What a formula may name; with values where it does.
     pub formula: Vec<(String, Option<PyReadonlyArray1<'py, f64>>)>,
     /// Jobs that ask for something the system does not have.
-    misfits: Option<PyReadonlyArray1<'py, bool>>,
+    infeasible: Option<PyReadonlyArray1<'py, bool>>,
 }
 
 impl Columns<'_> {
@@ -87,8 +89,8 @@ impl Columns<'_> {
         }
     }
 
-    fn is_misfit(&self, job: usize) -> bool {
-        self.misfits.as_ref().is_some_and(|column| column.as_array()[job])
+    fn is_infeasible(&self, job: usize) -> bool {
+        self.infeasible.as_ref().is_some_and(|column| column.as_array()[job])
     }
 
     /// Whether all jobs ask the same of every node.
@@ -98,21 +100,20 @@ impl Columns<'_> {
             && self.exclusive.is_none()
     }
 
-    /// The table of the jobs; what they ask is interned.
-    pub fn table(&self, requests: &mut Requests) -> PyResult<JobTable> {
+    /// The scenario of the jobs, whose requests are interned, and their records.
+    pub fn scenario(&self, mut requests: Requests) -> PyResult<(Scenario, JobRecords)> {
         let count = self.check()?;
         let uniform =
             if count > 0 && self.is_uniform() { Some(requests.intern(self.request(0))) } else { None };
         let (submit, run) = (self.submit_time.as_array(), self.run_time.as_array());
         let (requested, tasks) = (self.requested_time.as_array(), self.tasks.as_array());
-        let jobs = (0..count)
+        let jobs: Vec<Job> = (0..count)
             .map(|row| Job {
                 row: row as u64,
                 // Adding 0 turns −0 into 0.
                 submit_time: submit[row] + 0.0,
                 run_time: run[row] + 0.0,
                 requested_time: requested[row] + 0.0,
-                estimate: requested[row] + 0.0,
                 tasks: u32::try_from(tasks[row]).unwrap_or(u32::MAX),
                 request: uniform.unwrap_or_else(|| requests.intern(self.request(row))),
             })
@@ -121,26 +122,23 @@ impl Columns<'_> {
             .formula
             .iter()
             .map(|(_, column)| column.as_ref().map_or(Vec::new(), |c| c.as_array().to_vec()));
-        let mut table = JobTable::new(jobs, columns.collect());
-        for job in (0..count).filter(|&job| self.is_misfit(job)) {
-            table.set_state(job as u32, State::Rejected);
-        }
-        Ok(table)
+        let records = JobRecords::new(&jobs, |job| self.is_infeasible(job));
+        Ok((Scenario::new(jobs, columns.collect(), requests), records))
     }
 }
 
 /// Times during which jobs kept the same nodes, as columns.
-pub fn stretches<'py>(py: Python<'py>, log: &Stretches, resources: usize) -> PyResult<Bound<'py, PyDict>> {
+pub fn intervals<'py>(py: Python<'py>, log: &AllocationIntervals, resources: usize) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
-    result.set_item("row", log.job.clone().into_pyarray(py))?;
-    result.set_item("start_time", log.start_time.clone().into_pyarray(py))?;
-    result.set_item("end_time", log.end_time.clone().into_pyarray(py))?;
+    result.set_item("row", log.job.to_vec().into_pyarray(py))?;
+    result.set_item("start_time", log.start_time.to_vec().into_pyarray(py))?;
+    result.set_item("end_time", log.end_time.to_vec().into_pyarray(py))?;
     let offsets: Vec<i64> = std::iter::once(0).chain(log.until.iter().map(|&end| end as i64)).collect();
     result.set_item("placement_offsets", offsets.into_pyarray(py))?;
-    let nodes: Vec<u32> = log.shares.iter().map(|share| share.node).collect();
+    let nodes: Vec<u32> = log.nodes.iter().map(|part| part.node).collect();
     result.set_item("placement_nodes", nodes.into_pyarray(py))?;
-    let tasks: Vec<u32> = log.shares.iter().map(|share| share.tasks).collect();
+    let tasks: Vec<u32> = log.nodes.iter().map(|part| part.tasks).collect();
     result.set_item("placement_tasks", tasks.into_pyarray(py))?;
-    result.set_item("allocated", log.held.clone().into_pyarray(py).reshape([log.job.len(), resources])?)?;
+    result.set_item("allocated", log.held.to_vec().into_pyarray(py).reshape([log.job.len(), resources])?)?;
     Ok(result)
 }

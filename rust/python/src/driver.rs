@@ -1,15 +1,17 @@
-//! The loop of a simulation in which somebody outside the kernel is asked: one crossing per question.
+//! The loop of a simulation that asks outside the kernel: one crossing per question.
+use batchlab_kernel::decision::Decision;
 use batchlab_kernel::record::Change;
-use batchlab_kernel::simulation::{Moment, PATIENCE};
+use batchlab_kernel::simulation::{MAX_IDLE_WAKEUPS, YieldPoint};
 use batchlab_kernel::time::Time;
 use numpy::{PyArrayLike1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-use crate::job::{Job, decision_error, policy_error, refused, simulation_error};
+use crate::errors::{decision_error, policy_error, simulation_error};
+use crate::handles::{Job, Queue, View, refused};
+use crate::placements::placement;
 use crate::simulation::{STRIDE, Simulation};
-use crate::view::View;
 
-/// Who is asked at which moment; None where nobody is.
+/// What is asked at which point; None where nothing is.
 #[derive(FromPyObject)]
 pub struct Hooks {
     /// `schedule(view)`: makes decisions, or returns jobs to be started in order.
@@ -22,16 +24,18 @@ pub struct Hooks {
     correct: Option<Py<PyAny>>,
     /// `learn(job, view)`: it has ended.
     learn: Option<Py<PyAny>>,
-    /// What those who estimate are given.
+    /// What predictors are given.
     predictor_view: Py<View>,
-    /// `news(changes, view)`: (change, job or node) pairs.
-    news: Option<Py<PyAny>>,
-    /// `wake(whose, view)`: a timer is due.
+    /// `changed(changes, view)`: (change, job or node) pairs.
+    changed: Option<Py<PyAny>>,
+    /// `allocate(job, view)`: nodes, or None.
+    allocate: Option<Py<PyAny>>,
+    /// `wake(caller, view)`: a timer is due.
     wake: Option<Py<PyAny>>,
 }
 
 /// Drives a simulation until a time, inclusive, or for so many instants; false if nothing is left to happen.
-pub fn drive(
+fn drive(
     simulation: &Bound<'_, Simulation>,
     time: f64,
     hooks: &Hooks,
@@ -44,29 +48,29 @@ pub fn drive(
     let report = || match progress {
         None => Ok(()),
         Some(progress) => {
-            let at = (simulation.borrow().kernel.finished(), simulation.borrow().kernel.site().now);
+            let at = (simulation.borrow().kernel.state().finished, simulation.borrow().kernel.state().now);
             progress.call1(py, at).map(drop)
         }
     };
     let asked_before = simulation.borrow().asking;
-    if let Some(moment) = asked_before {
-        ask_outside(moment, simulation, hooks, view)?;
+    if let Some(point) = asked_before {
+        ask_outside(point, simulation, hooks, view)?;
     }
     loop {
-        let moment = {
+        let point = {
             let kernel = &mut simulation.borrow_mut().kernel;
             let next = kernel.next_time();
             if next == Time::NEVER || next > Time(time) {
                 break;
             }
-            let Ok(moment) = kernel.advance();
-            moment
+            let Ok(point) = kernel.advance();
+            point
         };
-        match moment {
-            Moment::End => break,
-            Moment::Stuck => return Err(stuck(py, simulation)),
-            Moment::Failed => return Err(simulation.borrow().failed(py)),
-            Moment::Over => {
+        match point {
+            YieldPoint::End => break,
+            YieldPoint::Stuck => return Err(stuck(py, simulation)),
+            YieldPoint::Failed => return Err(simulation.borrow().failed(py)),
+            YieldPoint::InstantOver => {
                 done += 1;
                 if done % STRIDE == 0 {
                     py.check_signals()?;
@@ -76,51 +80,67 @@ pub fn drive(
                     return Ok(true);
                 }
             }
-            moment => ask_outside(moment, simulation, hooks, view)?,
+            point => ask_outside(point, simulation, hooks, view)?,
         }
     }
     report()?;
     Ok(false)
 }
 
+#[pymethods]
+impl Simulation {
+    /// Goes on until a time, inclusive, asking the hooks; at most so many instants. False if nothing is left to happen.
+    #[pyo3(signature = (time, hooks, view, progress=None, instants=u64::MAX))]
+    fn drive_until(
+        slf: &Bound<'_, Self>,
+        time: f64,
+        hooks: Hooks,
+        view: &Bound<'_, View>,
+        progress: Option<Py<PyAny>>,
+        instants: u64,
+    ) -> PyResult<bool> {
+        drive(slf, time, &hooks, view, progress.as_ref(), instants)
+    }
+}
+
 fn stuck(py: Python<'_>, simulation: &Bound<'_, Simulation>) -> PyErr {
     let simulation = simulation.borrow();
-    let site = simulation.kernel.site();
-    let waiting = site.queue.len() + site.on_hold.len();
+    let state = simulation.kernel.state();
+    let waiting = state.queue.len() + state.queue.on_hold.len();
     simulation_error(
         py,
         &format!(
-            "at {} s the run is stuck: {PATIENCE} timers in a row, or questions of the clock, brought nothing about; \
-             jobs waiting: {waiting}, running: {}. Start jobs, or kill who waits in vain; open nodes; set no timers \
-             without end, or with watching=True if they only watch.",
-            site.now,
-            site.running.len(),
+            "at {} s the run is stuck: {MAX_IDLE_WAKEUPS} timers in a row, or questions of the clock, brought nothing about; \
+             jobs waiting: {waiting}, running: {}. Start jobs, or kill those that wait in vain; resume nodes; set no \
+             timers without end, or with watching=True if they only watch.",
+            state.now,
+            state.running.len(),
         ),
     )
 }
 
 fn ask_outside(
-    moment: Moment,
+    point: YieldPoint,
     simulation: &Bound<'_, Simulation>,
     hooks: &Hooks,
     view: &Bound<'_, View>,
 ) -> PyResult<()> {
-    // News are told once, whatever comes of it.
-    simulation.borrow_mut().asking = (moment != Moment::News).then_some(moment);
-    ask(moment, simulation, hooks, view)?;
+    // Changes are told once, whatever comes of it.
+    simulation.borrow_mut().asking = (point != YieldPoint::Changes).then_some(point);
+    ask(point, simulation, hooks, view)?;
     simulation.borrow_mut().asking = None;
     Ok(())
 }
 
 fn ask(
-    moment: Moment,
+    point: YieldPoint,
     simulation: &Bound<'_, Simulation>,
     hooks: &Hooks,
     view: &Bound<'_, View>,
 ) -> PyResult<()> {
     let py = simulation.py();
-    match moment {
-        Moment::Pass => {
+    match point {
+        YieldPoint::Decision => {
             if let Some(schedule) = &hooks.schedule {
                 let answer = schedule.call1(py, (view,))?;
                 if !answer.is_none(py) {
@@ -128,39 +148,40 @@ fn ask(
                 }
             }
         }
-        Moment::Order => {
+        YieldPoint::Priorities => {
             if let Some(order) = &hooks.order {
-                let now = view.get().now(py);
-                let keys = order.call1(py, (View::queue_of(view), now))?;
+                let now = view.get().time(py);
+                let keys = order.call1(py, (Queue::of(view), now))?;
                 give_keys(simulation, view, keys.bind(py))?;
             }
         }
-        Moment::Submission(job) => set_estimate(simulation, hooks, hooks.estimate.as_ref(), job)?,
-        Moment::Expiry(job) => set_estimate(simulation, hooks, hooks.correct.as_ref(), job)?,
-        Moment::News => {
-            let news = simulation.borrow_mut().kernel.take_news();
+        YieldPoint::Submission(job) => set_estimate(simulation, hooks, hooks.estimate.as_ref(), job)?,
+        YieldPoint::Expiry(job) => set_estimate(simulation, hooks, hooks.correct.as_ref(), job)?,
+        YieldPoint::Changes => {
+            let changes = simulation.borrow_mut().kernel.take_changes();
             if let Some(learn) = &hooks.learn {
                 let view = hooks.predictor_view.bind(py);
-                for &(change, whom) in &news {
+                for &(change, about) in &changes {
                     // A job that was killed while it waited teaches nothing.
                     let ended = matches!(change, Change::Completed | Change::Killed);
-                    if ended && !simulation.borrow().kernel.site().jobs.start_time(whom).is_nan() {
-                        learn.call1(py, (Job::new(view, whom), view))?;
+                    if ended && !simulation.borrow().kernel.state().jobs.start_time(about).is_nan() {
+                        learn.call1(py, (Job::new(view, about), view))?;
                     }
                 }
             }
-            if let Some(hook) = &hooks.news {
-                let news: Vec<(u8, u32)> =
-                    news.into_iter().map(|(change, whom)| (change as u8, whom)).collect();
-                hook.call1(py, (news, view))?;
+            if let Some(hook) = &hooks.changed {
+                let changes: Vec<(u8, u32)> =
+                    changes.into_iter().map(|(change, about)| (change as u8, about)).collect();
+                hook.call1(py, (changes, view))?;
             }
         }
-        Moment::Timer(whose) => {
+        YieldPoint::Allocation(job) => answer_allocation(simulation, hooks, view, job)?,
+        YieldPoint::Timer(caller) => {
             if let Some(wake) = &hooks.wake {
-                wake.call1(py, (whose, view))?;
+                wake.call1(py, (caller, view))?;
             }
         }
-        Moment::Over | Moment::End | Moment::Stuck | Moment::Failed => {}
+        YieldPoint::InstantOver | YieldPoint::End | YieldPoint::Stuck | YieldPoint::Failed => {}
     }
     Ok(())
 }
@@ -185,7 +206,7 @@ fn start_all(view: &Bound<'_, View>, jobs: &Bound<'_, PyAny>) -> PyResult<()> {
                     "{} cannot start at {} s: it does not fit now, or would delay a reservation; return only jobs that \
                      fit.",
                     handle.get().name(view.py())?,
-                    view.get().now(view.py()),
+                    view.get().time(view.py()),
                 ),
             ));
         }
@@ -199,7 +220,7 @@ fn give_keys(
     keys: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let py = simulation.py();
-    let waiting = simulation.borrow().kernel.site().queue.len();
+    let waiting = simulation.borrow().kernel.state().queue.len();
     let wrong = |said: String| {
         decision_error(py, &format!("the order gave {said}; it must give one number per queued job"))
     };
@@ -211,11 +232,11 @@ fn give_keys(
     }
     let keys = keys.to_vec()?;
     if let Some(at) = keys.iter().position(|key| key.is_nan()) {
-        let job = simulation.borrow().kernel.site().queued()[at];
+        let job = simulation.borrow().kernel.state().queue.jobs()[at];
         let name = Job::new(view, job).name(py)?;
         return Err(decision_error(py, &format!("{name}: its key is nan; the order must give a number")));
     }
-    simulation.borrow_mut().kernel.order_by(&keys);
+    simulation.borrow_mut().kernel.set_priorities(&keys);
     Ok(())
 }
 
@@ -230,7 +251,7 @@ fn set_estimate(
     let view = hooks.predictor_view.bind(py);
     let answer = hook.call1(py, (Job::new(view, job), view))?;
     // A job without a limit may have no estimate either.
-    let most = simulation.borrow().kernel.site().jobs.job(job).requested_time.max(f64::MAX);
+    let most = simulation.borrow().kernel.scenario().job(job).requested_time.max(f64::MAX);
     let seconds = answer.extract::<f64>(py).ok().filter(|seconds| (0.0..=most).contains(seconds));
     let Some(seconds) = seconds else {
         let (name, shown) = (Job::new(view, job).name(py)?, answer.bind(py).repr()?);
@@ -241,6 +262,26 @@ fn set_estimate(
             &format!("{} estimates {name} at {shown}; {rule}.", who.get_type().name()?),
         ));
     };
-    let done = simulation.borrow_mut().kernel.set_estimate(job, seconds);
-    done.map_err(|refusal| refused(view, &Job::new(view, job), "have this estimate", &refusal))
+    let done = simulation.borrow_mut().kernel.decide(Decision::SetEstimate { job, seconds });
+    done.map(drop).map_err(|refusal| refused(view, &Job::new(view, job), "have this estimate", &refusal))
+}
+
+/// Has the allocator outside place a job; nodes that do not admit its tasks are an error.
+fn answer_allocation(
+    simulation: &Bound<'_, Simulation>,
+    hooks: &Hooks,
+    view: &Bound<'_, View>,
+    slot: u32,
+) -> PyResult<()> {
+    let py = simulation.py();
+    let job = Job::new(view, slot);
+    let answer = match &hooks.allocate {
+        Some(allocate) => {
+            let nodes = allocate.call1(py, (Job::new(view, slot), view))?;
+            if nodes.is_none(py) { None } else { Some(placement(view, &job, nodes.bind(py))?) }
+        }
+        None => None,
+    };
+    let done = simulation.borrow_mut().kernel.answer_allocation(answer);
+    done.map_err(|refusal| refused(view, &job, "start", &refusal))
 }

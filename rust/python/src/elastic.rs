@@ -3,8 +3,10 @@ use std::sync::Arc;
 
 use batchlab_kernel::execution::{Execution, Options};
 use batchlab_kernel::replay::Replay;
+use batchlab_kernel::record::{PlatformSensor, Sensors};
+use batchlab_kernel::scenario::ApplicationJobs;
 use batchlab_kernel::sharing::Rule;
-use batchlab_kernel::simulation::{Applications, Asked, Cause, Invocations, Sensors, Simulation as Kernel};
+use batchlab_kernel::simulation::{Simulation as Kernel, TriggerKind, TriggerRules};
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -43,7 +45,8 @@ struct SensorNumbers {
 }
 
 impl Described<'_> {
-    pub fn applications(self) -> PyResult<Applications> {
+    /// The jobs that carry applications, what runs them, and what samples the platform.
+    pub fn parts(self) -> PyResult<(ApplicationJobs, Execution, Option<PlatformSensor>)> {
         let rule = match self.sharing.as_str() {
             "max_min" => Rule::MaxMin,
             "fair_bottleneck" => Rule::FairBottleneck,
@@ -63,11 +66,8 @@ impl Described<'_> {
                 .collect(),
             links,
         });
-        let applications = Applications::new(execution, self.jobs.jobs.clone(), self.hosts, self.gpus);
-        Ok(match sensors {
-            Some(sensors) => applications.with_sensors(sensors),
-            None => applications,
-        })
+        let jobs = ApplicationJobs { jobs: self.jobs.jobs.clone(), hosts: self.hosts, gpus: self.gpus };
+        Ok((jobs, execution, sensors.map(PlatformSensor::new)))
     }
 }
 
@@ -83,13 +83,13 @@ pub struct Invocation {
     minimum_interval: f64,
 }
 
-impl From<Invocation> for Invocations {
+impl From<Invocation> for TriggerRules {
     fn from(given: Invocation) -> Self {
         let about = [
-            (given.on_submit, Asked::Submission),
-            (given.on_finalise, Asked::Completion),
-            (given.on_scheduling_point, Asked::SchedulingPoint),
-            (given.on_reconfiguration, Asked::Reconfiguration),
+            (given.on_submit, TriggerKind::Submission),
+            (given.on_finalise, TriggerKind::Completion),
+            (given.on_scheduling_point, TriggerKind::SchedulingPoint),
+            (given.on_reconfiguration, TriggerKind::Reconfiguration),
         ];
         Self {
             about: about.into_iter().filter_map(|(wanted, asked)| wanted.then_some(asked)).collect(),
@@ -99,30 +99,17 @@ impl From<Invocation> for Invocations {
     }
 }
 
-/// What happened, to which job, and how many tasks it asks for.
-pub fn cause(cause: Cause) -> (&'static str, Option<u32>, Option<u32>) {
-    match cause {
-        Cause::Instant => ("instant", None, None),
-        Cause::Periodic => ("periodic", None, None),
-        Cause::Submission(job) => ("submit", Some(job), None),
-        Cause::Completion(job) => ("finalise", Some(job), None),
-        Cause::Kill(job) => ("kill", Some(job), None),
-        Cause::SchedulingPoint(job) => ("scheduling_point", Some(job), None),
-        Cause::EvolvingRequest(job, tasks) => ("evolving_request", Some(job), Some(tasks)),
-        Cause::Reconfiguration(job) => ("reconfiguration", Some(job), None),
-    }
-}
-
 /// The jobs that can be resized at this very instant.
 pub fn at_point(kernel: &Kernel<Replay>) -> Vec<u32> {
     kernel
         .applications()
-        .map_or(Vec::new(), |applications| applications.at_point().iter().map(|&(job, _)| job).collect())
+        .map_or(Vec::new(), |applications| applications.at_scheduling_point().iter().map(|point| point.job).collect())
 }
 
 /// What was seen of the platform, as columns and matrices; None where nobody looks.
 pub fn sensed<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<Bound<'py, PyDict>>> {
-    let Some(sensed) = kernel.applications().and_then(Applications::sensed) else { return Ok(None) };
+    let Some(sensor) = &kernel.recorders().platform else { return Ok(None) };
+    let sensed = &sensor.samples;
     let result = PyDict::new(py);
     let looks = sensed.time.len();
     let matrix =

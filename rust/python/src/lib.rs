@@ -4,10 +4,14 @@
 
 mod application;
 mod columns;
+mod decisions;
 mod driver;
 mod elastic;
+mod errors;
+mod handles;
 mod job;
 mod meter;
+mod placements;
 mod platform;
 mod policy;
 mod queue;
@@ -29,13 +33,13 @@ mod _kernel {
     #[pymodule_export]
     use crate::application::{Application, Elastics, Formula};
     #[pymodule_export]
-    use crate::job::Job;
+    use crate::handles::{Job, Queue, View};
     #[pymodule_export]
     use crate::meter::PowerMeter;
     #[pymodule_export]
     use crate::platform::Platform;
     #[pymodule_export]
-    use crate::queue::{Candidates, Queue};
+    use crate::queue::Candidates;
     #[pymodule_export]
     use crate::ranges::node_ranges;
     #[pymodule_export]
@@ -46,8 +50,6 @@ mod _kernel {
     use crate::stream::SwfStream;
     #[pymodule_export]
     use crate::swf::{SwfParser, read_swf_file};
-    #[pymodule_export]
-    use crate::view::View;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

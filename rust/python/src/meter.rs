@@ -1,12 +1,12 @@
 //! The power meter, as observers hand it to policies.
-use batchlab_kernel::cluster::Meter;
-use batchlab_kernel::cluster::power::{Draw, Warming};
-use batchlab_kernel::policy::Site;
+use batchlab_kernel::record::{PowerMeter as Meter, PowerModel, ThermalModel};
+use batchlab_kernel::state::View as KernelView;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use crate::job::{Job, decision_error};
-use crate::view::View;
+use crate::errors::decision_error;
+use crate::handles::{Job, View};
+use crate::placements::placement_of;
 
 /// What one kind of node draws, and how it gets warm.
 #[derive(FromPyObject)]
@@ -37,12 +37,11 @@ pub struct PowerMeter {
 }
 
 impl PowerMeter {
-    /// What `read` finds in the site of a simulation whose power is measured.
-    fn read<R>(&self, py: Python<'_>, read: impl FnOnce(&Site, &Meter) -> R) -> PyResult<R> {
+    /// What `read` finds in the state of a simulation whose power is measured.
+    fn read<R>(&self, py: Python<'_>, read: impl FnOnce(KernelView<'_>, &Meter) -> R) -> PyResult<R> {
         let simulation = self.view.get().simulation.borrow(py);
-        let site = simulation.kernel.site();
-        match &site.meter {
-            Some(meter) => Ok(read(site, meter)),
+        match &simulation.kernel.recorders().power {
+            Some(meter) => Ok(read(simulation.kernel.view(), meter)),
             None => Err(decision_error(py, "the power of the nodes is not measured; observe it first.")),
         }
     }
@@ -59,7 +58,7 @@ impl PowerMeter {
     fn measure(&self, py: Python<'_>, kinds: PyReadonlyArray1<'_, u32>, draws: Vec<Kind>) -> PyResult<()> {
         let draws = draws
             .into_iter()
-            .map(|Kind { idle, busy, closed, per_unit }| Draw { idle, busy, closed, per_unit })
+            .map(|Kind { idle, busy, closed, per_unit }| PowerModel { idle, busy, drained: closed, per_unit })
             .collect();
         let kinds: Vec<u32> = kinds.as_array().iter().copied().collect();
         let done = self.view.get().simulation.borrow_mut(py).kernel.measure_power(&kinds, draws);
@@ -71,7 +70,7 @@ impl PowerMeter {
         let initial: Vec<f64> = warms.iter().map(|warms| warms.initial).collect();
         let warming = warms
             .into_iter()
-            .map(|Warms { resistance, capacity, ambient, .. }| Warming { resistance, capacity, ambient })
+            .map(|Warms { resistance, capacity, ambient, .. }| ThermalModel { resistance, capacity, ambient })
             .collect();
         let mut simulation = self.view.get().simulation.borrow_mut(py);
         let done = simulation.kernel.measure_temperature(warming, &initial);
@@ -92,16 +91,17 @@ impl PowerMeter {
         job: &Job,
         nodes: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Option<f64>> {
-        let Some(shares) = View::shares_of(self.view.bind(py), job, nodes)? else { return Ok(None) };
-        let power =
-            |site: &Site, meter: &Meter| meter.power_with(&site.machine, site.request(job.slot), &shares);
+        let Some(placement) = placement_of(self.view.bind(py), job, nodes)? else { return Ok(None) };
+        let power = |view: KernelView<'_>, meter: &Meter| {
+            meter.power_with(&view.state.machine, view.request(job.slot), &placement)
+        };
         self.read(py, power).map(Some)
     }
 
     /// Joules so far, of all nodes.
     #[getter]
     fn energy(&self, py: Python<'_>) -> PyResult<f64> {
-        self.read(py, |site, meter| meter.energy(site.now))
+        self.read(py, |view, meter| meter.energy(view.now()))
     }
 
     /// Watts now, node by node.
@@ -113,29 +113,30 @@ impl PowerMeter {
     /// Joules so far, node by node.
     #[getter]
     fn node_energy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(self.read(py, |site, meter| meter.node_energy(site.now))?.into_pyarray(py))
+        Ok(self.read(py, |view, meter| meter.node_energy(view.now()))?.into_pyarray(py))
     }
 
     /// Joules so far, job by job.
     #[getter]
     fn job_energy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let jobs = self.read(py, |site, _| {
-            (0..site.jobs.len() as u32).map(|job| site.energy_of(job)).collect::<Vec<f64>>()
-        })?;
-        Ok(jobs.into_pyarray(py))
+        self.read(py, |_, _| ())?;
+        let simulation = self.view.get().simulation.borrow(py);
+        let view = simulation.kernel.view();
+        let energy = |job| simulation.kernel.recorders().energy_of(view, job);
+        Ok((0..view.state.jobs.len() as u32).map(energy).collect::<Vec<f64>>().into_pyarray(py))
     }
 
     /// Degrees Celsius now and the most so far, node by node; empty where they are not told.
     #[getter]
     fn temperatures<'py>(&self, py: Python<'py>) -> PyResult<Steps<'py>> {
-        let (now, most) = self.read(py, |site, meter| meter.temperatures(site.now))?;
+        let (now, most) = self.read(py, |view, meter| meter.temperatures(view.now()))?;
         Ok((now.into_pyarray(py), most.into_pyarray(py)))
     }
 
     /// The power as a step function: times, and watts from each of them on; the last time is now.
     #[getter]
     fn steps<'py>(&self, py: Python<'py>) -> PyResult<Steps<'py>> {
-        let (times, powers) = self.read(py, |site, meter| meter.steps(site.now))?;
+        let (times, powers) = self.read(py, |view, meter| meter.steps(view.now()))?;
         Ok((times.into_pyarray(py), powers.into_pyarray(py)))
     }
 }

@@ -1,5 +1,5 @@
 //! A policy as the Python side hands it over.
-use batchlab_kernel::policy::choice::PolicyChoice;
+use batchlab_kernel::scheduler::PolicyChoice;
 use pyo3::prelude::*;
 
 /// The names of a policy, as `batchlab.Policy` has checked them.
@@ -17,6 +17,6 @@ pub struct PolicyNames {
 impl From<PolicyNames> for PolicyChoice {
     fn from(names: PolicyNames) -> Self {
         let PolicyNames { order, argument, backfill, allocator, reservations, seed } = names;
-        Self { order, argument, backfill, allocator, reservations, seed, keeps_running: false }
+        Self { order, argument, backfill, allocator, reservations, seed }
     }
 }

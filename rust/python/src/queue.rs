@@ -1,33 +1,19 @@
 //! The waiting jobs, as a sequence, as columns, and found by index.
-use batchlab_kernel::policy::Scheduler;
-use batchlab_kernel::policy::site::Rank;
-use batchlab_kernel::workload::jobs::State;
+use batchlab_kernel::state::Rank;
+use batchlab_kernel::workload::JobState;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PySlice, PyString};
 
-use crate::job::{Job, as_attribute_error};
-use crate::view::{View, twin_of};
-
-/// The waiting jobs in order; columns by name, one value per job.
-#[pyclass(module = "batchlab._kernel", frozen)]
-pub struct Queue {
-    view: Py<View>,
-}
-
-impl Queue {
-    /// The queue of a view.
-    pub fn of(view: &Bound<'_, View>) -> Self {
-        Self { view: view.clone().unbind() }
-    }
-}
+use crate::errors::as_attribute_error;
+use crate::handles::{Job, Queue, View, twin_of};
 
 #[pymethods]
 impl Queue {
     fn __len__(&self, py: Python<'_>) -> usize {
-        self.view.get().simulation.borrow(py).kernel.site().queue.len()
+        self.view.get().simulation.borrow(py).kernel.state().queue.len()
     }
 
     fn __iter__(&self, py: Python<'_>) -> Candidates {
@@ -37,7 +23,7 @@ impl Queue {
     /// The rows of the waiting jobs in the workload, in order: int64.
     #[getter]
     fn rows<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        let queued = self.view.get().simulation.borrow(py).kernel.site().queued();
+        let queued = self.view.get().simulation.borrow(py).kernel.state().queue.jobs();
         queued.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py)
     }
 
@@ -45,8 +31,8 @@ impl Queue {
     #[getter]
     fn estimate<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let simulation = self.view.get().simulation.borrow(py);
-        let site = simulation.kernel.site();
-        site.queued().into_iter().map(|job| site.jobs.job(job).estimate).collect::<Vec<_>>().into_pyarray(py)
+        let state = simulation.kernel.state();
+        state.queue.jobs().into_iter().map(|job| state.jobs.estimate(job)).collect::<Vec<_>>().into_pyarray(py)
     }
 
     /// What they ask in all of each resource: int64, shape (jobs, resources).
@@ -54,10 +40,10 @@ impl Queue {
     fn demand<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let view = self.view.get();
         let simulation = view.simulation.borrow(py);
-        let site = simulation.kernel.site();
-        let resources = 0..site.machine.resources();
-        let demand = |job| resources.clone().map(move |resource| site.need(job, resource));
-        view.matrix(py, site.queued().into_iter().flat_map(demand).collect())
+        let kernel = simulation.kernel.view();
+        let resources = 0..kernel.state.machine.resources();
+        let demand = |job| resources.clone().map(move |resource| kernel.need(job, resource));
+        view.matrix(py, kernel.state.queue.jobs().into_iter().flat_map(demand).collect())
     }
 
     /// A job by its place, several by a slice, or a column of the workload for the waiting jobs by its name.
@@ -66,7 +52,7 @@ impl Queue {
             return self.column(py, name.to_str()?);
         }
         let view = self.view.bind(py);
-        let queued = view.get().simulation.borrow(py).kernel.site().queued();
+        let queued = view.get().simulation.borrow(py).kernel.state().queue.jobs();
         let all = View::handles(view, queued).into_pyobject(py)?;
         if !key.is_instance_of::<PySlice>() && key.extract::<isize>().is_err() {
             let rule = "must be a place, a slice, or the name of a column";
@@ -78,11 +64,11 @@ impl Queue {
     fn __contains__(&self, py: Python<'_>, job: &Bound<'_, PyAny>) -> bool {
         let Ok(job) = job.cast::<Job>() else { return false };
         let simulation = self.view.get().simulation.borrow(py);
-        let site = simulation.kernel.site();
+        let state = simulation.kernel.state();
         let slot = job.get().slot;
-        (slot as usize) < site.jobs.len()
-            && site.jobs.state(slot) == State::Queued
-            && !site.on_hold.contains(&slot)
+        (slot as usize) < state.jobs.len()
+            && state.jobs.state(slot) == JobState::Queued
+            && !state.queue.on_hold.contains(&slot)
     }
 
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -148,11 +134,12 @@ impl Candidates {
     fn __next__(&mut self, py: Python<'_>) -> Option<Job> {
         let next = {
             let simulation = self.view.get().simulation.borrow(py);
-            let site = simulation.kernel.site();
-            match simulation.kernel.scheduler() {
-                Scheduler::Outside(outside) if !self.every => outside.next_candidate(site, self.at),
-                _ if self.every => site.queue.first_matching(self.at.as_ref(), &|_: &[i64]| true),
-                _ => site.queue.first_matching(self.at.as_ref(), &|values: &[i64]| site.may_fit(values)),
+            let view = simulation.kernel.view();
+            let queue = &view.state.queue;
+            match simulation.kernel.scheduler().as_external() {
+                _ if self.every => queue.first_matching(self.at.as_ref(), &|_: &[i64]| true),
+                Some(external) => external.next_candidate(view, self.at),
+                None => queue.first_matching(self.at.as_ref(), &|values: &[i64]| view.may_fit(values)),
             }
         };
         self.at = next.or(self.at);

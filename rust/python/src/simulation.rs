@@ -1,38 +1,35 @@
 //! `Simulation`: columns in, columns out; the loop itself runs with the GIL released.
-use batchlab_kernel::cluster::Requests;
-use batchlab_kernel::policy::choice::{Capacities, PolicyChoice};
-use batchlab_kernel::policy::order::FORMULA_NAMES;
-use batchlab_kernel::record::DispatchLog;
+use batchlab_kernel::cluster::{Machine, Requests};
+use batchlab_kernel::priority::FORMULA_NAMES;
+use batchlab_kernel::record::{Changes, DispatchLog, Recorders};
 use batchlab_kernel::replay::Replay;
-use batchlab_kernel::simulation::{
-    Dependencies, Listeners, Moment, OrderAtInstant, Simulation as Kernel, WallTime,
-};
+use batchlab_kernel::scenario::WallTime;
+use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
+use batchlab_kernel::simulation::{Agenda, Listeners, Simulation as Kernel, YieldPoint};
+use batchlab_kernel::state::State;
 use batchlab_kernel::time::Time;
+use batchlab_kernel::workload::{Dependencies, DependencyState};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::columns::{self, Columns};
-use crate::driver::{self, Hooks};
 use crate::elastic::{self, Described, Invocation};
-use crate::job::simulation_error;
+use crate::errors::simulation_error;
 use crate::policy::PolicyNames;
 use crate::status;
-use crate::view::View;
 
 /// Instants between two looks at signals and progress.
 pub const STRIDE: u64 = 20_000;
 
-/// Who outside the kernel is asked.
+/// What outside the kernel is asked.
 #[derive(Clone, Copy, FromPyObject)]
 #[pyo3(from_item_all)]
 struct Listening {
     estimates: bool,
     changes: u16,
     every_instant: bool,
-    /// Whether anybody may act on running jobs and nodes.
-    acting: bool,
 }
 
 /// A replay of a workload: the compiled half of `batchlab.Simulation`.
@@ -40,10 +37,9 @@ struct Listening {
 pub struct Simulation {
     pub kernel: Kernel<Replay>,
     /// What is being asked outside, or was when that failed: it is asked again before the run goes on.
-    pub asking: Option<Moment>,
+    pub asking: Option<YieldPoint>,
     /// The names a formula may use, for policies that are adopted later.
     names: Vec<String>,
-    core: Option<usize>,
 }
 
 #[pymethods]
@@ -66,37 +62,51 @@ impl Simulation {
         invocation: Option<Invocation>,
     ) -> PyResult<Self> {
         let resources = capacity.shape()[1];
-        let capacity: Vec<i64> = capacity.as_array().iter().copied().collect();
-        let mut requests = Requests::new(resources, &capacity);
-        let jobs = columns.table(&mut requests)?;
+        let amounts: Vec<i64> = capacity.as_array().iter().copied().collect();
         let names: Vec<String> = columns.formula.iter().map(|(name, _)| name.clone()).collect();
-        let replay = Replay::new(&jobs);
-        let capacities = Capacities { resources, amounts: capacity, core };
-        let mut choice = PolicyChoice::from(policy);
-        choice.keeps_running = listening.acting;
-        let (site, scheduler) =
-            choice.open(jobs, requests, capacities, &formula_names(&names)).map_err(PyValueError::new_err)?;
-        let rules = (parse_wall_time(walltime)?, parse_order_at_instant(order_at_instant)?);
-        let Listening { estimates, changes, every_instant, .. } = listening;
-        let mut kernel =
-            Kernel::new(site, scheduler, replay, rules.0, rules.1, dispatch.then(DispatchLog::default))
-                .with_listeners(Listeners { estimates, changes, every_instant });
-        if let Some(described) = applications {
-            kernel = kernel.with_applications(described.applications()?);
-        }
+        let (mut scenario, records) = columns.scenario(Requests::new(resources, &amounts))?;
+        scenario.core = core;
+        scenario.wall_time = parse_wall_time(walltime)?;
+        let capacities = Capacities { resources, amounts };
+        let policy = PolicyChoice::from(policy)
+            .parts(&capacities, &formula_names(&names))
+            .map_err(PyValueError::new_err)?;
+        let mut state = State::new(records, Machine::new(resources, capacities.amounts, false));
         if let Some(dependencies) = dependencies {
-            kernel = kernel.with_dependencies(Dependencies::new(&dependencies));
+            scenario.dependencies = Dependencies::new(&dependencies);
+            state.dependencies = DependencyState::new(&dependencies);
         }
+        let Listening { estimates, changes, every_instant } = listening;
+        let mut recorders = Recorders {
+            changes: Changes::heeding(changes),
+            dispatch: dispatch.then(DispatchLog::default),
+            ..Recorders::default()
+        };
+        let mut execution = None;
+        if let Some(described) = applications {
+            let (jobs, runs, sensor) = described.parts()?;
+            scenario.applications = Some(jobs);
+            execution = Some(runs);
+            recorders.platform = sensor;
+        }
+        let mut agenda = parse_agenda(order_at_instant)?;
         if let Some(invocation) = invocation {
-            kernel = kernel.with_invocations(invocation.into());
+            agenda = agenda.event_by_event(invocation.into());
         }
-        Ok(Self { kernel, asking: None, names, core })
+        let feed = Replay::new(&scenario.jobs);
+        let mut kernel = Kernel::new(scenario, state, policy, agenda, feed)
+            .with_listeners(Listeners { estimates, every_instant })
+            .with_recorders(recorders);
+        if let Some(execution) = execution {
+            kernel = kernel.with_applications(execution);
+        }
+        Ok(Self { kernel, asking: None, names })
     }
 
     /// The present time, seconds.
     #[getter]
     fn now(&self) -> f64 {
-        self.kernel.site().now
+        self.kernel.state().now
     }
 
     /// The next instant at which something happens, or None at the end.
@@ -109,7 +119,7 @@ impl Simulation {
     /// Jobs that ended or were rejected so far.
     #[getter]
     fn finished(&self) -> u64 {
-        self.kernel.finished()
+        self.kernel.state().finished
     }
 
     /// Does everything that happens at the next instant, asking nobody outside; false if nothing was left.
@@ -140,7 +150,7 @@ impl Simulation {
                 return Err(self.failed(py));
             }
             if let Some(progress) = &progress {
-                progress.call1(py, (self.kernel.finished(), self.kernel.site().now))?;
+                progress.call1(py, (self.kernel.state().finished, self.kernel.state().now))?;
             }
             if done {
                 return Ok(());
@@ -148,52 +158,44 @@ impl Simulation {
         }
     }
 
-    /// The same, asking the hooks; at most `instants` of them. False if nothing is left to happen until then.
-    #[pyo3(signature = (time, hooks, view, progress=None, instants=u64::MAX))]
-    fn drive_until(
-        slf: &Bound<'_, Self>,
-        time: f64,
-        hooks: Hooks,
-        view: &Bound<'_, View>,
-        progress: Option<Py<PyAny>>,
-        instants: u64,
-    ) -> PyResult<bool> {
-        driver::drive(slf, time, &hooks, view, progress.as_ref(), instants)
-    }
-
     /// An independent copy of the present state.
     fn fork(&self) -> Self {
         // A copy that is made in the midst of a pass decides in it anew.
-        let asking = self.asking.filter(|&moment| moment == Moment::Pass);
-        Self { kernel: self.kernel.clone(), asking, names: self.names.clone(), core: self.core }
+        let is_decision = |&point: &YieldPoint| {
+            matches!(point, YieldPoint::Decision | YieldPoint::Allocation(_))
+        };
+        let asking = self.asking.filter(is_decision);
+        Self { kernel: self.kernel.clone(), asking, names: self.names.clone() }
     }
 
     /// Goes on under another policy, beginning with a pass at this very instant.
     fn adopt(&mut self, policy: PolicyNames) -> PyResult<()> {
-        let (scheduler, order, placer) = PolicyChoice::from(policy)
-            .parts(&self.kernel.site().machine, &formula_names(&self.names))
+        let machine = &self.kernel.state().machine;
+        let capacities = Capacities { resources: machine.resources(), amounts: machine.capacity().to_vec() };
+        let parts = PolicyChoice::from(policy)
+            .parts(&capacities, &formula_names(&self.names))
             .map_err(PyValueError::new_err)?;
-        self.kernel.adopt(scheduler, order, placer);
+        self.kernel.adopt(parts);
         self.asking = None;
         Ok(())
     }
 
     /// From now on every job runs for its estimate, and no further job comes.
-    fn believe_estimates(&mut self) {
-        self.kernel.believe_estimates();
+    fn assume_estimates(&mut self) {
+        self.kernel.assume_estimates();
     }
 
     /// How long every job runs, seconds: in a look ahead, as far as it is known.
     fn run_times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        let jobs = &self.kernel.site().jobs;
-        let run_times: Vec<f64> = (0..jobs.len() as u32).map(|job| jobs.job(job).run_time).collect();
+        let jobs = &self.kernel.state().jobs;
+        let run_times: Vec<f64> = (0..jobs.len() as u32).map(|job| jobs.run_time(job)).collect();
         run_times.into_pyarray(py)
     }
 
     /// What became of every job so far: columns by name.
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let site = self.kernel.site();
-        let jobs = &site.jobs;
+        let view = self.kernel.view();
+        let jobs = &view.state.jobs;
         let slots = || 0..jobs.len() as u32;
         let result = PyDict::new(py);
         let states: Vec<u8> = slots().map(|job| jobs.state(job) as u8).collect();
@@ -202,16 +204,16 @@ impl Simulation {
         result.set_item("start_time", starts.into_pyarray(py))?;
         let ends: Vec<f64> = slots().map(|job| jobs.end_time(job)).collect();
         result.set_item("end_time", ends.into_pyarray(py))?;
-        let resources = site.machine.resources();
+        let resources = view.state.machine.resources();
         let (mut offsets, mut nodes, mut tasks) = (vec![0_i64], Vec::new(), Vec::new());
         let mut allocated = Vec::with_capacity(jobs.len() * resources);
         let mut held = Vec::new();
         for job in slots() {
             let placement = jobs.placement(job);
-            nodes.extend(placement.iter().map(|share| share.node));
-            tasks.extend(placement.iter().map(|share| share.tasks));
+            nodes.extend(placement.iter().map(|part| part.node));
+            tasks.extend(placement.iter().map(|part| part.tasks));
             offsets.push(nodes.len() as i64);
-            site.held(job, &mut held);
+            view.state.held(view.scenario, job, &mut held);
             allocated.extend_from_slice(&held);
         }
         result.set_item("placement_offsets", offsets.into_pyarray(py))?;
@@ -223,26 +225,29 @@ impl Simulation {
 
     /// Who waits, who runs where, and what is free.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        status::status(py, self.kernel.site())
+        status::status(py, self.kernel.state())
     }
 
     /// How many jobs wait, and what is free of each resource in all.
     fn gauges(&self) -> (usize, Vec<i64>) {
-        status::gauges(self.kernel.site())
+        status::gauges(self.kernel.state())
     }
 
     /// The runs that were cut short so far, as columns.
     fn interruptions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let log = self.kernel.interruptions();
-        let result = columns::stretches(py, &log.runs, self.kernel.site().machine.resources())?;
-        result.set_item("saved", log.saved.clone().into_pyarray(py))?;
+        let log = &self.kernel.recorders().interruptions;
+        let result = columns::intervals(py, &log.runs, self.kernel.state().machine.resources())?;
+        result.set_item("saved", log.saved.to_vec().into_pyarray(py))?;
         Ok(result)
     }
 
     /// What jobs had before they were resized, as columns; None where no job carries an application.
     fn resizes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(applications) = self.kernel.applications() else { return Ok(None) };
-        columns::stretches(py, applications.resizes(), self.kernel.site().machine.resources()).map(Some)
+        if self.kernel.applications().is_none() {
+            return Ok(None);
+        }
+        let resources = self.kernel.state().machine.resources();
+        columns::intervals(py, &self.kernel.recorders().resizes, resources).map(Some)
     }
 
     /// What was seen of the platform, as columns and matrices; None where nobody looks.
@@ -257,17 +262,17 @@ impl Simulation {
 
     /// The cost of every pass so far, as columns; None where it was not asked for.
     fn dispatch<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(log) = self.kernel.dispatch() else { return Ok(None) };
+        let Some(log) = &self.kernel.recorders().dispatch else { return Ok(None) };
         let result = PyDict::new(py);
-        result.set_item("time", log.time.clone().into_pyarray(py))?;
-        result.set_item("queue_length", log.queue_length.clone().into_pyarray(py))?;
-        result.set_item("cpu_time", log.cpu_time.clone().into_pyarray(py))?;
-        result.set_item("started", log.started.clone().into_pyarray(py))?;
+        result.set_item("time", log.time.to_vec().into_pyarray(py))?;
+        result.set_item("queue_length", log.queue_length.to_vec().into_pyarray(py))?;
+        result.set_item("cpu_time", log.cpu_time.to_vec().into_pyarray(py))?;
+        result.set_item("started", log.started.to_vec().into_pyarray(py))?;
         Ok(Some(result))
     }
 
     fn __repr__(&self) -> String {
-        let waiting = self.kernel.site().queue.len();
+        let waiting = self.kernel.state().queue.len();
         format!("<Simulation at {} s: {} jobs done, {waiting} waiting>", self.now(), self.finished())
     }
 }
@@ -288,22 +293,21 @@ fn formula_names(columns: &[String]) -> Vec<&str> {
     FORMULA_NAMES.into_iter().chain(columns.iter().map(String::as_str)).collect()
 }
 
-/// `"run"` or `"kill"`.
-pub fn parse_wall_time(name: &str) -> PyResult<WallTime> {
-    match name {
-        "run" => Ok(WallTime::Run),
-        "kill" => Ok(WallTime::Kill),
-        _ => Err(PyValueError::new_err(format!("walltime = '{name}'; must be 'run' or 'kill'"))),
+/// The rule with a name, or the error that lists the names.
+fn parse<T: Copy>(option: &str, name: &str, known: &[(&str, T)]) -> PyResult<T> {
+    if let Some((_, value)) = known.iter().find(|(known, _)| *known == name) {
+        return Ok(*value);
     }
+    let names: Vec<String> = known.iter().map(|(known, _)| format!("'{known}'")).collect();
+    Err(PyValueError::new_err(format!("{option} = '{name}'; must be {}", names.join(" or "))))
 }
 
-/// `"completions_first"` or `"arrivals_first"`.
-pub fn parse_order_at_instant(name: &str) -> PyResult<OrderAtInstant> {
-    match name {
-        "completions_first" => Ok(OrderAtInstant::CompletionsFirst),
-        "arrivals_first" => Ok(OrderAtInstant::ArrivalsFirst),
-        _ => Err(PyValueError::new_err(format!(
-            "order_at_instant = '{name}'; must be 'completions_first' or 'arrivals_first'"
-        ))),
-    }
+/// What happens to jobs at their requested time, by its name.
+pub fn parse_wall_time(name: &str) -> PyResult<WallTime> {
+    parse("walltime", name, &WallTime::NAMES)
+}
+
+/// The order at one instant, by its name.
+pub fn parse_agenda(name: &str) -> PyResult<Agenda> {
+    parse("order_at_instant", name, &Agenda::NAMES).map(|make| make())
 }

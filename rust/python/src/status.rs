@@ -1,32 +1,28 @@
-//! A look at a simulation between two steps: who waits, who runs where, what is free.
-use batchlab_kernel::policy::Site;
-use batchlab_kernel::workload::jobs::State;
+//! A look at a simulation between two steps: which jobs wait, which run where, what is free.
+use batchlab_kernel::state::State;
+use batchlab_kernel::workload::JobState;
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// The present state as columns by name: O(jobs + nodes), without the placements of the past.
-pub fn status<'py>(py: Python<'py>, site: &Site) -> PyResult<Bound<'py, PyDict>> {
-    let (jobs, machine) = (&site.jobs, &site.machine);
+pub fn status<'py>(py: Python<'py>, state: &State) -> PyResult<Bound<'py, PyDict>> {
+    let (jobs, machine) = (&state.jobs, &state.machine);
     let slots = || 0..jobs.len() as u32;
-    let mut queue = Vec::with_capacity(site.queue.len());
-    site.queue.visit(&mut |rank| {
-        queue.push(rank.job);
-        true
-    });
-    let running: Vec<u32> = slots().filter(|&job| jobs.state(job) == State::Running).collect();
+    let queue = state.queue.jobs();
+    let running: Vec<u32> = slots().filter(|&job| jobs.state(job) == JobState::Running).collect();
     let (mut offsets, mut nodes, mut tasks) = (vec![0_i64], Vec::new(), Vec::new());
     for &job in &running {
         let placement = jobs.placement(job);
-        nodes.extend(placement.iter().map(|share| share.node));
-        tasks.extend(placement.iter().map(|share| share.tasks));
+        nodes.extend(placement.iter().map(|part| part.node));
+        tasks.extend(placement.iter().map(|part| part.tasks));
         offsets.push(nodes.len() as i64);
     }
     let count = machine.capacity().len() / machine.resources();
     let per_node = || 0..count as u32;
     let free: Vec<i64> = per_node().flat_map(|node| machine.free_of(node)).copied().collect();
-    let unused: Vec<i64> = per_node().flat_map(|node| machine.unused_of(node)).copied().collect();
-    let closed: Vec<bool> = per_node().map(|node| machine.is_closed(node)).collect();
+    let idle: Vec<i64> = per_node().flat_map(|node| machine.idle_of(node)).copied().collect();
+    let drained: Vec<bool> = per_node().map(|node| machine.is_drained(node)).collect();
     let result = PyDict::new(py);
     result
         .set_item("state", slots().map(|job| jobs.state(job) as u8).collect::<Vec<_>>().into_pyarray(py))?;
@@ -42,22 +38,22 @@ pub fn status<'py>(py: Python<'py>, site: &Site) -> PyResult<Bound<'py, PyDict>>
     result.set_item("placement_nodes", nodes.into_pyarray(py))?;
     result.set_item("placement_tasks", tasks.into_pyarray(py))?;
     result.set_item("free", free.into_pyarray(py).reshape([count, machine.resources()])?)?;
-    result.set_item("unused", unused.into_pyarray(py).reshape([count, machine.resources()])?)?;
-    result.set_item("closed", closed.into_pyarray(py))?;
+    result.set_item("idle", idle.into_pyarray(py).reshape([count, machine.resources()])?)?;
+    result.set_item("drained", drained.into_pyarray(py))?;
     Ok(result)
 }
 
-/// How many jobs wait, and what nobody holds of each resource in all: O(resources), or O(nodes) where some are withheld.
-pub fn gauges(site: &Site) -> (usize, Vec<i64>) {
-    let machine = &site.machine;
-    if !machine.withholds() {
-        return (site.queue.len(), machine.total_free().to_vec());
+/// How many jobs wait, and what no job holds of each resource in all: O(resources), or O(nodes) where some are not available.
+pub fn gauges(state: &State) -> (usize, Vec<i64>) {
+    let machine = &state.machine;
+    if !machine.has_unavailable() {
+        return (state.queue.len(), machine.total_free().to_vec());
     }
-    let mut unused = vec![0; machine.resources()];
+    let mut idle = vec![0; machine.resources()];
     for node in 0..(machine.capacity().len() / machine.resources()) as u32 {
-        for (total, amount) in unused.iter_mut().zip(machine.unused_of(node)) {
+        for (total, amount) in idle.iter_mut().zip(machine.idle_of(node)) {
             *total += amount;
         }
     }
-    (site.queue.len(), unused)
+    (state.queue.len(), idle)
 }

@@ -2,19 +2,20 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use batchlab_kernel::cluster::Requests;
-use batchlab_kernel::policy::choice::{Capacities, PolicyChoice};
-use batchlab_kernel::policy::order::FORMULA_NAMES;
+use batchlab_kernel::cluster::{Machine as Nodes, Requests};
+use batchlab_kernel::priority::FORMULA_NAMES;
+use batchlab_kernel::scenario::Scenario;
+use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
 use batchlab_kernel::simulation::Simulation;
+use batchlab_kernel::state::{JobRecords, State};
 use batchlab_kernel::stream::{Described, Stream, StreamError, StreamOptions, Summary};
-use batchlab_kernel::workload::jobs::JobTable;
 use batchlab_kernel::workload::swf::{FIELD_NAMES, Reason, SwfFile, SwfParser, SwfRecord};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::policy::PolicyNames;
-use crate::simulation::{STRIDE, parse_order_at_instant, parse_wall_time};
+use crate::simulation::{STRIDE, parse_agenda, parse_wall_time};
 use crate::swf::{options, outcome, raised};
 
 const MEASURES: [&str; 5] = ["wait", "turnaround", "slowdown", "bounded_slowdown", "per_processor_slowdown"];
@@ -96,9 +97,11 @@ impl SwfStream {
         let taken = self.log.lock().ok().and_then(|mut log| log.take());
         let (log, first) = taken.ok_or_else(|| PyRuntimeError::new_err("this stream has been run"))?;
         let amounts = machine.amounts();
-        let requests = Requests::new(machine.resources.len(), &amounts);
-        let capacities =
-            Capacities { resources: machine.resources.len(), amounts, core: machine.index("core") };
+        let resources = machine.resources.len();
+        let mut scenario = Scenario::new(Vec::new(), Vec::new(), Requests::new(resources, &amounts));
+        scenario.core = machine.index("core");
+        scenario.wall_time = parse_wall_time(walltime)?;
+        let capacities = Capacities { resources, amounts };
         let policy = PolicyChoice::from(policy);
         let names: Vec<&str> = FORMULA_NAMES.into_iter().chain(FIELD_NAMES).collect();
         let options = StreamOptions {
@@ -108,15 +111,15 @@ impl SwfStream {
             core: machine.index("core"),
             keep_fields: policy.order == "expression",
         };
-        let (site, scheduler) =
-            policy.open(JobTable::default(), requests, capacities, &names).map_err(PyValueError::new_err)?;
+        let parts = policy.parts(&capacities, &names).map_err(PyValueError::new_err)?;
+        let state = State::new(JobRecords::default(), Nodes::new(resources, capacities.amounts, false));
         let feed = Stream::open(log, first, options, answer.as_deref()).map_err(ended)?;
-        let rules = (parse_wall_time(walltime)?, parse_order_at_instant(order_at_instant)?);
-        let mut simulation = Simulation::new(site, scheduler, feed, rules.0, rules.1, None);
+        let agenda = parse_agenda(order_at_instant)?;
+        let mut simulation = Simulation::new(scenario, state, parts, agenda, feed);
         while py.detach(|| simulation.advance_by(STRIDE)).map_err(ended)? {
             py.check_signals()?;
             if let Some(progress) = &progress {
-                progress.call1(py, (simulation.finished(), simulation.site().now))?;
+                progress.call1(py, (simulation.state().finished, simulation.state().now))?;
             }
         }
         let feed = simulation.into_feed();

@@ -92,8 +92,8 @@ def _lines(kind: str, answer: dict[str, Any]) -> Iterator[str]:
         if kind == "node":
             free = answer["free"]
             held = (f"{free[name]:,} of {amount:,} {name}" for name, amount in answer["capacity"].items())
-            closed = ", closed" if answer["closed"] else ""
-            yield f"node {answer['node']}: {', '.join(held)} free{closed}"
+            drained = ", drained" if answer["drained"] else ""
+            yield f"node {answer['node']}: {', '.join(held)} free{drained}"
         yield from _table(answer["jobs"])
 
 
@@ -107,8 +107,8 @@ def _status(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "jobs", ", ".join(counts) or "none yet"
     used = (f"{name} {_percent(share)}" for name, share in answer["utilisation"].items())
     yield "utilisation", ", ".join(used)
-    if answer["closed_nodes"]:
-        yield "closed", f"{answer['closed_nodes']:,} nodes"
+    if answer["drained_nodes"]:
+        yield "drained", f"{answer['drained_nodes']:,} nodes"
     cost = [
         format_duration(round(answer["elapsed"], 1)),
         f"CPU {format_duration(round(answer['cpu_time'], 1))}",

@@ -148,8 +148,8 @@ def _rows(snapshot: Snapshot) -> Iterator[tuple[str, RenderableType]]:
     # The three that a scheduler works on are always there, what went wrong only if something did.
     shown = [name for name, number in counts.items() if name != "loaded" and (number or name in _ALWAYS)]
     yield "", Text("   ").join(Text.assemble((f"{counts[name]:,}", "bold"), f" {name}") for name in shown)
-    if closed := int(snapshot.status.closed.sum()):
-        yield "nodes", Text(f"{closed:,} of {snapshot.facts.system.nodes:,} closed", "red")
+    if drained := int(snapshot.status.drained.sum()):
+        yield "nodes", Text(f"{drained:,} of {snapshot.facts.system.nodes:,} drained", "red")
     yield "cost", Text("   ".join(_costs(snapshot)))
 
 

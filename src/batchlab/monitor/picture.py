@@ -45,7 +45,7 @@ def picture(snapshot: Snapshot, news: Stretch) -> dict[str, object]:
         "first": facts.first_submission,
         "system": _system(facts),
         "placements": [_placement(snapshot, index) for index in range(len(status.running))],
-        "closed": np.flatnonzero(status.closed).tolist(),
+        "drained": np.flatnonzero(status.drained).tolist(),
         "queue": [_queued(snapshot, row) for row in status.queue[:_QUEUE_SHOWN].tolist()],
         "history": curves,
     }

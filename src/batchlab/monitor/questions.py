@@ -67,7 +67,7 @@ def overview(snapshot: Snapshot) -> Document:
         "finished": status.finished,
         **status.counts,
         "utilisation": _without_nan(status.utilisation),
-        "closed_nodes": int(status.closed.sum()),
+        "drained_nodes": int(status.drained.sum()),
         "elapsed": snapshot.elapsed,
         "cpu_time": snapshot.cpu_time,
         "memory": snapshot.memory,
@@ -112,7 +112,7 @@ def _node(snapshot: Snapshot, number: str) -> Document:
     holders = np.searchsorted(status.placement_offsets, entries, side="right") - 1
     return {
         "node": node,
-        "closed": bool(status.closed[node]),
+        "drained": bool(status.drained[node]),
         "capacity": dict(zip(system.resources, system.capacity[node].tolist(), strict=True)),
         "free": dict(zip(system.resources, status.free[node].tolist(), strict=True)),
         "jobs": [_placed(snapshot, index) for index in holders.tolist()],
@@ -121,10 +121,10 @@ def _node(snapshot: Snapshot, number: str) -> Document:
 
 def _utilisation(snapshot: Snapshot) -> Document:
     status, system = snapshot.status, snapshot.facts.system
-    unused = dict(zip(system.resources, status.unused.sum(axis=0).tolist(), strict=True))
+    idle = dict(zip(system.resources, status.idle.sum(axis=0).tolist(), strict=True))
     return {
         "resources": {
-            name: {"used": total - unused[name], "capacity": total, "utilisation": share}
+            name: {"used": total - idle[name], "capacity": total, "utilisation": share}
             for (name, total), share in zip(
                 system.total.items(), _without_nan(status.utilisation).values(), strict=True
             )

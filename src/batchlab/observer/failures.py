@@ -143,11 +143,11 @@ class Failures(Observer):
         while self._repairs and self._repairs[0][0] <= view.now:
             node = heapq.heappop(self._repairs)[1]
             self._down.discard(node)
-            view.open(node)
+            view.resume(node)
         failing = self.outages.take(view.now)
         for outage in failing:
             self._down.add(outage.node)
-            view.close(outage.node)
+            view.drain(outage.node)
             if isfinite(outage.end):
                 heapq.heappush(self._repairs, (outage.end, outage.node))
         for outage in failing:
@@ -166,7 +166,7 @@ class Failures(Observer):
                 "will end. Let it go on from checkpoints, or set restarts."
             )
 
-    def forget_future(self) -> None:
+    def drop_future_events(self) -> None:
         """Foresee no failure; nodes that are down are repaired as they will be."""
         self.outages = Trace({"node": [], "time": [], "repair_time": []})
 
@@ -206,7 +206,7 @@ class Failures(Observer):
             # An application has no state that could be kept.
             view.preempt(job)
         else:
-            view.preempt(job, keep="checkpoints", every=self.every)
+            view.preempt(job, mode="from_checkpoint", every=self.every)
 
     def _await_next(self, view: View) -> None:
         repair = self._repairs[0][0] if self._repairs else inf

@@ -50,10 +50,10 @@ class Observer:
     def interrupted(self, job: Job, view: View) -> None:
         """See a running job go back to the queue."""
 
-    def node_closed(self, node: int, view: View) -> None:
+    def node_drained(self, node: int, view: View) -> None:
         """See a node take nobody more."""
 
-    def node_opened(self, node: int, view: View) -> None:
+    def node_resumed(self, node: int, view: View) -> None:
         """See a node take jobs again."""
 
     def node_changed(self, node: int, view: View) -> None:
@@ -62,7 +62,7 @@ class Observer:
     def resized(self, job: Job, view: View) -> None:
         """See the nodes that a running job holds change; ``job.nodes`` are those."""
 
-    def forget_future(self) -> None:
+    def drop_future_events(self) -> None:
         """Forget what nobody can know, such as failures to come: a policy looks ahead with this copy."""
 
     def value(self, view: View) -> object:  # noqa: ARG002  # others look at the machine

@@ -24,18 +24,25 @@ KEY_COLUMN = "order_key"
 
 def policy_names(policy: Policy, seed: int) -> PolicyNames:
     """Give the names of a policy's parts, and the seed of the run."""
-    outside = policy.scheduler is not None or isinstance(policy.allocator, Allocator)
+    decides = policy.scheduler is not None
     order, argument = policy.order_name, policy.order_argument or None
     if not isinstance(policy.order, str):
-        order, argument = ("outside", None) if takes_now(policy.order) else ("expression", KEY_COLUMN)
+        order, argument = ("external", None) if takes_now(policy.order) else ("expression", KEY_COLUMN)
     return {
         "order": order,
         "argument": argument,
-        "backfill": "outside" if outside else policy.backfill,
-        "allocator": policy.allocator if isinstance(policy.allocator, str) else "first_fit",
-        "reservations": 1 if outside else policy.reservations,
+        "backfill": "external" if decides else policy.backfill,
+        "allocator": _allocator(policy),
+        "reservations": 1 if decides else policy.reservations,
         "seed": seed,
     }
+
+
+def _allocator(policy: Policy) -> str:
+    """Give the name of the allocator; a scheduler written in Python asks one written in Python by itself."""
+    if isinstance(policy.allocator, Allocator):
+        return "external" if policy.scheduler is None else "first_fit"
+    return policy.allocator
 
 
 def takes_now(order: Callable[..., npt.ArrayLike]) -> bool:

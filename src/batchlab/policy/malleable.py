@@ -117,11 +117,11 @@ class Malleable(Scheduler):
         else:
             rows = queue.rows.tolist()
         sizes = [(wish.row, wish.tasks, wish.least, wish.most) for wish in running]
-        return rows, sizes, len(queue), view.total_offered, view.free.tobytes()
+        return rows, sizes, len(queue), view.total_available, view.free.tobytes()
 
     def _set_targets(self, view: View, present: list[_Wish]) -> None:
         """Share out what the machine offers; `present` is in order."""
-        left = dict(view.total_offered)
+        left = dict(view.total_available)
         for wish in present:
             # Who runs cannot have less, whatever others want.
             wish.target = 0
@@ -143,7 +143,7 @@ class Malleable(Scheduler):
         """Tell by what the least is chosen."""
         if self.order == "equipartition":
             return lambda wish: float(wish.target)
-        total = dict(view.total_offered)
+        total = dict(view.total_available)
         return lambda wish: max(
             # Who runs on nodes that are closed may hold of what is not on offer at all.
             (wish.target * amount / max(total[name], 1) for name, amount in wish.per_task if amount),
@@ -194,7 +194,7 @@ class _Wish:
     def look(self) -> None:
         """Describe it while it runs: one that keeps its size has no choice."""
         job = self.job
-        wanted = job.wanted_ranks
+        wanted = job.pending_ranks
         self.runs = True
         self.tasks = job.tasks if wanted is None else len(wanted)
         # Who has just asked for tasks itself has what it asked for, or what there was.
@@ -235,13 +235,13 @@ def _act(view: View, running: list[_Wish], present: list[_Wish]) -> bool:
             tried = True
     for wish in present:
         if wish.target and not wish.runs:
-            tasks = min(wish.target, view.room(wish.job, wish.target))
+            tasks = min(wish.target, view.max_additional_tasks(wish.job, wish.target))
             if wish.least <= tasks:
                 view.start(wish.job, tasks=tasks)
                 tried = True
     for wish in present:
         if wish.runs and wish.target > wish.tasks:
-            more = view.room(wish.job, wish.target - wish.tasks)
+            more = view.max_additional_tasks(wish.job, wish.target - wish.tasks)
             if more:
                 view.resize(wish.job, wish.tasks + more)
                 tried = True
@@ -278,9 +278,9 @@ def _grant_requests(view: View) -> bool:
         if tasks is not None:
             asked = True
             # What it was to lose at this point it has lost already.
-            held = job.tasks if job.wanted_ranks is None else len(job.wanted_ranks)
+            held = job.tasks if job.pending_ranks is None else len(job.pending_ranks)
             more = tasks - held
-            if more <= 0 or view.room(job, more) == more:
+            if more <= 0 or view.max_additional_tasks(job, more) == more:
                 view.resize(job, tasks)
     return asked
 

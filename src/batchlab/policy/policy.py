@@ -114,9 +114,6 @@ class Policy:
             raise PolicyError(f"scheduler = {shown(self.scheduler)}; {rule}.")
         if self.scheduler is not None and self.backfill != "none":
             raise PolicyError(f"a scheduler decides itself; it does not go with backfill {self.backfill}.")
-        if isinstance(self.allocator, Allocator) and self.backfill == "conservative":
-            rule = "plans nodes ahead, which an allocator written in Python cannot; choose one of"
-            raise PolicyError(f"conservative {rule} {', '.join(ALLOCATORS)}.")
 
     @classmethod
     def parse(cls, text: str) -> Policy:

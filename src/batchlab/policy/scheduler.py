@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from batchlab._kernel import Job
     from batchlab.simulation.view import View
 
-__all__ = ["Easy", "FirstFit", "InOrder", "Scheduler"]
+__all__ = ["Scheduler"]
 
 
 class Scheduler:
@@ -68,54 +68,3 @@ class Scheduler:
             From the view's methods: a decision that breaks a rule was refused, and nothing was changed.
         """
         raise NotImplementedError(f"{type(self).__name__} must define schedule(view)")
-
-
-class InOrder(Scheduler):
-    """No backfilling: start jobs in the order of the queue, stop at the first that does not fit."""
-
-    def schedule(self, view: View) -> None:
-        """Start jobs in order while they fit."""
-        for job in view.queue:
-            if not view.start(job):
-                return
-
-
-class FirstFit(Scheduler):
-    """First fit: start every job that fits, in the order of the queue."""
-
-    def schedule(self, view: View) -> None:
-        """Start every job that fits."""
-        for job in view.candidates():
-            view.start(job)
-
-
-class Easy(Scheduler):
-    """EASY backfilling: a later job may start if it delays none of the first that do not fit.
-
-    Parameters
-    ----------
-    reservations
-        How many waiting jobs are not delayed; at least 1.
-    """
-
-    def __init__(self, reservations: int = 1) -> None:
-        self.reservations = reservations
-
-    def schedule(self, view: View) -> None:
-        """Start in order, reserve for the first that do not fit, and fill the holes."""
-        left = self.reservations
-        last = None
-        for job in view.queue:
-            if view.start(job):
-                continue
-            if left < self.reservations and view.place(job) is not None:
-                # It fits, but would delay a reservation: it waits without one of its own.
-                continue
-            view.reserve(job)
-            left -= 1
-            if left == 0:
-                last = job
-                break
-        if last is not None:
-            for job in view.candidates(after=last):
-                view.start(job)

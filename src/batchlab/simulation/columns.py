@@ -57,7 +57,7 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
         "tasks_per_node": jobs["tasks_per_node"].to_numpy() if "tasks_per_node" in jobs.columns else None,
         "exclusive": jobs["exclusive"].to_numpy() if "exclusive" in jobs.columns else None,
         "formula": _formula_columns(jobs, policy),
-        "misfits": _misfits(workload, system),
+        "infeasible": _infeasible(workload, system),
     }
 
 
@@ -88,7 +88,7 @@ def amounts(workload: Workload, system: System) -> list[int | npt.NDArray[np.int
     ]
 
 
-def _misfits(workload: Workload, system: System) -> npt.NDArray[np.bool_] | None:
+def _infeasible(workload: Workload, system: System) -> npt.NDArray[np.bool_] | None:
     """Mark the jobs that ask for a resource which the system does not have: they can never fit."""
     unknown = [name for name in workload.resources if name not in system.resources]
     if not unknown:

@@ -14,7 +14,7 @@ from batchlab.errors import SimulationError, shown
 from batchlab.observer import Observer
 from batchlab.policy.allocator import Allocator
 from batchlab.policy.kernel import takes_now
-from batchlab.policy.scheduler import Easy, FirstFit, InOrder, Scheduler
+from batchlab.policy.scheduler import Scheduler
 from batchlab.predictor import PREDICTORS, Predictor
 from batchlab.result.table import JOBS
 from batchlab.simulation.view import Columns, Values, View
@@ -36,8 +36,8 @@ _CHANGES = (
     "ended",
     "rejected",
     "interrupted",
-    "node_closed",
-    "node_opened",
+    "node_drained",
+    "node_resumed",
     "node_changed",
     "resized",
 )
@@ -61,18 +61,12 @@ class Pieces:
         return bool(self.observers) or any(piece is not None for piece in outside)
 
     @property
-    def _deciders(self) -> tuple[object, ...]:
-        """Who is given a view."""
-        return self.scheduler, self.allocator, self.predictor
-
-    @property
     def listening(self) -> _kernel.Listening:
         """What the kernel must know of them."""
         return {
             "estimates": self.predictor is not None,
             "changes": sum(1 << number for number, name in enumerate(_CHANGES) if self._heeds(name)),
             "every_instant": self.scheduler is not None and self.scheduler.every_instant,
-            "acting": bool(self.observers) or any(piece is not None for piece in self._deciders),
         }
 
     def _heeds(self, change: str) -> bool:
@@ -97,12 +91,8 @@ def pieces_of(policy: Policy, observers: Sequence[Observer]) -> Pieces:
         if names.count(observer.name) > 1:
             raise SimulationError(f"two observers are named {observer.name!r}; names must differ.")
     allocator = policy.allocator if isinstance(policy.allocator, Allocator) else None
-    scheduler = policy.scheduler
-    if scheduler is None and allocator is not None:
-        rules = {"none": InOrder(), "first_fit": FirstFit(), "easy": Easy(policy.reservations)}
-        scheduler = rules[policy.backfill]
     order = None if isinstance(policy.order, str) or not takes_now(policy.order) else policy.order
-    return Pieces(scheduler, allocator, _predictor(policy), order, tuple(observers))
+    return Pieces(policy.scheduler, allocator, _predictor(policy), order, tuple(observers))
 
 
 def _predictor(policy: Policy) -> Predictor | None:
@@ -268,7 +258,12 @@ class Driver:
         return predictor.learn if predictor is not None and _learns(predictor) else None
 
     @property
-    def news(self) -> Callable[..., None] | None:
+    def allocate(self) -> Callable[..., object] | None:
+        """Ask for the nodes of a job."""
+        return None if self.pieces.allocator is None else self._allocate
+
+    @property
+    def changed(self) -> Callable[..., None] | None:
         """Tell observers what changed."""
         return self._tell if self.pieces.observers else None
 

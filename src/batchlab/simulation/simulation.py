@@ -274,7 +274,7 @@ class Simulation:
         if policy is not None:
             twin._go_on_under(_policy(policy))  # noqa: SLF001  # our own twin
         if not clairvoyant:
-            twin._believe_estimates()  # noqa: SLF001  # likewise
+            twin._assume_estimates()  # noqa: SLF001  # likewise
         return twin
 
     def _go_on_under(self, policy: Policy) -> None:
@@ -289,14 +289,14 @@ class Simulation:
         if self._driver is not None:
             self._driver = self._driver.without_policy(self._kernel, system)
 
-    def _believe_estimates(self) -> None:
+    def _assume_estimates(self) -> None:
         workload, system, policy = self._run_of
-        self._kernel.believe_estimates()
+        self._kernel.assume_estimates()
         run_times = pl.Series("run_time", self._kernel.run_times())
         believed = dataclasses.replace(workload, jobs=workload.jobs.with_columns(run_times))
         self._run_of = (believed, system, policy)
         for observer in () if self._driver is None else self._driver.pieces.observers:
-            observer.forget_future()
+            observer.drop_future_events()
 
     def _let_look_ahead(self, driver: Driver) -> None:
         """Let those who see a view look ahead, without keeping this simulation alive."""

@@ -64,9 +64,9 @@ class Status:
         uint32: the nodes of the running jobs one after the other, and the number of tasks on each.
     free
         int64, shape (nodes, resources): what a job could take on each node.
-    unused
+    idle
         int64, shape (nodes, resources): what nobody holds there, whether it is on offer or not.
-    closed
+    drained
         bool, shape (nodes,): whether the node takes nobody.
 
     Examples
@@ -93,8 +93,8 @@ class Status:
     placement_nodes: npt.NDArray[np.uint32]
     placement_tasks: npt.NDArray[np.uint32]
     free: npt.NDArray[np.int64]
-    unused: npt.NDArray[np.int64]
-    closed: npt.NDArray[np.bool_]
+    idle: npt.NDArray[np.int64]
+    drained: npt.NDArray[np.bool_]
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -110,7 +110,7 @@ class Status:
     @cached_property
     def utilisation(self) -> dict[str, float]:
         """By resource, the share of its capacity that is in use; NaN where there is none."""
-        return shares_in_use(self.system, self.unused.sum(axis=0).tolist())
+        return shares_in_use(self.system, self.idle.sum(axis=0).tolist())
 
     def placement(self, index: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
         """Give where a running job is.
@@ -129,9 +129,9 @@ class Status:
         return self.placement_nodes[part], self.placement_tasks[part]
 
 
-def shares_in_use(system: System, unused: list[int]) -> dict[str, float]:
+def shares_in_use(system: System, idle: list[int]) -> dict[str, float]:
     """Give the share of each resource that is in use, from what nobody holds of it in all."""
     return {
         name: (total - left) / total if total else float("nan")
-        for (name, total), left in zip(system.total.items(), unused, strict=True)
+        for (name, total), left in zip(system.total.items(), idle, strict=True)
     }

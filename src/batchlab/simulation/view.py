@@ -30,7 +30,7 @@ class View(_kernel.View):
 
     To see: ``now``, ``queue``, ``candidates``, ``running``, ``on_hold``, ``job``, ``jobs_on``, ``free``,
     ``total_free``, ``capacity``, ``slots``, ``place``, ``is_closed``, ``resources``, ``system``, ``columns``,
-    ``values``, ``clairvoyant``, ``cause``, ``at_scheduling_point``, ``room``, ``total_offered``,
+    ``values``, ``clairvoyant``, ``cause``, ``at_scheduling_point``, ``room``, ``total_available``,
     ``link_load``, ``storage_utilisation``, ``node_utilisation``; ``fork`` looks ahead.
 
     To do: ``start``, ``reserve``, ``hold``, ``release``, ``preempt``, ``kill``, ``set_estimate``, ``resize``,
@@ -46,7 +46,7 @@ class View(_kernel.View):
     @property
     def cause(self) -> Cause:
         """Why the scheduler is being asked: see `Invocation`."""
-        kind, row, tasks = self.get_cause()
+        kind, row, tasks = self.get_trigger()
         return Cause(kind, None if row is None else self.job(row), tasks)
 
     def link_load(self, link: str) -> float:

@@ -141,7 +141,7 @@ impl Machine {
 
     /// The capacities on offer, node-major: those of the nodes less what is unavailable.
     #[must_use]
-    pub fn offered(&self) -> Vec<i64> {
+    pub fn available(&self) -> Vec<i64> {
         let Some(unavailable) = &self.unavailable else { return self.capacity.clone() };
         let offer = |(at, &capacity)| unavailable.offer(at / self.resources, at, capacity);
         self.capacity.iter().enumerate().map(offer).collect()

@@ -103,7 +103,7 @@ class ElastisimScheduler(Scheduler):
 
     def schedule(self, view: View) -> None:
         """Enter what happened, ask, and do what is answered."""
-        kind, row, tasks = view.get_cause()
+        kind, row, tasks = view.get_trigger()
         reason = _REASONS[kind]
         entry = None if row is None else self._entry(reason, row, view)
         if entry is not None and reason in self._happen:

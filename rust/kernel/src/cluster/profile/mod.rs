@@ -48,7 +48,7 @@ impl Profile {
     /// A profile of what an empty machine offers.
     #[must_use]
     pub fn of_machine(machine: &Machine) -> Self {
-        Self::of_offered(machine.resources(), machine.capacity(), machine.offered())
+        Self::of_offered(machine.resources(), machine.capacity(), machine.available())
     }
 
     fn of_offered(resources: usize, capacity: &[i64], offered: Vec<i64>) -> Self {

@@ -1,0 +1,318 @@
+//! What can be done through a view: decisions.
+#![allow(clippy::doc_markdown, reason = "Python shows what stands at its methods, in the form of numpydoc")]
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use batchlab_kernel::cluster::NodeTasks;
+use batchlab_kernel::decision::{Decision, Effect, Preemption, Size, Where};
+use batchlab_kernel::simulation::Refusal;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::application::Argument;
+use crate::errors::decision_error;
+use crate::handles::{Job, View, refused};
+use crate::placements::{ask_allocator, placement, ranks};
+
+#[pymethods]
+impl View {
+    /// Start a waiting job.
+    ///
+    /// Parameters
+    /// ----------
+    /// job
+    ///     Who; in the queue.
+    /// nodes
+    ///     Where: the number of tasks by node, or one node per task, by rank. Unless given, the allocator
+    ///     chooses.
+    /// tasks
+    ///     On how many tasks, of a job that is not rigid; those that it asks for unless given.
+    /// gpus
+    ///     How many GPUs its application uses on each node; those that a task asks for unless given.
+    ///
+    /// Returns
+    /// -------
+    /// bool
+    ///     False, and nothing done, where there is no place now, or one that would delay a reservation.
+    ///
+    /// Raises
+    /// ------
+    /// DecisionError
+    ///     If it is not waiting, or cannot be on these nodes; or if no pass is being made.
+    #[pyo3(signature = (job, nodes=None, *, tasks=None, gpus=None))]
+    pub fn start(
+        slf: &Bound<'_, Self>,
+        job: &Job,
+        nodes: Option<&Bound<'_, PyAny>>,
+        tasks: Option<u32>,
+        gpus: Option<u32>,
+    ) -> PyResult<bool> {
+        let py = slf.py();
+        let this = slf.get();
+        job.check_home(slf)?;
+        let startable = this.simulation.borrow(py).kernel.check_startable(job.slot);
+        startable.map_err(|refusal| refused(slf, job, "start", &refusal))?;
+        let carries = this.simulation.borrow(py).kernel.view().has_application(job.slot);
+        if gpus.is_some() && !carries {
+            return Err(refused(slf, job, "choose its GPUs", &Refusal::NoApplication(job.slot)));
+        }
+        let (place, chosen_by_allocator) = where_to(slf, job, nodes, carries)?;
+        let Some(place) = place else { return Ok(false) };
+        if let (Some(tasks), Some(placed)) = (tasks, placed_tasks(&place))
+            && u64::from(tasks) != placed
+        {
+            return Err(refused(slf, job, "start", &Refusal::OtherTasks { job: job.slot, placed, tasks }));
+        }
+        let tasks = if matches!(place, Where::Allocator) { tasks } else { None };
+        let decision = Decision::Start { job: job.slot, place, tasks };
+        let effect = this.simulation.borrow_mut(py).kernel.decide(decision);
+        let started = match effect {
+            // Where an allocator chose the nodes, a reservation may stand against it as against the kernel's.
+            Err(Refusal::Delays(_)) if chosen_by_allocator => false,
+            Err(refusal) => return Err(refused(slf, job, "start", &refusal)),
+            Ok(effect) => effect == Effect::Done,
+        };
+        if let (true, Some(gpus)) = (started, gpus) {
+            this.simulation.borrow_mut(py).kernel.set_gpus(job.slot, gpus);
+        }
+        Ok(started)
+    }
+
+    /// Keep room for a waiting job, until the end of this pass: nobody starts who would delay it.
+    ///
+    /// Parameters
+    /// ----------
+    /// job
+    ///     Who. A reservation that it has is changed.
+    /// time
+    ///     When, seconds. Unless given, as early as running jobs and earlier reservations let it.
+    ///
+    /// Returns
+    /// -------
+    /// float
+    ///     When, seconds; infinite where it does not fit on what the machine offers.
+    ///
+    /// Raises
+    /// ------
+    /// DecisionError
+    ///     If it is not waiting, or does not fit from that time on; or if no pass is being made.
+    #[pyo3(signature = (job, time=None))]
+    fn reserve(slf: &Bound<'_, Self>, job: &Job, time: Option<f64>) -> PyResult<f64> {
+        let decision = Decision::Reserve { job: job.slot, at: time };
+        match Self::decide(slf, job, "have a reservation", decision)? {
+            Effect::Reserved(time) => Ok(time),
+            Effect::Done | Effect::NotNow => Ok(f64::INFINITY),
+        }
+    }
+
+    /// Take a waiting job out of the queue until it is released.
+    fn hold(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
+        Self::decide(slf, job, "be held", Decision::Hold(job.slot)).map(drop)
+    }
+
+    /// Put a job that is on hold back into its place in the queue.
+    fn release(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
+        Self::decide(slf, job, "be released", Decision::Release(job.slot)).map(drop)
+    }
+
+    /// End a waiting or running job: its state is killed.
+    ///
+    /// Raises
+    /// ------
+    /// DecisionError
+    ///     If it is neither, was started in this very pass, or ends at this very instant.
+    fn kill(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
+        Self::decide(slf, job, "be killed", Decision::Kill(job.slot)).map(drop)
+    }
+
+    /// Put a running job back into the queue.
+    ///
+    /// Parameters
+    /// ----------
+    /// job
+    ///     The job; not started in this very pass, nor ending at this very instant.
+    /// mode
+    ///     What it keeps of its run: "requeue", nothing, it runs again from its start; "suspend", everything, it
+    ///     goes on where it was; "from_checkpoint", what was done at its latest checkpoint.
+    /// every
+    ///     Seconds of its run between two checkpoints.
+    ///
+    /// Raises
+    /// ------
+    /// DecisionError
+    ///     If it is not running, or cannot be preempted now.
+    #[pyo3(signature = (job, mode="requeue", every=None))]
+    fn preempt(slf: &Bound<'_, Self>, job: &Job, mode: &str, every: Option<f64>) -> PyResult<()> {
+        job.check_home(slf)?;
+        let keep = match (mode, every) {
+            ("requeue", None) => Preemption::Requeue,
+            ("suspend", None) => Preemption::Suspend,
+            ("from_checkpoint", Some(every)) if every.is_finite() && every > 0.0 => {
+                Preemption::FromCheckpoint(every)
+            }
+            _ => {
+                let given = every.map_or(String::new(), |every| format!(", every = {every}"));
+                let rule = "must be 'requeue', 'suspend', or 'from_checkpoint' with every = seconds > 0";
+                return Err(decision_error(slf.py(), &format!("mode = '{mode}'{given}; {rule}.")));
+            }
+        };
+        Self::decide(slf, job, "be preempted", Decision::Preempt { job: job.slot, keep }).map(drop)
+    }
+
+    /// Set what a job's run time is taken to be: its estimate.
+    ///
+    /// Parameters
+    /// ----------
+    /// job
+    ///     Who; not done yet.
+    /// seconds
+    ///     From its start, finite and >= 0.
+    fn set_estimate(slf: &Bound<'_, Self>, job: &Job, seconds: f64) -> PyResult<()> {
+        let decision = Decision::SetEstimate { job: job.slot, seconds };
+        Self::decide(slf, job, "have this estimate", decision).map(drop)
+    }
+
+    /// Change the nodes of a running job whose application lets it.
+    ///
+    /// At once where it is at a scheduling point or asks for it, else from its next scheduling point on.
+    ///
+    /// Nodes that it gains are its own from now on. It loses its last ranks, and gains such nodes as the
+    /// allocator chooses, unless told otherwise.
+    ///
+    /// Parameters
+    /// ----------
+    /// job
+    ///     Who; running.
+    /// tasks
+    ///     How many tasks it is to have.
+    /// nodes
+    ///     In place of that, one node per task, by rank.
+    /// gpus
+    ///     With nodes, how many GPUs its application uses on each of them; as before unless given.
+    ///
+    /// Raises
+    /// ------
+    /// DecisionError
+    ///     If it does not run, cannot be resized or not to this size, or there is no room.
+    #[pyo3(signature = (job, tasks=None, *, nodes=None, gpus=None))]
+    fn resize(
+        slf: &Bound<'_, Self>,
+        job: &Job,
+        tasks: Option<u32>,
+        nodes: Option<&Bound<'_, PyAny>>,
+        gpus: Option<u32>,
+    ) -> PyResult<()> {
+        job.check_home(slf)?;
+        let (size, tasks) = match (tasks, nodes) {
+            (Some(tasks), None) if gpus.is_none() => (Size::Tasks(tasks), tasks as usize),
+            (None, Some(nodes)) => {
+                let ranks = ranks(slf, job, nodes)?;
+                let tasks = ranks.len();
+                (Size::Ranks(ranks, gpus), tasks)
+            }
+            _ => {
+                let rule = "give either tasks, or nodes and perhaps gpus";
+                return Err(decision_error(slf.py(), &format!("resize({}): {rule}.", job.name(slf.py())?)));
+            }
+        };
+        let what = format!("be resized to {tasks} tasks");
+        Self::decide(slf, job, &what, Decision::Resize { job: job.slot, size }).map(drop)
+    }
+
+    /// Set arguments that the formulas of a job's application see from its next start or resizing on.
+    fn set_runtime_arguments(
+        slf: &Bound<'_, Self>,
+        job: &Job,
+        arguments: BTreeMap<String, Argument>,
+    ) -> PyResult<()> {
+        let arguments = arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
+        let decision = Decision::SetRuntimeArguments { job: job.slot, arguments };
+        Self::decide(slf, job, "have runtime arguments", decision).map(drop)
+    }
+
+    /// Drain a node: no further job starts there; the jobs on it stay.
+    fn drain(&self, py: Python<'_>, node: u32) -> PyResult<()> {
+        self.decide_about_node(py, node, "be drained", Decision::Drain(node))
+    }
+
+    /// Let jobs start on a drained node again.
+    fn resume(&self, py: Python<'_>, node: u32) -> PyResult<()> {
+        self.decide_about_node(py, node, "be resumed", Decision::Resume(node))
+    }
+
+    /// Keep amounts of a node's resources from jobs, by name, in place of what was kept from them before.
+    fn reserve_capacity(&self, py: Python<'_>, node: u32, amounts: &Bound<'_, PyDict>) -> PyResult<()> {
+        let mut kept = vec![0; self.resources.len()];
+        for (name, amount) in amounts {
+            let name: String = name.extract()?;
+            let Some(index) = self.resources.iter().position(|known| *known == name) else {
+                let known = self.resources.join(", ");
+                return Err(decision_error(py, &format!("there is no resource {name:?}; known: {known}")));
+            };
+            kept[index] = amount.extract()?;
+        }
+        let decision = Decision::ReserveCapacity { node, amounts: kept };
+        self.decide_about_node(py, node, "reserve this", decision)
+    }
+
+    /// Ask to be called at a time.
+    ///
+    /// Parameters
+    /// ----------
+    /// time
+    ///     Seconds; not before now.
+    /// watching
+    ///     Only to watch: it keeps no run going, and lets nobody decide.
+    #[pyo3(signature = (time, *, watching=false))]
+    fn wake(&self, py: Python<'_>, time: f64, watching: bool) -> PyResult<()> {
+        let caller = self.caller.load(Ordering::Relaxed);
+        let decision = Decision::Wake { time, caller, watching };
+        let done = self.simulation.borrow_mut(py).kernel.decide(decision).map(drop);
+        done.map_err(|refusal| decision_error(py, &format!("no timer can be set: {refusal}.")))
+    }
+}
+
+impl View {
+    /// Takes a decision about a job: what it brought about, or the error that says why it is refused.
+    fn decide(slf: &Bound<'_, Self>, job: &Job, what: &str, decision: Decision) -> PyResult<Effect> {
+        job.check_home(slf)?;
+        let effect = slf.get().simulation.borrow_mut(slf.py()).kernel.decide(decision);
+        effect.map_err(|refusal| refused(slf, job, what, &refusal))
+    }
+
+    fn decide_about_node(&self, py: Python<'_>, node: u32, what: &str, decision: Decision) -> PyResult<()> {
+        let effect = self.simulation.borrow_mut(py).kernel.decide(decision);
+        effect.map(drop).map_err(|refusal| {
+            decision_error(py, &format!("node {node} cannot {what} at {} s: {refusal}.", self.time(py)))
+        })
+    }
+}
+
+/// Where a job is to start, None where the allocator finds no place; and whether an allocator outside chose it.
+fn where_to(
+    view: &Bound<'_, View>,
+    job: &Job,
+    nodes: Option<&Bound<'_, PyAny>>,
+    carries: bool,
+) -> PyResult<(Option<Where>, bool)> {
+    match nodes {
+        Some(nodes) if carries && !nodes.is_instance_of::<PyDict>() => {
+            Ok((Some(Where::Ranks(ranks(view, job, nodes)?)), false))
+        }
+        Some(nodes) => Ok((Some(Where::Nodes(placement(view, job, nodes)?)), false)),
+        None if view.get().allocator.is_some() => Ok((ask_allocator(view, job)?.map(Where::Nodes), true)),
+        None => Ok((Some(Where::Allocator), false)),
+    }
+}
+
+/// How many tasks are placed where the nodes are given.
+fn placed_tasks(place: &Where) -> Option<u64> {
+    match place {
+        Where::Nodes(placement) => {
+            Some(placement.iter().map(|NodeTasks { tasks, .. }| u64::from(*tasks)).sum())
+        }
+        Where::Ranks(nodes) => Some(nodes.len() as u64),
+        Where::Chosen | Where::Allocator => None,
+    }
+}

@@ -1,0 +1,114 @@
+//! The objects that policies hold: a view of a simulation, its queue, and jobs; what each can do stands in files of its own.
+use std::sync::atomic::AtomicU32;
+
+use batchlab_kernel::simulation::Refusal;
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::decision_error;
+use crate::simulation::Simulation;
+
+/// The state of a simulation as schedulers, allocators, predictors and observers see it.
+#[pyclass(module = "batchlab._kernel", frozen, subclass)]
+pub struct View {
+    pub simulation: Py<Simulation>,
+    pub resources: Vec<String>,
+    /// The workload's columns by name, without what schedulers may not see.
+    pub columns: Py<PyAny>,
+    pub values: Py<PyAny>,
+    pub allocator: Option<Py<PyAny>>,
+    pub clairvoyant: bool,
+    pub caller: AtomicU32,
+}
+
+/// A job of a running simulation.
+#[pyclass(module = "batchlab._kernel", frozen)]
+pub struct Job {
+    pub view: Py<View>,
+    pub slot: u32,
+}
+
+/// The waiting jobs in order; columns by name, one value per job.
+#[pyclass(module = "batchlab._kernel", frozen)]
+pub struct Queue {
+    pub view: Py<View>,
+}
+
+impl View {
+    /// The present time, seconds.
+    pub fn time(&self, py: Python<'_>) -> f64 {
+        self.simulation.borrow(py).kernel.state().now
+    }
+
+    pub fn by_resource<'py>(
+        &self,
+        py: Python<'py>,
+        amounts: impl Iterator<Item = i64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let result = PyDict::new(py);
+        for (name, amount) in self.resources.iter().zip(amounts) {
+            result.set_item(name, amount)?;
+        }
+        Ok(result)
+    }
+
+    pub fn handles(view: &Bound<'_, Self>, slots: Vec<u32>) -> Vec<Job> {
+        slots.into_iter().map(|slot| Job::new(view, slot)).collect()
+    }
+
+    /// One value per node and resource.
+    pub fn matrix<'py>(&self, py: Python<'py>, values: Vec<i64>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let width = self.resources.len();
+        let nodes = values.len() / width;
+        values.into_pyarray(py).reshape([nodes, width])
+    }
+}
+
+impl Job {
+    pub fn new(view: &Bound<'_, View>, slot: u32) -> Self {
+        Self { view: view.clone().unbind(), slot }
+    }
+
+    /// Refuses a handle of another simulation, whose rows may be others.
+    pub fn check_home(&self, view: &Bound<'_, View>) -> PyResult<()> {
+        let py = view.py();
+        if self.view.get().simulation.is(&view.get().simulation) {
+            return Ok(());
+        }
+        let rule = "is a handle of another simulation; use view.job(row), or a job of this view";
+        Err(decision_error(py, &format!("{} {rule}.", self.name(py)?)))
+    }
+
+    /// What errors call it.
+    pub fn name(&self, py: Python<'_>) -> PyResult<String> {
+        let id = self.view.get().columns.bind(py).get_item("job_id")?.get_item(self.slot)?;
+        Ok(format!("job {}", id.str()?))
+    }
+}
+
+impl Queue {
+    /// The queue of a view.
+    pub fn of(view: &Bound<'_, View>) -> Self {
+        Self { view: view.clone().unbind() }
+    }
+}
+
+/// The error of a refused decision about a job.
+pub fn refused(view: &Bound<'_, View>, job: &Job, what: &str, refusal: &Refusal) -> PyErr {
+    let py = view.py();
+    match job.name(py) {
+        Ok(name) => {
+            decision_error(py, &format!("{name} cannot {what} at {} s: {refusal}.", view.get().time(py)))
+        }
+        Err(error) => error,
+    }
+}
+
+/// The view that a copy of a policy gets in place of its own: that of the fork, where there is one.
+pub fn twin_of(view: &Py<View>, memo: &Bound<'_, PyDict>) -> PyResult<Py<View>> {
+    Ok(match memo.get_item(view.as_ptr() as usize)? {
+        Some(twin) => twin.cast_into::<View>()?.unbind(),
+        None => view.clone_ref(memo.py()),
+    })
+}
