@@ -61,14 +61,14 @@ impl ExternalAllocator {
         placement: &mut Vec<NodeTasks>,
     ) -> Result<bool, Unanswered> {
         placement.clear();
+        // Where the slots of all nodes do not suffice no placement can: no question is asked.
+        if !room.holds(want.request, want.tasks) {
+            return Ok(false);
+        }
         if let Some(answer) = self.answers.get(self.used) {
             self.used += 1;
             placement.extend(answer.iter().flatten());
             return Ok(answer.is_some());
-        }
-        // Where the slots of all nodes do not suffice no placement can.
-        if !room.holds(want.request, want.tasks) {
-            return Ok(false);
         }
         let slots = (0..room.nodes()).map(|node| room.slots(node, want.request)).collect();
         self.question = Some(Question { job: want.job, tasks: want.tasks, slots, free: room.free() });

@@ -31,7 +31,8 @@ impl<F: Feed> Simulation<F> {
                 self.cursor.at = LoopState::Failed;
                 return Ok(Some(YieldPoint::Failed));
             }
-            if self.agenda.pass == PassRule::AfterEachEvent && self.asks_for_pass() {
+            let is_after_each = self.agenda.pass == PassRule::AfterEachEvent && !self.timers_come_first();
+            if is_after_each && self.asks_for_pass() {
                 self.cursor.at = LoopState::Notifying;
                 return Ok(None);
             }
@@ -124,6 +125,13 @@ impl<F: Feed> Simulation<F> {
             EventKind::EarlyRelease => self.release_early(),
         }
         Ok(None)
+    }
+
+    /// Whether timers are due before any pass: what they change at one instant counts as one event, unless the scheduler is
+    /// asked event by event.
+    fn timers_come_first(&self) -> bool {
+        let are_due = self.cursor.timers.next_time() <= Time(self.state.now);
+        are_due && self.agenda.triggers.is_none() && self.cursor.round.is_none()
     }
 
     /// Whether a pass is due after what happened; where the scheduler is asked event by event, whether it is asked about

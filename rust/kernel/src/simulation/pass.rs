@@ -45,9 +45,13 @@ impl<F: Feed> Simulation<F> {
                     }
                     match step {
                         Step::Propose(decision) => {
-                            // What a rule proposes fits; a refusal is a defect of the rule, and starts nothing.
                             let applied = self.apply(decision);
-                            debug_assert!(applied.is_ok(), "{applied:?}");
+                            debug_assert!(applied.is_ok(), "what a rule proposes fits: {applied:?}");
+                            if applied.is_err() {
+                                // A defect of the rule: it would propose the same again.
+                                self.cursor.at = LoopState::AfterPass;
+                                return None;
+                            }
                         }
                         Step::Continue => {}
                         Step::Ask if self.is_asked() => return Some(YieldPoint::Decision),
