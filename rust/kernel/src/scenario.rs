@@ -1,4 +1,6 @@
 //! The scenario of a run: what is given and never changes, shared by all forks of a simulation.
+use std::sync::OnceLock;
+
 use serde::{Deserialize, Serialize};
 
 use crate::application::Elastic;
@@ -68,6 +70,9 @@ pub struct Scenario {
     pub applications: Option<ApplicationJobs>,
     /// Overheads by slot; empty where there are none.
     pub overheads: Vec<Overheads>,
+    /// What identifies it, once it was asked for.
+    #[serde(skip)]
+    pub(crate) digest: OnceLock<[u8; 32]>,
 }
 
 impl Scenario {

@@ -1,7 +1,9 @@
 //! Where a simulation can be left: the points at which something outside is asked or told.
 
+use serde::{Deserialize, Serialize};
+
 /// A point at which something outside is asked or told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum YieldPoint {
     /// A timer is due: the number of its caller.
     Timer(u32),

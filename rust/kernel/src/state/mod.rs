@@ -86,6 +86,13 @@ impl State {
         }
     }
 
+    /// Takes over what a restored state shares with one that was made anew: the platform of the applications.
+    pub(crate) fn rejoin(&mut self, fresh: &Self) {
+        if let (Some(running), Some(fresh)) = (&mut self.applications, &fresh.applications) {
+            running.execution.rejoin(&fresh.execution);
+        }
+    }
+
     /// How many tasks of a request the empty machine holds, on nodes of any choice. O(n) for a request seen for the first
     /// time, O(1) after that.
     pub fn most_tasks(&mut self, scenario: &Scenario, request: u32) -> u64 {
