@@ -7,6 +7,7 @@ from math import inf
 from random import Random
 from typing import Any
 
+from batchlab.vocabulary import SharingModel
 from reference.elastic import Decision, Elastic, Invocation, Job, Node, Settings, State
 from reference.sharing import RULES
 from reference.world import Host, Link, Platform
@@ -21,7 +22,7 @@ REQUESTS = (
     "num_nodes_min + phase_iteration",
     "phase_iteration % 2 == 0 ? num_nodes - 1 : num_nodes + 2",
 )
-SHARINGS = {"max_min": "bottleneck_max_min", "fair_bottleneck": "fair_bottleneck"}
+SHARINGS: dict[SharingModel, str] = {"max_min": "bottleneck_max_min", "fair_bottleneck": "fair_bottleneck"}
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class ElasticCase:
     hosts: tuple[Host, ...]
     cables: tuple[Cable, ...]
     jobs: tuple[ElasticJob, ...]
-    sharing: str
+    sharing: SharingModel
     seed: int
     settings: Settings = field(default_factory=Settings)
 

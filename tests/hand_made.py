@@ -41,7 +41,6 @@ def make_result(jobs: Sequence[Job], *, nodes: int = 4, cores: int = 2, **others
         system=System.homogeneous(nodes=nodes, resources={"core": cores}),
         policy=Policy(),
         outcome=_outcome(jobs),
-        options={"seed": 0},
     )
 
 

@@ -93,15 +93,18 @@ def observers_of(case: Case) -> list[bl.Observer]:
     return [NodeEvents(case)] if case.node_events else []
 
 
+def options_of(case: Case) -> bl.RunOptions:
+    """Give the options of the run."""
+    return bl.RunOptions(seed=case.seed, walltime=case.walltime, order_at_instant=case.order_at_instant)
+
+
 def simulation_of(case: Case) -> bl.Simulation:
     """Give the simulation, before its first instant."""
     return bl.Simulation(
         workload_of(case),
         system_of(case.machine),
         policy_of(case),
-        seed=case.seed,
-        walltime=case.walltime,
-        order_at_instant=case.order_at_instant,
+        options=options_of(case),
         observers=observers_of(case),
     )
 
@@ -114,9 +117,7 @@ def outcomes(
         workload_of(case),
         system_of(case.machine),
         policy or policy_of(case),
-        seed=case.seed,
-        walltime=case.walltime,
-        order_at_instant=case.order_at_instant,
+        options=options_of(case),
         observers=observers_of(case),
     )
     if interruptions is not None:

@@ -43,9 +43,10 @@ from batchlab.observer import Observer as Observer
 from batchlab.observer import Power as Power
 from batchlab.observer import Signal as Signal
 from batchlab.observer import Temperature as Temperature
-from batchlab.simulation.invocation import Cause as Cause
-from batchlab.simulation.invocation import Invocation as Invocation
-from batchlab.simulation.sensing import Sensing as Sensing
+from batchlab.options import Cause as Cause
+from batchlab.options import Invocation as Invocation
+from batchlab.options import RunOptions as RunOptions
+from batchlab.options import Sensing as Sensing
 from batchlab.platform import Flow as Flow
 from batchlab.platform import ParallelTask as ParallelTask
 from batchlab.platform import Platform as Platform

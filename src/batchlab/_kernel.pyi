@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 from batchlab.application import Application as Description
-from batchlab.simulation.invocation import CauseKind
 from batchlab.simulation.view import Columns
+from batchlab.vocabulary import CauseKind
 
 __version__: str
 

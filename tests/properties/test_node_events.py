@@ -15,7 +15,7 @@ from batchlab.policy.scheduler import Easy, FirstFit, InOrder
 from batchlab.simulation.view import View
 from big import QUICK, big_cases, record, run
 from cases import BACKFILLS, FATES, Case, disturbed, random_case
-from public import NodeEvents, differences, interruptions_of, readable, shrunk, simulation_of
+from public import NodeEvents, differences, interruptions_of, options_of, readable, shrunk, simulation_of
 from reference.model import Interruption  # noqa: TC001  # mypy wants the name
 
 CASES = 1200
@@ -130,9 +130,7 @@ def test_watching_changes_nothing(case: Case, watching: bool) -> None:
         (plain := run(case)).workload,
         plain.system,
         plain.policy,
-        seed=case.seed,
-        walltime=case.walltime,
-        order_at_instant=case.order_at_instant,
+        options=options_of(case),
         observers=observers[:: 1 if watching else -1],
     )
     assert record(with_timers) == record(plain)

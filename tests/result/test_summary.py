@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from batchlab.options import RunOptions
 from batchlab.result.summary import compare
 from hand_made import Job, make_result
 
@@ -58,9 +59,7 @@ def test_little_to_tell_is_told(jobs: list[Job], line: str) -> None:
 
 def test_options_and_names_are_shown(three: Result) -> None:
     """What differs from an ordinary run stands with the policy."""
-    told = replace(
-        three, options={"seed": 3, "walltime": "kill", "order_at_instant": "completions_first"}
-    ).summary()
+    told = replace(three, options=RunOptions(seed=3, walltime="kill", dispatch=True)).summary()
     assert "policy        fcfs, seed = 3, walltime = kill\n" in told
 
 

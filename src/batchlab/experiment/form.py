@@ -37,14 +37,6 @@ class Dispatchers(Model):
     allocators: list[str] | dict[str, str]
 
 
-class Options(Model):
-    """The options of `simulate`."""
-
-    walltime: Literal["run", "kill"] = "run"
-    order_at_instant: Literal["completions_first", "arrivals_first"] = "completions_first"
-    dispatch: bool = False
-
-
 class Running(Model):
     """How the runs are done."""
 
@@ -72,7 +64,7 @@ class Description(Model):
     dispatchers: Dispatchers | None = None
     seeds: list[int] = Field(default=[0], min_length=1)
     replications: int = Field(default=1, ge=1)
-    options: Options = Options()
+    options: dict[str, Any] = {}
     run: Running = Running()
     output: Output = Output()
 
@@ -99,7 +91,6 @@ class Nodes(Model):
 _ModelType = TypeVar("_ModelType", bound=Model)
 _TABLES: Mapping[str, type[Model]] = {
     "dispatchers": Dispatchers,
-    "options": Options,
     "run": Running,
     "output": Output,
 }

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from batchlab.predictor import Predictor
 
-__all__ = ["Policy"]
+__all__ = ["Policy", "as_policy"]
 
 _LARGEST_SEED = 2**64 - 1
 _MOST_RESERVATIONS = 2**31 - 1
@@ -181,6 +181,24 @@ class Policy:
     def order_argument(self) -> str:
         """The seed of ``random``, the formula of ``expression``; empty for the others."""
         return _argument(_name_of(self.order)).strip('"')
+
+
+def as_policy(policy: object, argument: str = "policy =") -> Policy:
+    """Take a policy, its spec string, or a scheduler; `argument` begins the error where it is none of these.
+
+    Raises
+    ------
+    PolicyError
+        If it is nothing of this, or the spec is wrong.
+    """
+    if isinstance(policy, str):
+        return Policy.parse(policy)
+    if isinstance(policy, Scheduler):
+        return Policy(scheduler=policy)
+    if isinstance(policy, Policy):
+        return policy
+    rule = "must be a Policy, its spec string, e.g. 'easy', or a Scheduler"
+    raise PolicyError(f"{argument} {shown(policy)}; {rule}.")
 
 
 def _policy(text: spec.Spec, call: spec.Call) -> Policy:

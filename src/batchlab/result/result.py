@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.errors import ResultError
+from batchlab.options import RunOptions
 from batchlab.result import energy, metrics
 from batchlab.result.summary import summarise
 from batchlab.result.table import (
@@ -49,7 +50,7 @@ class Result:
     outcome
         The kernel's record of every job.
     options
-        The other parameters of the run that bear on the schedule, by name, such as ``seed``.
+        The other parameters of the run.
     elapsed
         How long the simulation itself took, in seconds, where it was measured.
     observations
@@ -60,7 +61,7 @@ class Result:
     system: System
     policy: Policy
     outcome: Outcome
-    options: Mapping[str, object] = field(default_factory=dict)
+    options: RunOptions = field(default_factory=RunOptions)
     elapsed: float | None = None
     observations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 

@@ -9,6 +9,7 @@ from batchlab.units import format_duration, format_energy, format_power
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from batchlab.options import RunOptions
     from batchlab.policy.policy import Policy
     from batchlab.result.result import Result
     from batchlab.system.system import System
@@ -24,13 +25,6 @@ _RATIOS = {
 }
 _DAY = 86_400
 _NAMES_WIDTH = 14
-_USUAL = {
-    ("seed", 0),
-    ("walltime", "run"),
-    ("order_at_instant", "completions_first"),
-    ("sharing", "max_min"),
-    ("clip_requests", True),
-}
 
 
 def summarise(result: Result) -> str:
@@ -118,9 +112,7 @@ def _what_was_run(result: Result) -> Iterable[tuple[str, str]]:
     yield from how_it_was_run(result.system, result.policy, result.options)
 
 
-def how_it_was_run(
-    system: System, policy: Policy, options: Mapping[str, object]
-) -> Iterable[tuple[str, str]]:
+def how_it_was_run(system: System, policy: Policy, options: RunOptions) -> Iterable[tuple[str, str]]:
     """Tell the system, the policy, and the options that are not the usual ones.
 
     Yields
@@ -131,7 +123,7 @@ def how_it_was_run(
     total = ", ".join(f"{amount:,} {name}" for name, amount in system.total.items())
     called = f"{system.name}, " if system.name else ""
     yield "system", f"{called}{_plural(system.nodes, 'node')}, {total} in all"
-    unusual = [f"{name} = {value}" for name, value in options.items() if (name, value) not in _USUAL]
+    unusual = [f"{name} = {value}" for name, value in options.unusual.items()]
     yield "policy", ", ".join([str(policy), *unusual])
 
 
