@@ -7,12 +7,12 @@ from math import inf
 from random import Random
 from typing import Any
 
-from batchlab.vocabulary import SharingModel
+from batchlab.vocabulary import JobType, SharingModel
 from reference.elastic import Decision, Elastic, Invocation, Job, Node, Settings, State
 from reference.sharing import RULES
 from reference.world import Host, Link, Platform
 
-TYPES = ("rigid", "moldable", "malleable", "malleable", "evolving", "adaptive")
+TYPES: tuple[JobType, ...] = ("rigid", "moldable", "malleable", "malleable", "evolving", "adaptive")
 PATTERNS = ("uniform", "all_ranks", "root_only", "even_ranks")
 EVERYWHERE = ("all_to_all", "ring", "ring_clockwise", "ring_counter_clockwise")
 COMMUNICATIONS = (*EVERYWHERE, "gather", "scatter", "master_worker")
@@ -39,7 +39,7 @@ class Cable:
 class ElasticJob:
     """A job of a case; `nodes` is (least, most)."""
 
-    job_type: str
+    job_type: JobType
     submit_time: float
     nodes: tuple[int, int]
     gpus: int

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import groupby
+from typing import Any
 
 import polars as pl
 
@@ -56,7 +57,9 @@ def policy_of(case: Case) -> bl.Policy:
     """Give the policy."""
     if case.backfill == "reject":
         return bl.Policy("reject")
-    return bl.Policy(case.order_text, case.backfill, case.allocator, case.reservations, case.predictor)
+    # The names of a case are those that the reference knows.
+    named: Any = (case.order_text, case.backfill, case.allocator, case.reservations, case.predictor)
+    return bl.Policy(*named)
 
 
 class NodeEvents(bl.Observer):

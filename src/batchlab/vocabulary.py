@@ -4,12 +4,15 @@ Each type is a ``Literal``, so that mypy and pyright catch a misspelt name; the 
 Needs nothing but the standard library.
 """
 
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 __all__ = [
+    "EXECUTORS",
     "INVALID_ACTIONS",
     "JOB_STATES",
     "JOB_TYPES",
+    "LARGEST_SEED",
+    "LUBLIN_KINDS",
     "ORDERS_AT_INSTANT",
     "OVERRUN_ACTIONS",
     "PROCESSOR_FIELDS",
@@ -18,9 +21,11 @@ __all__ = [
     "AllocatorName",
     "BackfillName",
     "CauseKind",
+    "ExecutorName",
     "InvalidAction",
     "JobState",
     "JobType",
+    "LublinKind",
     "OrderAtInstant",
     "OrderName",
     "OverrunAction",
@@ -31,6 +36,9 @@ __all__ = [
     "SizeOrderName",
     "WalltimeAction",
 ]
+
+LARGEST_SEED: Final = 2**64 - 1
+"""Seeds are integers from 0 to this."""
 
 JobState = Literal["loaded", "queued", "running", "completed", "killed", "rejected"]
 JOB_STATES: tuple[JobState, ...] = get_args(JobState)
@@ -75,6 +83,14 @@ INVALID_ACTIONS: tuple[InvalidAction, ...] = get_args(InvalidAction)
 ProcessorField = Literal["requested", "allocated"]
 PROCESSOR_FIELDS: tuple[ProcessorField, ...] = get_args(ProcessorField)
 """The field of an SWF log that is taken first for the number of processors."""
+
+LublinKind = Literal["all", "batch", "interactive", "both"]
+LUBLIN_KINDS: tuple[LublinKind, ...] = get_args(LublinKind)
+"""Which jobs the model of Lublin and Feitelson makes."""
+
+ExecutorName = Literal["threads", "processes"]
+EXECUTORS: tuple[ExecutorName, ...] = get_args(ExecutorName)
+"""What does the runs of an experiment, unless it is an executor of one's own."""
 
 # The rules themselves, with their meanings and sources, are the tables of `batchlab.policy.registry`.
 OrderName = Literal[

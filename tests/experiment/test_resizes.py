@@ -13,6 +13,8 @@ from batchlab.experiment import Experiment
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from batchlab.vocabulary import ExecutorName
+
 TALK = bl.Application(
     [
         bl.Phase(
@@ -43,7 +45,7 @@ def workload() -> bl.Workload:
 
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])
-def test_resizes_come_back(executor: str, tmp_path: Path) -> None:
+def test_resizes_come_back(executor: ExecutorName, tmp_path: Path) -> None:
     """What the store gives back is what the run itself gave, whoever did it."""
     system = bl.System.of(platform())
     runs = Experiment(workload(), system, ["malleable", "fcfs"]).run(executor, tmp_path / "runs", workers=2)
@@ -59,7 +61,7 @@ def test_resizes_come_back(executor: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])
-def test_records_come_back(executor: str, tmp_path: Path) -> None:
+def test_records_come_back(executor: ExecutorName, tmp_path: Path) -> None:
     """So is what was recorded of tasks and of the platform."""
     system = bl.System.of(platform())
     options = bl.RunOptions(

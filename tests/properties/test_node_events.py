@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import product
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +52,7 @@ def test_every_job_node_and_interruption(chunk: int) -> None:
 def test_rules_written_in_python(chunk: int) -> None:
     """The rules that are also written in Python give the same schedules, node events or not."""
     for number in range(chunk, 300, 6):
-        case = numbered_case(number, RULES)
+        case: Any = numbered_case(number, RULES)
         rule = {"none": InOrder(), "first_fit": FirstFit(), "easy": Easy(case.reservations)}[case.backfill]
         policy = bl.Policy(case.order_text, allocator=case.allocator, scheduler=rule)
         check(case, f"numbered_case({number}, RULES) in Python", policy)

@@ -12,6 +12,7 @@ import pytest
 import batchlab as bl
 from batchlab import JobDescription, _kernel, tasks
 from batchlab.result.output import identify
+from batchlab.vocabulary import JobType
 from batchlab.workload.elastic import elastic_columns, run_times
 
 WORK = bl.Application([bl.Phase([tasks.Idle("work / num_nodes")], iterations="steps")])
@@ -42,7 +43,7 @@ def mixed() -> bl.Workload:
     first = JobDescription(tasks=1, run_time=30, submit_time=5, resources={"core": 2})
     second = JobDescription(
         application=WORK,
-        job_type="Malleable",
+        job_type="Malleable",  # type: ignore[arg-type]  # as ElastiSim writes it
         tasks_min=1,
         tasks_max=4,
         arguments={"work": 1e12, "steps": 10, "net": "resnet"},
@@ -201,7 +202,7 @@ def test_others_may_get_arguments_later() -> None:
     ("job_type", "message"),
     [("rigid", "gives amounts for 3 ranks; must be as many as tasks, 4"), ("moldable", "must give totals")],
 )
-def test_amounts_rank_by_rank(job_type: str, message: str) -> None:
+def test_amounts_rank_by_rank(job_type: JobType, message: str) -> None:
     """Amounts for each rank need a rigid job with as many."""
     each = bl.Application([bl.Phase([tasks.Idle([1, 2, 3])])])
     with pytest.raises(bl.WorkloadError, match=message):

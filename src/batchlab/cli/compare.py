@@ -15,7 +15,6 @@ from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
     RULES,
     Cores,
-    Executor,
     Invalid,
     Nodes,
     OrderOfEvents,
@@ -31,6 +30,7 @@ from batchlab.cli.options import (  # typer reads the annotations
 )
 from batchlab.cli.request import LogRequest, MachineRequest, input_files
 from batchlab.options import RunOptions
+from batchlab.vocabulary import ExecutorName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +63,7 @@ _Dispatch = Annotated[
     bool,
     typer.Option("--dispatch", rich_help_panel=RULES, help="Record what each decision costs; takes longer."),
 ]
-_Executor = Annotated[Executor, typer.Option(rich_help_panel=OUTPUT, help="Who does the runs.")]
+_Executor = Annotated[ExecutorName, typer.Option(rich_help_panel=OUTPUT, help="Who does the runs.")]
 _Workers = Annotated[int | None, whole_number("How many runs at a time.", OUTPUT)]
 _Store = Annotated[Path | None, directory("Keeps finished runs for another time.", OUTPUT)]
 _Out = Annotated[Path | None, directory("Gets tables, figures and manifest.json.", OUTPUT)]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from batchlab.cli.options import Format
     from batchlab.experiment import Experiment, Runs
+    from batchlab.vocabulary import ExecutorName
 
 __all__ = ["ExperimentRequest", "carry_out", "check_report"]
 
@@ -35,7 +36,7 @@ class ExperimentRequest:
     """
 
     title: str
-    executor: str | None
+    executor: ExecutorName | None
     workers: int | None
     store: Path | None
     out: Path | None

@@ -10,11 +10,11 @@ import typer
 from batchlab.cli.crossing import ExperimentRequest, carry_out, check_report
 from batchlab.cli.failure import check_directory
 from batchlab.cli.options import (  # typer reads the annotations
-    Executor,
     FormatOption,
     directory,
     whole_number,
 )
+from batchlab.vocabulary import ExecutorName
 
 __all__ = ["experiment"]
 
@@ -26,7 +26,7 @@ _Store = Annotated[
     Path | None, directory("Where finished runs are kept; as SPEC says, or runs, unless given.")
 ]
 _Executor = Annotated[
-    Executor | None, typer.Option(help="Who does the runs; as SPEC says, or threads, unless given.")
+    ExecutorName | None, typer.Option(help="Who does the runs; as SPEC says, or threads, unless given.")
 ]
 _Workers = Annotated[int | None, whole_number("How many runs at a time; one per processor.")]
 _Out = Annotated[Path | None, directory("Gets tables, figures and manifest.json.")]

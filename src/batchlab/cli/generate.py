@@ -20,6 +20,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     whole_number,
 )
 from batchlab.cli.request import MachineRequest
+from batchlab.vocabulary import LublinKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["generate"]
 
 Model = Literal["lublin", "feitelson", "jann"]
-Kind = Literal["all", "batch", "interactive", "both"]
 Estimates = Literal["log", "run_time", "tsafrir"]
 
 _LIKE = "Like a log"
@@ -49,7 +49,7 @@ _MODELS_OF: dict[str, tuple[Model | None, ...]] = {
 _ModelName = Annotated[
     Model | None, typer.Argument(metavar="[MODEL]", help="lublin, feitelson, or jann (fitted to --like).")
 ]
-_Kind = Annotated[Kind, typer.Option(help="The jobs of the model lublin.")]
+_Kind = Annotated[LublinKind, typer.Option(help="The jobs of the model lublin.")]
 _Load = Annotated[float, typer.Option(metavar="L", help="Of the machine, by the model feitelson.")]
 _Estimates = Annotated[
     Estimates | None,
@@ -150,7 +150,7 @@ class _Request:
     model: Model | None
     jobs: int
     seed: int
-    kind: Kind
+    kind: LublinKind
     load: float
     estimates: Estimates | None
     like: Path | None

@@ -24,7 +24,6 @@ __all__ = [
     "READING",
     "RULES",
     "Cores",
-    "Executor",
     "Format",
     "FormatOption",
     "Invalid",
@@ -46,7 +45,6 @@ __all__ = [
 MACHINE, READING, RULES, OUTPUT = "The machine", "Reading the log", "The rules", "The answer"
 """The panels of a help."""
 
-Executor = Literal["threads", "processes"]
 Format = Literal["text", "json"]
 
 

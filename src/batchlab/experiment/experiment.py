@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from batchlab.observer import Observer
     from batchlab.options import ExperimentArguments
     from batchlab.policy import Policy
+    from batchlab.vocabulary import ExecutorName
 
 __all__ = ["Experiment", "dispatchers"]
 
@@ -171,7 +172,7 @@ class Experiment:
 
     def run(
         self,
-        executor: Executor | str | None = None,
+        executor: Executor | ExecutorName | None = None,
         store: str | os.PathLike[str] = "runs/",
         progress: Callable[[int, int], object] | None = None,
         workers: int | None = None,

@@ -9,6 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from batchlab.errors import BatchlabError, ExperimentError, shown, suggest
 from batchlab.system.document import written
+from batchlab.vocabulary import (  # noqa: TC001  # pydantic reads the annotations
+    ExecutorName,
+    InvalidAction,
+    OverrunAction,
+    ProcessorField,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,7 +46,7 @@ class Dispatchers(Model):
 class Running(Model):
     """How the runs are done."""
 
-    executor: Literal["threads", "processes"] | None = None
+    executor: ExecutorName | None = None
     workers: int | None = Field(default=None, ge=1)
     store: str | None = None
 
@@ -73,9 +79,9 @@ class Log(Model):
     """A workload that is read, with the options of reading; those that are not given are the reader's."""
 
     path: str
-    overrun: Literal["extend", "cut", "keep"] | None = None
-    invalid: Literal["drop", "raise"] | None = None
-    processors: Literal["requested", "allocated"] | None = None
+    overrun: OverrunAction | None = None
+    invalid: InvalidAction | None = None
+    processors: ProcessorField | None = None
     use_memory: bool | None = None
     max_jobs: int | None = Field(default=None, ge=0)
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from batchlab.system import System, read_system
 if TYPE_CHECKING:
     from batchlab.observer import Observer
     from batchlab.options import RunOptions
+    from batchlab.vocabulary import AllocatorName
 
 __all__ = ["Run", "as_system", "labelled", "made_from", "name_of", "paired", "seed_of"]
 
@@ -121,7 +122,8 @@ def labelled(
 
 def paired(policy: Policy, allocator: str) -> Policy:
     """Give a policy with another allocator."""
-    return replace(policy, allocator=allocator)
+    # `Policy` refuses what is no allocator's name.
+    return replace(policy, allocator=cast("AllocatorName", allocator))
 
 
 def as_system(value: object) -> System:

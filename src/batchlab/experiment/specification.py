@@ -46,7 +46,7 @@ import tomllib
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from batchlab.errors import BatchlabError, ExperimentError, SimulationError, shown, suggest
 from batchlab.experiment.experiment import Experiment
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from batchlab.policy import Policy
+    from batchlab.vocabulary import ExecutorName
 
 __all__ = ["Specification", "read_specification"]
 
@@ -91,7 +92,7 @@ class Specification:
     path: Path
     title: str
     experiment: Experiment
-    executor: Literal["threads", "processes"] | None = None
+    executor: ExecutorName | None = None
     workers: int | None = None
     store: Path | None = None
     directory: Path | None = None

@@ -1,11 +1,10 @@
 """The options of a run. Needs neither NumPy nor polars, so that the command line can check them first."""
 
 from batchlab.options.invocation import Cause, Invocation
-from batchlab.options.run_options import LARGEST_SEED, ExperimentArguments, RunArguments, RunOptions
+from batchlab.options.run_options import ExperimentArguments, RunArguments, RunOptions
 from batchlab.options.sensing import Sensing
 
 __all__ = [
-    "LARGEST_SEED",
     "Cause",
     "ExperimentArguments",
     "Invocation",

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Final, TypedDict
+from typing import Any, TypedDict
 
 from batchlab.errors import SimulationError, shown, suggest
 from batchlab.options.invocation import Invocation
 from batchlab.options.sensing import Sensing
 from batchlab.vocabulary import (
+    LARGEST_SEED,
     ORDERS_AT_INSTANT,
     SHARING_MODELS,
     WALLTIME_ACTIONS,
@@ -22,9 +23,7 @@ from batchlab.vocabulary import (
     WalltimeAction,
 )
 
-__all__ = ["LARGEST_SEED", "ExperimentArguments", "RunArguments", "RunOptions"]
-
-LARGEST_SEED: Final = 2**64 - 1
+__all__ = ["ExperimentArguments", "RunArguments", "RunOptions"]
 
 # Options whose values are objects, which a file describes by a table of their fields.
 _DESCRIBED: Mapping[str, type[Invocation | Sensing]] = {"invocation": Invocation, "sensing": Sensing}

@@ -8,21 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import Literal, get_args
 
 from batchlab.platform import rules
 from batchlab.platform.quantities import BANDWIDTH, SPEED, TIME, Quantity
 from batchlab.platform.topology import Crossbar, Topology
 
-__all__ = ["Cluster", "Disk", "Host", "Link", "Ray", "Role", "Route", "Routing", "Sharing", "Zone"]
+__all__ = [
+    "Cluster",
+    "Disk",
+    "GraphRouting",
+    "Host",
+    "Link",
+    "Ray",
+    "Role",
+    "Route",
+    "Routing",
+    "Sharing",
+    "Zone",
+]
 
 Role = Literal["compute", "storage", "batch", "burst_buffer"]
 Sharing = Literal["shared", "fat_pipe", "split_duplex"]
-Routing = Literal["full", "star", "floyd", "dijkstra"]
+GraphRouting = Literal["floyd", "dijkstra"]
+Routing = Literal["full", "star", GraphRouting]
 
-_ROLES = ("compute", "storage", "batch", "burst_buffer")
-_SHARINGS = ("shared", "fat_pipe", "split_duplex")
-_ROUTINGS = ("full", "star", "floyd", "dijkstra")
+_ROLES: tuple[Role, ...] = get_args(Role)
+_SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
+_ROUTINGS: tuple[Routing, ...] = get_args(Routing)
 
 
 @dataclass(frozen=True)

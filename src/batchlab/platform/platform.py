@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from batchlab.errors import PlatformError, shown, suggest
 from batchlab.platform import rules, usual
-from batchlab.platform.parts import Cluster, Host, Link, Zone
+from batchlab.platform.parts import Cluster, GraphRouting, Host, Link, Zone
 from batchlab.platform.plan import build
 from batchlab.platform.topology import Crossbar, Dragonfly, FatTree, Torus
 
@@ -309,7 +309,7 @@ class Platform:
         *,
         hosts: Iterable[Host | str],
         name: str = "graph",
-        routing: Literal["dijkstra", "floyd"] = "dijkstra",
+        routing: GraphRouting = "dijkstra",
         **options: Unpack[usual.HostOptions],
     ) -> Platform:
         """Describe hosts and routers joined by links; routes take the fewest links.

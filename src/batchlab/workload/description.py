@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
+from batchlab.vocabulary import JobType
 from batchlab.workload.dependencies import DEPENDS_ON
 from batchlab.workload.elastic import check_applications, check_arguments
 
@@ -70,7 +71,7 @@ class JobDescription:
     run_time: float | None = None
     application: "Application | str | None" = None
     requested_time: float | None = None
-    job_type: str = "rigid"
+    job_type: JobType = "rigid"
     tasks_min: int | None = None
     tasks_max: int | None = None
     arguments: Mapping[str, float | str] = field(default_factory=dict)

@@ -13,16 +13,14 @@ import numpy.typing as npt
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.vocabulary import JOB_TYPES
 
 if TYPE_CHECKING:
     from batchlab._kernel import ElasticColumns
     from batchlab.application import Application
     from batchlab.workload.workload import Workload
 
-__all__ = ["JOB_TYPES", "elastic_columns", "run_times"]
-
-JOB_TYPES = ("rigid", "moldable", "malleable", "evolving", "adaptive")
-"""Who decides how many nodes a job has; in the order in which the kernel counts them."""
+__all__ = ["elastic_columns", "run_times"]
 
 APPLICATION = "application"
 _COUNTS = ("tasks_min", "tasks_max")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.vocabulary import INVALID_ACTIONS, OVERRUN_ACTIONS, InvalidAction, OverrunAction
 from batchlab.workload import dependencies, elastic, reasons
 from batchlab.workload.report import NOTES_SCHEMA, Report, read_out
 
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from batchlab.application import Application
 
 __all__: list[str] = []
-
-Overrun = Literal["extend", "cut", "keep"]
-Invalid = Literal["drop", "raise"]
 
 NEXT_STEP = 'Pass invalid="drop" to skip such jobs (they are listed in the report).'
 DEFAULT_RESOURCES = ("core", "mem", "gpu")
@@ -53,14 +51,14 @@ def admit(
     table: pl.DataFrame,
     *,
     resources: Sequence[str] | None,
-    overrun: Overrun,
-    invalid: Invalid,
+    overrun: OverrunAction,
+    invalid: InvalidAction,
     source: str = "table",
     applications: "Mapping[str, Application] | None" = None,
 ) -> tuple[pl.DataFrame, Report, tuple[str, ...]]:
     """Check and normalise a table of jobs; with the report and the names of the resources."""
-    check_choice("overrun", overrun, ("extend", "cut", "keep"))
-    check_choice("invalid", invalid, ("drop", "raise"))
+    check_choice("overrun", overrun, OVERRUN_ACTIONS)
+    check_choice("invalid", invalid, INVALID_ACTIONS)
     table = _with_defaults(table, source, is_elastic=applications is not None)
     if applications is not None:
         table = elastic.prepared(table, elastic.check_applications(applications), source)
@@ -265,7 +263,7 @@ def _unknown_request(kept: pl.DataFrame) -> pl.Expr:
     return unknown & pl.col("run_time").is_not_null() if elastic.APPLICATION in kept.columns else unknown
 
 
-def _mends(kept: pl.DataFrame, amounts: Sequence[str], overrun: Overrun) -> list[_Mend]:
+def _mends(kept: pl.DataFrame, amounts: Sequence[str], overrun: OverrunAction) -> list[_Mend]:
     requested = pl.col("requested_time")
     unreadable = (requested.is_null() & pl.col(_GIVEN)) | (requested < -_LARGEST_EXACT) | requested.is_nan()
     outcome, reason = _OVERRUN[overrun]
@@ -305,7 +303,7 @@ def _notes(kept: pl.DataFrame, mends: Sequence[_Mend]) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema=schema), *parts]).sort("line", maintain_order=True)
 
 
-def _values(kept: pl.DataFrame, amounts: Sequence[str], overrun: Overrun) -> list[pl.Series]:
+def _values(kept: pl.DataFrame, amounts: Sequence[str], overrun: OverrunAction) -> list[pl.Series]:
     run_time = pl.col("run_time")
     # Where an application runs there need be no limit.
     otherwise = [pl.lit(math.inf)] if elastic.APPLICATION in kept.columns else []

@@ -7,8 +7,9 @@ import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.units import format_duration
+from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import description, elastic, transform
-from batchlab.workload.gate import Invalid, Overrun, admit, as_polars
+from batchlab.workload.gate import admit, as_polars
 from batchlab.workload.header import Header
 from batchlab.workload.report import Report
 
@@ -87,8 +88,8 @@ class Workload:
         table: object,
         *,
         resources: tuple[str, ...] | list[str] | None = None,
-        overrun: Overrun = "extend",
-        invalid: Invalid = "drop",
+        overrun: OverrunAction = "extend",
+        invalid: InvalidAction = "drop",
         header: Header | None = None,
         applications: "Mapping[str, Application] | None" = None,
     ) -> Self:
@@ -148,7 +149,7 @@ class Workload:
         jobs: "Iterable[JobDescription]",
         *,
         applications: "Mapping[str, Application] | None" = None,
-        overrun: Overrun = "extend",
+        overrun: OverrunAction = "extend",
     ) -> Self:
         """Make a workload of jobs described one by one.
 
