@@ -13,7 +13,7 @@ import batchlab as bl
 from batchlab import JobDescription, _kernel, tasks
 from batchlab.result.output import identify
 from batchlab.vocabulary import JobType
-from batchlab.workload.elastic import elastic_columns, run_times
+from batchlab.workload.application_jobs import application_jobs, run_times
 
 WORK = bl.Application([bl.Phase([tasks.Idle("work / num_nodes")], iterations="steps")])
 FREE = bl.Application([bl.Phase([tasks.Idle(1)])])
@@ -131,7 +131,7 @@ def test_plain_tables_are_left_alone() -> None:
     }
     made = bl.Workload.from_table(plain)
     assert made.jobs.select("application", "job_type").row(0) == ("lammps", "batch")
-    assert elastic_columns(made) is None
+    assert application_jobs(made) is None
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_transforms_keep_applications() -> None:
 
 def test_the_kernel_takes_them() -> None:
     """The kernel is given types, ranges, and which application and arguments each job has."""
-    columns = elastic_columns(mixed())
+    columns = application_jobs(mixed())
     assert columns is not None
     assert columns["job_type"].tolist() == [0, 2, 0]
     assert columns["application"].tolist() == [-1, 0, 1]

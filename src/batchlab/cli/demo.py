@@ -55,7 +55,8 @@ def demo(
         return
     others = [Policy.parse(name) for name in _COMPARED]
     results = [result if other == chosen else _simulated(workload, system, other, seed) for other in others]
-    typer.echo(f"\nThe same jobs under other policies:\n\n{compare(results)}")
+    runs = [(str(each.policy), each.metrics()) for each in results]
+    typer.echo(f"\nThe same jobs under other policies:\n\n{compare(runs)}")
     typer.echo("\nNow a log of your own: batchlab run LOG.swf.gz --nodes 120 --cores 4 --policy easy")
 
 

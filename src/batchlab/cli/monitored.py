@@ -60,7 +60,7 @@ def monitored(request: RunRequest, workload: Workload, system: System, policy: P
         Ready to run; the page's address has been said.
     """
     import batchlab  # noqa: PLC0415  # the library is imported when it is needed
-    from batchlab.monitor.monitor import Serving  # noqa: PLC0415  # here too
+    from batchlab.monitor.serving import Serving  # noqa: PLC0415  # here too
 
     watching = request.watching
     simulation = batchlab.Simulation(workload, system, policy, options=request.options)

@@ -14,7 +14,7 @@ from batchlab.generate.distributions import draw
 from batchlab.generate.requests import CORE, Limits, Requests, draw_requests
 from batchlab.generate.sizes import SizeModel
 from batchlab.generate.work import check_performance, speed
-from batchlab.workload.elastic import run_times
+from batchlab.workload.application_jobs import run_times
 from batchlab.workload.gate import check_choice
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from batchlab.errors import PlatformError, shown, suggest
 from batchlab.platform import rules, usual
-from batchlab.platform.parts import Cluster, GraphRouting, Host, Link, Zone
+from batchlab.platform.hardware import Host, Link
+from batchlab.platform.parts import Cluster, GraphRouting, Zone
 from batchlab.platform.plan import build
 from batchlab.platform.topology import Crossbar, Dragonfly, FatTree, Torus
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from batchlab.platform import rules
-from batchlab.platform.parts import Cluster, Host, Link, Route, Zone
+from batchlab.platform.hardware import Host, Link
+from batchlab.platform.parts import Cluster, Route, Zone
 from batchlab.platform.quantities import BANDWIDTH, TIME, Quantity
 from batchlab.platform.topology import Crossbar
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from batchlab.errors import suggest
-from batchlab.platform.parts import Cluster, Disk, GraphRouting, Host, Link, Route, Sharing, Zone
+from batchlab.platform.hardware import Disk, Host, Link, Sharing
+from batchlab.platform.parts import Cluster, GraphRouting, Route, Zone
 from batchlab.platform.storage import SharedStorage, beside
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from batchlab._kernel import Elastics
 from batchlab.errors import SimulationError
 from batchlab.simulation.sensing import sensors
-from batchlab.workload.elastic import elastic_columns
+from batchlab.workload.application_jobs import application_jobs
 
 if TYPE_CHECKING:
     from batchlab._kernel import DescribedApplications
@@ -38,7 +38,7 @@ def applications(workload: Workload, system: System, options: RunOptions) -> Des
     SimulationError
         If a job carries an application and the system has no platform.
     """
-    jobs = elastic_columns(workload)
+    jobs = application_jobs(workload)
     if jobs is None:
         return None
     platform = system.platform
