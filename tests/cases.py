@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies
 
+from batchlab.vocabulary import OrderAtInstant, WalltimeAction
 from reference import Expression, Interruption, Job, Machine, NodeEvent, Outcome, simulate
 from reference.numbers import divide
 from reference.predictors import PREDICTORS
@@ -60,8 +61,8 @@ class Case:
     allocator: str = "first_fit"
     reservations: int = 1
     seed: int = 0
-    walltime: str = "run"
-    order_at_instant: str = "completions_first"
+    walltime: WalltimeAction = "run"
+    order_at_instant: OrderAtInstant = "completions_first"
     node_events: tuple[NodeEvent, ...] = ()
     predictor: str = "requested"
 

@@ -7,11 +7,12 @@ from math import inf
 from random import Random
 from typing import Any
 
+from batchlab.vocabulary import JobType, SharingModel
 from reference.elastic import Decision, Elastic, Invocation, Job, Node, Settings, State
 from reference.sharing import RULES
 from reference.world import Host, Link, Platform
 
-TYPES = ("rigid", "moldable", "malleable", "malleable", "evolving", "adaptive")
+TYPES: tuple[JobType, ...] = ("rigid", "moldable", "malleable", "malleable", "evolving", "adaptive")
 PATTERNS = ("uniform", "all_ranks", "root_only", "even_ranks")
 EVERYWHERE = ("all_to_all", "ring", "ring_clockwise", "ring_counter_clockwise")
 COMMUNICATIONS = (*EVERYWHERE, "gather", "scatter", "master_worker")
@@ -21,7 +22,7 @@ REQUESTS = (
     "num_nodes_min + phase_iteration",
     "phase_iteration % 2 == 0 ? num_nodes - 1 : num_nodes + 2",
 )
-SHARINGS = {"max_min": "bottleneck_max_min", "fair_bottleneck": "fair_bottleneck"}
+SHARINGS: dict[SharingModel, str] = {"max_min": "bottleneck_max_min", "fair_bottleneck": "fair_bottleneck"}
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Cable:
 class ElasticJob:
     """A job of a case; `nodes` is (least, most)."""
 
-    job_type: str
+    job_type: JobType
     submit_time: float
     nodes: tuple[int, int]
     gpus: int
@@ -54,7 +55,7 @@ class ElasticCase:
     hosts: tuple[Host, ...]
     cables: tuple[Cable, ...]
     jobs: tuple[ElasticJob, ...]
-    sharing: str
+    sharing: SharingModel
     seed: int
     settings: Settings = field(default_factory=Settings)
 

@@ -7,9 +7,10 @@ import numpy as np
 import polars as pl
 
 from batchlab.policy.policy import Policy
-from batchlab.result.outcome import STATES, Outcome
+from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
 from batchlab.system.system import System
+from batchlab.vocabulary import JOB_STATES
 from batchlab.workload.workload import Workload
 
 
@@ -41,7 +42,6 @@ def make_result(jobs: Sequence[Job], *, nodes: int = 4, cores: int = 2, **others
         system=System.homogeneous(nodes=nodes, resources={"core": cores}),
         policy=Policy(),
         outcome=_outcome(jobs),
-        options={"seed": 0},
     )
 
 
@@ -61,7 +61,7 @@ def _outcome(jobs: Sequence[Job]) -> Outcome:
     placements = [placement for job in jobs for placement in job.nodes]
     held = [[sum(tasks for _, tasks in job.nodes)] for job in jobs]
     return Outcome(
-        state=np.array([STATES.index(job.state) for job in jobs], dtype=np.uint8),
+        state=np.array([JOB_STATES.index(job.state) for job in jobs], dtype=np.uint8),
         start_time=_times([job.start for job in jobs]),
         end_time=_times([job.end for job in jobs]),
         requested_time=_times([job.requested or job.run_time for job in jobs]),

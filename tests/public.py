@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import groupby
+from typing import Any
 
 import polars as pl
 
@@ -56,7 +57,9 @@ def policy_of(case: Case) -> bl.Policy:
     """Give the policy."""
     if case.backfill == "reject":
         return bl.Policy("reject")
-    return bl.Policy(case.order_text, case.backfill, case.allocator, case.reservations, case.predictor)
+    # The names of a case are those that the reference knows.
+    named: Any = (case.order_text, case.backfill, case.allocator, case.reservations, case.predictor)
+    return bl.Policy(*named)
 
 
 class NodeEvents(bl.Observer):
@@ -93,15 +96,18 @@ def observers_of(case: Case) -> list[bl.Observer]:
     return [NodeEvents(case)] if case.node_events else []
 
 
+def options_of(case: Case) -> bl.RunOptions:
+    """Give the options of the run."""
+    return bl.RunOptions(seed=case.seed, walltime=case.walltime, order_at_instant=case.order_at_instant)
+
+
 def simulation_of(case: Case) -> bl.Simulation:
     """Give the simulation, before its first instant."""
     return bl.Simulation(
         workload_of(case),
         system_of(case.machine),
         policy_of(case),
-        seed=case.seed,
-        walltime=case.walltime,
-        order_at_instant=case.order_at_instant,
+        options=options_of(case),
         observers=observers_of(case),
     )
 
@@ -114,9 +120,7 @@ def outcomes(
         workload_of(case),
         system_of(case.machine),
         policy or policy_of(case),
-        seed=case.seed,
-        walltime=case.walltime,
-        order_at_instant=case.order_at_instant,
+        options=options_of(case),
         observers=observers_of(case),
     )
     if interruptions is not None:

@@ -1,4 +1,7 @@
-"""Rooms import only what stands to their left: the order is written in CONTRIBUTING.md, and held here."""
+"""Rooms import only what stands to their left, files make no circles, and no file is long.
+
+The order of the rooms is written in CONTRIBUTING.md, and held here.
+"""
 
 import ast
 import re
@@ -7,12 +10,59 @@ from pathlib import Path
 
 import pytest
 
+from support.layout import Uses, circles, imports, python_uses, rust_uses
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src/batchlab"
 KERNEL = ROOT / "rust/kernel/src"
 # The package's front hands out every name, and the compiled module is below everything.
 FRONT = {"__init__", "__main__"}
 BELOW = {"_kernel"}
+
+MOST_LINES = 500
+# Files that are longer today, each to be split.
+LONG = {"rust/kernel/src/ordered_index.rs", "rust/python/src/view.rs"}
+
+_ELASTISIM = "bridge/elastisim/algorithm_side/elastisim_python"
+# Uses for checkers alone that may close a circle, each with its reason.
+FOR_CHECKERS = {
+    (
+        "simulation/view.py",
+        "simulation/simulation.py",
+    ): "View.fork gives a Simulation, which has views",
+    ("simulation/view.py", "policy/__init__.py"): "View.fork takes a Policy, whose parts are given a view",
+    ("simulation/view.py", "observer/__init__.py"): "View.values asks observers, which are given a view",
+    (
+        f"{_ELASTISIM}/job.py",
+        f"{_ELASTISIM}/node.py",
+    ): "in ElastiSim's interface each holds the others",
+}
+# Circles of the Rust files of today, each to be opened.
+CIRCLES = {
+    "rust/kernel/src": (
+        {"application/formula.rs", "application/formula/operators.rs"},
+        {"execution/mod.rs", "execution/run.rs", "execution/world.rs"},
+        {
+            "platform/cables.rs",
+            "platform/dragonfly.rs",
+            "platform/fat_tree.rs",
+            "platform/graph.rs",
+            "platform/mod.rs",
+            "platform/path.rs",
+            "platform/torus.rs",
+            "platform/zone.rs",
+        },
+        {
+            "policy/backfill.rs",
+            "policy/conservative.rs",
+            "policy/easy.rs",
+            "policy/easy_reservations.rs",
+            "policy/outside.rs",
+        },
+        {"simulation/instant.rs", "simulation/mod.rs"},
+    ),
+    "rust/python/src": ({"driver.rs", "job.rs", "queue.rs", "simulation.rs", "view.rs"},),
+}
 
 
 def order(of: str) -> list[str]:
@@ -27,23 +77,11 @@ def room(path: Path, root: Path) -> str:
     return path.relative_to(root).parts[0].partition(".")[0]
 
 
-def imports(tree: ast.AST) -> Iterator[str]:
-    """Give the modules that a tree imports when it runs."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            continue
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        yield from imports(node)
-
-
 def used_rooms(text: str) -> Iterator[str]:
     """Give the rooms of the package that a module's text uses."""
-    for module in imports(ast.parse(text)):
-        if module.partition(".")[0] == "batchlab":
-            yield module.split(".")[1] if "." in module else "batchlab"
+    for found in imports(ast.parse(text)):
+        if not found.for_checkers and not found.level and found.name.partition(".")[0] == "batchlab":
+            yield found.name.split(".")[1] if "." in found.name else "batchlab"
 
 
 def used_modules(text: str) -> set[str]:
@@ -108,3 +146,88 @@ def test_uses_of_the_kernel_are_seen() -> None:
     """Single uses, lists of uses and paths in the code all count."""
     assert used_modules("use crate::time::Time;\nlet x = crate::random::mix(1, 2);") == {"time", "random"}
     assert used_modules("use crate::{event::{Event, Kind}, policy::Site};") >= {"event", "policy"}
+
+
+def without(uses: Uses, exceptions: set[tuple[str, str]]) -> Uses:
+    return {
+        file: {other for other in others if (file, other) not in exceptions} for file, others in uses.items()
+    }
+
+
+def test_no_file_of_the_package_uses_itself_by_others() -> None:
+    """No file imports, when it runs, one that imports it."""
+    assert circles(python_uses(PACKAGE, for_checkers=False)) == []
+
+
+def test_what_checkers_see_makes_no_circle() -> None:
+    """Neither do imports under TYPE_CHECKING, but for the exceptions, each of which is needed."""
+    uses = python_uses(PACKAGE, for_checkers=True)
+    assert circles(without(uses, {*FOR_CHECKERS})) == []
+    for one in FOR_CHECKERS:
+        assert circles(without(uses, {*FOR_CHECKERS} - {one})), f"{one} closes no circle; take it out"
+
+
+@pytest.mark.parametrize("source", CIRCLES)
+def test_no_rust_file_uses_itself_by_others(source: str) -> None:
+    """No Rust file uses one that uses it, but in the circles that are listed, each of which is there."""
+    found, listed = circles(rust_uses(ROOT / source)), CIRCLES[source]
+    assert [circle for circle in found if not any(circle <= known for known in listed)] == []
+    for known in listed:
+        assert any(circle <= known for circle in found), f"{sorted(known)} is no circle; take it out"
+
+
+def test_no_file_is_long() -> None:
+    """No file of Python or Rust has more lines than one can keep in mind, but for those that are listed."""
+    files = [*PACKAGE.rglob("*.py"), *(ROOT / "rust").rglob("*.rs")]
+    long = {path for path in files if len(path.read_text("utf-8").splitlines()) > MOST_LINES}
+    assert {path.relative_to(ROOT).as_posix() for path in long} == LONG
+
+
+class TestGraphs:
+    """The graphs of uses see what there is."""
+
+    def test_of_python(self, tmp_path: Path) -> None:
+        """Absolute and relative imports, of modules and of names; for checkers or not."""
+        files = {
+            "__init__.py": "from house.left import a",
+            "left/__init__.py": "",
+            "left/a.py": "from house.right import c\n",
+            "left/b.py": "if TYPE_CHECKING:\n    import house.left.a\nelse:\n    import house.right.c\n",
+            "right/__init__.py": "from .c import Thing\n",
+            "right/c.py": "def late():\n    from ..left import b\n    import house\n",
+        }
+        package = written(tmp_path / "house", files)
+        uses = python_uses(package, for_checkers=True)
+        assert uses["left/a.py"] == {"right/c.py"}
+        assert uses["left/b.py"] == {"left/a.py", "right/c.py"}
+        assert uses["right/__init__.py"] == {"right/c.py"}
+        assert uses["right/c.py"] == {"left/b.py"}
+        assert circles(uses) == [{"left/a.py", "left/b.py", "right/c.py"}]
+        assert circles(python_uses(package, for_checkers=False)) == [{"left/b.py", "right/c.py"}]
+
+    def test_of_rust(self, tmp_path: Path) -> None:
+        """Uses and paths in the code, re-exports followed; comments, texts and tests do not count."""
+        files = {
+            "lib.rs": "pub mod left;\npub mod right;\n",
+            "left/mod.rs": "mod a;\nmod b;\npub use a::{First, Second as Other};\nuse b::{self};\n",
+            "left/a.rs": "use super::Own;\n#[cfg(test)]\nmod tests { use crate::right::X; fn f() { {} } }\n",
+            "left/b.rs": '// use crate::right::X;\nfn f() { crate::left::a::g("crate::right"); }\n',
+            "right.rs": "use std::fmt;\nuse crate::{left::{First, Own}, left::b::*};\n",
+            "right/tests.rs": "use crate::left::Own;\n",
+        }
+        uses = rust_uses(written(tmp_path, files))
+        assert uses == {
+            "lib.rs": set(),
+            "left/mod.rs": {"left/b.rs"},
+            "left/a.rs": {"left/mod.rs"},
+            "left/b.rs": {"left/a.rs"},
+            "right.rs": {"left/a.rs", "left/mod.rs", "left/b.rs"},
+        }
+        assert circles(uses) == [{"left/a.rs", "left/b.rs", "left/mod.rs"}]
+
+
+def written(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    return folder

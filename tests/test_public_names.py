@@ -48,7 +48,7 @@ def test_names_are_sorted() -> None:
 def test_unknown_names_suggest_the_nearest() -> None:
     """A misspelt name of the package is answered with the right one."""
     with pytest.raises(AttributeError, match="Did you mean 'simulate'"):
-        batchlab.simulat  # noqa: B018  # that is the test
+        batchlab.simulat  # type: ignore[attr-defined]  # noqa: B018  # that is the test
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -7,8 +7,18 @@ from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 from batchlab.application import Application as Description
-from batchlab.simulation.invocation import CauseKind
 from batchlab.simulation.view import Columns
+from batchlab.vocabulary import (
+    CauseKind,
+    InvalidAction,
+    JobState,
+    JobType,
+    OrderAtInstant,
+    OverrunAction,
+    ProcessorField,
+    SharingModel,
+    WalltimeAction,
+)
 
 __version__: str
 
@@ -73,7 +83,7 @@ class DescribedApplications(TypedDict):
     platform: Platform
     hosts: list[int]
     gpus: int | None
-    sharing: str
+    sharing: SharingModel
     jobs: Elastics
     clip_requests: bool
     log_tasks: bool
@@ -138,9 +148,9 @@ class SwfStream:
         cls,
         path: str | PathLike[str],
         *,
-        overrun: str,
-        invalid: str,
-        processors: str,
+        overrun: OverrunAction,
+        invalid: InvalidAction,
+        processors: ProcessorField,
         use_memory: bool,
     ) -> SwfStream: ...
     @property
@@ -150,8 +160,8 @@ class SwfStream:
         machine: StreamedMachine,
         policy: PolicyNames,
         *,
-        walltime: str,
-        order_at_instant: str,
+        walltime: WalltimeAction,
+        order_at_instant: OrderAtInstant,
         answer: str | PathLike[str] | None = None,
         progress: Callable[[int, float], object] | None = None,
     ) -> StreamedRun: ...
@@ -161,9 +171,9 @@ class SwfParser:
     def __new__(
         cls,
         *,
-        overrun: str,
-        invalid: str,
-        processors: str,
+        overrun: OverrunAction,
+        invalid: InvalidAction,
+        processors: ProcessorField,
         use_memory: bool,
         max_jobs: int | None = None,
     ) -> SwfParser: ...
@@ -229,8 +239,8 @@ class Simulation:
         core: int | None,
         policy: PolicyNames,
         *,
-        walltime: str,
-        order_at_instant: str,
+        walltime: WalltimeAction,
+        order_at_instant: OrderAtInstant,
         dispatch: bool,
         listening: Listening,
         applications: DescribedApplications | None = None,
@@ -295,7 +305,7 @@ class Job:
     def tasks_max(self) -> int:
         """The most tasks that it can have."""
     @property
-    def job_type(self) -> str:
+    def job_type(self) -> JobType:
         """Who decides on its size: "rigid", "moldable", "malleable", "evolving" or "adaptive"."""
     @property
     def is_resizable(self) -> bool:
@@ -328,7 +338,7 @@ class Job:
     def tasks_per_node(self) -> int:
         """At most so many of its tasks share a node; 0 for no limit."""
     @property
-    def state(self) -> str:
+    def state(self) -> JobState:
         """Its state: "loaded", "queued", "running", "completed", "killed" or "rejected"."""
     @property
     def start_time(self) -> float | None:
@@ -683,9 +693,9 @@ class View:
 def read_swf_file(
     path: str | PathLike[str],
     *,
-    overrun: str,
-    invalid: str,
-    processors: str,
+    overrun: OverrunAction,
+    invalid: InvalidAction,
+    processors: ProcessorField,
     use_memory: bool,
     max_jobs: int | None = None,
 ) -> SwfColumns: ...

@@ -1,27 +1,30 @@
-"""Packages whose names are imported when they are first asked for: `batchlab --help` needs none of them."""
+"""Packages whose names are imported when they are first asked for: `batchlab --help` needs none of them.
+
+The names stand in the package's stub, ``__init__.pyi``, one on each line: ``from HOME import NAME as NAME``.
+So type checkers, which look at nothing else, and the package itself go by the same list.
+"""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 
 __all__ = ["lazily"]
 
 
-def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Make the ``__getattr__`` and ``__dir__`` of a package.
+def lazily(package: str) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
+    """Make ``__all__``, ``__getattr__`` and ``__dir__`` of a package from its stub.
 
     Parameters
     ----------
     package
         Its full name.
-    homes
-        For each public name the module below the package that has it, or that is it.
 
     Returns
     -------
     tuple
-        The two functions.
+        The three.
     """
+    homes = _homes(package)
 
     def find(name: str) -> object:
         home = homes.get(name)
@@ -29,12 +32,37 @@ def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], obje
             from batchlab.errors import suggest  # noqa: PLC0415  # only needed here
 
             raise AttributeError(f"module {package!r} has no attribute {name!r}.{suggest(name, homes)}")
-        module = import_module(f"{package}.{home}")
-        value: object = module if home.rpartition(".")[2] == name else getattr(module, name)
+        value = _imported(home, name)
         setattr(sys.modules[package], name, value)
         return value
 
     def names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *homes})
 
-    return find, names
+    return sorted(homes), find, names
+
+
+def _homes(package: str) -> dict[str, str]:
+    """Read from the stub for each name the module that has it, or the package whose module it is."""
+    module = sys.modules[package]
+    # The loader finds it in archives too.
+    stub: bytes = module.__loader__.get_data(f"{module.__file__}i")  # type: ignore[union-attr]  # of files
+    homes = {}
+    for line in stub.decode().splitlines():
+        if line.startswith("from "):
+            _from, home, _import, name, *_as = line.split()
+            homes[name] = home
+    return homes
+
+
+def _imported(home: str, name: str) -> object:
+    """Import a name of a module, or a module of a package."""
+    module = import_module(home)
+    # Importing a module puts it into its package; a name that a package has already is not a module's.
+    if name not in vars(module) and hasattr(module, "__path__"):
+        try:
+            return import_module(f"{home}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{home}.{name}":
+                raise
+    return getattr(module, name)

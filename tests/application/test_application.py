@@ -16,7 +16,7 @@ IDLE = tasks.Idle(1)
 
 def test_fields_become_formulas() -> None:
     """Numbers and texts become formulas, lists tuples; patterns have one spelling."""
-    task = tasks.Compute("work / num_nodes", "TOTAL", [[0, 1], [2, 0]], iterations=3)
+    task = tasks.Compute("work / num_nodes", "TOTAL", [[0, 1], [2, 0]], iterations=3)  # type: ignore[arg-type]
     assert (task.flops, task.computation_pattern) == (bl.Formula("work / num_nodes"), "all_ranks")
     assert (task.bytes, task.communication_pattern) == ((0.0, 1.0, 2.0, 0.0), "matrix")
     assert task.iterations == bl.Formula(3)

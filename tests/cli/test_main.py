@@ -49,7 +49,6 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
 
 def test_streaming_loads_nothing_heavy(log: Path) -> None:
     """Neither does a streamed run: it is for small memory."""
-    pytest.importorskip("batchlab.cli.stream", reason="streaming is not built yet")
     done = run_python("-c", TELL_MODULES.format(heavy=HEAVY), "run", str(log), "--nodes", "8", "--stream")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "loaded:"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from batchlab.cli import main
+from batchlab.cli import main, progress
 from batchlab.generate import demo_workload
 from batchlab.workload import write_swf
 
@@ -117,3 +117,18 @@ def test_a_streamed_run_imports_nothing_heavy(log: Path) -> None:
     words = ["run", str(log), "--nodes", "16", "--cores", "8", "--stream", "--out", str(log.parent / "out")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", LIGHT, *words], check=True, env=environment, capture_output=True)  # noqa: S603
+
+
+def test_a_streamed_run_shows_its_progress(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a terminal, and only after a while; the kernel tells it every 20,000 instants."""
+    write_swf(demo_workload(12_000), tmp_path / "long.swf")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    for patience, shown in ((60.0, False), (0.0, True)):
+        monkeypatch.setattr(progress, "_PATIENCE", patience)
+        words = ["--nodes", "32", "--cores", "8", "--policy", "easy", "--stream"]
+        assert main(["run", str(tmp_path / "long.swf"), *words]) == 0
+        written = capsys.readouterr().err
+        assert ("easy" in written) == shown
+        assert ("jobs done" in written) == shown

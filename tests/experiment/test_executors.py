@@ -8,7 +8,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 import pytest
@@ -20,6 +20,8 @@ from experiment_parts import COSTS, SYSTEM, deadly, failing, made, small
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
+
+    from batchlab.vocabulary import ExecutorName
 
 HERE = Path(__file__).parents[1]
 SOURCE = Path(bl.__file__).parents[1]
@@ -88,7 +90,7 @@ def test_the_same_table_from_all(kind: str, expected: str, tmp_path: Path) -> No
         with pools[kind]() as executor:
             runs = experiment().run(executor, store)
     else:
-        runs = experiment().run(kind, store, workers=2)
+        runs = experiment().run(cast("ExecutorName", kind), store, workers=2)
     assert without_costs(runs) == expected
     assert runs.table.filter(status="done")["dispatch_cpu_time"].min() > 0  # type: ignore[operator]
 

@@ -224,7 +224,7 @@ def test_tables_are_written(tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "out/summary.parquet").equals(runs.summary())
     assert pl.read_csv(tmp_path / "out/failures.csv")["message"].to_list() == ["no workload for seed 1"]
     with pytest.raises(bl.ExperimentError, match=r"form = 'cvs'; must be one of these. Did you mean 'csv'"):
-        runs.write(tmp_path / "out", form="cvs")
+        runs.write(tmp_path / "out", form="cvs")  # type: ignore[arg-type]  # that is the point
     (tmp_path / "file").write_text("")
     with pytest.raises(bl.ExperimentError, match=r"Choose another directory"):
         runs.write(tmp_path / "file")

@@ -13,9 +13,11 @@ from experiment_parts import COSTS, SYSTEM, Breaking, Forgetful, small
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from batchlab.vocabulary import ExecutorName
+
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])
-def test_every_run_begins_anew(executor: str, tmp_path: Path) -> None:
+def test_every_run_begins_anew(executor: ExecutorName, tmp_path: Path) -> None:
     """What a scheduler counts in one run is not there in another: each has a copy of its own."""
     alone = bl.simulate(small(), SYSTEM, Forgetful(1000))
     many = Forgetful(1000)

@@ -13,6 +13,8 @@ from batchlab.experiment import Experiment
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from batchlab.vocabulary import ExecutorName
+
 TALK = bl.Application(
     [
         bl.Phase(
@@ -43,7 +45,7 @@ def workload() -> bl.Workload:
 
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])
-def test_resizes_come_back(executor: str, tmp_path: Path) -> None:
+def test_resizes_come_back(executor: ExecutorName, tmp_path: Path) -> None:
     """What the store gives back is what the run itself gave, whoever did it."""
     system = bl.System.of(platform())
     runs = Experiment(workload(), system, ["malleable", "fcfs"]).run(executor, tmp_path / "runs", workers=2)
@@ -56,6 +58,24 @@ def test_resizes_come_back(executor: str, tmp_path: Path) -> None:
     assert stored.timeline.equals(alone.timeline)
     assert stored.metrics() == alone.metrics()
     assert runs.results()["fcfs"][0].resizes.is_empty()
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_records_come_back(executor: ExecutorName, tmp_path: Path) -> None:
+    """So is what was recorded of tasks and of the platform."""
+    system = bl.System.of(platform())
+    options = bl.RunOptions(
+        task_times=True, sensing=bl.Sensing(2.5, ("cluster_link_0_UP",)), sharing="fair_bottleneck"
+    )
+    runs = Experiment(workload(), system, "malleable", options=options)
+    stored = runs.run(executor, tmp_path / "runs").results()["malleable"][0]
+    alone = bl.simulate(workload(), system, "malleable", options=options)
+    assert not alone.task_times.is_empty()
+    assert stored.task_times.equals(alone.task_times)
+    assert stored.task_times.schema == alone.task_times.schema
+    assert stored.utilisation.keys() == alone.utilisation.keys()
+    for name, table in alone.utilisation.items():
+        assert stored.utilisation[name].equals(table), name
 
 
 def test_order_of_hosts_tells_apart(tmp_path: Path) -> None:
@@ -76,6 +96,6 @@ def test_sharing(tmp_path: Path) -> None:
     assert usual.options == Experiment(workload(), system, "fcfs").options
     runs = [each.run(store=tmp_path / "runs") for each in (usual, other)]
     assert runs[0].table["run"][0] != runs[1].table["run"][0]
-    assert runs[1].results()["fcfs"][0].options["sharing"] == "fair_bottleneck"
+    assert runs[1].results()["fcfs"][0].options.sharing == "fair_bottleneck"
     with pytest.raises(bl.SimulationError, match=r"sharing = 'all'"):
-        Experiment(workload(), system, "fcfs", sharing="all")
+        Experiment(workload(), system, "fcfs", sharing="all")  # type: ignore[arg-type]  # that is the point

@@ -38,6 +38,7 @@ allocators = { FF = "first_fit", BF = "best_fit" }
 [options]
 walltime = "kill"
 dispatch = true
+sensing = { interval = 60, links = ["up"] }
 
 [run]
 executor = "processes"
@@ -93,8 +94,9 @@ def test_all_that_a_file_may_say(folder: Path) -> None:
         "EBF-BF": "easy(allocator=best_fit)",
     }
     assert (experiment.seeds, experiment.replications, len(experiment)) == ((0, 7), 2, 3 * 3 * 6 * 4)
-    expected = {"walltime": "kill", "order_at_instant": "completions_first", "dispatch": True}
-    assert dict(experiment.options) == expected
+    assert experiment.options == bl.RunOptions(
+        walltime="kill", dispatch=True, sensing=bl.Sensing(60, ("up",))
+    )
     assert (said.executor, said.workers, said.store) == ("processes", 2, folder / "kept")
     assert (said.directory, said.report) == (folder / "out", folder / "report.html")
     assert (said.baseline, said.plots) == ("log, nodes, FIFO-FF", ("slowdown", "cpu_time"))
@@ -178,6 +180,37 @@ def test_generators_can_be_like_a_log(folder: Path) -> None:
         ("{ nodes = 4, resources = { core = 8 } }", '"gone.json"', "gone.json: cannot be read: No such file"),
         ("policies", "replications = 0\npolicies", "replications = 0; must be at least 1"),
         ("policies", "seeds = []\npolicies", r"seeds = \[\]; is empty; name at least one"),
+        (
+            "policies",
+            'options = { walltim = "kill" }\npolicies',
+            "options.walltim: no such key. Did you mean 'walltime'",
+        ),
+        (
+            "policies",
+            'options = { walltime = "stop" }\npolicies',
+            "options.walltime = 'stop'; must be 'run'",
+        ),
+        (
+            "policies",
+            "options = { task_times = 1 }\npolicies",
+            "options.task_times = 1; must be True",
+        ),
+        (
+            "policies",
+            "options = { sensing = 3 }\npolicies",
+            "options.sensing = 3; must be a .*Sensing",
+        ),
+        ("policies", "options = { sensing = {} }\npolicies", "options.sensing.interval is missing; add it"),
+        (
+            "policies",
+            "options = { invocation = { interval = -1 } }\npolicies",
+            "options.invocation.interval = -1; must be a finite number",
+        ),
+        (
+            "policies",
+            "options = { seed = 3 }\npolicies",
+            "options.seed: no such key; .* has seeds",
+        ),
         ("policies", "run = { workers = true }\npolicies", "run.workers = True; must be an integer"),
         ("policies", 'output = { plot = ["x"] }\npolicies', "output.plot: no such key. Did you mean 'plots'"),
         (

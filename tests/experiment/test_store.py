@@ -206,6 +206,21 @@ def test_archives_hold_arrays_tables_and_documents(tmp_path: Path) -> None:
     assert found["notes"] == read_document(tmp_path / "a/b.zip", "notes") == {"a": [1, None]}
 
 
+def test_the_same_run_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Archives do not depend on when they are written."""
+    for days in (0, 400):
+        clock = time.time() + 86_400 * days
+        monkeypatch.setattr(time, "time", lambda clock=clock: clock)
+        Experiment(small(), SYSTEM, "easy").run(store=tmp_path / f"{days} days")
+        members = {"times": np.arange(3.0), "table": pl.DataFrame({"a": [1]}), "notes": {"a": 1}}
+        write_archive(tmp_path / f"{days} days/members.zip", members)
+    written = [
+        {path.name: path.read_bytes() for path in tmp_path.glob(f"{n} days/**/*.zip")} for n in (0, 400)
+    ]
+    assert len(written[0]) == 2
+    assert written[0] == written[1]
+
+
 @pytest.mark.parametrize(
     ("values", "kind"),
     [

@@ -20,8 +20,8 @@ import pytest
 import batchlab as bl
 from batchlab.monitor.board import Board
 from batchlab.monitor.history import History
-from batchlab.monitor.monitor import Serving
 from batchlab.monitor.server import Server
+from batchlab.monitor.serving import Serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from batchlab.generate import Constant, Exponential, Lognormal, Weibull
 from batchlab.observer.outages import Drawn, Outage, Trace, merged
 from big import QUICK
 from cases import BACKFILLS, Case, random_case
-from public import interruptions_of, policy_of, system_of, workload_of
+from public import interruptions_of, options_of, policy_of, system_of, workload_of
 from reference import Interruption, NodeEvent, Outcome
 
 FOUR = bl.System.homogeneous(nodes=4, resources={"core": 1})
@@ -137,9 +137,7 @@ def test_reference_hits_the_same_jobs(seed: int) -> None:
         workload_of(case),
         system_of(case.machine),
         policy_of(case),
-        seed=case.seed,
-        walltime=case.walltime,
-        order_at_instant=case.order_at_instant,
+        options=options_of(case),
         observers=[bl.Failures(trace, **options)],
     )
     placed: list[list[tuple[int, int]]] = [[] for _ in case.jobs]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from math import inf
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -176,7 +177,8 @@ def test_foretold_power_is_exact(case: Case, seed: int) -> None:
     rng = Random(seed)  # noqa: S311 - no secret
     case = disturbed(case, rng)
     power = bl.Power(draw_of(rng, case.machine.resources))
-    policy = bl.Policy(case.order_text, allocator=case.allocator, scheduler=Exact())
+    named: Any = case
+    policy = bl.Policy(case.order_text, allocator=named.allocator, scheduler=Exact())
     bl.simulate(
         workload_of(case),
         system_of(case.machine),
@@ -213,7 +215,8 @@ def test_example_keeps_to_the_cap(case: Case, seed: int) -> None:
     times = sorted({0.0, *(rng.uniform(0, 2 * last + 10) for _ in range(rng.randint(0, 5)))})
     cap = Steps(times, [idle + rng.choice((0, rng.random(), 1)) * most for _ in times])
     scheduler = example("power_capped").PowerCapped()  # type: ignore[attr-defined]
-    policy = bl.Policy(case.order_text, allocator=case.allocator, scheduler=scheduler)
+    named: Any = case
+    policy = bl.Policy(case.order_text, allocator=named.allocator, scheduler=scheduler)
     result = bl.simulate(workload_of(case), system, policy, observers=[bl.Power(draw, cap=cap)])
     drawn = Steps(*result.observations["power"].select("time", "power"))
     for time in {*drawn.times.tolist(), *(time for time in times if time <= result.outcome.now)}:

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
+from batchlab.vocabulary import OrderAtInstant
 from oracle import compared, differing, find, first_differences, mean_wait, starts
 
 NODES = bl.System.homogeneous(nodes=100, resources={"core": 1})
@@ -33,7 +34,7 @@ def kth() -> bl.Workload:
 
 
 def run(
-    workload: bl.Workload, system: bl.System, policy: str, name: str, order_at_instant: str
+    workload: bl.Workload, system: bl.System, policy: str, name: str, order_at_instant: OrderAtInstant
 ) -> pl.DataFrame:
     """Simulate, and put the oracle's starts beside ours."""
     result = bl.simulate(workload, system, policy, order_at_instant=order_at_instant)
@@ -105,7 +106,7 @@ def test_conservative_instant_by_instant(kth: bl.Workload) -> None:
 @pytest.mark.parametrize(
     ("order_at_instant", "number"), [("arrivals_first", 12_740), ("completions_first", 12_727)]
 )
-def test_conservative_on_named_nodes(kth: bl.Workload, order_at_instant: str, number: int) -> None:
+def test_conservative_on_named_nodes(kth: bl.Workload, order_at_instant: OrderAtInstant, number: int) -> None:
     """Where reservations name nodes instead of counting processors, nearly half of all starts differ."""
     assert differing(run(kth, NODES, "conservative", "cons", order_at_instant)) == number
 

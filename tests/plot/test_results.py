@@ -48,7 +48,7 @@ def test_what_differs_tells_groups_apart() -> None:
     assert shape([run(), on_small]) == {"easy (demo)": 1, "easy (16 nodes)": 1}
     assert shape([run(), fewer]) == {"easy (20 jobs)": 1, "easy (10 jobs)": 1}
     killed = [*shape([run(), run(walltime="kill")])]
-    assert killed[1] == "easy (walltime=kill, order_at_instant=completions_first)"
+    assert killed[1] == "easy (walltime=kill)"
 
 
 def test_numbers_where_nothing_shows() -> None:

@@ -6,13 +6,16 @@ import copy
 import pickle
 from dataclasses import dataclass
 from random import Random
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import pytest
 
 import batchlab as bl
 from batchlab import tasks
 from batchlab.policy import SIZE_ORDERS
+
+if TYPE_CHECKING:
+    from batchlab.vocabulary import JobType, SizeOrderName
 
 PLATFORM = bl.Platform.crossbar(4, speed="1Gf", bandwidth="1GBps", latency=0)
 SYSTEM = bl.System.of(PLATFORM)
@@ -28,7 +31,7 @@ def job(
     steps: int = 4,
     least: int = 1,
     most: int = 4,
-    job_type: str = "malleable",
+    job_type: JobType = "malleable",
     **others: object,
 ) -> bl.JobDescription:
     """Describe a job whose estimate is what it takes on one task."""
@@ -55,7 +58,7 @@ def fixed(run_time: float, count: int, submit_time: float = 0.0, **others: objec
     )
 
 
-def run(order: str, *jobs: bl.JobDescription, system: bl.System = SYSTEM) -> bl.Result:
+def run(order: SizeOrderName, *jobs: bl.JobDescription, system: bl.System = SYSTEM) -> bl.Result:
     return bl.simulate(bl.Workload.from_jobs(jobs), system, bl.Malleable(order))
 
 
@@ -76,7 +79,7 @@ def ends(result: bl.Result) -> list[float]:
 
 
 @pytest.mark.parametrize("order", SIZE_ORDERS)
-def test_one_job_alone_has_the_most(order: str) -> None:
+def test_one_job_alone_has_the_most(order: SizeOrderName) -> None:
     """Nobody else is there: three of four hosts, since it can have no more."""
     result = run(order, job(most=3))
     assert sizes(result) == {0: [3]}
@@ -91,7 +94,7 @@ def test_first_come_first_served_gives_the_rest_to_the_first() -> None:
 
 
 @pytest.mark.parametrize("order", ["drf", "equipartition"])
-def test_even_shares(order: str) -> None:
+def test_even_shares(order: SizeOrderName) -> None:
     """Three jobs have one host each, the first the fourth as well; who stays has what others leave."""
     result = run(order, job(steps=1), job(steps=1), job(steps=3))
     assert sizes(result) == {0: [2], 1: [1, 2], 2: [1, 2, 4]}
@@ -100,7 +103,7 @@ def test_even_shares(order: str) -> None:
 
 
 @pytest.mark.parametrize(("order", "cores"), [("drf", [4, 4]), ("equipartition", [6, 2])])
-def test_dominant_share_counts_what_is_held(order: str, cores: list[int]) -> None:
+def test_dominant_share_counts_what_is_held(order: SizeOrderName, cores: list[int]) -> None:
     """Of eight cores, a job with two per task has two tasks and the other four; or three and two tasks."""
     platform = bl.Platform.crossbar(4, speed="1Gf", cores=2, bandwidth="1GBps", latency=0)
     jobs = (job(most=8, resources={"core": size}) for size in (2, 1))
@@ -109,7 +112,7 @@ def test_dominant_share_counts_what_is_held(order: str, cores: list[int]) -> Non
 
 
 @pytest.mark.parametrize("order", ["sjf", "srtf"])
-def test_the_shortest_gets_all_it_can_have(order: str) -> None:
+def test_the_shortest_gets_all_it_can_have(order: SizeOrderName) -> None:
     """A shorter job takes three of four hosts at the first point, and leaves the longer one the least."""
     result = run(order, job(steps=8), job(4, steps=1))
     assert sizes(result) == {0: [4, 1, 4], 1: [3]}
@@ -118,7 +121,7 @@ def test_the_shortest_gets_all_it_can_have(order: str) -> None:
 
 
 @pytest.mark.parametrize("order", ["sjf", "srtf"])
-def test_the_longest_waits(order: str) -> None:
+def test_the_longest_waits(order: SizeOrderName) -> None:
     """Where the shortest can have the whole machine nobody else gets the least."""
     result = run(order, job(steps=3), job(steps=1), job(steps=2))
     assert starts(result) == [9, 0, 3]
@@ -127,7 +130,8 @@ def test_the_longest_waits(order: str) -> None:
 def test_remaining_time_counts_progress() -> None:
     """A job of 36 s comes when 24 of 96 s are left: its estimate is the shorter, but not what is left."""
     long = job(steps=8)
-    for order, began in (("srtf", 24), ("sjf", 21)):
+    expected: dict[SizeOrderName, int] = {"srtf": 24, "sjf": 21}
+    for order, began in expected.items():
         assert starts(run(order, long, job(20, steps=3, least=3, requested_time=36)))[1] == began
 
 
@@ -191,7 +195,7 @@ class Closing(bl.Malleable):
 
 
 @pytest.mark.parametrize("order", SIZE_ORDERS)
-def test_closed_nodes_are_nobodys(order: str) -> None:
+def test_closed_nodes_are_nobodys(order: SizeOrderName) -> None:
     """A job has three of four hosts while one is closed, and the fourth at its point at 8 s."""
     result = bl.simulate(bl.Workload.from_jobs([job()]), SYSTEM, Closing(order))
     assert sizes(result) == {0: [3, 4]}
@@ -204,7 +208,7 @@ def a_crowd(seed: int, count: int = 40) -> bl.Workload:
     jobs, time = [], 0.0
     for _ in range(count):
         time += random.choice((0.0, random.uniform(0, 8)))
-        kind = random.choice(("rigid", "moldable", "malleable", "malleable", "adaptive", "fixed"))
+        kind: Any = random.choice(("rigid", "moldable", "malleable", "malleable", "adaptive", "fixed"))
         least = random.randint(1, 3)
         if kind == "fixed":
             jobs.append(fixed(random.uniform(1, 20), least, time))
@@ -225,7 +229,7 @@ class Forgetful(bl.Malleable):
 
 @pytest.mark.parametrize("order", SIZE_ORDERS)
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_remembered_changes_nothing(order: str, seed: int) -> None:
+def test_what_is_remembered_changes_nothing(order: SizeOrderName, seed: int) -> None:
     """To do nothing where nothing has changed is to do what one would have done."""
     results = [bl.simulate(a_crowd(seed), SYSTEM, kind(order)) for kind in (bl.Malleable, Forgetful)]
     assert results[0].jobs.equals(results[1].jobs)
@@ -244,7 +248,7 @@ class Counting(bl.Malleable):
 
 
 @pytest.mark.parametrize("order", SIZE_ORDERS)
-def test_nothing_is_done_where_nothing_changed(order: str) -> None:
+def test_nothing_is_done_where_nothing_changed(order: SizeOrderName) -> None:
     """Targets are set at the start, once more at the first point, and at the end; two points pass by."""
     Counting.times.clear()
     bl.simulate(bl.Workload.from_jobs([job()]), SYSTEM, Counting(order))
@@ -258,7 +262,7 @@ def test_jobs_that_ask_for_nothing_have_the_most() -> None:
 
 
 @pytest.mark.parametrize("order", SIZE_ORDERS)
-def test_forks_go_on_alike(order: str) -> None:
+def test_forks_go_on_alike(order: SizeOrderName) -> None:
     """A copy in the midst of a run, and a second run with the same object, end as the run does."""
     policy = bl.Malleable(order)
     simulation = bl.Simulation(a_crowd(7), SYSTEM, policy)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import batchlab as bl
 from big import QUICK, big_cases, record, run
 from cases import Case
-from public import policy_of, simulation_of
+from public import options_of, policy_of, simulation_of
 
 
 @QUICK
@@ -22,9 +22,7 @@ def test_same_seed_same_bytes(case: Case) -> None:
         first.workload,
         first.system,
         spec,
-        seed=case.seed,
-        walltime=case.walltime,
-        order_at_instant=case.order_at_instant,
+        options=options_of(case),
     )
     assert record(first) == record(again)
 

@@ -75,7 +75,9 @@ def test_coverage() -> None:
     assert CASES >= 2500
     assert set(COMBINATIONS) <= set(together)
     assert any(case.backfill == "reject" for case in tested)
-    options = Counter((case.backfill, case.walltime, case.order_at_instant) for case in tested)
+    options = Counter[tuple[str, str, str]](
+        (case.backfill, case.walltime, case.order_at_instant) for case in tested
+    )
     assert min(options[key] for key in product(BACKFILLS, ("run", "kill"), ("completions_first",))) > 100
     assert min(options[key] for key in product(BACKFILLS, ("run", "kill"), ("arrivals_first",))) > 50
     assert {case.reservations for case in tested if case.backfill == "easy"} == {1, 2, 3, 4}

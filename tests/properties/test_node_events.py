@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import product
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import batchlab as bl
 from batchlab.simulation.view import View
 from big import QUICK, big_cases, record, run
 from cases import BACKFILLS, FATES, Case, disturbed, random_case
-from public import NodeEvents, differences, interruptions_of, readable, shrunk, simulation_of
+from public import NodeEvents, differences, interruptions_of, options_of, readable, shrunk, simulation_of
 from python_schedulers import Easy, FirstFit, InOrder
 from reference.model import Interruption  # noqa: TC001  # mypy wants the name
 
@@ -51,7 +52,7 @@ def test_every_job_node_and_interruption(chunk: int) -> None:
 def test_rules_written_in_python(chunk: int) -> None:
     """The rules that are also written in Python give the same schedules, node events or not."""
     for number in range(chunk, 300, 6):
-        case = numbered_case(number, RULES)
+        case: Any = numbered_case(number, RULES)
         rule = {"none": InOrder(), "first_fit": FirstFit(), "easy": Easy(case.reservations)}[case.backfill]
         policy = bl.Policy(case.order_text, allocator=case.allocator, scheduler=rule)
         check(case, f"numbered_case({number}, RULES) in Python", policy)
@@ -130,9 +131,7 @@ def test_watching_changes_nothing(case: Case, watching: bool) -> None:
         (plain := run(case)).workload,
         plain.system,
         plain.policy,
-        seed=case.seed,
-        walltime=case.walltime,
-        order_at_instant=case.order_at_instant,
+        options=options_of(case),
         observers=observers[:: 1 if watching else -1],
     )
     assert record(with_timers) == record(plain)

@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def check(case: Case, policy: bl.Policy, name: str) -> None:
 def test_schedulers(chunk: int) -> None:
     """`InOrder`, `FirstFit` and `Easy` are the built-in rules, under every order and allocator."""
     for number in range(chunk, CASES, CHUNKS):
-        case = case_of(number)
+        case: Any = case_of(number)
         scheduler = SCHEDULERS[case.backfill](case.reservations)
         policy = bl.Policy(case.order_text, allocator=case.allocator, scheduler=scheduler)
         check(case, policy, f"case_of({number})")
@@ -60,7 +61,7 @@ def test_orders(chunk: int) -> None:
         rng = random.Random(number)  # noqa: S311 - no secret
         table = rng.choice((STATIC_ORDERS, DYNAMIC_ORDERS))
         name, order = rng.choice([*table.items()])
-        case = replace(case_of(number), order=name, order_argument=None)
+        case: Any = replace(case_of(number), order=name, order_argument=None)
         if number % 5 == 0 and len(case.jobs) < LARGE:
             case = replace(case, backfill="conservative", reservations=1)
         policy = bl.Policy(order, case.backfill, case.allocator, case.reservations)
@@ -76,7 +77,7 @@ def test_allocators(chunk: int) -> None:
     """An allocator that fills nodes in the same order is the built-in one."""
     for number in range(chunk, CASES // 3, CHUNKS):
         name, kinds = [*ALLOCATORS.items()][number % len(ALLOCATORS)]
-        case = replace(case_of(number), allocator=name)
+        case: Any = replace(case_of(number), allocator=name)
         for kind in kinds:
             policy = bl.Policy(case.order_text, case.backfill, kind(), case.reservations)
             check(case, policy, f"case_of({number})")
@@ -87,7 +88,7 @@ def test_predictors(chunk: int) -> None:
     """Every rule plans with estimates, and with corrected ones once they have run out."""
     for number in range(chunk, CASES, CHUNKS):
         rng = random.Random(number)  # noqa: S311 - no secret
-        case = replace(case_of(number, large=0.0), predictor=rng.choice([*PREDICTORS]))
+        case: Any = replace(case_of(number, large=0.0), predictor=rng.choice([*PREDICTORS]))
         if number % 3 == 0:
             case = replace(case, backfill="conservative", reservations=1)
         policy = policy_of(case)

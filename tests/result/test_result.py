@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from batchlab.errors import ResultError
-from batchlab.result.outcome import STATES
+from batchlab.vocabulary import JOB_STATES
 from hand_made import Job, make_result
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def test_jobs_have_the_documented_columns(three: Result) -> None:
     """Names, order and types of the columns, with one row per job in the workload's order."""
     assert dict(three.jobs.schema) == {
         "job_id": pl.Int64,
-        "state": pl.Enum(STATES),
+        "state": pl.Enum(JOB_STATES),
         "submit_time": pl.Float64,
         "start_time": pl.Float64,
         "end_time": pl.Float64,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from batchlab.options import RunOptions
 from batchlab.result.summary import compare
 from hand_made import Job, make_result
 
@@ -58,15 +59,13 @@ def test_little_to_tell_is_told(jobs: list[Job], line: str) -> None:
 
 def test_options_and_names_are_shown(three: Result) -> None:
     """What differs from an ordinary run stands with the policy."""
-    told = replace(
-        three, options={"seed": 3, "walltime": "kill", "order_at_instant": "completions_first"}
-    ).summary()
+    told = replace(three, options=RunOptions(seed=3, walltime="kill", dispatch=True)).summary()
     assert "policy        fcfs, seed = 3, walltime = kill\n" in told
 
 
 def test_results_are_compared_line_by_line(three: Result) -> None:
     """One line per policy, under the names of the measures."""
-    assert compare([three, make_result([])]).splitlines() == [
+    assert compare((str(each.policy), each.metrics()) for each in (three, make_result([]))).splitlines() == [
         "policy  mean wait  median wait  mean bounded slowdown  makespan  utilisation",
         "fcfs     00:01:13     00:01:30                   5.93  00:02:40       64.1 %",
         "fcfs            –            –                      –         –            –",

@@ -7,6 +7,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.policy import ALLOCATORS, BACKFILLS, ORDERS
+from batchlab.vocabulary import AllocatorName, BackfillName
 
 ARGUMENTS = {"random": "random(5)", "expression": 'expression("requested_time - wait_time")'}
 
@@ -35,7 +36,7 @@ def system() -> bl.System:
 
 @pytest.mark.parametrize(("backfill", "allocator"), [*product(BACKFILLS, ALLOCATORS)], ids=str)
 def test_every_job_is_accounted_for(
-    workload: bl.Workload, system: bl.System, backfill: str, allocator: str
+    workload: bl.Workload, system: bl.System, backfill: BackfillName, allocator: AllocatorName
 ) -> None:
     """Whoever can fit is run for its run time after its submission; the others are rejected."""
     for order in ORDERS:

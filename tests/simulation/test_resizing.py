@@ -13,13 +13,17 @@ from batchlab import tasks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from batchlab.vocabulary import JobType, SizeOrderName
+
 PLATFORM = bl.Platform.crossbar(4, speed="1Gf", bandwidth="1GBps", latency=0)
 SYSTEM = bl.System.of(PLATFORM)
 # An iteration takes 12 s on one task, 6 s on two, 3 s on four.
 STEPS = bl.Application([bl.Phase([tasks.Compute(flops=12e9, computation_pattern="all_ranks")], iterations=4)])
 
 
-def job(job_type: str = "malleable", least: int = 1, most: int = 4, **others: object) -> bl.JobDescription:
+def job(
+    job_type: JobType = "malleable", least: int = 1, most: int = 4, **others: object
+) -> bl.JobDescription:
     return bl.JobDescription(
         application=STEPS,
         job_type=job_type,
@@ -226,7 +230,7 @@ def test_formula_that_cannot_be_evaluated() -> None:
 
 
 @pytest.mark.parametrize("order", ["fcfs", "sjf", "srtf", "drf", "equipartition"])
-def test_malleable_policies_use_the_machine(order: str) -> None:
+def test_malleable_policies_use_the_machine(order: SizeOrderName) -> None:
     """One job alone grows to the whole machine; a second takes its part at the next point."""
     workload = bl.Workload.from_jobs([job(requested_time=200), job(submit_time=4, requested_time=50)])
     result = bl.simulate(workload, SYSTEM, bl.Malleable(order))
@@ -470,7 +474,7 @@ def test_look_ahead_sees_what_jobs_have() -> None:
 
 
 @pytest.mark.parametrize("order", ["fcfs", "drf", "equipartition"])
-def test_malleable_policies_on_a_machine_that_is_closed(order: str) -> None:
+def test_malleable_policies_on_a_machine_that_is_closed(order: SizeOrderName) -> None:
     """Where nothing is on offer, those that run go on as they are."""
     observers = [Closes(2, lambda view, node=node: view.drain(node)) for node in range(4)]  # type: ignore[misc]
     result = bl.simulate(bl.Workload.from_jobs([job()]), SYSTEM, bl.Malleable(order), observers=observers)

@@ -20,7 +20,7 @@ def test_schedule(four: bl.Workload, pair: bl.System) -> None:
     assert result.jobs["end_time"].to_list() == [10, 20, 20, 21]
     assert result.jobs["nodes"].to_list() == [[0, 1], [0], [0, 1], [0]]
     assert result.jobs["allocated_core"].to_list() == [2, 1, 2, 1]
-    assert result.options == {"seed": 7, "walltime": "run", "order_at_instant": "completions_first"}
+    assert result.options == bl.RunOptions(seed=7)
     assert result.policy == bl.Policy()
 
 

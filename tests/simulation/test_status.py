@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import batchlab as bl
-from batchlab.result.outcome import STATES
 from batchlab.simulation import Gauges
+from batchlab.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
     from batchlab.simulation.view import View
@@ -21,8 +21,8 @@ def test_status_by_hand(four: bl.Workload, pair: bl.System) -> None:
     simulation.run_until(5.0)
     status = simulation.status()
     assert (status.now, status.next_time, status.finished) == (5, 10, 0)
-    assert [STATES[state] for state in status.state] == ["running", "queued", "queued", "loaded"]
-    assert status.counts == dict.fromkeys(STATES, 0) | {"loaded": 1, "queued": 2, "running": 1}
+    assert [JOB_STATES[state] for state in status.state] == ["running", "queued", "queued", "loaded"]
+    assert status.counts == dict.fromkeys(JOB_STATES, 0) | {"loaded": 1, "queued": 2, "running": 1}
     assert (status.queue.tolist(), status.running.tolist()) == ([1, 2], [0])
     nodes, tasks = status.placement(0)
     assert (nodes.tolist(), tasks.tolist()) == ([0, 1], [1, 1])
@@ -48,7 +48,7 @@ def test_the_queue_is_in_its_own_order(four: bl.Workload, pair: bl.System) -> No
     """The shortest job is first in the queue of sjf, whenever it came."""
     simulation = bl.Simulation(four, pair, "sjf")
     simulation.run_until(5.0)
-    waiting = [row for row, state in enumerate(simulation.status().state) if STATES[state] == "queued"]
+    waiting = [row for row, state in enumerate(simulation.status().state) if JOB_STATES[state] == "queued"]
     assert simulation.status().queue.tolist() == sorted(
         waiting, key=four.jobs["requested_time"].to_list().__getitem__
     )
@@ -86,7 +86,7 @@ def test_status_agrees_with_result(policy: str, four: bl.Workload, pair: bl.Syst
     simulation = bl.Simulation(four, pair, policy)
     while simulation.step():
         status, table = simulation.status(), simulation.result().jobs
-        assert [STATES[state] for state in status.state] == table["state"].to_list()
+        assert [JOB_STATES[state] for state in status.state] == table["state"].to_list()
         free = 2 - int(status.placement_tasks.sum())
         assert int(status.free.sum()) == free
         assert simulation.gauges().utilisation == status.utilisation

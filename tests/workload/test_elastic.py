@@ -12,7 +12,8 @@ import pytest
 import batchlab as bl
 from batchlab import JobDescription, _kernel, tasks
 from batchlab.result.output import identify
-from batchlab.workload.elastic import elastic_columns, run_times
+from batchlab.vocabulary import JobType
+from batchlab.workload.application_jobs import application_jobs, run_times
 
 WORK = bl.Application([bl.Phase([tasks.Idle("work / num_nodes")], iterations="steps")])
 FREE = bl.Application([bl.Phase([tasks.Idle(1)])])
@@ -42,7 +43,7 @@ def mixed() -> bl.Workload:
     first = JobDescription(tasks=1, run_time=30, submit_time=5, resources={"core": 2})
     second = JobDescription(
         application=WORK,
-        job_type="Malleable",
+        job_type="Malleable",  # type: ignore[arg-type]  # as ElastiSim writes it
         tasks_min=1,
         tasks_max=4,
         arguments={"work": 1e12, "steps": 10, "net": "resnet"},
@@ -130,7 +131,7 @@ def test_plain_tables_are_left_alone() -> None:
     }
     made = bl.Workload.from_table(plain)
     assert made.jobs.select("application", "job_type").row(0) == ("lammps", "batch")
-    assert elastic_columns(made) is None
+    assert application_jobs(made) is None
 
 
 @pytest.mark.parametrize(
@@ -201,7 +202,7 @@ def test_others_may_get_arguments_later() -> None:
     ("job_type", "message"),
     [("rigid", "gives amounts for 3 ranks; must be as many as tasks, 4"), ("moldable", "must give totals")],
 )
-def test_amounts_rank_by_rank(job_type: str, message: str) -> None:
+def test_amounts_rank_by_rank(job_type: JobType, message: str) -> None:
     """Amounts for each rank need a rigid job with as many."""
     each = bl.Application([bl.Phase([tasks.Idle([1, 2, 3])])])
     with pytest.raises(bl.WorkloadError, match=message):
@@ -284,7 +285,7 @@ def test_transforms_keep_applications() -> None:
 
 def test_the_kernel_takes_them() -> None:
     """The kernel is given types, ranges, and which application and arguments each job has."""
-    columns = elastic_columns(mixed())
+    columns = application_jobs(mixed())
     assert columns is not None
     assert columns["job_type"].tolist() == [0, 2, 0]
     assert columns["application"].tolist() == [-1, 0, 1]

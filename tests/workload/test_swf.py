@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from batchlab.errors import WorkloadError
+from batchlab.vocabulary import OverrunAction
 from batchlab.workload import Workload, read_swf, reasons
-from batchlab.workload.gate import Overrun
 
 LOGS = Path(__file__).parents[3] / "shared" / "data"
 SOUND = "1 0 5 100 4 99.5 2000 4 200 3000 1 7 8 9 1 2 -1 -1"
@@ -144,7 +144,7 @@ def test_the_report_names_reason_line_and_job() -> None:
 @pytest.mark.parametrize(
     ("overrun", "times"), [("extend", (100.0, 100.0)), ("cut", (60.0, 60.0)), ("keep", (100.0, 60.0))]
 )
-def test_overrun(overrun: Overrun, times: tuple[float, float]) -> None:
+def test_overrun(overrun: OverrunAction, times: tuple[float, float]) -> None:
     """A job that ran longer than it asked for is mended as told, and that is reported."""
     workload = read_swf([job(requested_time=60)], overrun=overrun)
     assert workload.jobs.select("run_time", "requested_time").row(0) == times

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batchlab.errors import WorkloadError
+from batchlab.vocabulary import OverrunAction
 from batchlab.workload import Workload, read_swf, reasons
-from batchlab.workload.gate import Overrun
 
 TABLE: dict[str, list[Any]] = {"submit_time": [0, 10], "run_time": [60, 30.5], "tasks": [4, 2]}
 FIRST = ["job_id", "submit_time", "run_time", "requested_time", "tasks"]
@@ -231,7 +231,7 @@ NUMBER |= st.just(float("nan")) | st.just(float("inf")) | st.floats()
     st.sampled_from(["extend", "cut", "keep"]),
 )
 @settings(deadline=None)
-def test_tables_and_logs_follow_the_same_rules(rows: list[tuple[float, ...]], overrun: Overrun) -> None:
+def test_tables_and_logs_follow_the_same_rules(rows: list[tuple[float, ...]], overrun: OverrunAction) -> None:
     """The kernel's reader and the gate keep, mend and drop the same jobs for the same reasons."""
     workload = Workload.from_table(pl.DataFrame(rows, FIRST, orient="row"), overrun=overrun)
     # The last line makes it a log, whatever the others are.

@@ -5,7 +5,7 @@ A message begins with the field's name, so that readers of files can put the pat
 
 import math
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from batchlab._kernel import Formula
 from batchlab.errors import ApplicationError, shown, suggest
@@ -29,8 +29,9 @@ Number = Formula | str | float
 Amounts = Formula | str | float | Sequence[float] | Sequence[Sequence[float]]
 """A total, or the amounts themselves."""
 
-RANK_PATTERNS = ("uniform", "all_ranks", "root_only", "even_ranks", "odd_ranks")
-PAIR_PATTERNS = (
+RankPattern = Literal["uniform", "all_ranks", "root_only", "even_ranks", "odd_ranks"]
+RANK_PATTERNS: tuple[RankPattern, ...] = get_args(RankPattern)
+PairPattern = Literal[
     "all_to_all",
     "ring",
     "ring_clockwise",
@@ -38,7 +39,8 @@ PAIR_PATTERNS = (
     "gather",
     "scatter",
     "master_worker",
-)
+]
+PAIR_PATTERNS: tuple[PairPattern, ...] = get_args(PairPattern)
 VECTOR, MATRIX = "vector", "matrix"
 _OTHER_NAMES = {"total": "all_ranks"}
 _LARGEST_COUNT = 2**53

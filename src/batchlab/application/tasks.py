@@ -13,7 +13,7 @@ Formula('8e12 / num_nodes')
 
 from collections import abc
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from batchlab.application.rules import (
     MATRIX,
@@ -22,6 +22,8 @@ from batchlab.application.rules import (
     VECTOR,
     Amounts,
     Number,
+    PairPattern,
+    RankPattern,
     amounts,
     count,
     instance,
@@ -36,7 +38,7 @@ __all__ = ["BusyWait", "Compute", "Delay", "Gpu", "Idle", "Read", "Sequence", "T
 
 Storage = Literal["parallel_file_system", "burst_buffer"]
 
-STORAGES = ("parallel_file_system", "burst_buffer")
+STORAGES: tuple[Storage, ...] = get_args(Storage)
 # Whoever walks through an application may recurse.
 _DEEPEST = 50
 
@@ -77,9 +79,9 @@ class _Work(Task):
     """Computation and communication, of which there is at least one."""
 
     flops: Amounts | None = None
-    computation_pattern: str | None = None
+    computation_pattern: RankPattern | Literal["vector"] | None = None
     bytes: Amounts | None = None
-    communication_pattern: str | None = None
+    communication_pattern: PairPattern | Literal["matrix"] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -179,7 +181,7 @@ class _Transfer(Task):
     """A transfer from or to storage."""
 
     bytes: Amounts
-    pattern: str | None = None
+    pattern: RankPattern | Literal["vector"] | None = None
     storage: Storage = "parallel_file_system"
     asynchronous: bool = False
 
@@ -246,7 +248,7 @@ class Idle(Task):
     """
 
     seconds: Amounts
-    pattern: str | None = None
+    pattern: RankPattern | Literal["vector"] | None = None
 
     kind: ClassVar[str] = "idle"
 
@@ -286,7 +288,7 @@ class Delay(Task):
     synchronized: bool = field(default=True, kw_only=True)
 
     kind: ClassVar[str] = "idle"
-    pattern: ClassVar[str] = "uniform"
+    pattern: ClassVar[RankPattern] = "uniform"
 
     def __post_init__(self) -> None:
         super().__post_init__()

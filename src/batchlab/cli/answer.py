@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from batchlab.cli.memory import peak_memory
-from batchlab.cli.request import Format
+from batchlab.cli.options import Format
 
 __all__ = ["tell"]
 

@@ -2,199 +2,142 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Annotated, Literal, cast
+from pathlib import Path  # typer reads the annotations
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from batchlab.cli.crossing import Wish, carry_out, check_report
-from batchlab.cli.failure import at_least_one, check_directory, is_seed, wrong_usage
-from batchlab.cli.log import catalogued_machine, located, read_log
-from batchlab.cli.machine import check_memory, described_machine, machine_of_log
-from batchlab.cli.request import (  # noqa: TC001  # here too
-    Format,
+from batchlab.cli.crossing import ExperimentRequest, carry_out, check_report
+from batchlab.cli.failure import check_directory, wrong_usage
+from batchlab.cli.log import located, read_log
+from batchlab.cli.machine import described_machine, machine_for
+from batchlab.cli.options import (  # typer reads the annotations
+    OUTPUT,
+    RULES,
+    Cores,
     Invalid,
-    OrderAtInstant,
+    Nodes,
+    OrderOfEvents,
+    OutputFormat,
     Overrun,
     Processors,
-    WallTime,
+    Seed,
+    SystemFile,
+    UseMemory,
+    Walltime,
+    directory,
+    whole_number,
 )
+from batchlab.cli.request import LogRequest, MachineRequest, input_files
+from batchlab.options import RunOptions
+from batchlab.vocabulary import ExecutorName
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from batchlab.policy import Policy
+    from batchlab.system import System
+    from batchlab.workload import Workload
 
 __all__ = ["compare"]
 
-_MACHINE, _READING, _RULES, _OUTPUT = "The machine", "Reading the log", "The rules", "The answer"
 _USUAL = ("fcfs", "easy", "easy(order=sjf)", "conservative")
+
+_Trace = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TRACE",
+        help="The log: SWF (.gz too), CSV or Parquet; or the name of a fetched one (batchlab traces).",
+    ),
+]
+_Policies = Annotated[
+    list[str],
+    typer.Option(
+        metavar="SPEC",
+        rich_help_panel=RULES,
+        help="Who runs next, and where; once for each policy. See batchlab policies.",
+    ),
+]
+_Replications = Annotated[int, whole_number("Runs of each policy.", RULES)]
+_Dispatch = Annotated[
+    bool,
+    typer.Option("--dispatch", rich_help_panel=RULES, help="Record what each decision costs; takes longer."),
+]
+_Executor = Annotated[ExecutorName, typer.Option(rich_help_panel=OUTPUT, help="Who does the runs.")]
+_Workers = Annotated[int | None, whole_number("How many runs at a time.", OUTPUT)]
+_Store = Annotated[Path | None, directory("Keeps finished runs for another time.", OUTPUT)]
+_Out = Annotated[Path | None, directory("Gets tables, figures and manifest.json.", OUTPUT)]
+_Report = Annotated[
+    Path | None, typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Gets a report in HTML.")
+]
 
 
 def compare(
     context: typer.Context,
-    trace: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TRACE",
-            help="The log: SWF (.gz too), CSV or Parquet; or the name of a fetched one (batchlab traces).",
-        ),
-    ],
+    trace: _Trace,
     *,
-    system: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            rich_help_panel=_MACHINE,
-            help="Its description (TOML, JSON).",
-        ),
-    ] = None,
-    nodes: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            callback=at_least_one,
-            rich_help_panel=_MACHINE,
-            help="Equal nodes; as the log's header says unless given.",
-        ),
-    ] = None,
-    cores: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            callback=at_least_one,
-            rich_help_panel=_MACHINE,
-            help="Cores of each node; 1 with --nodes unless given.",
-        ),
-    ] = None,
-    policy: Annotated[
-        list[str],
-        typer.Option(
-            metavar="SPEC",
-            rich_help_panel=_RULES,
-            help="Who runs next, and where; once for each policy. See batchlab policies.",
-        ),
-    ] = list(_USUAL),  # noqa: B006  # typer never changes it
-    seed: Annotated[
-        int,
-        typer.Option(
-            metavar="N", callback=is_seed, rich_help_panel=_RULES, help="For policies that use chance."
-        ),
-    ] = 0,
-    replications: Annotated[
-        int,
-        typer.Option(metavar="N", callback=at_least_one, rich_help_panel=_RULES, help="Runs of each policy."),
-    ] = 1,
-    walltime: Annotated[
-        WallTime,
-        typer.Option(rich_help_panel=_RULES, help="Past its requested time a job runs on, or is killed."),
-    ] = "run",
-    order_at_instant: Annotated[
-        OrderAtInstant,
-        typer.Option(rich_help_panel=_RULES, help="What comes first of what happens at one time."),
-    ] = "completions_first",
-    dispatch: Annotated[
-        bool,
-        typer.Option(
-            "--dispatch", rich_help_panel=_RULES, help="Record what each decision costs; takes longer."
-        ),
-    ] = False,
-    overrun: Annotated[
-        Overrun,
-        typer.Option(
-            rich_help_panel=_READING,
-            help="Run time above requested time: extend the request, cut the run, keep both.",
-        ),
-    ] = "extend",
-    invalid: Annotated[
-        Invalid, typer.Option(rich_help_panel=_READING, help="Jobs that break a rule: drop them, or stop.")
-    ] = "drop",
-    processors: Annotated[
-        Processors,
-        typer.Option(rich_help_panel=_READING, help="The field of an SWF log that is taken first."),
-    ] = "requested",
-    use_memory: Annotated[
-        bool,
-        typer.Option(
-            "--use-memory",
-            rich_help_panel=_READING,
-            help="Jobs of an SWF log ask for memory too: mem, in kB.",
-        ),
-    ] = False,
-    executor: Annotated[
-        Literal["threads", "processes"], typer.Option(rich_help_panel=_OUTPUT, help="Who does the runs.")
-    ] = "threads",
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", callback=at_least_one, rich_help_panel=_OUTPUT, help="How many runs at a time."
-        ),
-    ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            file_okay=False,
-            rich_help_panel=_OUTPUT,
-            help="Keeps finished runs for another time.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            file_okay=False,
-            rich_help_panel=_OUTPUT,
-            help="Gets tables, figures and manifest.json.",
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", rich_help_panel=_OUTPUT, help="Gets a report in HTML.")
-    ] = None,
-    form: Annotated[
-        Format, typer.Option("--format", rich_help_panel=_OUTPUT, help="How to print the answer.")
-    ] = "text",
+    system: SystemFile = None,
+    nodes: Nodes = None,
+    cores: Cores = None,
+    policy: _Policies = list(_USUAL),  # noqa: B006  # typer never changes it
+    seed: Seed = RunOptions.seed,
+    replications: _Replications = 1,
+    walltime: Walltime = RunOptions.walltime,
+    order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
+    dispatch: _Dispatch = False,
+    overrun: Overrun = "extend",
+    invalid: Invalid = "drop",
+    processors: Processors = "requested",
+    use_memory: UseMemory = False,
+    executor: _Executor = "threads",
+    workers: _Workers = None,
+    store: _Store = None,
+    out: _Out = None,
+    report: _Report = None,
+    form: OutputFormat = "text",
 ) -> None:
     """Replay a log under several policies, and tell how they differ."""
     check_directory(out)
     check_directory(store, "--store")
     check_report(report)
     from batchlab.experiment import Experiment, LogFile  # noqa: PLC0415  # --help does without
-    from batchlab.experiment.plan import as_policy  # noqa: PLC0415
 
-    # What is wrong with a policy or a system shall not wait until a long log is read.
-    policies = {str(each): each for each in map(as_policy, policy)}
-    if len(policies) < len(policy):
+    policies = _policies(policy)
+    log = LogRequest(*located(trace), overrun, invalid, processors, use_memory)
+    machine = MachineRequest(system, nodes, cores)
+    workload, described = _read(log, machine)
+    title = LogFile(log.trace).label
+    options = RunOptions(walltime=walltime, order_at_instant=order_at_instant, dispatch=dispatch)
+    experiment = Experiment(
+        {title: workload}, described, policies, seeds=seed, replications=replications, options=options
+    )
+    request = ExperimentRequest(
+        title=title,
+        executor=executor,
+        workers=workers,
+        store=store,
+        out=out,
+        report=report,
+        form=form,
+        inputs=input_files(log, machine),
+        command=cast("str", context.obj),
+    )
+    carry_out(experiment, request)
+
+
+def _policies(specs: Sequence[str]) -> dict[str, Policy]:
+    """Take the policies: what is wrong with one shall not wait until a long log is read."""
+    from batchlab.policy.policy import as_policy  # noqa: PLC0415  # --help does without
+
+    policies = {str(each): each for each in map(as_policy, specs)}
+    if len(policies) < len(specs):
         raise wrong_usage(
             f"names a policy twice; different are: {', '.join(policies)}. Leave one out.", "--policy"
         )
-    machine = described_machine(system, nodes, cores)
-    log, name = located(trace)
-    workload = read_log(log, overrun=overrun, invalid=invalid, processors=processors, use_memory=use_memory)
-    machine = machine or catalogued_machine(name, cores) or machine_of_log(workload.header, cores)
-    check_memory(machine, use_memory)
-    experiment = Experiment(
-        {LogFile(log).label: workload},
-        machine,
-        policies,
-        seeds=seed,
-        replications=replications,
-        walltime=walltime,
-        order_at_instant=order_at_instant,
-        dispatch=dispatch,
-    )
-    with TemporaryDirectory(prefix="batchlab-") if store is None else nullcontext(store) as directory:
-        wish = Wish(
-            title=LogFile(log).label,
-            executor=executor,
-            workers=workers,
-            store=Path(directory),
-            kept=store is not None,
-            out=out,
-            report=report,
-            baseline=None,
-            plots=None,
-            form=form,
-            inputs={"trace": log} | ({"system": system} if system else {}),
-            command=cast("str", context.obj),
-        )
-        carry_out(experiment, wish)
+    return policies
+
+
+def _read(log: LogRequest, machine: MachineRequest) -> tuple[Workload, System]:
+    described = described_machine(machine)
+    workload = read_log(log)
+    return workload, machine_for(described, log, machine.cores, lambda: workload.header)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import typer
@@ -16,31 +18,31 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from batchlab.cli.request import Format
+    from batchlab.cli.options import Format
     from batchlab.experiment import Experiment, Runs
+    from batchlab.vocabulary import ExecutorName
 
-__all__ = ["Wish", "carry_out", "check_report"]
+__all__ = ["ExperimentRequest", "carry_out", "check_report"]
 
 _PLOTS = ("slowdown", "queue_size")
 
 
-@dataclass(frozen=True)
-class Wish:
-    """How an experiment is to be run, and what is to come of it; None is what nobody asked for.
+@dataclass(frozen=True, kw_only=True)
+class ExperimentRequest:
+    """How an experiment is to be run, and what is to come of it; None is what was not asked for.
 
-    `kept` tells whether the store is to be named in the answer, `inputs` are the files that the runs were
+    Without a store finished runs are kept for the time being only. `inputs` are the files that the runs were
     made from, by role, and `command` is the command line, both for the manifest.
     """
 
     title: str
-    executor: str | None
+    executor: ExecutorName | None
     workers: int | None
-    store: Path
-    kept: bool
+    store: Path | None
     out: Path | None
     report: Path | None
-    baseline: str | None
-    plots: tuple[str, ...] | None
+    baseline: str | None = None
+    plots: tuple[str, ...] | None = None
     form: Format
     inputs: Mapping[str, Path]
     command: str
@@ -63,14 +65,14 @@ def check_report(report: Path | None) -> None:
     plotly_script()
 
 
-def carry_out(experiment: Experiment, wish: Wish) -> None:
+def carry_out(experiment: Experiment, request: ExperimentRequest) -> None:
     """Run an experiment, write what is wanted, and tell.
 
     Parameters
     ----------
     experiment
         The runs.
-    wish
+    request
         What is wanted.
 
     Raises
@@ -78,13 +80,19 @@ def carry_out(experiment: Experiment, wish: Wish) -> None:
     typer.Exit
         With 1 where runs failed, once all that there is has been written and told.
     """
-    with progress_bar(wish.title) as progress:
-        runs = experiment.run(wish.executor, wish.store, progress, wish.workers)
-    written = _write(runs, experiment, wish)
-    if wish.form == "json":
-        typer.echo(json.dumps(_document(runs), indent=2, ensure_ascii=False))
-    else:
-        _tell(runs, wish.title, written)
+    with ExitStack() as stack:
+        store = request.store or stack.enter_context(TemporaryDirectory(prefix="batchlab-"))
+        with progress_bar(request.title) as progress:
+            runs = experiment.run(request.executor, store, progress, request.workers)
+        written = _write(runs, experiment, request)
+        if request.form == "json":
+            typer.echo(json.dumps(_document(runs), indent=2, ensure_ascii=False))
+        else:
+            _tell(runs, request.title, written)
+    _check_failures(runs)
+
+
+def _check_failures(runs: Runs) -> None:
     if failed := runs.failures.height:
         first = runs.failures.row(0, named=True)
         where = f"{first['policy']}, seed {first['seed']}, replication {first['replication']}"
@@ -111,28 +119,28 @@ def _document(runs: Runs) -> dict[str, object]:
     return {name: table.to_dicts() for name, table in tables.items()}
 
 
-def _write(runs: Runs, experiment: Experiment, wish: Wish) -> dict[str, str]:
+def _write(runs: Runs, experiment: Experiment, request: ExperimentRequest) -> dict[str, str]:
     """Write tables, figures and report; say where they are."""
     from batchlab.experiment.form import OF_PASSES  # noqa: PLC0415  # --help does without
 
-    written = {"kept in": str(wish.store)} if wish.kept else {}
+    written = {} if request.store is None else {"kept in": str(request.store)}
     results = runs.results()
-    if wish.out is not None:
-        runs.write(wish.out, inputs=wish.inputs, command=wish.command)
-        plots = wish.plots
+    if request.out is not None:
+        runs.write(request.out, inputs=request.inputs, command=request.command)
+        plots = request.plots
         if plots is None:
-            plots = (*_PLOTS, *(OF_PASSES if experiment.options["dispatch"] else ()))
+            plots = (*_PLOTS, *(OF_PASSES if experiment.options.dispatch else ()))
         files = [f"{name}.csv" for name in ("table", "summary", "failures")]
         if results:
-            files += _draw(results, plots, wish.out)
-        written["written to"] = f"{wish.out}: {', '.join([*files, 'manifest.json'])}"
-    if wish.report is not None and results:
+            files += _draw(results, plots, request.out)
+        written["written to"] = f"{request.out}: {', '.join([*files, 'manifest.json'])}"
+    if request.report is not None and results:
         from batchlab import report  # noqa: PLC0415  # heavy, and an extra
         from batchlab.cli.comparison import tables  # noqa: PLC0415  # --help does without
 
         further = {"What a run cost": tables(runs)[1].rows}
-        report.write(results, wish.report, title=wish.title, baseline=wish.baseline, tables=further)
-        written["report"] = str(wish.report)
+        report.write(results, request.report, title=request.title, baseline=request.baseline, tables=further)
+        written["report"] = str(request.report)
     return written
 
 

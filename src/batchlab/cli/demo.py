@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003  # typer reads the annotations
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from batchlab.cli.answer import tell
-from batchlab.cli.failure import at_least_one, check_directory, is_seed
-from batchlab.cli.request import Format  # noqa: TC001  # here too
-from batchlab.cli.run import simulate_with_progress
+from batchlab.cli.failure import check_directory
+from batchlab.cli.options import (  # here too
+    FormatOption,
+    directory,
+    seed_number,
+    whole_number,
+)
+from batchlab.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from batchlab.policy import Policy
+    from batchlab.result.result import Result
+    from batchlab.system import System
+    from batchlab.workload import Workload
 
 __all__ = ["demo"]
 
@@ -23,17 +34,10 @@ def demo(
     policy: Annotated[
         str, typer.Option(metavar="SPEC", help="Who runs next, and where; see batchlab policies.")
     ] = "easy",
-    jobs: Annotated[
-        int, typer.Option(metavar="N", callback=at_least_one, help="How many jobs to make up.")
-    ] = 2000,
-    seed: Annotated[
-        int, typer.Option(metavar="N", callback=is_seed, help="Other seeds make up other jobs.")
-    ] = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", file_okay=False, help="Gets jobs.csv, metrics.json, manifest.json."),
-    ] = None,
-    form: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = "text",
+    jobs: Annotated[int, whole_number("How many jobs to make up.")] = 2000,
+    seed: Annotated[int, seed_number("Other seeds make up other jobs.")] = 0,
+    out: Annotated[Path | None, directory("Gets jobs.csv, metrics.json, manifest.json.")] = None,
+    form: FormatOption = "text",
 ) -> None:
     """Make up a small workload, run it, and compare a few policies on it."""
     check_directory(out)
@@ -43,16 +47,21 @@ def demo(
 
     chosen = Policy.parse(policy)
     workload, system = demo_workload(jobs, seed=seed), demo_system()
-    result = simulate_with_progress(workload, system, chosen, seed=seed)
+    result = _simulated(workload, system, chosen, seed)
     if out is not None:
         result.write(out, command=cast("str", context.obj))
     tell(result.summary, result.metrics, form, out)
     if form != "text":
         return
     others = [Policy.parse(name) for name in _COMPARED]
-    results = [
-        result if other == chosen else simulate_with_progress(workload, system, other, seed=seed)
-        for other in others
-    ]
-    typer.echo(f"\nThe same jobs under other policies:\n\n{compare(results)}")
+    results = [result if other == chosen else _simulated(workload, system, other, seed) for other in others]
+    runs = [(str(each.policy), each.metrics()) for each in results]
+    typer.echo(f"\nThe same jobs under other policies:\n\n{compare(runs)}")
     typer.echo("\nNow a log of your own: batchlab run LOG.swf.gz --nodes 120 --cores 4 --policy easy")
+
+
+def _simulated(workload: Workload, system: System, policy: Policy, seed: int) -> Result:
+    import batchlab  # noqa: PLC0415  # the library is imported when it is needed
+
+    with progress_bar(str(policy)) as progress:
+        return batchlab.simulate(workload, system, policy, seed=seed, progress=progress)

@@ -11,7 +11,7 @@ import typer
 
 from batchlab.cli.answer import tell
 from batchlab.cli.failure import check_directory, is_pace, wrong_usage
-from batchlab.cli.request import Format  # noqa: TC001  # typer reads the annotations
+from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
 
 if TYPE_CHECKING:
     from batchlab.bridge.elastisim.runner import Run
@@ -64,7 +64,7 @@ def elastisim(
             "ElastiSim's go where the configuration says.",
         ),
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = "text",
+    form: FormatOption = "text",
 ) -> None:
     """Run an ElastiSim project unchanged: its platform, jobs, application models and scheduling algorithm."""
     check_directory(out)

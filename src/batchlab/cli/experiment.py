@@ -3,48 +3,46 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, cast
 
 import typer
 
-from batchlab.cli.crossing import Wish, carry_out, check_report
-from batchlab.cli.failure import at_least_one, check_directory
-from batchlab.cli.request import Format  # noqa: TC001  # typer reads the annotations
+from batchlab.cli.crossing import ExperimentRequest, carry_out, check_report
+from batchlab.cli.failure import check_directory
+from batchlab.cli.options import (  # typer reads the annotations
+    FormatOption,
+    directory,
+    whole_number,
+)
+from batchlab.vocabulary import ExecutorName
 
 __all__ = ["experiment"]
+
+_Specification = Annotated[
+    Path,
+    typer.Argument(metavar="SPEC", exists=True, dir_okay=False, help="The experiment's description (TOML)."),
+]
+_Store = Annotated[
+    Path | None, directory("Where finished runs are kept; as SPEC says, or runs, unless given.")
+]
+_Executor = Annotated[
+    ExecutorName | None, typer.Option(help="Who does the runs; as SPEC says, or threads, unless given.")
+]
+_Workers = Annotated[int | None, whole_number("How many runs at a time; one per processor.")]
+_Out = Annotated[Path | None, directory("Gets tables, figures and manifest.json.")]
+_Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Gets a report in HTML.")]
 
 
 def experiment(
     context: typer.Context,
-    specification: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SPEC", exists=True, dir_okay=False, help="The experiment's description (TOML)."
-        ),
-    ],
+    specification: _Specification,
     *,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            file_okay=False,
-            help="Where finished runs are kept; as SPEC says, or runs, unless given.",
-        ),
-    ] = None,
-    executor: Annotated[
-        Literal["threads", "processes"] | None,
-        typer.Option(help="Who does the runs; as SPEC says, or threads, unless given."),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", callback=at_least_one, help="How many runs at a time; one per processor."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", file_okay=False, help="Gets tables, figures and manifest.json."),
-    ] = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Gets a report in HTML.")] = None,
-    form: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = "text",
+    store: _Store = None,
+    executor: _Executor = None,
+    workers: _Workers = None,
+    out: _Out = None,
+    report: _Report = None,
+    form: FormatOption = "text",
 ) -> None:
     """Run workloads on systems under policies, as a file describes; what is finished is not run again."""
     check_directory(out)
@@ -57,12 +55,11 @@ def experiment(
         check_directory(said.directory, "output.directory")
     if report is None:
         check_report(said.report)
-    wish = Wish(
+    request = ExperimentRequest(
         title=said.title,
         executor=executor or said.executor,
         workers=workers or said.workers,
         store=store or said.store or Path("runs"),
-        kept=True,
         out=out or said.directory,
         report=report or said.report,
         baseline=said.baseline,
@@ -71,4 +68,4 @@ def experiment(
         inputs=said.inputs,
         command=cast("str", context.obj),
     )
-    carry_out(said.experiment, wish)
+    carry_out(said.experiment, request)

@@ -9,10 +9,9 @@ from pathlib import Path
 import typer
 
 from batchlab.errors import BatchlabError, ResultError, SimulationError
+from batchlab.vocabulary import LARGEST_SEED
 
 __all__ = ["INTERRUPTED", "at_least_one", "check_directory", "explain", "is_pace", "is_seed", "wrong_usage"]
-
-_LARGEST_SEED = 2**64 - 1
 
 INTERRUPTED = 130
 _FAILED, _WRONG_USAGE = 1, 2
@@ -72,7 +71,7 @@ def at_least_one(value: int | None) -> int | None:
 
 def is_seed(value: int) -> int:
     """Refuse what the kernel's generators cannot start from; for options."""
-    if not 0 <= value <= _LARGEST_SEED:
+    if not 0 <= value <= LARGEST_SEED:
         raise typer.BadParameter(f"{value}; must be an integer from 0 to 2^64 - 1")
     return value
 

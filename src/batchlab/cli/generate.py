@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from batchlab.cli.failure import at_least_one, is_seed, wrong_usage
+from batchlab.cli.failure import wrong_usage
 from batchlab.cli.machine import described_machine, machine_of_log
+from batchlab.cli.options import (  # typer reads the annotations
+    MACHINE,
+    OUTPUT,
+    SystemFile,
+    existing_file,
+    seed_number,
+    whole_number,
+)
+from batchlab.cli.request import MachineRequest
+from batchlab.vocabulary import LublinKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,10 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["generate"]
 
 Model = Literal["lublin", "feitelson", "jann"]
-Kind = Literal["all", "batch", "interactive", "both"]
 Estimates = Literal["log", "run_time", "tsafrir"]
 
-_LIKE, _MACHINE, _OUTPUT = "Like a log", "The machine", "The answer"
+_LIKE = "Like a log"
 _NODES = 128
 # Which models look at an option; None stands for --like without one.
 _MODELS_OF: dict[str, tuple[Model | None, ...]] = {
@@ -37,108 +46,93 @@ _MODELS_OF: dict[str, tuple[Model | None, ...]] = {
 }
 
 
+_ModelName = Annotated[
+    Model | None, typer.Argument(metavar="[MODEL]", help="lublin, feitelson, or jann (fitted to --like).")
+]
+_Kind = Annotated[LublinKind, typer.Option(help="The jobs of the model lublin.")]
+_Load = Annotated[float, typer.Option(metavar="L", help="Of the machine, by the model feitelson.")]
+_Estimates = Annotated[
+    Estimates | None,
+    typer.Option(help="Requested times: as in the log, the run times, or by the model of Tsafrir et al."),
+]
+_Like = Annotated[
+    Path | None, existing_file("The log: SWF (.gz too), CSV or Parquet.", _LIKE, metavar="TRACE")
+]
+_Performance = Annotated[
+    str,
+    typer.Option(
+        metavar="core=F,…", rich_help_panel=_LIKE, help="GFLOP per second of the machine's resources."
+    ),
+]
+_PerformanceOfLog = Annotated[
+    str | None,
+    typer.Option(
+        metavar="core=F", rich_help_panel=_LIKE, help="Of the log's machine; the same unless given."
+    ),
+]
+_Least = Annotated[
+    str, typer.Option(metavar="core=N,…", rich_help_panel=_LIKE, help="The least that a job asks per node.")
+]
+_Most = Annotated[
+    str, typer.Option(metavar="core=N,…", rich_help_panel=_LIKE, help="The most that a job asks per node.")
+]
+_Period = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", rich_help_panel=_LIKE, help="Over how long; as the log unless given."),
+]
+_WholeSeconds = Annotated[
+    bool, typer.Option("--whole-seconds", rich_help_panel=_LIKE, help="Run times without fractions.")
+]
+_Nodes = Annotated[
+    int | None,
+    whole_number(f"Equal nodes; as the log's header says, or {_NODES} for models, unless given.", MACHINE),
+]
+_Cores = Annotated[int | None, whole_number("Cores of each node.", MACHINE)]
+_Out = Annotated[
+    Path,
+    typer.Option(
+        metavar="FILE",
+        dir_okay=False,
+        rich_help_panel=OUTPUT,
+        help="The workload: .swf, .swf.gz, .csv or .parquet.",
+    ),
+]
+_Writer = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE.py:NAME",
+        rich_help_panel=OUTPUT,
+        help="A class derived from Writer, for any other format.",
+    ),
+]
+
+
 def generate(
     context: typer.Context,
-    model: Annotated[
-        Model | None, typer.Argument(metavar="[MODEL]", help="lublin, feitelson, or jann (fitted to --like).")
-    ] = None,
+    model: _ModelName = None,
     *,
-    jobs: Annotated[int, typer.Option(metavar="N", callback=at_least_one, help="How many jobs to make.")],
-    seed: Annotated[
-        int, typer.Option(metavar="N", callback=is_seed, help="Other seeds make other jobs.")
-    ] = 0,
-    kind: Annotated[Kind, typer.Option(help="The jobs of the model lublin.")] = "all",
-    load: Annotated[float, typer.Option(metavar="L", help="Of the machine, by the model feitelson.")] = 0.7,
-    estimates: Annotated[
-        Estimates | None,
-        typer.Option(help="Requested times: as in the log, the run times, or by the model of Tsafrir et al."),
-    ] = None,
-    like: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="TRACE",
-            exists=True,
-            dir_okay=False,
-            rich_help_panel=_LIKE,
-            help="The log: SWF (.gz too), CSV or Parquet.",
-        ),
-    ] = None,
-    performance: Annotated[
-        str,
-        typer.Option(
-            metavar="core=F,…", rich_help_panel=_LIKE, help="GFLOP per second of the machine's resources."
-        ),
-    ] = "core=1",
-    performance_of_log: Annotated[
-        str | None,
-        typer.Option(
-            metavar="core=F", rich_help_panel=_LIKE, help="Of the log's machine; the same unless given."
-        ),
-    ] = None,
-    least: Annotated[
-        str,
-        typer.Option(metavar="core=N,…", rich_help_panel=_LIKE, help="The least that a job asks per node."),
-    ] = "",
-    most: Annotated[
-        str,
-        typer.Option(metavar="core=N,…", rich_help_panel=_LIKE, help="The most that a job asks per node."),
-    ] = "",
-    period: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS", rich_help_panel=_LIKE, help="Over how long; as the log unless given."
-        ),
-    ] = None,
-    whole_seconds: Annotated[
-        bool, typer.Option("--whole-seconds", rich_help_panel=_LIKE, help="Run times without fractions.")
-    ] = False,
-    system: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            rich_help_panel=_MACHINE,
-            help="Its description (TOML, JSON).",
-        ),
-    ] = None,
-    nodes: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            callback=at_least_one,
-            rich_help_panel=_MACHINE,
-            help=f"Equal nodes; as the log's header says, or {_NODES} for models, unless given.",
-        ),
-    ] = None,
-    cores: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", callback=at_least_one, rich_help_panel=_MACHINE, help="Cores of each node."
-        ),
-    ] = None,
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE",
-            dir_okay=False,
-            rich_help_panel=_OUTPUT,
-            help="The workload: .swf, .swf.gz, .csv or .parquet.",
-        ),
-    ],
-    writer: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE.py:NAME",
-            rich_help_panel=_OUTPUT,
-            help="A class derived from Writer, for any other format.",
-        ),
-    ] = None,
+    jobs: Annotated[int, whole_number("How many jobs to make.")],
+    seed: Annotated[int, seed_number("Other seeds make other jobs.")] = 0,
+    kind: _Kind = "all",
+    load: _Load = 0.7,
+    estimates: _Estimates = None,
+    like: _Like = None,
+    performance: _Performance = "core=1",
+    performance_of_log: _PerformanceOfLog = None,
+    least: _Least = "",
+    most: _Most = "",
+    period: _Period = None,
+    whole_seconds: _WholeSeconds = False,
+    system: SystemFile = None,
+    nodes: _Nodes = None,
+    cores: _Cores = None,
+    out: _Out,
+    writer: _Writer = None,
 ) -> None:
     """Make a workload: by a published model, or like a log for a machine that may be another one."""
     request = _Request(
         model, jobs, seed, kind, load, estimates, like, performance, performance_of_log, least, most, period,
-        whole_seconds, system, nodes, cores,
+        whole_seconds, MachineRequest(system, nodes, cores),
     )  # fmt: skip
     request.check()
     _check_given(context, model)
@@ -156,7 +150,7 @@ class _Request:
     model: Model | None
     jobs: int
     seed: int
-    kind: Kind
+    kind: LublinKind
     load: float
     estimates: Estimates | None
     like: Path | None
@@ -166,9 +160,7 @@ class _Request:
     most: str
     period: float | None
     whole_seconds: bool
-    system: Path | None
-    nodes: int | None
-    cores: int | None
+    machine: MachineRequest
 
     def check(self) -> None:
         """Refuse what does not go together."""
@@ -181,7 +173,7 @@ class _Request:
         if self.model in {"lublin", "feitelson"}:
             if self.like is not None:
                 raise wrong_usage(f"is not for the model {self.model}; leave out one of both.", "--like")
-            if self.system is not None:
+            if self.machine.system is not None:
                 raise wrong_usage(f"is not for the model {self.model}; pass --nodes and --cores.", "--system")
         if self.estimates == "log" and self.model is not None:
             raise wrong_usage("log is for workloads like a log without a MODEL; pass tsafrir.", "--estimates")
@@ -200,7 +192,7 @@ def _check_given(context: typer.Context, model: Model | None) -> None:
 def _made(request: _Request) -> Workload:
     from batchlab import generate as models  # noqa: PLC0415  # --help does without NumPy
 
-    processors = (request.nodes or _NODES) * (request.cores or 1)
+    processors = (request.machine.nodes or _NODES) * (request.machine.cores or 1)
     if request.model == "lublin":
         made = models.lublin(request.jobs, nodes=processors, kind=request.kind, seed=request.seed)
     elif request.model == "feitelson":
@@ -219,9 +211,9 @@ def _like(request: _Request) -> Workload:
     performance = _numbers(request.performance, "--performance")
     of_log = request.performance_of_log
     limits = {"min": _amounts(request.least, "--least"), "max": _amounts(request.most, "--most")}
-    machine = described_machine(request.system, request.nodes, request.cores)
+    machine = described_machine(request.machine)
     log = _log(request)
-    system: System = machine or machine_of_log(log.header, request.cores)
+    system: System = machine or machine_of_log(log.header, request.machine.cores)
     return models.like(
         log,
         request.jobs,

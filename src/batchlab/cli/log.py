@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from batchlab.application import Application
-    from batchlab.cli.request import Invalid, Overrun, Processors
+    from batchlab.cli.request import LogRequest
     from batchlab.system.system import System
     from batchlab.workload.workload import Workload
 
-__all__ = ["catalogued_machine", "check_platform", "located", "read_log"]
+__all__ = ["check_platform", "located", "read_log"]
 
 _TABLES = (".csv", ".parquet")
 _JOBS = ".json"
@@ -50,68 +50,38 @@ def located(given: Path) -> tuple[Path, str | None]:
     return traces.path(name), name
 
 
-def catalogued_machine(name: str | None, cores: int | None) -> System | None:
-    """Give the machine of a log that was found by its name.
-
-    Parameters
-    ----------
-    name
-        The name, if it was.
-    cores
-        ``--cores``; where given, the log's header decides about the rest.
-
-    Returns
-    -------
-    System or None
-        None where the catalogue does not know it.
-    """
-    if name is None or cores is not None:
-        return None
-    from batchlab.trace import traces  # noqa: PLC0415  # --help does without
-
-    return traces.system(name) if traces.find(name).nodes else None
-
-
-def read_log(
-    trace: Path,
-    *,
-    overrun: Overrun,
-    invalid: Invalid,
-    processors: Processors,
-    use_memory: bool,
-    applications: Path | None = None,
-) -> Workload:
+def read_log(log: LogRequest) -> Workload:
     """Read a log, a table, or the jobs of an ElastiSim project.
 
     Parameters
     ----------
-    trace
-        The file.
-    overrun, invalid, processors, use_memory
-        As for `read_swf`; the last two are refused for what is no SWF log.
-    applications
-        The folder with the applications' files.
+    log
+        The file, and how to read it; what is about the fields of SWF logs is refused for others.
     """
     import batchlab  # noqa: PLC0415  # the library is imported when it is needed
 
-    suffix = trace.suffix.lower()
+    suffix = log.trace.suffix.lower()
     if suffix not in (*_TABLES, _JOBS):
-        if applications is not None:
+        if log.applications is not None:
             raise wrong_usage(
-                f"is about jobs that name applications; {trace} is an SWF log.", "--applications"
+                f"is about jobs that name applications; {log.trace} is an SWF log.", "--applications"
             )
         return batchlab.read_swf(
-            trace, overrun=overrun, invalid=invalid, processors=processors, use_memory=use_memory
+            log.trace,
+            overrun=log.overrun,
+            invalid=log.invalid,
+            processors=log.processors,
+            use_memory=log.use_memory,
         )
-    if processors != "requested" or use_memory:
-        option = "--use-memory" if use_memory else "--processors"
-        raise wrong_usage(f"is about the fields of an SWF log; {trace} is none. Leave it out.", option)
+    if log.processors != "requested" or log.use_memory:
+        option = "--use-memory" if log.use_memory else "--processors"
+        raise wrong_usage(f"is about the fields of an SWF log; {log.trace} is none. Leave it out.", option)
     if suffix == _JOBS:
         from batchlab.bridge.elastisim import read_workload  # noqa: PLC0415  # only these need it
 
-        return read_workload(trace, folder=applications)
-    described = None if applications is None else _applications(applications)
-    return batchlab.read_table(trace, overrun=overrun, invalid=invalid, applications=described)
+        return read_workload(log.trace, folder=log.applications)
+    described = None if log.applications is None else _applications(log.applications)
+    return batchlab.read_table(log.trace, overrun=log.overrun, invalid=log.invalid, applications=described)
 
 
 def check_platform(workload: Workload, system: System | None) -> None:

@@ -7,23 +7,22 @@ from typing import TYPE_CHECKING
 from batchlab.cli.failure import wrong_usage
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
+    from batchlab.cli.request import LogRequest, MachineRequest
     from batchlab.system.system import System
     from batchlab.workload.header import Header
 
-__all__ = ["check_memory", "described_machine", "machine_of_log"]
+__all__ = ["described_machine", "machine_for", "machine_of_log"]
 
 
-def described_machine(system: Path | None, nodes: int | None, cores: int | None) -> System | None:
+def described_machine(machine: MachineRequest) -> System | None:
     """Read or make the machine that the options describe.
 
     Parameters
     ----------
-    system
-        The file of ``--system``.
-    nodes, cores
-        ``--nodes`` and ``--cores`` (per node; 1 unless given).
+    machine
+        ``--system``, ``--nodes`` and ``--cores`` (per node; 1 unless given).
 
     Returns
     -------
@@ -32,13 +31,39 @@ def described_machine(system: Path | None, nodes: int | None, cores: int | None)
     """
     from batchlab.system import System, read_system  # noqa: PLC0415  # --help does without NumPy
 
-    if system is not None:
-        if nodes is not None or cores is not None:
+    if machine.system is not None:
+        if machine.nodes is not None or machine.cores is not None:
             raise wrong_usage("describes the whole machine; leave out --nodes and --cores.", "--system")
-        return read_system(system)
-    if nodes is None:
+        return read_system(machine.system)
+    if machine.nodes is None:
         return None
-    return System.homogeneous(nodes=nodes, resources={"core": cores or 1})
+    return System.homogeneous(nodes=machine.nodes, resources={"core": machine.cores or 1})
+
+
+def machine_for(
+    described: System | None, log: LogRequest, cores: int | None, header: Callable[[], Header]
+) -> System:
+    """Give the machine on which a log is run.
+
+    Parameters
+    ----------
+    described
+        What `described_machine` gave.
+    log
+        The log, which may have been found in the catalogue.
+    cores
+        ``--cores``, where given.
+    header
+        Gives the log's header.
+
+    Returns
+    -------
+    System
+        The described one, else that of the catalogue, else that of the header.
+    """
+    system = described or _catalogued_machine(log.name, cores) or machine_of_log(header(), cores)
+    _check_memory(system, log.use_memory)
+    return system
 
 
 def machine_of_log(header: Header, cores: int | None) -> System:
@@ -72,7 +97,16 @@ def machine_of_log(header: Header, cores: int | None) -> System:
     )
 
 
-def check_memory(system: System, use_memory: bool) -> None:
+def _check_memory(system: System, use_memory: bool) -> None:
     """Refuse ``--use-memory`` on a machine without memory."""
     if use_memory and "mem" not in system.resources:
         raise wrong_usage("has the jobs ask for mem, which the machine lacks; pass --system.", "--use-memory")
+
+
+def _catalogued_machine(name: str | None, cores: int | None) -> System | None:
+    """Give the machine of a log that was found by its name; where cores are given, its header decides."""
+    if name is None or cores is not None:
+        return None
+    from batchlab.trace import traces  # noqa: PLC0415  # --help does without
+
+    return traces.system(name) if traces.find(name).nodes else None

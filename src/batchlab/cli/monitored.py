@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from batchlab.system.system import System
     from batchlab.workload.workload import Workload
 
-__all__ = ["check_watching", "keep", "monitored"]
+__all__ = ["check_watching", "keep_serving", "monitored"]
 
 
 def check_watching(watching: Watching, *, stream: bool) -> None:
@@ -60,22 +60,15 @@ def monitored(request: RunRequest, workload: Workload, system: System, policy: P
         Ready to run; the page's address has been said.
     """
     import batchlab  # noqa: PLC0415  # the library is imported when it is needed
-    from batchlab.monitor.monitor import Serving  # noqa: PLC0415  # here too
+    from batchlab.monitor.serving import Serving  # noqa: PLC0415  # here too
 
     watching = request.watching
-    simulation = batchlab.Simulation(
-        workload,
-        system,
-        policy,
-        seed=request.seed,
-        walltime=request.walltime,
-        order_at_instant=request.order_at_instant,
-    )
+    simulation = batchlab.Simulation(workload, system, policy, options=request.options)
     with ExitStack() as stack:
         progress = None if watching.live else stack.enter_context(progress_bar(str(policy)))
         monitor = batchlab.Monitor(
             simulation,
-            title=request.trace.name,
+            title=request.log.trace.name,
             live=watching.live,
             serve=watching.serve and Serving(watching.host or "127.0.0.1", watching.port or 0),
             pace=watching.pace,
@@ -88,7 +81,7 @@ def monitored(request: RunRequest, workload: Workload, system: System, policy: P
         yield monitor
 
 
-def keep(monitor: Monitor) -> None:
+def keep_serving(monitor: Monitor) -> None:
     """Go on serving, and say so."""
     typer.echo(f"batchlab: still serving {monitor.url}; Ctrl-C ends it.", err=True)
     monitor.keep()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from batchlab.cli.request import Format  # noqa: TC001  # likewise
+from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
 from batchlab.units import format_latency, format_rate
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def platform(
     route: Annotated[
         tuple[str, str] | None, typer.Option(metavar="SOURCE TARGET", help="Show the way between two hosts.")
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = "text",
+    form: FormatOption = "text",
 ) -> None:
     """Show the hosts, links and zones of a platform file, or a route on it."""
     from batchlab.platform import read_platform  # noqa: PLC0415  # --help does without

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
-__all__ = ["progress_bar", "transfer_bar"]
+__all__ = ["count_bar", "progress_bar", "transfer_bar"]
 
 _PATIENCE = 1.0
 
@@ -31,6 +31,24 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
     """
     with _patient_bar(title, _bar) as advance:
         yield advance
+
+
+@contextmanager
+def count_bar(title: str) -> Iterator[Callable[[int], None] | None]:
+    """Show how many jobs are done, on standard error, where their total is not known.
+
+    Parameters
+    ----------
+    title
+        What is going on.
+
+    Yields
+    ------
+    callable or None
+        To be called with the number of jobs done now and then; None where it would not be seen.
+    """
+    with _patient_bar(title, _count_bar) as advance:
+        yield None if advance is None else lambda done: advance(done, None)
 
 
 @contextmanager
@@ -84,6 +102,12 @@ def _bar() -> "Progress":
     from rich.progress import MofNCompleteColumn, TimeRemainingColumn  # noqa: PLC0415  # most are over before
 
     return _with_columns(MofNCompleteColumn(), TimeRemainingColumn())
+
+
+def _count_bar() -> "Progress":
+    from rich.progress import TextColumn, TimeElapsedColumn  # noqa: PLC0415  # most are over before
+
+    return _with_columns(TextColumn("{task.completed:,.0f} jobs done"), TimeElapsedColumn())
 
 
 def _with_columns(*columns: "ProgressColumn") -> "Progress":

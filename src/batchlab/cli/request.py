@@ -1,26 +1,44 @@
-"""What ``batchlab run`` was asked to do."""
+"""What ``batchlab run`` and ``batchlab compare`` were asked to do."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Format",
-    "Invalid",
-    "OrderAtInstant",
-    "Overrun",
-    "Processors",
-    "RunRequest",
-    "WallTime",
-    "Watching",
-]
+if TYPE_CHECKING:
+    from pathlib import Path
 
-Overrun = Literal["extend", "cut", "keep"]
-Invalid = Literal["drop", "raise"]
-Processors = Literal["requested", "allocated"]
-WallTime = Literal["run", "kill"]
-OrderAtInstant = Literal["completions_first", "arrivals_first"]
-Format = Literal["text", "json"]
+    from batchlab.cli.options import Format
+    from batchlab.options import RunOptions
+    from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
+
+__all__ = ["LogRequest", "MachineRequest", "RunRequest", "Watching", "input_files"]
+
+
+@dataclass(frozen=True)
+class LogRequest:
+    """Which log, and how to read it.
+
+    `trace` is the file, and `name` that of the catalogue, where it told the file; `applications` is the
+    folder with the applications of its jobs, where one was given.
+    """
+
+    trace: Path
+    name: str | None
+    overrun: OverrunAction
+    invalid: InvalidAction
+    processors: ProcessorField
+    use_memory: bool
+    applications: Path | None = None
+
+
+@dataclass(frozen=True)
+class MachineRequest:
+    """Which machine; None is what was not given."""
+
+    system: Path | None
+    nodes: int | None
+    cores: int | None
 
 
 @dataclass(frozen=True)
@@ -37,27 +55,23 @@ class Watching:
 
 @dataclass(frozen=True)
 class RunRequest:
-    """The arguments of ``batchlab run``, under their names; None is what was not given.
+    """The arguments of ``batchlab run``; `command` is the whole command line, for the manifest."""
 
-    `name` is that of the catalogue, where it told the file `trace`; `command` is the whole command line, for
-    the manifest.
-    """
-
-    trace: Path
-    name: str | None
-    system: Path | None
-    nodes: int | None
-    cores: int | None
+    log: LogRequest
+    machine: MachineRequest
     policy: str
+    options: RunOptions
     out: Path | None
-    seed: int
-    overrun: Overrun
-    invalid: Invalid
-    processors: Processors
-    use_memory: bool
-    applications: Path | None
-    walltime: WallTime
-    order_at_instant: OrderAtInstant
     form: Format
     watching: Watching
     command: str
+
+    @property
+    def inputs(self) -> dict[str, Path]:
+        """The files that are read, by role."""
+        return input_files(self.log, self.machine)
+
+
+def input_files(log: LogRequest, machine: MachineRequest) -> dict[str, Path]:
+    """Give the files that are read, by role."""
+    return {"trace": log.trace} | ({} if machine.system is None else {"system": machine.system})

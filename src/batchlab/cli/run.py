@@ -2,210 +2,150 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003  # typer reads the annotations
-from typing import TYPE_CHECKING, Annotated, cast
+from pathlib import Path  # typer reads the annotations
+from typing import Annotated, cast
 
 import typer
 
 from batchlab.cli.answer import tell
-from batchlab.cli.failure import at_least_one, check_directory, is_pace, is_seed
-from batchlab.cli.log import catalogued_machine, check_platform, located, read_log
-from batchlab.cli.machine import check_memory, described_machine, machine_of_log
-from batchlab.cli.monitored import check_watching, keep, monitored
-from batchlab.cli.progress import progress_bar
-from batchlab.cli.request import (
-    Format,
+from batchlab.cli.failure import check_directory, is_pace
+from batchlab.cli.log import check_platform, located, read_log
+from batchlab.cli.machine import described_machine, machine_for
+from batchlab.cli.monitored import check_watching, keep_serving, monitored
+from batchlab.cli.options import (  # typer reads the annotations
+    MACHINE,
+    OUTPUT,
+    READING,
+    RULES,
+    Cores,
     Invalid,
-    OrderAtInstant,
+    Nodes,
+    OrderOfEvents,
+    OutputFormat,
     Overrun,
     Processors,
-    RunRequest,
-    WallTime,
-    Watching,
+    Seed,
+    UseMemory,
+    Walltime,
+    directory,
+    existing_file,
 )
+from batchlab.cli.request import LogRequest, MachineRequest, RunRequest, Watching
+from batchlab.options import RunOptions
 
-if TYPE_CHECKING:
-    from batchlab.policy.policy import Policy
-    from batchlab.result.result import Result
-    from batchlab.system.system import System
-    from batchlab.workload.workload import Workload
+__all__ = ["run"]
 
-__all__ = ["run", "simulate_with_progress"]
-
-_MACHINE, _READING, _RULES, _OUTPUT = "The machine", "Reading the log", "The rules", "The answer"
 _WATCHING = "Looking at it"
+
+_Trace = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TRACE",
+        help="The log: SWF (.gz too), CSV or Parquet, or ElastiSim's jobs (.json); or the name of a "
+        "fetched one (batchlab traces).",
+    ),
+]
+_System = Annotated[
+    Path | None,
+    existing_file("Its description (TOML, JSON), or a platform (TOML, SimGrid's XML).", MACHINE),
+]
+_Policy = Annotated[
+    str,
+    typer.Option(
+        metavar="SPEC", rich_help_panel=RULES, help="Who runs next, and where; see batchlab policies."
+    ),
+]
+_Applications = Annotated[
+    Path | None,
+    directory(
+        "What jobs name as their applications: NAME.json of a table's NAME; of ElastiSim's jobs the "
+        "paths, where they are not beside the jobs.",
+        READING,
+        exists=True,
+    ),
+]
+_Out = Annotated[
+    Path | None,
+    directory(
+        "Gets jobs.csv, metrics.json, manifest.json; allocations.csv, where jobs were resized.", OUTPUT
+    ),
+]
+_Live = Annotated[
+    bool, typer.Option("--live", rich_help_panel=_WATCHING, help="Show how the run stands, all the time.")
+]
+_Serve = Annotated[
+    bool, typer.Option("--serve", rich_help_panel=_WATCHING, help="Serve a page for browsers; says where.")
+]
+_Host = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        rich_help_panel=_WATCHING,
+        help="Where to serve; 127.0.0.1, for this machine only, unless given.",
+    ),
+]
+_Port = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=0, max=65535, rich_help_panel=_WATCHING, help="The page's port; any free one."
+    ),
+]
+_Pace = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S",
+        callback=is_pace,
+        rich_help_panel=_WATCHING,
+        help="Simulated seconds per second; as fast as can be unless given.",
+    ),
+]
+_Keep = Annotated[
+    bool, typer.Option("--keep", rich_help_panel=_WATCHING, help="Serve on after the end, until Ctrl-C.")
+]
+_Stream = Annotated[
+    bool,
+    typer.Option("--stream", rich_help_panel=OUTPUT, help="Read and simulate in one pass, in little memory."),
+]
 
 
 def run(
     context: typer.Context,
-    trace: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TRACE",
-            help="The log: SWF (.gz too), CSV or Parquet, or ElastiSim's jobs (.json); or the name of a "
-            "fetched one (batchlab traces).",
-        ),
-    ],
+    trace: _Trace,
     *,
-    system: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            rich_help_panel=_MACHINE,
-            help="Its description (TOML, JSON), or a platform (TOML, SimGrid's XML).",
-        ),
-    ] = None,
-    nodes: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            callback=at_least_one,
-            rich_help_panel=_MACHINE,
-            help="Equal nodes; as the log's header says unless given.",
-        ),
-    ] = None,
-    cores: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            callback=at_least_one,
-            rich_help_panel=_MACHINE,
-            help="Cores of each node; 1 with --nodes unless given.",
-        ),
-    ] = None,
-    policy: Annotated[
-        str,
-        typer.Option(
-            metavar="SPEC", rich_help_panel=_RULES, help="Who runs next, and where; see batchlab policies."
-        ),
-    ] = "fcfs",
-    seed: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            callback=is_seed,
-            rich_help_panel=_RULES,
-            help="For policies that use chance.",
-        ),
-    ] = 0,
-    walltime: Annotated[
-        WallTime,
-        typer.Option(rich_help_panel=_RULES, help="Past its requested time a job runs on, or is killed."),
-    ] = "run",
-    order_at_instant: Annotated[
-        OrderAtInstant,
-        typer.Option(rich_help_panel=_RULES, help="What comes first of what happens at one time."),
-    ] = "completions_first",
-    overrun: Annotated[
-        Overrun,
-        typer.Option(
-            rich_help_panel=_READING,
-            help="Run time above requested time: extend the request, cut the run, keep both.",
-        ),
-    ] = "extend",
-    invalid: Annotated[
-        Invalid, typer.Option(rich_help_panel=_READING, help="Jobs that break a rule: drop them, or stop.")
-    ] = "drop",
-    processors: Annotated[
-        Processors,
-        typer.Option(rich_help_panel=_READING, help="The field of an SWF log that is taken first."),
-    ] = "requested",
-    use_memory: Annotated[
-        bool,
-        typer.Option(
-            "--use-memory",
-            rich_help_panel=_READING,
-            help="Jobs of an SWF log ask for memory too: mem, in kB.",
-        ),
-    ] = False,
-    applications: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            rich_help_panel=_READING,
-            help="What jobs name as their applications: NAME.json of a table's NAME; of ElastiSim's jobs the "
-            "paths, where they are not beside the jobs.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            file_okay=False,
-            rich_help_panel=_OUTPUT,
-            help="Gets jobs.csv, metrics.json, manifest.json; allocations.csv, where jobs were resized.",
-        ),
-    ] = None,
-    form: Annotated[
-        Format, typer.Option("--format", rich_help_panel=_OUTPUT, help="How to print the answer.")
-    ] = "text",
-    live: Annotated[
-        bool, typer.Option("--live", rich_help_panel=_WATCHING, help="Show how the run stands, all the time.")
-    ] = False,
-    serve: Annotated[
-        bool,
-        typer.Option("--serve", rich_help_panel=_WATCHING, help="Serve a page for browsers; says where."),
-    ] = False,
-    host: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            rich_help_panel=_WATCHING,
-            help="Where to serve; 127.0.0.1, for this machine only, unless given.",
-        ),
-    ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=0, max=65535, rich_help_panel=_WATCHING, help="The page's port; any free one."
-        ),
-    ] = None,
-    pace: Annotated[
-        float | None,
-        typer.Option(
-            metavar="S",
-            callback=is_pace,
-            rich_help_panel=_WATCHING,
-            help="Simulated seconds per second; as fast as can be unless given.",
-        ),
-    ] = None,
-    keep: Annotated[
-        bool, typer.Option("--keep", rich_help_panel=_WATCHING, help="Serve on after the end, until Ctrl-C.")
-    ] = False,
-    stream: Annotated[
-        bool,
-        typer.Option(
-            "--stream", rich_help_panel=_OUTPUT, help="Read and simulate in one pass, in little memory."
-        ),
-    ] = False,
+    system: _System = None,
+    nodes: Nodes = None,
+    cores: Cores = None,
+    policy: _Policy = "fcfs",
+    seed: Seed = RunOptions.seed,
+    walltime: Walltime = RunOptions.walltime,
+    order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
+    overrun: Overrun = "extend",
+    invalid: Invalid = "drop",
+    processors: Processors = "requested",
+    use_memory: UseMemory = False,
+    applications: _Applications = None,
+    out: _Out = None,
+    form: OutputFormat = "text",
+    live: _Live = False,
+    serve: _Serve = False,
+    host: _Host = None,
+    port: _Port = None,
+    pace: _Pace = None,
+    keep: _Keep = False,
+    stream: _Stream = False,
 ) -> None:
     """Replay a log on a machine under a policy, and tell what would have happened to every job."""
     check_directory(out)
     watching = Watching(live, serve, host, port, pace, keep)
     check_watching(watching, stream=stream)
-    file, name = located(trace)
     request = RunRequest(
-        trace=file,
-        name=name,
-        system=system,
-        nodes=nodes,
-        cores=cores,
-        policy=policy,
-        out=out,
-        seed=seed,
-        overrun=overrun,
-        invalid=invalid,
-        processors=processors,
-        use_memory=use_memory,
-        applications=applications,
-        walltime=walltime,
-        order_at_instant=order_at_instant,
-        form=form,
-        watching=watching,
+        LogRequest(*located(trace), overrun, invalid, processors, use_memory, applications),
+        MachineRequest(system, nodes, cores),
+        policy,
+        RunOptions(seed=seed, walltime=walltime, order_at_instant=order_at_instant),
+        out,
+        form,
+        watching,
         command=cast("str", context.obj),
     )
     if stream:
@@ -216,65 +156,19 @@ def run(
         _replay(request)
 
 
-def simulate_with_progress(
-    workload: Workload,
-    system: System,
-    policy: Policy,
-    *,
-    seed: int,
-    walltime: WallTime = "run",
-    order_at_instant: OrderAtInstant = "completions_first",
-) -> Result:
-    """Simulate, with a progress bar for those who have to wait.
-
-    Parameters
-    ----------
-    workload, system, policy, seed, walltime, order_at_instant
-        As for `batchlab.simulate`.
-
-    Returns
-    -------
-    Result
-        That of `batchlab.simulate`.
-    """
-    import batchlab  # noqa: PLC0415  # the library is imported when it is needed
-
-    with progress_bar(str(policy)) as progress:
-        return batchlab.simulate(
-            workload,
-            system,
-            policy,
-            seed=seed,
-            walltime=walltime,
-            order_at_instant=order_at_instant,
-            progress=progress,
-        )
-
-
 def _replay(request: RunRequest) -> None:
     from batchlab.policy import Policy  # noqa: PLC0415  # the library is imported when it is needed
 
     # What is wrong with a policy or a system shall not wait until a long log is read.
     policy = Policy.parse(request.policy)
-    system = described_machine(request.system, request.nodes, request.cores)
-    workload = read_log(
-        request.trace,
-        overrun=request.overrun,
-        invalid=request.invalid,
-        processors=request.processors,
-        use_memory=request.use_memory,
-        applications=request.applications,
-    )
-    check_platform(workload, system)
-    system = system or catalogued_machine(request.name, request.cores)
-    if system is None:
-        system = machine_of_log(workload.header, request.cores)
-    check_memory(system, request.use_memory)
+    described = described_machine(request.machine)
+    workload = read_log(request.log)
+    check_platform(workload, described)
+    system = machine_for(described, request.log, request.machine.cores, lambda: workload.header)
     with monitored(request, workload, system, policy) as monitor:
         result = monitor.run()
         if request.out is not None:
-            inputs = {"trace": request.trace} | ({"system": request.system} if request.system else {})
-            result.write(request.out, inputs=inputs, command=request.command)
+            result.write(request.out, inputs=request.inputs, command=request.command)
         tell(result.summary, result.metrics, request.form, request.out)
         if request.watching.keep:
-            keep(monitor)
+            keep_serving(monitor)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from batchlab.cli.answer import tell
 from batchlab.cli.failure import wrong_usage
-from batchlab.cli.log import catalogued_machine
-from batchlab.cli.machine import check_memory, described_machine, machine_of_log
+from batchlab.cli.machine import described_machine, machine_for
+from batchlab.cli.progress import count_bar
 from batchlab.errors import PolicyError, WorkloadError
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.result.manifest import OutputFiles
     from batchlab.system import System
+    from batchlab.workload.header import Header
 
 __all__ = ["stream"]
 
@@ -35,13 +35,12 @@ def stream(request: RunRequest) -> None:
     """
     from batchlab.policy import Policy  # noqa: PLC0415  # --help does without
 
-    if request.trace.suffix.lower() in (".csv", ".parquet", ".json"):
-        raise wrong_usage(f"reads SWF logs; {request.trace} is none. Leave it out.", "--stream")
+    if request.log.trace.suffix.lower() in (".csv", ".parquet", ".json"):
+        raise wrong_usage(f"reads SWF logs; {request.log.trace} is none. Leave it out.", "--stream")
     policy = Policy.parse(request.policy)
-    system = described_machine(request.system, request.nodes, request.cores)
+    described = described_machine(request.machine)
     log = _open(request)
-    system = system or catalogued_machine(request.name, request.cores) or _machine_of(log, request.cores)
-    check_memory(system, request.use_memory)
+    system = machine_for(described, request.log, request.machine.cores, lambda: _header(log))
     began = time.perf_counter()
     with _files(request) as files:
         run = _run(log, request, policy, system, files)
@@ -59,24 +58,25 @@ def stream(request: RunRequest) -> None:
 def _open(request: RunRequest) -> SwfStream:
     from batchlab._kernel import SwfStream  # noqa: PLC0415  # --help does without
 
+    log = request.log
     try:
         return SwfStream(
-            str(request.trace),
-            overrun=request.overrun,
-            invalid=request.invalid,
-            processors=request.processors,
-            use_memory=request.use_memory,
+            str(log.trace),
+            overrun=log.overrun,
+            invalid=log.invalid,
+            processors=log.processors,
+            use_memory=log.use_memory,
         )
     except ValueError as error:
         raise _explained(error, request) from error
     except OSError as error:
-        raise WorkloadError(f"{request.trace}: cannot be read: {error.strerror or error}.") from error
+        raise WorkloadError(f"{log.trace}: cannot be read: {error.strerror or error}.") from error
 
 
-def _machine_of(log: SwfStream, cores: int | None) -> System:
+def _header(log: SwfStream) -> Header:
     from batchlab.workload.header import Header  # noqa: PLC0415  # --help does without
 
-    return machine_of_log(Header(tuple(log.comments)), cores)
+    return Header(tuple(log.comments))
 
 
 def _run(
@@ -85,19 +85,17 @@ def _run(
     from batchlab.policy.kernel import policy_names  # noqa: PLC0415  # --help does without
 
     try:
-        return log.run(
-            _machine(system),
-            policy_names(policy, request.seed),
-            walltime=request.walltime,
-            order_at_instant=request.order_at_instant,
-            answer=None if files is None else files.jobs.name,
-            progress=_count if sys.stderr.isatty() else None,
-        )
+        with count_bar(str(policy)) as count:
+            return log.run(
+                _machine(system),
+                policy_names(policy, request.options.seed),
+                walltime=request.options.walltime,
+                order_at_instant=request.options.order_at_instant,
+                answer=None if files is None else files.jobs.name,
+                progress=None if count is None else lambda finished, _now: count(finished),
+            )
     except ValueError as error:
         raise _explained(error, request) from error
-    finally:
-        if sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
 
 
 def _explained(error: ValueError, request: RunRequest) -> Exception:
@@ -105,7 +103,8 @@ def _explained(error: ValueError, request: RunRequest) -> Exception:
     if len(error.args) != 2:  # noqa: PLR2004  # a message alone is about the policy
         return PolicyError(f"{request.policy}: {error}")
     line, message = error.args
-    place = f"{request.trace}:{line}" if line is not None else f"{request.trace}"
+    trace = request.log.trace
+    place = f"{trace}:{line}" if line is not None else f"{trace}"
     return WorkloadError(f"{place}: {message}. Run without --stream, or mend the log.")
 
 
@@ -118,11 +117,6 @@ def _machine(system: System) -> StreamedMachine:
     return {"resources": list(system.resources), "groups": groups, "processor": processor}
 
 
-def _count(finished: int, _now: float) -> None:
-    sys.stderr.write(f"\r{finished:,} jobs done")
-    sys.stderr.flush()
-
-
 def _files(request: RunRequest) -> AbstractContextManager[OutputFiles | None]:
     if request.out is None:
         return nullcontext()
@@ -131,25 +125,17 @@ def _files(request: RunRequest) -> AbstractContextManager[OutputFiles | None]:
     return output_files(request.out)
 
 
-def _options(request: RunRequest) -> dict[str, object]:
-    return {
-        "seed": request.seed,
-        "walltime": request.walltime,
-        "order_at_instant": request.order_at_instant,
-    }
-
-
 def _manifest(request: RunRequest, policy: Policy, system: System, notes: StreamNotes) -> dict[str, object]:
     from batchlab.result.manifest import manifest  # noqa: PLC0415  # not needed without --out
 
-    inputs = {"trace": request.trace} | ({"system": request.system} if request.system else {})
     return manifest(
         policy,
         system,
-        options={**_options(request), "stream": True},
+        options=request.options,
         workload={"jobs": notes["kept"], "report": notes},
-        inputs=inputs,
+        inputs=request.inputs,
         command=request.command,
+        stream=True,
     )
 
 
@@ -158,8 +144,7 @@ def _page(request: RunRequest, policy: Policy, system: System, run: StreamedRun,
 
     notes = run["notes"]
     changed = [f"{sum(notes[kind].values()):,} {kind}" for kind in ("dropped", "mended") if notes[kind]]
-    read = (
-        f"{request.trace.name}: {notes['read']:,} jobs read, {', '.join(changed) or 'all kept as they are'}"
-    )
-    facts = [("workload", read), *how_it_was_run(system, policy, _options(request))]
+    kept = ", ".join(changed) or "all kept as they are"
+    read = f"{request.log.trace.name}: {notes['read']:,} jobs read, {kept}"
+    facts = [("workload", read), *how_it_was_run(system, policy, request.options)]
     return page(facts, run["metrics"], elapsed)

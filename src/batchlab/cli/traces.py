@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
 from batchlab.cli.progress import transfer_bar
-from batchlab.cli.request import Format  # noqa: TC001  # here too
 
 if TYPE_CHECKING:
     from batchlab.trace.catalogue import Trace
@@ -42,7 +42,7 @@ def _traces(context: typer.Context) -> None:
 def list_traces(
     *,
     cache: _Cache = None,
-    form: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = "text",
+    form: FormatOption = "text",
 ) -> None:
     """List the logs, and mark those that were fetched."""
     from batchlab.trace import traces as library  # noqa: PLC0415  # --help does without

@@ -11,6 +11,7 @@ import typer
 
 from batchlab.cli.failure import is_pace
 from batchlab.units import format_duration
+from batchlab.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["watch"]
 
 _LONGEST = 40
-_STATES = ("queued", "running", "completed", "killed", "rejected")
 _ROW = "{:>10} {:>8} {:>14} {:>14}  {}"
 
 
@@ -103,7 +103,7 @@ def _status(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
     share = 100 * answer["finished"] // max(answer["jobs"], 1)
     yield "progress", f"{share} %, {answer['finished']:,} of {answer['jobs']:,} jobs done, {answer['phase']}"
     yield "time", format_duration(answer["simulated"]) + _date(answer)
-    counts = [f"{answer[state]:,} {state}" for state in _STATES if answer[state]]
+    counts = [f"{answer[state]:,} {state}" for state in JOB_STATES[1:] if answer[state]]
     yield "jobs", ", ".join(counts) or "none yet"
     used = (f"{name} {_percent(share)}" for name, share in answer["utilisation"].items())
     yield "utilisation", ", ".join(used)

@@ -1,6 +1,7 @@
 """Archives: arrays, tables and documents in one file, packed, which is there whole or not at all.
 
-A ZIP file of ``.npy``, ``.parquet`` and ``.json`` members, so that other programs can read it too.
+A ZIP file of ``.npy``, ``.parquet`` and ``.json`` members, so that other programs can read it too. The time
+of writing is not in it: same content, same bytes.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ __all__ = ["compact", "read_archive", "read_document", "table_digest", "write_ar
 
 # Higher levels take three times as long and save a tenth.
 _LEVEL = 1
+# What a ZIP file says of the system on which a member was made, and the member's permissions there.
+_UNIX, _READABLE = 3, 0o644
 
 
 def write_archive(path: Path, members: Mapping[str, object]) -> None:
@@ -46,7 +49,7 @@ def write_archive(path: Path, members: Mapping[str, object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
         atomic_write(path, "wb") as file,
-        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive,
+        zipfile.ZipFile(file, "w") as archive,
     ):
         for name, value in members.items():
             _write_member(archive, name, value)
@@ -91,15 +94,28 @@ def table_digest(table: pl.DataFrame) -> str:
 
 
 def _write_member(archive: zipfile.ZipFile, name: str, value: object) -> None:
+    content = io.BytesIO()
+    compression = zipfile.ZIP_DEFLATED
     if isinstance(value, np.ndarray):
-        with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-            np.lib.format.write_array(member, value, allow_pickle=False)
+        suffix = "npy"
+        np.lib.format.write_array(content, value, allow_pickle=False)
     elif isinstance(value, pl.DataFrame):
-        buffer = io.BytesIO()
-        value.write_parquet(buffer)
-        archive.writestr(f"{name}.parquet", buffer.getvalue(), zipfile.ZIP_STORED)
+        # Parquet is compressed already.
+        suffix, compression = "parquet", zipfile.ZIP_STORED
+        value.write_parquet(content)
     else:
-        archive.writestr(f"{name}.json", json.dumps(value, ensure_ascii=False, allow_nan=False))
+        suffix = "json"
+        content.write(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
+    with content.getbuffer() as view:
+        archive.writestr(_entry(f"{name}.{suffix}"), view, compression, _LEVEL)
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    """Describe a member without the time and the operating system: same content, same bytes."""
+    entry = zipfile.ZipInfo(name)
+    entry.create_system = _UNIX
+    entry.external_attr = _READABLE << 16
+    return entry
 
 
 def _read_member(archive: zipfile.ZipFile, name: str) -> object:

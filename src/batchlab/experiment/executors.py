@@ -21,25 +21,28 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import ExperimentError, shown, suggest
 from batchlab.experiment.work import Task, execute
+from batchlab.vocabulary import EXECUTORS, ExecutorName
 
 if TYPE_CHECKING:
     from batchlab.experiment.store import Store
 
-__all__ = ["KINDS", "perform", "runs_here"]
-
-KINDS = ("threads", "processes")
+__all__ = ["perform", "runs_here"]
 
 Report = Callable[[Task, BaseException | None], None]
 
 
-def runs_here(executor: Executor | str | None) -> bool:
+def runs_here(executor: Executor | ExecutorName | None) -> bool:
     """Tell whether an executor's work is done in this process, so that nothing needs to be sent."""
     _check(executor)
     return executor in {None, "threads"} or isinstance(executor, ThreadPoolExecutor)
 
 
 def perform(
-    tasks: Sequence[Task], executor: Executor | str | None, workers: int | None, store: Store, report: Report
+    tasks: Sequence[Task],
+    executor: Executor | ExecutorName | None,
+    workers: int | None,
+    store: Store,
+    report: Report,
 ) -> None:
     """Do all tasks, whatever becomes of each.
 
@@ -77,9 +80,9 @@ def perform(
 
 
 def _check(executor: object) -> None:
-    if isinstance(executor, Executor) or executor is None or executor in KINDS:
+    if isinstance(executor, Executor) or executor is None or executor in EXECUTORS:
         return
-    known = suggest(str(executor), KINDS)
+    known = suggest(str(executor), EXECUTORS)
     raise ExperimentError(
         f"executor = {shown(executor)}; must be one of these or a concurrent.futures.Executor.{known}"
     )

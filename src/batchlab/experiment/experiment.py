@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from functools import partial
 from itertools import product
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from batchlab.errors import ExperimentError, shown
 from batchlab.experiment.executors import perform, runs_here
-from batchlab.experiment.plan import Run, as_policy, as_system, labelled, made_from, name_of, paired, seed_of
+from batchlab.experiment.plan import Run, as_system, labelled, made_from, name_of, paired, seed_of
 from batchlab.experiment.runs import Runs
 from batchlab.experiment.source import as_source
 from batchlab.experiment.store import Store
 from batchlab.experiment.work import Task, told
-from batchlab.simulation import Simulation
-from batchlab.workload import Workload
+from batchlab.options import RunOptions
+from batchlab.policy.policy import as_policy
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Executor
+    from typing import Unpack
 
     from batchlab.observer import Observer
+    from batchlab.options import ExperimentArguments
     from batchlab.policy import Policy
+    from batchlab.vocabulary import ExecutorName
 
 __all__ = ["Experiment", "dispatchers"]
-
-
-_USUAL_SHARING = "max_min"
 
 
 class Experiment:
@@ -50,10 +51,12 @@ class Experiment:
     replications
         How often each combination is run. The first replication has the seed itself, the others seeds that
         are derived from it.
-    walltime, order_at_instant, dispatch, sharing
-        As for `simulate`.
     observers
         As for `simulate`; every run has copies of its own, of these and of policies that keep a state.
+    options
+        How every run is run: a `RunOptions`, which describes every option; its seed is left as usual.
+    **arguments
+        Single options by name, as ``walltime="kill"``; they replace those of `options`.
 
     Raises
     ------
@@ -83,36 +86,29 @@ class Experiment:
         *,
         seeds: int | Iterable[int] = (0,),
         replications: int = 1,
-        walltime: str = "run",
-        order_at_instant: str = "completions_first",
-        dispatch: bool = False,
         observers: Sequence[Observer] = (),
-        sharing: str = _USUAL_SHARING,
+        options: RunOptions | None = None,
+        **arguments: Unpack[ExperimentArguments],
     ) -> None:
         self.workloads = labelled("workloads", workloads, as_source, lambda source: source.label)
         self.systems = labelled(
             "systems", systems, as_system, lambda system: system.name or f"{system.nodes} nodes"
         )
-        self.policies = labelled("policies", policies, as_policy, str)
+        self.policies = labelled("policies", policies, partial(as_policy, argument="policies:"), str)
         self.seeds = (seeds,) if isinstance(seeds, int) else tuple(seeds)
         self.replications = _at_least_one("replications", replications)
-        options = {"walltime": walltime, "order_at_instant": order_at_instant, "dispatch": bool(dispatch)}
-        # Runs of stores that were made before there were applications keep their names.
-        unusual = {} if sharing == _USUAL_SHARING else {"sharing": sharing}
-        self.options: Mapping[str, object] = MappingProxyType(options | unusual)
+        self.options = _options(options, arguments)
         self.observers = tuple(observers)
-        self._check_options()
+        self._check_seeds()
 
-    def _check_options(self) -> None:
-        """Let the simulation itself refuse wrong options, before hours of others."""
+    def _check_seeds(self) -> None:
+        """Refuse wrong seeds before hours of runs with right ones."""
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
             raise ExperimentError(
                 f"seeds = {shown(self.seeds)}; must be one or more, all different, e.g. (0,)."
             )
-        nothing = Workload.from_table({"submit_time": [], "run_time": [], "tasks": []})
-        system = next(iter(self.systems.values()))
         for seed in self.seeds:
-            Simulation(nothing, system, "fcfs", seed=seed, **self.options)  # type: ignore[arg-type]
+            replace(self.options, seed=seed)
 
     def __len__(self) -> int:
         crossed = len(self.workloads) * len(self.systems) * len(self.policies)
@@ -176,7 +172,7 @@ class Experiment:
 
     def run(
         self,
-        executor: Executor | str | None = None,
+        executor: Executor | ExecutorName | None = None,
         store: str | os.PathLike[str] = "runs/",
         progress: Callable[[int, int], object] | None = None,
         workers: int | None = None,
@@ -261,9 +257,8 @@ class Experiment:
                 run.made_from["workload"],
                 self.systems[run.system],
                 self.policies[run.policy],
-                run.run_seed,
                 self.observers,
-                dict(self.options),
+                replace(self.options, seed=run.run_seed),
                 run.made_from,
             )
             for run in sorted(runs, key=lambda run: order[run.made_from["workload"]])
@@ -314,9 +309,20 @@ def dispatchers(schedulers: object, allocators: object) -> list[Policy]:
     >>> [str(policy) for policy in dispatchers(["fcfs", "easy"], ["first_fit", "best_fit"])]
     ['fcfs', 'fcfs(allocator=best_fit)', 'easy', 'easy(allocator=best_fit)']
     """
-    policies = labelled("schedulers", schedulers, as_policy, str)
+    policies = labelled("schedulers", schedulers, partial(as_policy, argument="schedulers:"), str)
     names = labelled("allocators", allocators, str, str)
     return [paired(policy, name) for policy, name in product(policies.values(), names.values())]
+
+
+def _options(options: RunOptions | None, arguments: Mapping[str, object]) -> RunOptions:
+    """Take the options of all runs; their seeds are the experiment's."""
+    if "seed" in arguments:
+        raise TypeError("Experiment() takes no argument 'seed'; pass seeds=, one or several.")
+    taken = RunOptions.of(options, arguments, function="Experiment()")
+    if taken.seed != RunOptions.seed:
+        rule = f"an experiment sets the seed of each run; pass seeds={taken.seed}"
+        raise ExperimentError(f"options.seed = {taken.seed}; {rule}.")
+    return taken
 
 
 def _counted(count: int, noun: str) -> str:

@@ -9,6 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from batchlab.errors import BatchlabError, ExperimentError, shown, suggest
 from batchlab.system.document import written
+from batchlab.vocabulary import (  # noqa: TC001  # pydantic reads the annotations
+    ExecutorName,
+    InvalidAction,
+    OverrunAction,
+    ProcessorField,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,18 +43,10 @@ class Dispatchers(Model):
     allocators: list[str] | dict[str, str]
 
 
-class Options(Model):
-    """The options of `simulate`."""
-
-    walltime: Literal["run", "kill"] = "run"
-    order_at_instant: Literal["completions_first", "arrivals_first"] = "completions_first"
-    dispatch: bool = False
-
-
 class Running(Model):
     """How the runs are done."""
 
-    executor: Literal["threads", "processes"] | None = None
+    executor: ExecutorName | None = None
     workers: int | None = Field(default=None, ge=1)
     store: str | None = None
 
@@ -72,7 +70,7 @@ class Description(Model):
     dispatchers: Dispatchers | None = None
     seeds: list[int] = Field(default=[0], min_length=1)
     replications: int = Field(default=1, ge=1)
-    options: Options = Options()
+    options: dict[str, Any] = {}
     run: Running = Running()
     output: Output = Output()
 
@@ -81,9 +79,9 @@ class Log(Model):
     """A workload that is read, with the options of reading; those that are not given are the reader's."""
 
     path: str
-    overrun: Literal["extend", "cut", "keep"] | None = None
-    invalid: Literal["drop", "raise"] | None = None
-    processors: Literal["requested", "allocated"] | None = None
+    overrun: OverrunAction | None = None
+    invalid: InvalidAction | None = None
+    processors: ProcessorField | None = None
     use_memory: bool | None = None
     max_jobs: int | None = Field(default=None, ge=0)
 
@@ -99,7 +97,6 @@ class Nodes(Model):
 _ModelType = TypeVar("_ModelType", bound=Model)
 _TABLES: Mapping[str, type[Model]] = {
     "dispatchers": Dispatchers,
-    "options": Options,
     "run": Running,
     "output": Output,
 }

@@ -23,7 +23,7 @@ __all__ = ["Generator", "generators"]
 
 def generators() -> dict[str, Callable[..., Workload]]:
     """Give the functions of `batchlab.generate` that make a workload of a seed, by name."""
-    named = {name.removesuffix("_workload"): getattr(generate, name) for name in generate.__all__}
+    named = {name.removesuffix("_workload"): getattr(generate, name) for name in dir(generate)}
     return {
         name: value
         for name, value in named.items()

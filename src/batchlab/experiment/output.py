@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from batchlab.atomic import atomic_write
 from batchlab.errors import ExperimentError, shown, suggest
@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["write"]
+__all__ = ["TableFormat", "write"]
 
 _FORMAT = 1
-_FORMS = ("csv", "parquet")
+TableFormat = Literal["csv", "parquet"]
+_FORMS: tuple[TableFormat, ...] = get_args(TableFormat)
 
 
-def write(target: Path, tables: Mapping[str, pl.DataFrame], form: str, made_from: Mapping[str, Any]) -> Path:
+def write(
+    target: Path, tables: Mapping[str, pl.DataFrame], form: TableFormat, made_from: Mapping[str, Any]
+) -> Path:
     """Write tables, and a manifest with what they were made from and the hashes of all files.
 
     Parameters

@@ -7,20 +7,22 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from batchlab import _kernel
-from batchlab.errors import BatchlabError, ExperimentError, PolicyError, shown
+from batchlab.errors import BatchlabError, ExperimentError, shown
 from batchlab.experiment.fingerprint import fingerprint
-from batchlab.policy import Policy, Scheduler
+from batchlab.policy import Policy
 from batchlab.system import System, read_system
 
 if TYPE_CHECKING:
     from batchlab.observer import Observer
+    from batchlab.options import RunOptions
+    from batchlab.vocabulary import AllocatorName
 
-__all__ = ["Run", "as_policy", "as_system", "labelled", "made_from", "name_of", "paired", "seed_of"]
+__all__ = ["Run", "as_system", "labelled", "made_from", "name_of", "paired", "seed_of"]
 
 _T = TypeVar("_T")
 
@@ -63,7 +65,7 @@ def seed_of(seed: int, replication: int) -> int:
 
 
 def made_from(
-    system: System, policy: Policy, observers: Sequence[Observer], options: Mapping[str, object]
+    system: System, policy: Policy, observers: Sequence[Observer], options: RunOptions
 ) -> dict[str, object]:
     """Say what determines a run, apart from its workload and its seed.
 
@@ -77,12 +79,14 @@ def made_from(
     dict
         Ready for JSON.
     """
+    of_all_runs = options.to_dict()
+    del of_all_runs["seed"]
     return {
         "batchlab": _kernel.__version__,
         "system": _described(system),
         "policy": _policy(policy),
         "observers": [fingerprint(each, f"observers: {type(each).__name__}") for each in observers],
-        "options": dict(options),
+        "options": of_all_runs,
     }
 
 
@@ -116,22 +120,10 @@ def labelled(
     return _some(argument, found)
 
 
-def as_policy(value: object) -> Policy:
-    """Take a policy, its spec string, or a scheduler."""
-    if isinstance(value, str):
-        return Policy.parse(value)
-    if isinstance(value, Scheduler):
-        return Policy(scheduler=value)
-    if isinstance(value, Policy):
-        return value
-    raise PolicyError(
-        f"policies: {shown(value)}; must be a Policy, its spec string, e.g. 'easy', or a Scheduler."
-    )
-
-
 def paired(policy: Policy, allocator: str) -> Policy:
     """Give a policy with another allocator."""
-    return replace(policy, allocator=allocator)
+    # `Policy` refuses what is no allocator's name.
+    return replace(policy, allocator=cast("AllocatorName", allocator))
 
 
 def as_system(value: object) -> System:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from batchlab.experiment.output import write
+from batchlab.experiment.output import TableFormat, write
 from batchlab.experiment.spread import LABELS, spread
 from batchlab.experiment.stored import Shelf, StoredResults
 
@@ -182,7 +182,7 @@ class Runs:
         self,
         directory: str | os.PathLike[str],
         *,
-        form: str = "csv",
+        form: TableFormat = "csv",
         inputs: Mapping[str, str | os.PathLike[str]] | None = None,
         command: str | None = None,
     ) -> Path:

@@ -20,10 +20,11 @@
     schedulers = { FIFO = "fcfs", EBF = "easy" }
     allocators = { FF = "first_fit", BF = "best_fit" }
 
-    [options]                          # of simulate
+    [options]                          # of `RunOptions`, all but the seed
     walltime = "run"
     order_at_instant = "completions_first"
     dispatch = true
+    sensing = { interval = 60 }
 
     [run]
     executor = "processes"
@@ -45,14 +46,16 @@ import tomllib
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from batchlab.errors import BatchlabError, ExperimentError, shown, suggest
+from batchlab.errors import BatchlabError, ExperimentError, SimulationError, shown, suggest
 from batchlab.experiment.experiment import Experiment
 from batchlab.experiment.form import OF_PASSES, Description, Dispatchers, Log, Nodes, checked, within
 from batchlab.experiment.generator import Generator
-from batchlab.experiment.plan import as_policy, paired
+from batchlab.experiment.plan import paired
 from batchlab.experiment.source import LogFile, Source
+from batchlab.options import RunOptions
+from batchlab.policy.policy import as_policy
 from batchlab.system import System, own, read_system
 
 if TYPE_CHECKING:
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from batchlab.policy import Policy
+    from batchlab.vocabulary import ExecutorName
 
 __all__ = ["Specification", "read_specification"]
 
@@ -88,7 +92,7 @@ class Specification:
     path: Path
     title: str
     experiment: Experiment
-    executor: Literal["threads", "processes"] | None = None
+    executor: ExecutorName | None = None
     workers: int | None = None
     store: Path | None = None
     directory: Path | None = None
@@ -151,7 +155,7 @@ def _specification(file: Path, said: Description) -> Specification:
         _policies(said),
         seeds=said.seeds,
         replications=said.replications,
-        **said.options.model_dump(),
+        options=_options(said.options),
     )
     _check_output(said, experiment)
     return Specification(
@@ -168,6 +172,15 @@ def _specification(file: Path, said: Description) -> Specification:
     )
 
 
+def _options(said: Mapping[str, Any]) -> RunOptions:
+    if "seed" in said:
+        raise ExperimentError("options.seed: no such key; an experiment has seeds, beside its options.")
+    try:
+        return RunOptions.from_dict(said)
+    except SimulationError as error:
+        raise ExperimentError(f"options.{error}") from error
+
+
 def _check_output(said: Description, experiment: Experiment) -> None:
     """Refuse what could not be written, before hours of runs."""
     sides = (experiment.workloads, experiment.systems, experiment.policies)
@@ -180,7 +193,7 @@ def _check_output(said: Description, experiment: Experiment) -> None:
             f"{suggest(baseline, labels)}"
         )
     of_passes = [name for name in said.output.plots or () if name in OF_PASSES]
-    if of_passes and not said.options.dispatch:
+    if of_passes and not experiment.options.dispatch:
         raise ExperimentError(
             f"output.plots: {of_passes[0]} needs the record of scheduling passes; "
             "add dispatch = true to [options]."

@@ -41,6 +41,8 @@ _KINDS: Mapping[str, Any] = {
     "queue_length": np.uint64,
     "started": np.uint64,
     "row": np.uint32,
+    "host": np.uint32,
+    "task": np.uint32,
 }
 
 
@@ -136,14 +138,10 @@ class Shelf:
         if outcome.dispatch is not None:
             passes = _Passes(outcome.dispatch, self._store.path("costs", task.key))
             outcome = dataclasses.replace(outcome, dispatch=passes)
-        options = {
-            "seed": task.seed,
-            **{name: value for name, value in task.options.items() if name != "dispatch"},
-        }
         described = (twin.workload, task.system, task.policy, outcome)
         return StoredResult(
             *described,
-            options=options,
+            options=task.options,
             elapsed=costs["elapsed"],
             observations=twin.observations,
             twin=twin,
@@ -153,7 +151,7 @@ class Shelf:
         twin = self._twins.get(schedule)
         if twin is None:
             members = _read(self._store.path("schedules", schedule))
-            workload = loaded(task.source, task.seed, task.digest)
+            workload = loaded(task.source, task.options.seed, task.digest)
             observations = _group(members, "observations")
             twin = Result(workload, task.system, task.policy, _outcome(members), observations=observations)
             self._twins[schedule] = twin
@@ -198,10 +196,18 @@ def _outcome(members: Mapping[str, Any]) -> Outcome:
         if isinstance(value, np.ndarray)
     }
     own: dict[str, Any] = {name: value for name, value in columns.items() if "/" not in name}
-    interruptions: Any = _group(columns, "interruptions") or None
-    resizes: Any = _group(columns, "resizes") or None
-    dispatch = _group(columns, "passes") or None
-    return Outcome(**own, now=members["now"], dispatch=dispatch, interruptions=interruptions, resizes=resizes)
+    task_times = _group(columns, "task_times")
+    if task_times:
+        task_times["names"] = members["task_times/names"]
+    groups: dict[str, Any] = {
+        "interruptions": _group(columns, "interruptions") or None,
+        "resizes": _group(columns, "resizes") or None,
+        "dispatch": _group(columns, "passes") or None,
+        "task_times": task_times or None,
+        "sensed": _group(columns, "sensed") or None,
+        "sensing_links": tuple(members.get("sensing_links", ())),
+    }
+    return Outcome(**own, now=members["now"], **groups)
 
 
 def _group(members: Mapping[str, Any], name: str) -> dict[str, Any]:

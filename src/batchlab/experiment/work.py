@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import dataclasses
 import hashlib
+import json
 import time
 import traceback
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from batchlab.observer import Observer
+    from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.result.result import Result
     from batchlab.system import System
@@ -43,7 +45,7 @@ class Task:
         The store's directory.
     source, digest
         Where the workload comes from, and its hash.
-    system, policy, seed, observers, options
+    system, policy, observers, options
         As for `simulate`; the seed is also that of a workload that is made.
     made_from
         What the key is the hash of, for the record.
@@ -55,9 +57,8 @@ class Task:
     digest: str
     system: System
     policy: Policy
-    seed: int
     observers: Sequence[Observer]
-    options: Mapping[str, Any]
+    options: RunOptions
     made_from: Mapping[str, object]
 
 
@@ -104,7 +105,7 @@ def _run(task: Task, store: Store, stopped: threading.Event | None) -> dict[str,
         if stopped and stopped.is_set():
             raise KeyboardInterrupt
 
-    workload = loaded(task.source, task.seed, task.digest)
+    workload = loaded(task.source, task.options.seed, task.digest)
     # What keeps something in mind must not find there what another run left.
     policy, observers = copy.deepcopy((task.policy, task.observers))
     with MemoryWatch() as memory:
@@ -113,10 +114,9 @@ def _run(task: Task, store: Store, stopped: threading.Event | None) -> dict[str,
             workload,
             task.system,
             policy,
-            seed=task.seed,
             observers=observers,
+            options=task.options,
             progress=None if stopped is None else go_on,
-            **task.options,
         )
         elapsed, cpu_time = time.perf_counter() - began, time.thread_time() - cpu
     schedule, metrics = _keep_schedule(result, task, store)
@@ -159,7 +159,7 @@ def _keep_dispatch(result: Result, task: Task, store: Store) -> dict[str, object
     return {"dispatch_cpu_time": float(cpu_time.sum()), "dispatch_passes": len(cpu_time)}
 
 
-def _members(result: Result) -> dict[str, np.ndarray[Any, Any] | pl.DataFrame]:
+def _members(result: Result) -> dict[str, Any]:
     """Give all that two runs with the same schedule have in common, in little space."""
     outcome = result.outcome
     values = {field.name: getattr(outcome, field.name) for field in dataclasses.fields(outcome)}
@@ -171,9 +171,14 @@ def _members(result: Result) -> dict[str, np.ndarray[Any, Any] | pl.DataFrame]:
         "passes": passes,
         "interruptions": outcome.interruptions or {},
         "resizes": outcome.resizes or {},
+        "task_times": outcome.task_times or {},
+        "sensed": outcome.sensed or {},
     }
     for group, columns in groups.items():
-        members |= {f"{group}/{name}": compact(cast("Any", column)) for name, column in columns.items()}
+        for name, column in columns.items():
+            members[f"{group}/{name}"] = compact(column) if isinstance(column, np.ndarray) else column
+    if outcome.sensing_links:
+        members["sensing_links"] = list(outcome.sensing_links)
     return members | {f"observations/{name}": table for name, table in result.observations.items()}
 
 
@@ -182,6 +187,8 @@ def _digest(members: Mapping[str, Any], made_from: str) -> str:
     for name, value in members.items():
         if isinstance(value, pl.DataFrame):
             digest.update(f"\0{name}\0{table_digest(value)}".encode())
+        elif isinstance(value, list):
+            digest.update(f"\0{name}\0{json.dumps(value)}".encode())
         else:
             digest.update(f"\0{name}\0{value.dtype.str}{value.shape}\0".encode())
             digest.update(value.data)

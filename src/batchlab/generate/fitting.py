@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -63,11 +63,14 @@ class Fit:
         )
 
 
+Criterion = Literal["aic", "distance"]
+
+
 def fit(
     values: Sequence[float] | Floats | pl.Series,
     families: Sequence[str] | None = None,
     *,
-    by: Literal["aic", "distance"] = "aic",
+    by: Criterion = "aic",
 ) -> Fit:
     """Fit families of distributions to numbers by maximum likelihood, and say which describes them best.
 
@@ -98,7 +101,7 @@ def fit(
     >>> found.table["family"].to_list()
     ['lognormal', 'exponential']
     """
-    check_choice("by", by, ("aic", "distance"))
+    check_choice("by", by, get_args(Criterion))
     data = np.asarray(values, dtype=np.float64)
     names = tuple(FAMILIES) if families is None else tuple(families)
     _check(data, names)

@@ -20,7 +20,6 @@ starts a random sequence of its own.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -29,6 +28,7 @@ from batchlab.errors import WorkloadError, shown
 from batchlab.generate.calendar import HALF_HOUR, SLOTS
 from batchlab.generate.chance import Floats, count_of_jobs, stream
 from batchlab.generate.distributions import TwoStageUniform
+from batchlab.vocabulary import LUBLIN_KINDS, LublinKind
 from batchlab.workload.gate import check_choice
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload
@@ -40,8 +40,6 @@ _DAY_STARTS = 11  # the half hour at which the gamma distribution of the cycle b
 _LOG_NODES = 7  # the parameters are for 128 nodes
 _INTERACTIVE, _BATCH = 0, 1
 _MOST_NODES = 2**30
-
-Kind = Literal["all", "batch", "interactive", "both"]
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,7 @@ def lublin(
     jobs: int,
     *,
     nodes: int = 128,
-    kind: Kind = "all",
+    kind: LublinKind = "all",
     parameters: LublinParameters | None = None,
     seed: int = 0,
 ) -> Workload:
@@ -170,7 +168,7 @@ def lublin(
       table: 1,000 jobs read, all kept as they are
     """
     jobs = count_of_jobs(jobs)
-    check_choice("kind", kind, ("all", "batch", "interactive", "both"))
+    check_choice("kind", kind, LUBLIN_KINDS)
     if not 1 <= nodes <= _MOST_NODES:
         raise WorkloadError(f"nodes = {shown(nodes)}; must be from 1 to 2^30.")
     tables = [
@@ -191,7 +189,7 @@ def lublin(
     return Workload.from_table(numbered, resources=(), invalid="raise", header=header)
 
 
-def _sets(kind: Kind, nodes: int) -> list[tuple[int, LublinParameters]]:
+def _sets(kind: LublinKind, nodes: int) -> list[tuple[int, LublinParameters]]:
     """Give the queues of a kind, with their parameters."""
     interactive = (_INTERACTIVE, LublinParameters.interactive().for_nodes(nodes))
     batch = (_BATCH, LublinParameters.batch().for_nodes(nodes))

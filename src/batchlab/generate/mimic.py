@@ -1,7 +1,7 @@
 """Workloads like a log's, of any length and for other machines: AccaSim's generator."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,7 @@ from batchlab.generate.distributions import draw
 from batchlab.generate.requests import CORE, Limits, Requests, draw_requests
 from batchlab.generate.sizes import SizeModel
 from batchlab.generate.work import check_performance, speed
-from batchlab.workload.elastic import run_times
+from batchlab.workload.application_jobs import run_times
 from batchlab.workload.gate import check_choice
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload
@@ -31,6 +31,9 @@ _SMALLEST_LOG = 2
 _LONGEST_PERIOD = 1e10  # the walk takes time and memory for each half hour
 
 
+RequestedTime = Literal["log", "run_time"]
+
+
 def like(
     workload: Workload,
     jobs: int,
@@ -39,7 +42,7 @@ def like(
     performance: Mapping[str, float] | None = None,
     performance_of_log: Mapping[str, float] | None = None,
     request_limits: Mapping[str, Mapping[str, int]] | None = None,
-    requested_time: Literal["log", "run_time"] = "log",
+    requested_time: RequestedTime = "log",
     work: "Distribution | None" = None,
     period: float | None = None,
     whole_seconds: bool = False,
@@ -112,7 +115,7 @@ def like(
     (1000, ('core', 'gpu'))
     """
     jobs = count_of_jobs(jobs)
-    check_choice("requested_time", requested_time, ("log", "run_time"))
+    check_choice("requested_time", requested_time, get_args(RequestedTime))
     speeds = check_performance(performance or {CORE: 1.0})
     run_times(workload, "like")
     begin = origin(workload, system)

@@ -30,7 +30,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.chance import Floats, Integers, stream
-from batchlab.workload.elastic import run_times
+from batchlab.workload.application_jobs import run_times
 from batchlab.workload.workload import Workload
 
 __all__ = ["estimate_distribution", "estimates"]

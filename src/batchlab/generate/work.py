@@ -7,7 +7,7 @@ import numpy as np
 
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.chance import Floats
-from batchlab.workload.elastic import run_times
+from batchlab.workload.application_jobs import run_times
 
 if TYPE_CHECKING:
     from batchlab.workload.workload import Workload

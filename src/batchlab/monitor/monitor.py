@@ -6,13 +6,13 @@ import contextlib
 import math
 import sys
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TextIO
 
 from batchlab.errors import MonitorError, shown
 from batchlab.monitor.board import Board
 from batchlab.monitor.drive import drive
 from batchlab.monitor.history import History
+from batchlab.monitor.serving import Serving
 from batchlab.monitor.snapshot import Phase, RunFacts, Snapshot
 
 if TYPE_CHECKING:
@@ -24,27 +24,11 @@ if TYPE_CHECKING:
     from batchlab.result.result import Result
     from batchlab.simulation import Simulation
 
-__all__ = ["Monitor", "Serving"]
+__all__ = ["Monitor"]
 
 # Runs that are over before anybody could ask need no socket.
 _PATIENCE = 1.0
 _POINTS = 500
-
-
-@dataclass(frozen=True)
-class Serving:
-    """Where the page is served.
-
-    Parameters
-    ----------
-    host
-        The address to listen at; only this machine can reach the usual one.
-    port
-        0 for any that is free.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 0
 
 
 class Monitor:

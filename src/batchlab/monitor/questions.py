@@ -9,7 +9,7 @@ import numpy as np
 
 from batchlab import _kernel
 from batchlab.errors import MonitorError, shown, suggest
-from batchlab.result.outcome import STATES
+from batchlab.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -94,7 +94,7 @@ def _job(snapshot: Snapshot, number: str) -> Document:
         raise MonitorError(f"no job has the number {number}; the workload has {snapshot.jobs:,} jobs.")
     row = int(rows[0])
     status = snapshot.status
-    state = STATES[status.state[row]]
+    state = JOB_STATES[status.state[row]]
     known = {"state": state, **_waiting(snapshot, row)}
     if state == "running":
         return known | _placed(snapshot, int(np.searchsorted(status.running, row)))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from batchlab.monitor.board import Board
     from batchlab.monitor.history import History
-    from batchlab.monitor.monitor import Serving
+    from batchlab.monitor.serving import Serving
 
 __all__ = ["Server", "application"]
 

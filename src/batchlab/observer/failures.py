@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self, get_args
 
 import numpy as np
 import polars as pl
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Failures"]
 
 Fate = Literal["kill", "requeue", "checkpoint"]
-_FATES = ("kill", "requeue", "checkpoint")
+_FATES: tuple[Fate, ...] = get_args(Fate)
 # A job that is hit more often will hardly ever end.
 _MOST_RESTARTS = 100_000
 

@@ -1,7 +1,8 @@
 """Platforms: hosts, links and the routes between them, described by calls, in TOML, or in SimGrid's XML."""
 
 from batchlab.platform.flows import Flow, ParallelTask
-from batchlab.platform.parts import Cluster, Disk, Host, Link, Ray, Route, Zone
+from batchlab.platform.hardware import Disk, Host, Link
+from batchlab.platform.parts import Cluster, Ray, Route, Zone
 from batchlab.platform.platform import Platform, Way
 from batchlab.platform.read import read_platform
 from batchlab.platform.sharing import share

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from batchlab.errors import suggest
+from batchlab.platform.hardware import Host, Link, Sharing
 from batchlab.platform.making import WHOLE
-from batchlab.platform.parts import Cluster, Host, Link, Ray, Sharing
+from batchlab.platform.parts import Cluster, Ray
 from batchlab.platform.quantities import BANDWIDTH
 from batchlab.platform.topology import Crossbar, Dragonfly, FatTree, Topology, Torus
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from batchlab.errors import PlatformError, shown, suggest
-from batchlab.platform.parts import Disk, Link, Sharing
+from batchlab.platform.hardware import Disk, Link, Sharing
 from batchlab.platform.properties import host_fields
 from batchlab.platform.quantities import BANDWIDTH, TIME
 from batchlab.platform.rules import LARGEST_COUNT, MOST_NUMBERS

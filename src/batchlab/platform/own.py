@@ -31,7 +31,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from batchlab.errors import PlatformError, shown, suggest
-from batchlab.platform.parts import Cluster, Disk, Host, Link, Ray, Route, Zone
+from batchlab.platform.hardware import Disk, Host, Link
+from batchlab.platform.parts import Cluster, Ray, Route, Zone
 from batchlab.platform.plan import MisfitError
 from batchlab.platform.platform import Platform
 from batchlab.platform.storage import SharedStorage, beside

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from batchlab.errors import PlatformError, shown, suggest
 from batchlab.platform import rules, usual
-from batchlab.platform.parts import Cluster, Host, Link, Zone
+from batchlab.platform.hardware import Host, Link
+from batchlab.platform.parts import Cluster, GraphRouting, Zone
 from batchlab.platform.plan import build
 from batchlab.platform.topology import Crossbar, Dragonfly, FatTree, Torus
 
@@ -309,7 +310,7 @@ class Platform:
         *,
         hosts: Iterable[Host | str],
         name: str = "graph",
-        routing: Literal["dijkstra", "floyd"] = "dijkstra",
+        routing: GraphRouting = "dijkstra",
         **options: Unpack[usual.HostOptions],
     ) -> Platform:
         """Describe hosts and routers joined by links; routes take the fewest links.

@@ -19,7 +19,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from batchlab.errors import PlatformError, shown
-from batchlab.platform.parts import Disk
+from batchlab.platform.hardware import Disk
 from batchlab.platform.quantities import BANDWIDTH, SPEED, Unit
 
 if TYPE_CHECKING:

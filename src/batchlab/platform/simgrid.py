@@ -14,8 +14,9 @@ import math
 from batchlab.errors import shown, suggest
 from batchlab.platform.clusters import cluster, surroundings
 from batchlab.platform.document import Element, parsed
+from batchlab.platform.hardware import Disk, Host, Link
 from batchlab.platform.making import Making
-from batchlab.platform.parts import Disk, Host, Link, Route, Routing, Zone
+from batchlab.platform.parts import Route, Routing, Zone
 from batchlab.platform.plan import MisfitError
 from batchlab.platform.platform import Platform
 

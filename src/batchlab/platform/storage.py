@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from batchlab.platform import rules
-from batchlab.platform.parts import Cluster, Host, Link, Route, Zone
+from batchlab.platform.hardware import Host, Link
+from batchlab.platform.parts import Cluster, Route, Zone
 from batchlab.platform.quantities import BANDWIDTH, TIME, Quantity
 from batchlab.platform.topology import Crossbar
 
 __all__ = ["SharedStorage", "beside"]
+
+
+StorageRole = Literal["storage", "burst_buffer"]
 
 
 @dataclass(frozen=True)
@@ -41,12 +45,12 @@ class SharedStorage:
     read: Quantity = Quantity(BANDWIDTH, positive=True)
     write: Quantity = Quantity(BANDWIDTH, positive=True)
     latency: Quantity = Quantity(TIME, 0.0)
-    role: Literal["storage", "burst_buffer"] = "storage"
+    role: StorageRole = "storage"
     gateway: str | None = None
 
     def __post_init__(self) -> None:
         rules.name(self)
-        rules.choice(self, "role", ("storage", "burst_buffer"))
+        rules.choice(self, "role", get_args(StorageRole))
         if self.gateway is not None:
             rules.name(self, "gateway")
 

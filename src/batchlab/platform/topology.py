@@ -10,7 +10,7 @@ from batchlab.platform import rules
 from batchlab.platform.quantities import BANDWIDTH
 
 if TYPE_CHECKING:
-    from batchlab.platform.parts import Link
+    from batchlab.platform.hardware import Link
 
 __all__ = ["Crossbar", "Dragonfly", "FatTree", "Topology", "Torus"]
 

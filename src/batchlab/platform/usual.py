@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from batchlab.errors import suggest
-from batchlab.platform.parts import Cluster, Disk, Host, Link, Route, Zone
+from batchlab.platform.hardware import Disk, Host, Link, Sharing
+from batchlab.platform.parts import Cluster, GraphRouting, Route, Zone
 from batchlab.platform.storage import SharedStorage, beside
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class ClusterOptions(HostOptions, total=False):
     name: str
     prefix: str
     suffix: str
-    sharing: Literal["shared", "fat_pipe", "split_duplex"]
+    sharing: Sharing
     loopback: Link | None
     limiter: float | None
     storage: SharedStorage | Sequence[SharedStorage]
@@ -82,7 +83,7 @@ def graph(
     edges: Iterable[tuple[str, str, Link]],
     hosts: Iterable[Host | str],
     name: str,
-    routing: Literal["dijkstra", "floyd"],
+    routing: GraphRouting,
     options: HostOptions,
 ) -> Outline:
     """Describe hosts and routers joined by links."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from batchlab.plot.canvas import INK, begin, choice, colour, dress, rows_size, say, tint
-from batchlab.plot.distribution import Quantity, Sample, distribution
+from batchlab.plot.distribution import KINDS, Kind, Quantity, Sample, distribution
 from batchlab.plot.estimate import estimate
 from batchlab.plot.results import Group, Results, groups
 from batchlab.plot.scales import duration_axis
@@ -26,7 +26,7 @@ def cpu_time(
     results: Results,
     *,
     ax: Axes | None = None,
-    kind: Literal["mean", "box", "violin", "cdf"] = "mean",
+    kind: Kind | Literal["mean"] = "mean",
     title: str | None = None,
 ) -> Axes:
     """Draw the CPU time that decisions take at an instant of the simulation, one per policy (Fig. 12 of [1]).
@@ -62,7 +62,7 @@ def cpu_time(
     [1] C. Galleguillos, Z. Kiziltan, A. Netti and R. Soto, "AccaSim: a customizable workload management
     simulator for job dispatching research in HPC systems", Cluster Computing 23, 2020.
     """
-    choice("kind", kind, ("mean", "box", "violin", "cdf"))
+    choice("kind", kind, ("mean", *KINDS))
     found = groups(results)
     ax = begin(ax, title=title, size=rows_size(len(found)))
     if kind == "mean":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -23,7 +23,7 @@ __all__ = ["Kind", "Quantity", "Sample", "Scale", "distribution"]
 Kind: TypeAlias = Literal["box", "violin", "cdf"]
 Scale: TypeAlias = Literal["linear", "log", "log1p"]
 
-_KINDS = ("box", "violin", "cdf")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 _WHISKERS = (5.0, 95.0)
 _GRID_POINTS = 256
 _CURVE_POINTS = 2000
@@ -94,7 +94,7 @@ def distribution(
     ResultError
         If there is no such kind.
     """
-    choice("kind", kind, _KINDS)
+    choice("kind", kind, KINDS)
     finite = [Sample(each.label, each.values[np.isfinite(each.values)]) for each in samples]
     if not any(len(each.values) for each in finite):
         return say(ax, quantity.nothing)

@@ -11,7 +11,7 @@ from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import begin
 from batchlab.plot.histogram import logarithmic
 from batchlab.plot.results import Workloads, job_tables
-from batchlab.workload.elastic import run_times
+from batchlab.workload.application_jobs import run_times
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from batchlab.plot.canvas import begin, choice, rows_size
-from batchlab.plot.distribution import Quantity, Sample, distribution
+from batchlab.plot.distribution import KINDS, Kind, Quantity, Sample, distribution
 from batchlab.plot.over_time import Line, Steps, over_time
 from batchlab.plot.results import Results, groups, steps_of
 
@@ -23,7 +23,7 @@ def queue_size(
     results: Results,
     *,
     ax: Axes | None = None,
-    kind: Literal["box", "violin", "cdf", "time"] = "box",
+    kind: Kind | Literal["time"] = "box",
     log: bool = True,
     window: float | None = None,
     title: str | None = None,
@@ -64,7 +64,7 @@ def queue_size(
     [1] C. Galleguillos, Z. Kiziltan, A. Netti and R. Soto, "AccaSim: a customizable workload management
     simulator for job dispatching research in HPC systems", Cluster Computing 23, 2020.
     """
-    choice("kind", kind, ("box", "violin", "cdf", "time"))
+    choice("kind", kind, (*KINDS, "time"))
     found = groups(results)
     ax = begin(ax, title=title, size=rows_size(len(found)))
     if kind == "time":

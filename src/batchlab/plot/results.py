@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from batchlab.errors import ResultError, shown
+from batchlab.options import RunOptions
 from batchlab.result.result import Result
 from batchlab.result.table import jobs_table
 from batchlab.result.timeline import steps
@@ -244,8 +245,13 @@ def _is_same(one: Workload, other: Workload) -> bool:
     return one is other or (one.resources == other.resources and one.jobs.equals(other.jobs))
 
 
-def _options(result: Result) -> dict[str, object]:
-    return {name: value for name, value in result.options.items() if name != "seed"}
+def _options(result: Result) -> RunOptions:
+    """Give what must agree between replications."""
+    return replace(result.options, seed=0, dispatch=False, task_times=False, sensing=None)
+
+
+def _option_facet(name: str) -> Callable[[Result], str]:
+    return lambda result: f"{name}={getattr(result.options, name)}"
 
 
 def _name(workload: Workload) -> str:
@@ -254,7 +260,7 @@ def _name(workload: Workload) -> str:
 
 _RESULT_FACETS: tuple[Callable[[Result], str], ...] = (
     lambda result: result.system.name or f"{result.system.nodes:,} nodes",
-    lambda result: ", ".join(f"{name}={value}" for name, value in _options(result).items()),
+    *(_option_facet(name) for name in RunOptions().schedule_options if name != "seed"),
     lambda result: f"{len(result.workload):,} jobs",
 )
 _WORKLOAD_FACETS: tuple[Callable[[Workload], str], ...] = (lambda workload: f"{len(workload):,} jobs",)

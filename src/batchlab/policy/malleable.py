@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from batchlab._kernel import Job
     from batchlab.simulation.view import View
+    from batchlab.vocabulary import SizeOrderName
 
 __all__ = ["Malleable"]
 
@@ -58,7 +59,7 @@ class Malleable(Scheduler):
     """
 
     every_instant: ClassVar[bool] = True
-    order: str = "fcfs"
+    order: SizeOrderName = "fcfs"
     _memories: WeakKeyDictionary[View, _Memory] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
     )

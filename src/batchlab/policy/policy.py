@@ -23,6 +23,7 @@ from batchlab.policy.allocator import Allocator
 from batchlab.policy.malleable import Malleable
 from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS, PREDICTORS, SCHEDULERS, SIZE_ORDERS
 from batchlab.policy.scheduler import Scheduler
+from batchlab.vocabulary import LARGEST_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab.predictor import Predictor
+    from batchlab.vocabulary import AllocatorName, BackfillName, PredictorName, SizeOrderName
 
-__all__ = ["Policy"]
+__all__ = ["Policy", "as_policy"]
 
-_LARGEST_SEED = 2**64 - 1
 _MOST_RESERVATIONS = 2**31 - 1
 _KEYS = ("order", "backfill", "allocator", "reservations", "predictor")
 _TABLES = {
@@ -81,10 +82,10 @@ class Policy:
     """
 
     order: str | Callable[..., npt.ArrayLike] = "fcfs"
-    backfill: str = "none"
-    allocator: str | Allocator = "first_fit"
+    backfill: BackfillName = "none"
+    allocator: AllocatorName | Allocator = "first_fit"
     reservations: int = 1
-    predictor: str | Predictor = "requested"
+    predictor: PredictorName | Predictor = "requested"
     scheduler: Scheduler | None = None
 
     def __post_init__(self) -> None:
@@ -180,6 +181,24 @@ class Policy:
         return _argument(_name_of(self.order)).strip('"')
 
 
+def as_policy(policy: object, argument: str = "policy =") -> Policy:
+    """Take a policy, its spec string, or a scheduler; `argument` begins the error where it is none of these.
+
+    Raises
+    ------
+    PolicyError
+        If it is nothing of this, or the spec is wrong.
+    """
+    if isinstance(policy, str):
+        return Policy.parse(policy)
+    if isinstance(policy, Scheduler):
+        return Policy(scheduler=policy)
+    if isinstance(policy, Policy):
+        return policy
+    rule = "must be a Policy, its spec string, e.g. 'easy', or a Scheduler"
+    raise PolicyError(f"{argument} {shown(policy)}; {rule}.")
+
+
 def _policy(text: spec.Spec, call: spec.Call) -> Policy:
     """Build the policy that a parsed spec names."""
     chosen = _head(text, call)
@@ -226,7 +245,7 @@ def _scheduler(text: spec.Spec, call: spec.Call) -> Scheduler:
     argument = call.keys["order"]
     where = text.where(argument.position)
     name = argument.value.name if isinstance(argument.value, spec.Call) else argument.value
-    return Malleable(_known("order of sizes", name, SIZE_ORDERS, where))
+    return Malleable(cast("SizeOrderName", _known("order of sizes", name, SIZE_ORDERS, where)))
 
 
 def _chosen(text: spec.Spec, key: str, argument: spec.Argument) -> str | int:
@@ -257,7 +276,7 @@ def _order(text: spec.Spec, call: spec.Call, others: Collection[str] = ()) -> st
         given = [*call.values, *(call.keys[key] for key in call.keys if key == "seed")]
         if len(given) > 1:
             raise PolicyError(f"the seed of random is given twice; keep one.{text.where(given[1].position)}")
-        seed = _whole("seed", given[0].value, 0, _LARGEST_SEED, text.where(given[0].position)) if given else 0
+        seed = _whole("seed", given[0].value, 0, LARGEST_SEED, text.where(given[0].position)) if given else 0
         return f"random({seed})"
     if call.name == "expression":
         _refuse_others(text, call, others, values=1)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+
 __all__ = ["ALLOCATORS", "BACKFILLS", "ORDERS", "PREDICTORS", "SCHEDULERS", "SIZE_ORDERS", "Rule"]
 
 

@@ -53,8 +53,9 @@ def _policies_of(found: Sequence[dict[str, object]]) -> str:
 
 
 def _options(described: Mapping[str, object]) -> str:
+    # What was neither asked for nor given needs no words.
     options = cast("dict[str, object]", described["options"])
-    return ", ".join(f"{name} = {value}" for name, value in options.items()) or "none"
+    return ", ".join(f"{name} = {value}" for name, value in options.items() if value not in (None, False))
 
 
 def _described(result: Result) -> dict[str, object]:

@@ -18,6 +18,7 @@ from batchlab.atomic import atomic_write
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.system import System
 
@@ -86,10 +87,11 @@ def manifest(
     policy: Policy,
     system: System,
     *,
-    options: Mapping[str, object],
+    options: RunOptions,
     workload: Mapping[str, object],
     inputs: Mapping[str, str | os.PathLike[str]],
     command: str | None,
+    stream: bool = False,
 ) -> dict[str, object]:
     """Say what a run was made from.
 
@@ -98,25 +100,28 @@ def manifest(
     policy, system
         How it was run, and on what.
     options
-        The other parameters that bear on the schedule, ``seed`` among them.
+        The other parameters of the run; the seed stands by itself.
     workload
         What identifies the jobs.
     inputs
         The files read, by role; their hashes are taken.
     command
         The command line, where there was one.
+    stream
+        Whether the log was simulated while it was read.
 
     Returns
     -------
     dict
         Ready for JSON.
     """
+    others = options.to_dict()
     return {
         "format": _FORMAT,
         "command": command,
         "policy": str(policy),
-        "seed": options.get("seed"),
-        "options": {name: value for name, value in options.items() if name != "seed"},
+        "seed": others.pop("seed"),
+        "options": others | ({"stream": True} if stream else {}),
         "inputs": {role: file_identity(Path(path)) for role, path in inputs.items()},
         "workload": dict(workload),
         "system": _system(system),

@@ -9,9 +9,9 @@ never NaN.
 import polars as pl
 
 from batchlab.errors import ResultError
-from batchlab.result.outcome import STATES
 from batchlab.result.timeline import corrections, demands, steps
 from batchlab.system.system import System
+from batchlab.vocabulary import JOB_STATES
 
 __all__ = [
     "USUAL_THRESHOLD",
@@ -196,7 +196,7 @@ def states(jobs: pl.DataFrame) -> dict[str, int]:
         The number of jobs for every name of a state, those without jobs included.
     """
     counted = dict(jobs["state"].value_counts().iter_rows())
-    return {state: counted.get(state, 0) for state in STATES}
+    return {state: counted.get(state, 0) for state in JOB_STATES}
 
 
 def makespan(jobs: pl.DataFrame) -> float | None:

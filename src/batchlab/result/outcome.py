@@ -13,10 +13,7 @@ if TYPE_CHECKING:
 
     from batchlab._kernel import InterruptionColumns, SensedColumns, StretchColumns, TaskTimeColumns
 
-__all__ = ["STATES", "Outcome"]
-
-STATES = ("loaded", "queued", "running", "completed", "killed", "rejected")
-"""The names of a job's states; a state's number is its place here."""
+__all__ = ["Outcome"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -26,7 +23,7 @@ class Outcome:
     Parameters
     ----------
     state
-        uint8, shape (rows,): numbers into `STATES`.
+        uint8, shape (rows,): numbers into `batchlab.vocabulary.JOB_STATES`.
     start_time, end_time
         float64, shape (rows,): seconds since the workload's origin; NaN where the job has not started, or
         not ended.

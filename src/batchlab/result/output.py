@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,97 +15,56 @@ import polars as pl
 
 from batchlab import _kernel
 from batchlab.application.write import document_of
-from batchlab.errors import ResultError
-from batchlab.result.manifest import manifest, output_files
+from batchlab.result.manifest import output_files
+from batchlab.workload.application_columns import COLUMNS
 from batchlab.workload.dependencies import DEPENDS_ON, with_text_lists
-from batchlab.workload.elastic import COLUMNS
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
+    from pathlib import Path
 
-    from batchlab.result.result import Result
     from batchlab.workload.workload import Workload
 
 __all__ = ["identify", "write"]
 
 
 def write(
-    result: Result,
-    directory: str | os.PathLike[str],
-    *,
-    inputs: Mapping[str, str | os.PathLike[str]] | None = None,
-    command: str | None = None,
-) -> Path:
-    """Write a result into a directory.
+    target: Path,
+    content: Mapping[str, object],
+    jobs: pl.DataFrame,
+    more: Mapping[str, pl.DataFrame],
+    metrics: Mapping[str, object],
+) -> None:
+    """Write the files of a run as a set.
 
-    ``jobs.csv`` has the columns of `Result.jobs`, nodes as ranges (``0-3,7``); ``metrics.json`` is
-    `Result.metrics`; ``manifest.json`` says what the run was made from: hashes of the inputs, versions,
-    policy, seed and options. Where jobs were resized, ``allocations.csv`` is `Result.allocations`; where
-    tasks were recorded, ``task_times.csv`` is `Result.task_times`; where the platform was looked at,
-    ``utilisation_cpu.csv`` and so on are the tables of `Result.utilisation` that show something. All are
-    complete on disk under temporary names before the first takes its place, and the manifest is the last to
-    do so. It holds the hashes of the others, so a set that an ill-timed kill left half replaced is told from
-    a whole one.
+    All are complete on disk under temporary names before the first takes its place, and the manifest is the
+    last to do so. It holds the hashes of the others, so a set that an ill-timed kill left half replaced is
+    told from a whole one.
 
     Parameters
     ----------
-    result
-        What to write.
-    directory
+    target
         Where to; made if it is not there. Files of these names are replaced, others left alone.
-    inputs
-        The files that the run was made from, by role, to be hashed.
-    command
-        The command line that made the run.
-
-    Returns
-    -------
-    Path
-        The directory.
+    content
+        What the manifest says of the run.
+    jobs
+        What ``jobs.csv`` gets; nodes are written as ranges (``0-3,7``).
+    more
+        Further tables, by the names of their files.
+    metrics
+        What ``metrics.json`` gets.
 
     Raises
     ------
-    ResultError
-        A file cannot be read or written.
+    OSError
+        A file cannot be written.
     """
-    target = Path(directory)
-    try:
-        content = manifest(
-            result.policy,
-            result.system,
-            options=result.options,
-            workload=identify(result.workload),
-            inputs=inputs or {},
-            command=command,
-        )
-        table = _csv(result.jobs)
-        more = dict(_more(result))
-        with output_files(target, more) as files:
-            files.jobs.write(table)
-            for name, file in files.more.items():
-                file.write(_csv(more[name]))
-            files.complete(result.metrics(), content)
-    except OSError as error:
-        where = error.filename or target
-        raise ResultError(
-            f"{where}: {error.strerror}. The result was not written; choose another directory."
-        ) from error
-    return target
-
-
-def _more(result: Result) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Give the tables that only some runs have, each under the name of its file."""
-    if not result.resizes.is_empty():
-        yield "allocations.csv", result.allocations
-    if result.outcome.task_times is not None:
-        yield "task_times.csv", result.task_times
-    if result.outcome.sensed is not None:
-        for name, table in result.utilisation.items():
-            values = table.drop("time")
-            # A machine without GPUs, or without storage, has nothing to tell of them.
-            if name == "cpu" or (values.width and values.max_horizontal().max()):
-                yield f"utilisation_{name}.csv", table
+    table = _csv(jobs)
+    with output_files(target, more) as files:
+        files.jobs.write(table)
+        for name, file in files.more.items():
+            file.write(_csv(more[name]))
+        files.complete(metrics, content)
 
 
 def _csv(table: pl.DataFrame) -> memoryview:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from batchlab.errors import ResultError
+from batchlab.options import RunOptions
 from batchlab.result import energy, metrics
-from batchlab.result.summary import summarise
+from batchlab.result.summary import page, what_was_run
 from batchlab.result.table import (
     JOBS,
     allocations_table,
@@ -26,9 +28,8 @@ from batchlab.result.timeline import timeline
 from batchlab.result.utilisation import utilisation_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from os import PathLike
-    from pathlib import Path
 
     from batchlab.policy.policy import Policy
     from batchlab.result.outcome import Outcome
@@ -49,7 +50,7 @@ class Result:
     outcome
         The kernel's record of every job.
     options
-        The other parameters of the run that bear on the schedule, by name, such as ``seed``.
+        The other parameters of the run.
     elapsed
         How long the simulation itself took, in seconds, where it was measured.
     observations
@@ -60,7 +61,7 @@ class Result:
     system: System
     policy: Policy
     outcome: Outcome
-    options: Mapping[str, object] = field(default_factory=dict)
+    options: RunOptions = field(default_factory=RunOptions)
     elapsed: float | None = None
     observations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
@@ -199,7 +200,8 @@ class Result:
         str
             A page of text.
         """
-        return summarise(self)
+        facts = what_was_run(self.workload, self.system, self.policy, self.options)
+        return page(facts, self.metrics(), self.elapsed)
 
     def write(
         self,
@@ -210,7 +212,11 @@ class Result:
     ) -> Path:
         """Write ``jobs.csv``, ``metrics.json``, ``manifest.json``, and what else the run has.
 
-        See `batchlab.result.output.write`.
+        ``jobs.csv`` has the columns of `jobs`, nodes as ranges (``0-3,7``); ``metrics.json`` is `metrics`;
+        ``manifest.json`` says what the run was made from: hashes of the inputs, versions, policy, seed and
+        options. Where jobs were resized, ``allocations.csv`` is `allocations`; where tasks were recorded,
+        ``task_times.csv`` is `task_times`; where the platform was looked at, ``utilisation_cpu.csv`` and so on are
+        the tables of `utilisation` that show something.
 
         Parameters
         ----------
@@ -226,8 +232,41 @@ class Result:
         -------
         Path
             The directory.
+
+        Raises
+        ------
+        ResultError
+            A file cannot be read or written.
         """
         # The writer needs the compiled module and hashing, which looking at a result does not.
-        from batchlab.result.output import write  # noqa: PLC0415
+        from batchlab.result.manifest import manifest  # noqa: PLC0415
+        from batchlab.result.output import identify, write  # noqa: PLC0415
 
-        return write(self, directory, inputs=inputs, command=command)
+        target = Path(directory)
+        try:
+            content = manifest(
+                self.policy,
+                self.system,
+                options=self.options,
+                workload=identify(self.workload),
+                inputs=inputs or {},
+                command=command,
+            )
+            write(target, content, self.jobs, dict(self._further_tables()), self.metrics())
+        except OSError as error:
+            rule = "The result was not written; choose another directory"
+            raise ResultError(f"{error.filename or target}: {error.strerror}. {rule}.") from error
+        return target
+
+    def _further_tables(self) -> Iterator[tuple[str, pl.DataFrame]]:
+        """Give the tables that only some runs have, each under the name of its file."""
+        if not self.resizes.is_empty():
+            yield "allocations.csv", self.allocations
+        if self.outcome.task_times is not None:
+            yield "task_times.csv", self.task_times
+        if self.outcome.sensed is not None:
+            for name, table in self.utilisation.items():
+                values = table.drop("time")
+                # A machine without GPUs, or without storage, has nothing to tell of them.
+                if name == "cpu" or (values.width and values.max_horizontal().max()):
+                    yield f"utilisation_{name}.csv", table

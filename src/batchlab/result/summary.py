@@ -9,11 +9,14 @@ from batchlab.units import format_duration, format_energy, format_power
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from batchlab.policy.policy import Policy
-    from batchlab.result.result import Result
-    from batchlab.system.system import System
+    import polars as pl
 
-__all__ = ["compare", "how_it_was_run", "page", "summarise"]
+    from batchlab.options import RunOptions
+    from batchlab.policy.policy import Policy
+    from batchlab.system.system import System
+    from batchlab.workload.workload import Workload
+
+__all__ = ["compare", "how_it_was_run", "page", "what_was_run"]
 
 _STATISTICS = ("mean", "median", "p95", "p99", "max")
 _DURATIONS = {"wait": "wait", "turnaround": "turnaround"}
@@ -24,40 +27,17 @@ _RATIOS = {
 }
 _DAY = 86_400
 _NAMES_WIDTH = 14
-_USUAL = {
-    ("seed", 0),
-    ("walltime", "run"),
-    ("order_at_instant", "completions_first"),
-    ("sharing", "max_min"),
-    ("clip_requests", True),
-}
-
-
-def summarise(result: Result) -> str:
-    """Write the summary of a result.
-
-    Parameters
-    ----------
-    result
-        The result of a run.
-
-    Returns
-    -------
-    str
-        Lines of text without a newline at the end.
-    """
-    return page(_what_was_run(result), result.metrics(), result.elapsed)
 
 
 def page(
-    what_was_run: Iterable[tuple[str, str]], metrics: Mapping[str, object], elapsed: float | None = None
+    facts: Iterable[tuple[str, str]], metrics: Mapping[str, object], elapsed: float | None = None
 ) -> str:
     """Write a page about a run.
 
     Parameters
     ----------
-    what_was_run
-        Names and texts, a line each.
+    facts
+        What was run: names and texts, a line each.
     metrics
         Every aggregate, as `batchlab.metrics.overview` gives them.
     elapsed
@@ -68,22 +48,22 @@ def page(
     str
         Lines of text without a newline at the end.
     """
-    facts = [*what_was_run, ("", ""), *_what_became(metrics)]
+    lines = [*facts, ("", ""), *_what_became(metrics)]
     if elapsed is not None:
-        facts.append(("simulated in", format_duration(elapsed)))
-    blocks = [_aligned(facts)]
+        lines.append(("simulated in", format_duration(elapsed)))
+    blocks = [_aligned(lines)]
     if any(_of(metrics, name)["mean"] is not None for name in _DURATIONS):
         blocks.append(_statistics(metrics))
     return "\n\n".join(blocks)
 
 
-def compare(results: Sequence[Result]) -> str:
-    """Write one line per result, to set policies side by side.
+def compare(runs: Iterable[tuple[str, Mapping[str, object]]]) -> str:
+    """Write one line per run, to set policies side by side.
 
     Parameters
     ----------
-    results
-        Results of runs of the same workload.
+    runs
+        Policies, and the metrics of their runs of the same workload.
 
     Returns
     -------
@@ -93,14 +73,13 @@ def compare(results: Sequence[Result]) -> str:
     rows: list[tuple[str, ...]] = [
         ("policy", "mean wait", "median wait", "mean bounded slowdown", "makespan", "utilisation")
     ]
-    for result in results:
-        metrics = result.metrics()
+    for policy, metrics in runs:
         wait, slowdown = _of(metrics, "wait"), _of(metrics, "bounded_slowdown")
         first = next(iter(_of(metrics, "utilisation").values()))
         times = [_duration(wait["mean"]), _duration(wait["median"])]
         rows.append(
             (
-                str(result.policy),
+                policy,
                 *times,
                 _number(slowdown["mean"]),
                 _duration(metrics["makespan"]),
@@ -110,17 +89,24 @@ def compare(results: Sequence[Result]) -> str:
     return _table(rows)
 
 
-def _what_was_run(result: Result) -> Iterable[tuple[str, str]]:
-    yield "workload", _workload(result)
-    report = result.workload.report
+def what_was_run(
+    workload: Workload, system: System, policy: Policy, options: RunOptions
+) -> Iterable[tuple[str, str]]:
+    """Tell the workload, what its reader changed, and how it was run.
+
+    Yields
+    ------
+    tuple
+        A name and a text.
+    """
+    yield "workload", _workload(workload.jobs)
+    report = workload.report
     if report.dropped.height or report.mended.height or report.unit == "line":
         yield "", report.summary()
-    yield from how_it_was_run(result.system, result.policy, result.options)
+    yield from how_it_was_run(system, policy, options)
 
 
-def how_it_was_run(
-    system: System, policy: Policy, options: Mapping[str, object]
-) -> Iterable[tuple[str, str]]:
+def how_it_was_run(system: System, policy: Policy, options: RunOptions) -> Iterable[tuple[str, str]]:
     """Tell the system, the policy, and the options that are not the usual ones.
 
     Yields
@@ -131,12 +117,11 @@ def how_it_was_run(
     total = ", ".join(f"{amount:,} {name}" for name, amount in system.total.items())
     called = f"{system.name}, " if system.name else ""
     yield "system", f"{called}{_plural(system.nodes, 'node')}, {total} in all"
-    unusual = [f"{name} = {value}" for name, value in options.items() if (name, value) not in _USUAL]
+    unusual = [f"{name} = {value}" for name, value in options.unusual.items()]
     yield "policy", ", ".join([str(policy), *unusual])
 
 
-def _workload(result: Result) -> str:
-    jobs = result.workload.jobs
+def _workload(jobs: pl.DataFrame) -> str:
     if jobs.is_empty():
         return "no jobs"
     submitted = jobs["submit_time"].to_numpy()

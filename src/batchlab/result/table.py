@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import ResultError
-from batchlab.result.outcome import STATES, Outcome
+from batchlab.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab._kernel import InterruptionColumns, StretchColumns
+    from batchlab.result.outcome import Outcome
     from batchlab.system.system import System
     from batchlab.workload.workload import Workload
 
@@ -45,7 +46,7 @@ _NO_INTERRUPTIONS: InterruptionColumns = {
     "placement_tasks": np.empty(0, np.uint32),
     "allocated": np.empty((0, 1), np.int64),
 }
-_STATES = pl.Series("state", STATES, dtype=pl.Enum(STATES))
+_STATES = pl.Series("state", JOB_STATES, dtype=pl.Enum(JOB_STATES))
 
 
 def jobs_table(

@@ -7,40 +7,26 @@ from typing import TYPE_CHECKING
 from batchlab._kernel import Elastics
 from batchlab.errors import SimulationError
 from batchlab.simulation.sensing import sensors
-from batchlab.workload.elastic import elastic_columns
+from batchlab.workload.application_jobs import application_jobs
 
 if TYPE_CHECKING:
     from batchlab._kernel import DescribedApplications
-    from batchlab.simulation.sensing import Sensing
+    from batchlab.options import RunOptions
     from batchlab.system import System
     from batchlab.workload import Workload
 
 __all__ = ["applications", "dependencies"]
 
 
-def applications(
-    workload: Workload,
-    system: System,
-    *,
-    sharing: str,
-    clip_requests: bool,
-    task_times: bool,
-    sensing: Sensing | None,
-) -> DescribedApplications | None:
+def applications(workload: Workload, system: System, options: RunOptions) -> DescribedApplications | None:
     """Give what jobs carry that are more than a row of numbers.
 
     Parameters
     ----------
     workload, system
         The jobs; and the machine, which needs a platform where a job carries an application.
-    sharing
-        How activities share what they use.
-    clip_requests
-        Whether evolving requests are clipped to the limits of their jobs.
-    task_times
-        Whether to write down when each task began and ended.
-    sensing
-        What to look at, and how often.
+    options
+        How activities share the platform, and what is recorded.
 
     Returns
     -------
@@ -52,7 +38,7 @@ def applications(
     SimulationError
         If a job carries an application and the system has no platform.
     """
-    jobs = elastic_columns(workload)
+    jobs = application_jobs(workload)
     if jobs is None:
         return None
     platform = system.platform
@@ -64,11 +50,11 @@ def applications(
         "platform": platform.kernel,
         "hosts": [numbers[name] for name in system.hosts],
         "gpus": system.resources.index("gpu") if "gpu" in system.resources else None,
-        "sharing": sharing,
+        "sharing": options.sharing,
         "jobs": Elastics(jobs),
-        "clip_requests": clip_requests,
-        "log_tasks": task_times,
-        "sensors": sensors(sensing, platform),
+        "clip_requests": options.clip_requests,
+        "log_tasks": options.task_times,
+        "sensors": sensors(options.sensing, platform),
     }
 
 

@@ -1,52 +1,19 @@
-"""Looking at how much of the platform is used, in equal intervals."""
+"""What the kernel looks at of the platform, where a run senses it."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from batchlab.errors import SimulationError, shown, suggest
+from batchlab.errors import SimulationError, suggest
 
 if TYPE_CHECKING:
+    from batchlab.options import Sensing
     from batchlab.platform import Platform
 
-__all__ = ["Sensing", "links_seen", "sensors"]
+__all__ = ["links_seen", "sensors"]
 
 # What a host has for itself, or what bounds a cluster's hosts, says nothing of the network.
 _NO_NETWORK = ("_loopback", "_limiter")
-
-
-@dataclass(frozen=True)
-class Sensing:
-    """What to look at during a run, for `Result.utilisation`.
-
-    Parameters
-    ----------
-    interval
-        Seconds between two looks, > 0.
-    links
-        The names of links that are looked at one by one; they do not count as the network. Nor do the
-        platform's ``read_links`` and ``write_links``, which are always among them.
-
-    Raises
-    ------
-    SimulationError
-        If the interval is not a finite number > 0.
-    """
-
-    interval: float
-    links: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        number = isinstance(self.interval, int | float) and not isinstance(self.interval, bool)
-        if not number or not math.isfinite(self.interval) or self.interval <= 0:
-            rule = "must be a finite number of seconds > 0"
-            raise SimulationError(f"interval = {shown(self.interval)}; {rule}.")
-        links: object = self.links
-        if isinstance(links, str):
-            raise SimulationError(f"links = {links!r}; must be names of links, as ({links!r},).")
-        object.__setattr__(self, "links", tuple(self.links))
 
 
 class _Numbers(NamedTuple):

@@ -12,15 +12,15 @@ import polars as pl
 
 from batchlab import _kernel
 from batchlab.errors import PolicyError, SimulationError, SystemDescriptionError, WorkloadError, shown
-from batchlab.policy import Policy, Scheduler
+from batchlab.options import RunOptions
 from batchlab.policy.kernel import policy_names
+from batchlab.policy.policy import as_policy
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
 from batchlab.simulation.columns import core_index, job_columns
 from batchlab.simulation.driver import Driver, Pieces, pieces_of
 from batchlab.simulation.elastic import applications, dependencies
-from batchlab.simulation.invocation import Invocation
-from batchlab.simulation.sensing import Sensing, links_seen
+from batchlab.simulation.sensing import links_seen
 from batchlab.simulation.status import Gauges, Status, shares_in_use
 from batchlab.simulation.view import Columns
 from batchlab.system import System
@@ -28,17 +28,14 @@ from batchlab.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Unpack
 
     from batchlab.observer import Observer
+    from batchlab.options import RunArguments
+    from batchlab.policy import Policy, Scheduler
 
 __all__ = ["Simulation"]
 
-_CHOICES = {
-    "walltime": ("run", "kill"),
-    "order_at_instant": ("completions_first", "arrivals_first"),
-    "sharing": ("max_min", "fair_bottleneck"),
-}
-_LARGEST_SEED = 2**64 - 1
 # Look aheads within each other.
 _DEEPEST = 16
 
@@ -54,30 +51,12 @@ class Simulation:
         The machine.
     policy
         Who runs next, and where: a `Policy`, its spec string, or a `Scheduler`.
-    seed
-        Of everything random; an integer in [0, 2^64).
-    walltime
-        ``"run"``: every job runs its run_time. ``"kill"``: it is killed at its requested_time (S4).
-    order_at_instant
-        ``"completions_first"``: at one instant completions, submissions, one scheduling pass (S2).
-        ``"arrivals_first"``: submissions, completions, a pass after each, as PYSS does.
-    dispatch
-        Whether to record the cost of every scheduling pass.
     observers
-        Who watches the run; see `batchlab.Observer`.
-    invocation
-        Which events a scheduler written in Python is asked about, one by one; unless given, it is asked once
-        an instant.
-    sharing
-        How what applications do shares the platform: ``"max_min"``, or ``"fair_bottleneck"`` as ElastiSim
-        does.
-    clip_requests
-        Whether an application that asks for other tasks gets what its job's limits admit; else it cannot go
-        on with a request beyond them.
-    task_times
-        Whether to record when each task of an application began and ended, for `Result.task_times`.
-    sensing
-        What of the platform to look at, and how often, for `Result.utilisation`.
+        What watches the run, and acts in it; see `batchlab.Observer`.
+    options
+        How it is run: a `RunOptions`, which describes every option; the usual ones unless given.
+    **arguments
+        Single options by name, as ``seed=1, walltime="kill"``; they replace those of `options`.
 
     Raises
     ------
@@ -99,55 +78,35 @@ class Simulation:
         system: System,
         policy: Policy | Scheduler | str,
         *,
-        seed: int = 0,
-        walltime: str = "run",
-        order_at_instant: str = "completions_first",
-        dispatch: bool = False,
         observers: Sequence[Observer] = (),
-        invocation: Invocation | None = None,
-        sharing: str = "max_min",
-        clip_requests: bool = True,
-        task_times: bool = False,
-        sensing: Sensing | None = None,
+        options: RunOptions | None = None,
+        **arguments: Unpack[RunArguments],
     ) -> None:
-        policy = _policy(policy)
+        policy = as_policy(policy)
         _check_types(workload, system)
-        _check_elastic(invocation, sensing, clip_requests=clip_requests, task_times=task_times)
-        self._options = {"seed": seed, "walltime": walltime, "order_at_instant": order_at_instant}
-        _check({**self._options, "sharing": sharing})
-        elastic = applications(
-            workload,
-            system,
-            sharing=sharing,
-            clip_requests=clip_requests,
-            task_times=task_times,
-            sensing=sensing,
-        )
+        self._options = options = RunOptions.of(options, arguments, function="Simulation()")
+        elastic = applications(workload, system, options)
         if elastic is not None:
-            self._options |= {"sharing": sharing, "clip_requests": clip_requests}
-            _check_order(order_at_instant, "jobs with applications")
+            options.check_order("jobs with applications")
         pieces = pieces_of(policy, observers)
-        if invocation is not None:
-            self._options["invocation"] = invocation
-            _check_order(order_at_instant, "invocations")
+        if options.invocation is not None:
             _check_asked(pieces, policy)
         self._run_of = (workload, system, policy)
         self._elapsed = 0.0
         self._depth = 0
-        self._sensing = sensing
         try:
             self._kernel = _kernel.Simulation(
                 job_columns(workload, system, policy),
                 system.capacity,
                 core_index(system),
-                policy_names(policy, seed),
-                walltime=walltime,
-                order_at_instant=order_at_instant,
-                dispatch=dispatch,
+                policy_names(policy, options.seed),
+                walltime=options.walltime,
+                order_at_instant=options.order_at_instant,
+                dispatch=options.dispatch,
                 listening=pieces.listening,
                 applications=elastic,
                 dependencies=dependencies(workload),
-                invocation=invocation,
+                invocation=options.invocation,
             )
         except ValueError as error:
             # Everything else has been checked: it is the formula.
@@ -272,7 +231,7 @@ class Simulation:
         twin = self.fork()
         twin._depth = self._depth + 1  # noqa: SLF001  # our own twin
         if policy is not None:
-            twin._go_on_under(_policy(policy))  # noqa: SLF001  # our own twin
+            twin._go_on_under(as_policy(policy))  # noqa: SLF001  # our own twin
         if not clairvoyant:
             twin._assume_estimates()  # noqa: SLF001  # likewise
         return twin
@@ -285,7 +244,7 @@ class Simulation:
             raise PolicyError(f"policy = {policy}; a look ahead keeps the estimates that there are.")
         workload, system, _ = self._run_of
         self._run_of = (workload, system, policy)
-        self._kernel.adopt(policy_names(policy, cast("int", self._options["seed"])))
+        self._kernel.adopt(policy_names(policy, self._options.seed))
         if self._driver is not None:
             self._driver = self._driver.without_policy(self._kernel, system)
 
@@ -339,24 +298,13 @@ class Simulation:
         )
 
     def _links_seen(self, system: System) -> tuple[str, ...]:
-        known = self._sensing is not None and system.platform is not None
-        return links_seen(self._sensing, system.platform) if known else ()  # type: ignore[arg-type]  # known
+        sensing, platform = self._options.sensing, system.platform
+        return () if sensing is None or platform is None else links_seen(sensing, platform)
 
     def __repr__(self) -> str:
         workload, system, policy = self._run_of
         done = f"{self.finished:,} of {len(workload):,} jobs done"
         return f"<Simulation of {policy} on {system.nodes:,} nodes at {self.now:g} s: {done}>"
-
-
-def _policy(policy: object) -> Policy:
-    if isinstance(policy, str):
-        return Policy.parse(policy)
-    if isinstance(policy, Scheduler):
-        return Policy(scheduler=policy)
-    if not isinstance(policy, Policy):
-        rule = "must be a Policy, its spec string, e.g. 'easy', or a Scheduler"
-        raise PolicyError(f"policy = {shown(policy)}; {rule}.")
-    return policy
 
 
 def _check_types(workload: object, system: object) -> None:
@@ -366,33 +314,7 @@ def _check_types(workload: object, system: object) -> None:
         raise WorkloadError(f"workload = {shown(workload)}; must be a Workload. See Workload.from_table().")
 
 
-def _check_order(order_at_instant: str, what: str) -> None:
-    if order_at_instant != "completions_first":
-        raise SimulationError(
-            f"order_at_instant = {order_at_instant!r}; must be 'completions_first' with {what}."
-        )
-
-
 def _check_asked(pieces: Pieces, policy: Policy) -> None:
     if pieces.scheduler is None:
         rule = "only a scheduler written in Python is asked event by event. Leave invocation out"
         raise SimulationError(f"invocation with policy = {policy}; {rule}.")
-
-
-def _check_elastic(invocation: object, sensing: object, **flags: object) -> None:
-    for name, value, kind in (("invocation", invocation, Invocation), ("sensing", sensing, Sensing)):
-        if value is not None and not isinstance(value, kind):
-            raise SimulationError(f"{name} = {shown(value)}; must be a batchlab.{kind.__name__}, or None.")
-    for name, flag in flags.items():
-        if not isinstance(flag, bool):
-            raise SimulationError(f"{name} = {shown(flag)}; must be True or False.")
-
-
-def _check(options: dict[str, object]) -> None:
-    for name, choices in _CHOICES.items():
-        if options[name] not in choices:
-            known = " or ".join(map(repr, choices))
-            raise SimulationError(f"{name} = {shown(options[name])}; must be {known}.")
-    seed = options["seed"]
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _LARGEST_SEED:
-        raise SimulationError(f"seed = {shown(seed)}; must be an integer in [0, 2^64).")

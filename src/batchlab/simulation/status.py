@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from batchlab.result.outcome import STATES
+from batchlab.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -50,7 +50,7 @@ class Status:
     system
         The machine.
     state
-        uint8, shape (jobs,): numbers into `batchlab.result.outcome.STATES`, in the workload's order.
+        uint8, shape (jobs,): numbers into `batchlab.vocabulary.JOB_STATES`, in the workload's order.
     start_time, end_time
         float64, shape (jobs,): seconds; NaN where the job has not started, or not ended.
     queue
@@ -99,8 +99,8 @@ class Status:
     @cached_property
     def counts(self) -> dict[str, int]:
         """How many jobs are in each state, by its name."""
-        found = np.bincount(self.state, minlength=len(STATES))
-        return {name: int(number) for name, number in zip(STATES, found, strict=True)}
+        found = np.bincount(self.state, minlength=len(JOB_STATES))
+        return {name: int(number) for name, number in zip(JOB_STATES, found, strict=True)}
 
     @property
     def finished(self) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from batchlab import _kernel
 from batchlab.errors import DecisionError, suggest
-from batchlab.simulation.invocation import Cause
+from batchlab.options.invocation import Cause
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
+from batchlab.vocabulary import JobType
+from batchlab.workload.application_columns import check_applications, check_arguments
 from batchlab.workload.dependencies import DEPENDS_ON
-from batchlab.workload.elastic import check_applications, check_arguments
 
 if TYPE_CHECKING:
     from batchlab.application import Application
@@ -70,7 +71,7 @@ class JobDescription:
     run_time: float | None = None
     application: "Application | str | None" = None
     requested_time: float | None = None
-    job_type: str = "rigid"
+    job_type: JobType = "rigid"
     tasks_min: int | None = None
     tasks_max: int | None = None
     arguments: Mapping[str, float | str] = field(default_factory=dict)
@@ -88,7 +89,7 @@ def table(
     named = _Names(check_applications(applications))
     numbers = {id(job): place + 1 if job.job_id is None else job.job_id for place, job in enumerate(listed)}
     rows = [_row(job, place, named, numbers) for place, job in enumerate(listed)]
-    known = named.known if any(map(_is_elastic, listed)) else None
+    known = named.known if any(map(_has_application, listed)) else None
     left_out = _ONLY_WITH_APPLICATIONS if known is None else ()
     schema = {name: dtype for name, dtype in _SCHEMA.items() if name not in left_out}
     resources = [*dict.fromkeys(name for job in listed for name in job.resources)]
@@ -105,7 +106,7 @@ def table(
     return made, known, resources
 
 
-def _is_elastic(job: JobDescription) -> bool:
+def _has_application(job: JobDescription) -> bool:
     counts = (job.tasks_min, job.tasks_max)
     return (
         job.application is not None or job.job_type != "rigid" or any(count is not None for count in counts)

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.workload import dependencies, elastic, reasons
+from batchlab.vocabulary import INVALID_ACTIONS, OVERRUN_ACTIONS, InvalidAction, OverrunAction
+from batchlab.workload import application_columns, dependencies, reasons
 from batchlab.workload.report import NOTES_SCHEMA, Report, read_out
 
 if TYPE_CHECKING:
     from batchlab.application import Application
 
 __all__: list[str] = []
-
-Overrun = Literal["extend", "cut", "keep"]
-Invalid = Literal["drop", "raise"]
 
 NEXT_STEP = 'Pass invalid="drop" to skip such jobs (they are listed in the report).'
 DEFAULT_RESOURCES = ("core", "mem", "gpu")
@@ -53,17 +51,19 @@ def admit(
     table: pl.DataFrame,
     *,
     resources: Sequence[str] | None,
-    overrun: Overrun,
-    invalid: Invalid,
+    overrun: OverrunAction,
+    invalid: InvalidAction,
     source: str = "table",
     applications: "Mapping[str, Application] | None" = None,
 ) -> tuple[pl.DataFrame, Report, tuple[str, ...]]:
     """Check and normalise a table of jobs; with the report and the names of the resources."""
-    check_choice("overrun", overrun, ("extend", "cut", "keep"))
-    check_choice("invalid", invalid, ("drop", "raise"))
-    table = _with_defaults(table, source, is_elastic=applications is not None)
+    check_choice("overrun", overrun, OVERRUN_ACTIONS)
+    check_choice("invalid", invalid, INVALID_ACTIONS)
+    table = _with_defaults(table, source, has_applications=applications is not None)
     if applications is not None:
-        table = elastic.prepared(table, elastic.check_applications(applications), source)
+        table = application_columns.prepared(
+            table, application_columns.check_applications(applications), source
+        )
     if dependencies.DEPENDS_ON in table.columns:
         table = dependencies.with_dependencies(table, source)
     names = _resources(table, resources, source)
@@ -71,8 +71,8 @@ def admit(
     numbers = _as_numbers(table, amounts, source)
     rules = _rules(amounts)
     if applications is not None:
-        numbers = numbers.with_columns(table.select(elastic.COLUMNS).get_columns())
-        rules = _elastic_rules(rules)
+        numbers = numbers.with_columns(table.select(application_columns.COLUMNS).get_columns())
+        rules = _application_rules(rules)
     if invalid == "raise":
         _raise_first(numbers, table, rules, source)
     refused = pl.coalesce(pl.when(~rule.holds).then(pl.lit(rule.reason)) for rule in rules)
@@ -80,7 +80,7 @@ def admit(
     kept = checked.filter(pl.col(_REFUSED).is_null())
     jobs = table[kept[_ROW]].with_columns(*_values(kept, amounts, overrun))
     if applications is not None:
-        jobs = elastic.finished(jobs, applications, source)
+        jobs = application_columns.finished(jobs, applications, source)
     if dependencies.DEPENDS_ON in table.columns:
         jobs = dependencies.check_dependencies(numbers["job_id"], jobs, source)
     others = [name for name in table.columns if name not in (*_FIRST_COLUMNS, *amounts)]
@@ -138,11 +138,11 @@ def _from_pandas(table: Any) -> pl.DataFrame:  # noqa: ANN401  # pandas is no de
     )
 
 
-def _with_defaults(table: pl.DataFrame, source: str, *, is_elastic: bool) -> pl.DataFrame:
-    if is_elastic:
-        table = elastic.with_gaps(table)
+def _with_defaults(table: pl.DataFrame, source: str, *, has_applications: bool) -> pl.DataFrame:
+    if has_applications:
+        table = application_columns.with_gaps(table)
     else:
-        elastic.check_plain(table, source)
+        application_columns.check_plain(table, source)
     missing = [name for name in ("submit_time", "run_time", "tasks") if name not in table.columns]
     if missing:
         near = suggest(missing[0], table.columns) if table.columns else ""
@@ -236,15 +236,15 @@ def _rules(amounts: Sequence[str]) -> list[_Rule]:
     ]
 
 
-def _elastic_rules(rules: Sequence[_Rule]) -> list[_Rule]:
+def _application_rules(rules: Sequence[_Rule]) -> list[_Rule]:
     """Let run times be missing, and limits infinite, where an application is named; add what holds there."""
-    runs = pl.col(elastic.APPLICATION).is_not_null()
+    runs = pl.col(application_columns.APPLICATION).is_not_null()
     lenient = {"run_time", "requested_time"}
     return [
         *(rule._replace(holds=rule.holds | runs) if rule.column in lenient else rule for rule in rules),
         *(
             _Rule(column, holds.fill_null(value=False), text, f"{column} {text}")
-            for column, holds, text in elastic.rules()
+            for column, holds, text in application_columns.rules()
         ),
     ]
 
@@ -262,10 +262,14 @@ def _requested() -> pl.Expr:
 def _unknown_request(kept: pl.DataFrame) -> pl.Expr:
     """Where the run time is taken for the requested time."""
     unknown = _requested().is_null()
-    return unknown & pl.col("run_time").is_not_null() if elastic.APPLICATION in kept.columns else unknown
+    return (
+        unknown & pl.col("run_time").is_not_null()
+        if application_columns.APPLICATION in kept.columns
+        else unknown
+    )
 
 
-def _mends(kept: pl.DataFrame, amounts: Sequence[str], overrun: Overrun) -> list[_Mend]:
+def _mends(kept: pl.DataFrame, amounts: Sequence[str], overrun: OverrunAction) -> list[_Mend]:
     requested = pl.col("requested_time")
     unreadable = (requested.is_null() & pl.col(_GIVEN)) | (requested < -_LARGEST_EXACT) | requested.is_nan()
     outcome, reason = _OVERRUN[overrun]
@@ -305,10 +309,10 @@ def _notes(kept: pl.DataFrame, mends: Sequence[_Mend]) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema=schema), *parts]).sort("line", maintain_order=True)
 
 
-def _values(kept: pl.DataFrame, amounts: Sequence[str], overrun: Overrun) -> list[pl.Series]:
+def _values(kept: pl.DataFrame, amounts: Sequence[str], overrun: OverrunAction) -> list[pl.Series]:
     run_time = pl.col("run_time")
     # Where an application runs there need be no limit.
-    otherwise = [pl.lit(math.inf)] if elastic.APPLICATION in kept.columns else []
+    otherwise = [pl.lit(math.inf)] if application_columns.APPLICATION in kept.columns else []
     requested = pl.coalesce(_requested(), run_time, *otherwise)
     shortest = pl.when(run_time > requested).then(requested).otherwise(run_time)
     columns = kept.select(

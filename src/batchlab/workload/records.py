@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
-from batchlab.workload.gate import Invalid, Overrun, admit
+from batchlab.vocabulary import InvalidAction, OverrunAction
+from batchlab.workload.gate import admit
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload
 
@@ -50,7 +51,11 @@ class Reader(ABC):
         return Header()
 
     def read(
-        self, *, overrun: Overrun = "extend", invalid: Invalid = "drop", max_jobs: int | None = None
+        self,
+        *,
+        overrun: OverrunAction = "extend",
+        invalid: InvalidAction = "drop",
+        max_jobs: int | None = None,
     ) -> Workload:
         """Read the workload; the arguments are those of :func:`read_records`."""
         return read_records(self, overrun=overrun, invalid=invalid, max_jobs=max_jobs)
@@ -60,8 +65,8 @@ def read_records(
     source: Reader | Iterable[Mapping[str, object]],
     *,
     resources: tuple[str, ...] | list[str] | None = None,
-    overrun: Overrun = "extend",
-    invalid: Invalid = "drop",
+    overrun: OverrunAction = "extend",
+    invalid: InvalidAction = "drop",
     max_jobs: int | None = None,
     applications: "Mapping[str, Application] | None" = None,
 ) -> Workload:

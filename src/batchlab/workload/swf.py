@@ -9,14 +9,22 @@ import zlib
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any
 
 import polars as pl
 
 from batchlab import _kernel
 from batchlab.errors import WorkloadError, shown
+from batchlab.vocabulary import (
+    INVALID_ACTIONS,
+    OVERRUN_ACTIONS,
+    PROCESSOR_FIELDS,
+    InvalidAction,
+    OverrunAction,
+    ProcessorField,
+)
 from batchlab.workload import reasons
-from batchlab.workload.gate import NEXT_STEP, Invalid, Overrun, check_choice
+from batchlab.workload.gate import NEXT_STEP, check_choice
 from batchlab.workload.header import Header
 from batchlab.workload.report import Report, read_out
 from batchlab.workload.workload import Workload
@@ -38,9 +46,9 @@ _NOT_A_LOG = (reasons.LINE_TOO_LONG, reasons.TOO_FEW_FIELDS, reasons.JOB_NUMBER)
 def read_swf(
     source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
     *,
-    overrun: Overrun = "extend",
-    invalid: Invalid = "drop",
-    processors: Literal["requested", "allocated"] = "requested",
+    overrun: OverrunAction = "extend",
+    invalid: InvalidAction = "drop",
+    processors: ProcessorField = "requested",
     use_memory: bool = False,
     max_jobs: int | None = None,
 ) -> Workload:
@@ -85,9 +93,9 @@ def read_swf(
       8 processors
       lines: 1 job read, kept as it is
     """
-    check_choice("overrun", overrun, ("extend", "cut", "keep"))
-    check_choice("invalid", invalid, ("drop", "raise"))
-    check_choice("processors", processors, ("requested", "allocated"))
+    check_choice("overrun", overrun, OVERRUN_ACTIONS)
+    check_choice("invalid", invalid, INVALID_ACTIONS)
+    check_choice("processors", processors, PROCESSOR_FIELDS)
     options = {
         "overrun": overrun,
         "invalid": invalid,

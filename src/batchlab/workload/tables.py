@@ -8,8 +8,9 @@ import polars as pl
 
 from batchlab.atomic import atomic_write
 from batchlab.errors import WorkloadError
+from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import dependencies
-from batchlab.workload.gate import Invalid, Overrun, admit
+from batchlab.workload.gate import admit
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload
 
@@ -25,8 +26,8 @@ def read_table(
     path: str | os.PathLike[str],
     *,
     resources: tuple[str, ...] | list[str] | None = None,
-    overrun: Overrun = "extend",
-    invalid: Invalid = "drop",
+    overrun: OverrunAction = "extend",
+    invalid: InvalidAction = "drop",
     applications: "Mapping[str, Application] | None" = None,
 ) -> Workload:
     """Read a workload from a CSV (``.csv``, ``.csv.gz``) or Parquet (``.parquet``) file.

@@ -1,9 +1,8 @@
-"""Workloads made of workloads: parts, other loads, other orders. None changes its argument."""
+"""Tables of jobs made of tables of jobs: parts, other loads, other orders. None changes its argument."""
 
 import math
 import operator
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -11,13 +10,10 @@ import polars as pl
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload import dependencies
 
-if TYPE_CHECKING:
-    from batchlab.workload.workload import Workload
-
 __all__: list[str] = []
 
 
-def filter_jobs(workload: "Workload", *predicates: pl.Expr) -> "Workload":
+def filter_jobs(jobs: pl.DataFrame, *predicates: pl.Expr) -> pl.DataFrame:
     """Keep the jobs for which all expressions hold.
 
     Raises
@@ -26,27 +22,24 @@ def filter_jobs(workload: "Workload", *predicates: pl.Expr) -> "Workload":
         If an expression names an unknown column or is no condition.
     """
     try:
-        jobs = dependencies.without_missing(workload.jobs.filter(*predicates))
+        return dependencies.without_missing(jobs.filter(*predicates))
     except (pl.exceptions.PolarsError, TypeError) as error:
-        columns = ", ".join(workload.jobs.columns)
-        raise WorkloadError(f"filter: {error}. The columns are {columns}.") from error
-    return replace(workload, jobs=jobs)
+        raise WorkloadError(f"filter: {error}. The columns are {', '.join(jobs.columns)}.") from error
 
 
-def slice_time(workload: "Workload", start: float | None, end: float | None) -> "Workload":
+def slice_time(jobs: pl.DataFrame, start: float | None, end: float | None) -> pl.DataFrame:
     """Keep the jobs with ``start <= submit_time < end``, in seconds; None stands for no bound."""
     submit = pl.col("submit_time")
     low, high = -math.inf if start is None else start, math.inf if end is None else end
-    jobs = workload.jobs.filter((submit >= low) & (submit < high))
-    return replace(workload, jobs=dependencies.without_missing(jobs))
+    return dependencies.without_missing(jobs.filter((submit >= low) & (submit < high)))
 
 
-def slice_rows(workload: "Workload", start: int | None, stop: int | None) -> "Workload":
+def slice_rows(jobs: pl.DataFrame, start: int | None, stop: int | None) -> pl.DataFrame:
     """Keep a slice of the rows."""
-    return replace(workload, jobs=dependencies.without_missing(workload.jobs[slice(start, stop)]))
+    return dependencies.without_missing(jobs[slice(start, stop)])
 
 
-def head(workload: "Workload", count: int) -> "Workload":
+def head(jobs: pl.DataFrame, count: int) -> pl.DataFrame:
     """Keep the first ``count`` jobs.
 
     Raises
@@ -56,10 +49,10 @@ def head(workload: "Workload", count: int) -> "Workload":
     """
     if count < 0:
         raise WorkloadError(f"count = {shown(count)}; must be >= 0. Use slice_rows to count from the end.")
-    return slice_rows(workload, None, count)
+    return slice_rows(jobs, None, count)
 
 
-def scale_load(workload: "Workload", factor: float) -> "Workload":
+def scale_load(jobs: pl.DataFrame, factor: float) -> pl.DataFrame:
     """Divide the times between submissions by ``factor``; the first submission stays where it is.
 
     The offered load grows by the factor, since run times and requests stay as they are.
@@ -73,13 +66,13 @@ def scale_load(workload: "Workload", factor: float) -> "Workload":
         raise WorkloadError(
             f"factor = {shown(factor)}; must be a positive number, as in 1.2 for 20 % more load."
         )
-    submit = workload.jobs["submit_time"].to_numpy()
+    submit = jobs["submit_time"].to_numpy()
     first = submit.min() if submit.size else 0.0
     with np.errstate(over="ignore"):
-        return _with_submit_time(workload, first + (submit - first) / factor, f"factor = {shown(factor)}")
+        return _with_submit_time(jobs, first + (submit - first) / factor, f"factor = {shown(factor)}")
 
 
-def shift(workload: "Workload", seconds: float) -> "Workload":
+def shift(jobs: pl.DataFrame, seconds: float) -> pl.DataFrame:
     """Add ``seconds`` to every submit time.
 
     Raises
@@ -87,12 +80,10 @@ def shift(workload: "Workload", seconds: float) -> "Workload":
     WorkloadError
         If a job would be submitted before 0, or ``seconds`` is not finite.
     """
-    return _with_submit_time(
-        workload, workload.jobs["submit_time"].to_numpy() + seconds, f"seconds = {shown(seconds)}"
-    )
+    return _with_submit_time(jobs, jobs["submit_time"].to_numpy() + seconds, f"seconds = {shown(seconds)}")
 
 
-def shuffle(workload: "Workload", seed: int) -> "Workload":
+def shuffle(jobs: pl.DataFrame, seed: int) -> pl.DataFrame:
     """Permute the jobs over the submit times: these stay in their rows, all else of a job moves with it.
 
     The permutation is that of NumPy's ``default_rng(seed)``: the same on every platform.
@@ -106,11 +97,10 @@ def shuffle(workload: "Workload", seed: int) -> "Workload":
         generator = np.random.default_rng(operator.index(seed))
     except (TypeError, ValueError) as error:
         raise WorkloadError(f"seed = {shown(seed)}; must be a whole number >= 0.") from error
-    rows = generator.permutation(workload.jobs.height)
-    return replace(workload, jobs=workload.jobs[rows].with_columns(workload.jobs["submit_time"]))
+    return jobs[generator.permutation(jobs.height)].with_columns(jobs["submit_time"])
 
 
-def whole_nodes(workload: "Workload", processors_per_node: int) -> "Workload":
+def whole_nodes(jobs: pl.DataFrame, resources: Sequence[str], processors_per_node: int) -> pl.DataFrame:
     """Turn requests for processors into requests for whole nodes.
 
     A job of ``tasks`` processors becomes one of ``ceil(tasks / processors_per_node)`` tasks, at most one per
@@ -124,32 +114,22 @@ def whole_nodes(workload: "Workload", processors_per_node: int) -> "Workload":
     """
     if processors_per_node < 1:
         raise WorkloadError(f"processors_per_node = {shown(processors_per_node)}; must be >= 1.")
-    jobs = workload.jobs
     if "exclusive" in jobs.columns and jobs["exclusive"].any():
         raise WorkloadError("whole_nodes: some jobs are exclusive already. Filter them out first.")
-    if workload.applications:
-        raise WorkloadError(
-            "whole_nodes: the tasks of jobs with applications are nodes. Filter them out first."
-        )
     tasks = pl.col("tasks")
     together = pl.min_horizontal(tasks, pl.lit(processors_per_node, pl.Int64))
-    return replace(
-        workload,
-        jobs=jobs.with_columns(
-            *(pl.col(name) * together for name in workload.resources),
-            tasks=(tasks + (processors_per_node - 1)) // processors_per_node,
-            tasks_per_node=pl.lit(1, pl.Int64),
-            exclusive=pl.lit(value=True),
-        ),
+    return jobs.with_columns(
+        *(pl.col(name) * together for name in resources),
+        tasks=(tasks + (processors_per_node - 1)) // processors_per_node,
+        tasks_per_node=pl.lit(1, pl.Int64),
+        exclusive=pl.lit(value=True),
     )
 
 
-def _with_submit_time(workload: "Workload", submit_time: np.ndarray, argument: str) -> "Workload":
+def _with_submit_time(jobs: pl.DataFrame, submit_time: np.ndarray, argument: str) -> pl.DataFrame:
     if submit_time.size and not (submit_time.min() >= 0 and submit_time.max() <= 2**53):
         raise WorkloadError(
             f"{argument}; would submit a job at {submit_time.min():g} s to {submit_time.max():g} s; "
             "must be from 0 to 2^53 s."
         )
-    return replace(
-        workload, jobs=workload.jobs.with_columns(pl.Series("submit_time", submit_time, pl.Float64))
-    )
+    return jobs.with_columns(pl.Series("submit_time", submit_time, pl.Float64))

@@ -1,14 +1,15 @@
 """Workloads: tables of jobs, checked once, that never change."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.units import format_duration
-from batchlab.workload import description, elastic, transform
-from batchlab.workload.gate import Invalid, Overrun, admit, as_polars
+from batchlab.vocabulary import InvalidAction, OverrunAction
+from batchlab.workload import application_columns, description, transform
+from batchlab.workload.gate import admit, as_polars
 from batchlab.workload.header import Header
 from batchlab.workload.report import Report
 
@@ -79,7 +80,9 @@ class Workload:
                 "Use Workload.from_table, which checks and converts."
             )
         if self.applications:
-            object.__setattr__(self, "applications", elastic.check_applications(self.applications))
+            object.__setattr__(
+                self, "applications", application_columns.check_applications(self.applications)
+            )
 
     @classmethod
     def from_table(
@@ -87,8 +90,8 @@ class Workload:
         table: object,
         *,
         resources: tuple[str, ...] | list[str] | None = None,
-        overrun: Overrun = "extend",
-        invalid: Invalid = "drop",
+        overrun: OverrunAction = "extend",
+        invalid: InvalidAction = "drop",
         header: Header | None = None,
         applications: "Mapping[str, Application] | None" = None,
     ) -> Self:
@@ -148,7 +151,7 @@ class Workload:
         jobs: "Iterable[JobDescription]",
         *,
         applications: "Mapping[str, Application] | None" = None,
-        overrun: Overrun = "extend",
+        overrun: OverrunAction = "extend",
     ) -> Self:
         """Make a workload of jobs described one by one.
 
@@ -189,35 +192,40 @@ class Workload:
 
     def filter(self, *predicates: pl.Expr) -> "Workload":
         """Keep the jobs for which all expressions over the columns hold, as ``pl.col("user_id") == 7``."""
-        return transform.filter_jobs(self, *predicates)
+        return replace(self, jobs=transform.filter_jobs(self.jobs, *predicates))
 
     def slice_time(self, start: float | None = None, end: float | None = None) -> "Workload":
         """Keep the jobs with ``start <= submit_time < end`` (seconds); their times stay as they are."""
-        return transform.slice_time(self, start, end)
+        return replace(self, jobs=transform.slice_time(self.jobs, start, end))
 
     def slice_rows(self, start: int | None = None, stop: int | None = None) -> "Workload":
         """Keep the rows ``start`` to ``stop``, as Python slices do."""
-        return transform.slice_rows(self, start, stop)
+        return replace(self, jobs=transform.slice_rows(self.jobs, start, stop))
 
     def head(self, count: int) -> "Workload":
         """Keep the first ``count`` jobs."""
-        return transform.head(self, count)
+        return replace(self, jobs=transform.head(self.jobs, count))
 
     def scale_load(self, factor: float) -> "Workload":
         """Multiply the load by ``factor``: the times between submissions are divided by it."""
-        return transform.scale_load(self, factor)
+        return replace(self, jobs=transform.scale_load(self.jobs, factor))
 
     def shift(self, seconds: float) -> "Workload":
         """Submit every job ``seconds`` later (earlier where negative, but not before 0)."""
-        return transform.shift(self, seconds)
+        return replace(self, jobs=transform.shift(self.jobs, seconds))
 
     def shuffle(self, seed: int) -> "Workload":
         """Permute the jobs over the submit times."""
-        return transform.shuffle(self, seed)
+        return replace(self, jobs=transform.shuffle(self.jobs, seed))
 
     def whole_nodes(self, processors_per_node: int) -> "Workload":
         """Turn each request into one for whole, exclusive nodes of so many processors."""
-        return transform.whole_nodes(self, processors_per_node)
+        if self.applications:
+            raise WorkloadError(
+                "whole_nodes: the tasks of jobs with applications are nodes. Filter them out first."
+            )
+        jobs = transform.whole_nodes(self.jobs, self.resources, processors_per_node)
+        return replace(self, jobs=jobs)
 
     def __len__(self) -> int:
         return self.jobs.height

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 from batchlab.bridge.elastisim.document import nearest, read_object, seconds, text
 from batchlab.errors import BridgeError, shown, suggest
+from batchlab.vocabulary import JobType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ElastisimJob", "JobType", "read_jobs"]
 
-JobType = Literal["rigid", "moldable", "malleable", "evolving", "adaptive"]
 _TYPES: tuple[JobType, ...] = get_args(JobType)
 _Value = TypeVar("_Value")
 

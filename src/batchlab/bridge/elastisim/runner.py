@@ -17,8 +17,7 @@ from batchlab.bridge.elastisim.project import Project, open_project
 from batchlab.bridge.elastisim.scheduler import ElastisimScheduler, Witness
 from batchlab.bridge.elastisim.transcript import Recorder, Replay, read_transcript
 from batchlab.errors import AlgorithmError, BridgeError
-from batchlab.simulation.invocation import Invocation
-from batchlab.simulation.sensing import Sensing
+from batchlab.options import Invocation, Sensing
 from batchlab.simulation.simulate import simulate
 
 if TYPE_CHECKING:

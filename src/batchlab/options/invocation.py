@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from batchlab.errors import SimulationError, shown
 
 if TYPE_CHECKING:
     from batchlab._kernel import Job
+    from batchlab.vocabulary import CauseKind
 
-__all__ = ["Cause", "CauseKind", "Invocation"]
-
-CauseKind = Literal[
-    "instant",
-    "periodic",
-    "submit",
-    "finalise",
-    "kill",
-    "scheduling_point",
-    "evolving_request",
-    "reconfiguration",
-]
+__all__ = ["Cause", "Invocation"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +59,9 @@ class Invocation:
     minimum_interval: float = 0.0
 
     def __post_init__(self) -> None:
+        for name in ("on_submit", "on_finalise", "on_scheduling_point", "on_reconfiguration"):
+            if not isinstance(getattr(self, name), bool):
+                raise SimulationError(f"{name} = {shown(getattr(self, name))}; must be True or False.")
         for name in ("interval", "minimum_interval"):
             value = getattr(self, name)
             number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,110 @@
+"""The options that several commands share: each is described once, with its check and its help.
+
+A type here is the annotation of a parameter. Where commands say different things of an option, a function
+makes the description, and the command the annotation.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from batchlab.cli.failure import at_least_one, is_seed
+from batchlab.vocabulary import (
+    InvalidAction,
+    OrderAtInstant,
+    OverrunAction,
+    ProcessorField,
+    WalltimeAction,
+)
+
+__all__ = [
+    "MACHINE",
+    "OUTPUT",
+    "READING",
+    "RULES",
+    "Cores",
+    "Format",
+    "FormatOption",
+    "Invalid",
+    "Nodes",
+    "OrderOfEvents",
+    "OutputFormat",
+    "Overrun",
+    "Processors",
+    "Seed",
+    "SystemFile",
+    "UseMemory",
+    "Walltime",
+    "directory",
+    "existing_file",
+    "seed_number",
+    "whole_number",
+]
+
+MACHINE, READING, RULES, OUTPUT = "The machine", "Reading the log", "The rules", "The answer"
+"""The panels of a help."""
+
+Format = Literal["text", "json"]
+
+
+def whole_number(text: str, panel: str | None = None) -> object:
+    """Describe an option that takes a number >= 1."""
+    return typer.Option(metavar="N", callback=at_least_one, rich_help_panel=panel, help=text)
+
+
+def seed_number(text: str, panel: str | None = None) -> object:
+    """Describe an option that takes a seed."""
+    return typer.Option(metavar="N", callback=is_seed, rich_help_panel=panel, help=text)
+
+
+def existing_file(text: str, panel: str | None = None, metavar: str = "FILE") -> object:
+    """Describe an option that takes a file that is there."""
+    return typer.Option(metavar=metavar, exists=True, dir_okay=False, rich_help_panel=panel, help=text)
+
+
+def directory(text: str, panel: str | None = None, *, exists: bool = False) -> object:
+    """Describe an option that takes a directory."""
+    return typer.Option(metavar="DIR", exists=exists, file_okay=False, rich_help_panel=panel, help=text)
+
+
+SystemFile = Annotated[Path | None, existing_file("Its description (TOML, JSON).", MACHINE)]
+Nodes = Annotated[int | None, whole_number("Equal nodes; as the log's header says unless given.", MACHINE)]
+Cores = Annotated[int | None, whole_number("Cores of each node; 1 with --nodes unless given.", MACHINE)]
+
+Seed = Annotated[int, seed_number("For policies that use chance.", RULES)]
+Walltime = Annotated[
+    WalltimeAction,
+    typer.Option(rich_help_panel=RULES, help="Past its requested time a job runs on, or is killed."),
+]
+OrderOfEvents = Annotated[
+    OrderAtInstant,
+    typer.Option(rich_help_panel=RULES, help="What comes first of what happens at one time."),
+]
+
+Overrun = Annotated[
+    OverrunAction,
+    typer.Option(
+        rich_help_panel=READING,
+        help="Run time above requested time: extend the request, cut the run, keep both.",
+    ),
+]
+Invalid = Annotated[
+    InvalidAction,
+    typer.Option(rich_help_panel=READING, help="Jobs that break a rule: drop them, or stop."),
+]
+Processors = Annotated[
+    ProcessorField,
+    typer.Option(rich_help_panel=READING, help="The field of an SWF log that is taken first."),
+]
+UseMemory = Annotated[
+    bool,
+    typer.Option(
+        "--use-memory", rich_help_panel=READING, help="Jobs of an SWF log ask for memory too: mem, in kB."
+    ),
+]
+
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]
+OutputFormat = Annotated[
+    Format, typer.Option("--format", rich_help_panel=OUTPUT, help="How to print the answer.")
+]

@@ -1,0 +1,36 @@
+# What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
+
+from batchlab.generate.by_hand import from_distributions as from_distributions
+from batchlab.generate.comparison import Comparison as Comparison
+from batchlab.generate.comparison import compare as compare
+from batchlab.generate.demo import demo_system as demo_system
+from batchlab.generate.demo import demo_workload as demo_workload
+from batchlab.generate.distributions import Constant as Constant
+from batchlab.generate.distributions import Distribution as Distribution
+from batchlab.generate.distributions import Empirical as Empirical
+from batchlab.generate.distributions import Exponential as Exponential
+from batchlab.generate.distributions import Gamma as Gamma
+from batchlab.generate.distributions import Harmonic as Harmonic
+from batchlab.generate.distributions import Lognormal as Lognormal
+from batchlab.generate.distributions import LogUniform as LogUniform
+from batchlab.generate.distributions import Mixture as Mixture
+from batchlab.generate.distributions import Pareto as Pareto
+from batchlab.generate.distributions import TwoStageUniform as TwoStageUniform
+from batchlab.generate.distributions import Uniform as Uniform
+from batchlab.generate.distributions import Weibull as Weibull
+from batchlab.generate.feitelson96 import FeitelsonParameters as FeitelsonParameters
+from batchlab.generate.feitelson96 import feitelson as feitelson
+from batchlab.generate.fitting import FAMILIES as FAMILIES
+from batchlab.generate.fitting import Fit as Fit
+from batchlab.generate.fitting import fit as fit
+from batchlab.generate.jann97 import HyperErlang as HyperErlang
+from batchlab.generate.jann97 import JannClass as JannClass
+from batchlab.generate.jann97 import JannModel as JannModel
+from batchlab.generate.jann97 import jann as jann
+from batchlab.generate.lublin99 import LublinParameters as LublinParameters
+from batchlab.generate.lublin99 import lublin as lublin
+from batchlab.generate.mimic import like as like
+from batchlab.generate.sizes import SizeModel as SizeModel
+from batchlab.generate.tsafrir05 import estimate_distribution as estimate_distribution
+from batchlab.generate.tsafrir05 import estimates as estimates
+from batchlab.generate.work import gflops as gflops

@@ -1,0 +1,14 @@
+"""The options of a run. Needs neither NumPy nor polars, so that the command line can check them first."""
+
+from batchlab.options.invocation import Cause, Invocation
+from batchlab.options.run_options import ExperimentArguments, RunArguments, RunOptions
+from batchlab.options.sensing import Sensing
+
+__all__ = [
+    "Cause",
+    "ExperimentArguments",
+    "Invocation",
+    "RunArguments",
+    "RunOptions",
+    "Sensing",
+]

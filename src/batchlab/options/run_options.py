@@ -1,0 +1,269 @@
+"""The options of a run: one object for every way of running, and its forms as keyword arguments and as text.
+
+`simulate`, `Simulation`, `Experiment`, an experiment's file, the command line and the manifest use it alike.
+An option is added here: as a field, as a key of the keyword arguments below, and with its rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, TypedDict
+
+from batchlab.errors import SimulationError, shown, suggest
+from batchlab.options.invocation import Invocation
+from batchlab.options.sensing import Sensing
+from batchlab.vocabulary import (
+    LARGEST_SEED,
+    ORDERS_AT_INSTANT,
+    SHARING_MODELS,
+    WALLTIME_ACTIONS,
+    OrderAtInstant,
+    SharingModel,
+    WalltimeAction,
+)
+
+__all__ = ["ExperimentArguments", "RunArguments", "RunOptions"]
+
+# Options whose values are objects, which a file describes by a table of their fields.
+_DESCRIBED: Mapping[str, type[Invocation | Sensing]] = {"invocation": Invocation, "sensing": Sensing}
+# Options that say what is recorded; they do not bear on the schedule.
+_RECORDED = frozenset({"dispatch", "task_times", "sensing"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """The options of a run.
+
+    An object is a value: it can be compared, hashed, pickled and written to a file. Observers keep a state of
+    their own, as policies do, and are passed beside it.
+
+    Parameters
+    ----------
+    seed
+        Of everything random; an integer in [0, 2^64). Same inputs and seed, same result.
+    walltime
+        ``"run"``: every job runs its run_time. ``"kill"``: it is killed at its requested_time (S4).
+    order_at_instant
+        ``"completions_first"``: at one instant completions, submissions, one scheduling pass (S2).
+        ``"arrivals_first"``: submissions, completions, a pass after each, as PYSS does.
+    dispatch
+        Whether to record the cost of every scheduling pass, for `Result.dispatch`.
+    invocation
+        Which events a scheduler written in Python is asked about, one by one; unless given, it is asked once
+        an instant.
+    sharing
+        How what applications do shares the platform: ``"max_min"``, or ``"fair_bottleneck"`` as ElastiSim
+        does.
+    clip_requests
+        Whether an application that asks for other tasks gets what its job's limits admit; else it cannot go
+        on with a request beyond them.
+    task_times
+        Whether to record when each task of an application began and ended, for `Result.task_times`.
+    sensing
+        What of the platform to look at, and how often, for `Result.utilisation`.
+
+    Raises
+    ------
+    SimulationError
+        If an option is not one of its values, or two do not go together.
+
+    Examples
+    --------
+    >>> options = RunOptions(seed=1, walltime="kill")
+    >>> options.unusual
+    {'seed': 1, 'walltime': 'kill'}
+    >>> RunOptions.from_dict({"seed": 1, "walltime": "kill"}) == options
+    True
+    """
+
+    seed: int = 0
+    walltime: WalltimeAction = "run"
+    order_at_instant: OrderAtInstant = "completions_first"
+    dispatch: bool = False
+    invocation: Invocation | None = None
+    sharing: SharingModel = "max_min"
+    clip_requests: bool = True
+    task_times: bool = False
+    sensing: Sensing | None = None
+
+    def __post_init__(self) -> None:
+        for name, check in _RULES.items():
+            check(name, getattr(self, name))
+        if self.invocation is not None:
+            self.check_order("invocations")
+
+    def check_order(self, what: str) -> None:
+        """Refuse ``"arrivals_first"`` with what the kernel does in the other order only.
+
+        Parameters
+        ----------
+        what
+            What it is, in the plural.
+
+        Raises
+        ------
+        SimulationError
+            If the order at an instant is not ``"completions_first"``.
+        """
+        if self.order_at_instant != "completions_first":
+            given = f"order_at_instant = {self.order_at_instant!r}"
+            raise SimulationError(f"{given}; must be 'completions_first' with {what}.")
+
+    @classmethod
+    def of(cls, options: RunOptions | None, arguments: Mapping[str, Any], *, function: str) -> RunOptions:
+        """Make the options of a call that takes them as an object, by name, or both.
+
+        Parameters
+        ----------
+        options
+            The object; the usual options unless given.
+        arguments
+            Single options by name, which replace those of the object.
+        function
+            What was called, for the error.
+
+        Returns
+        -------
+        RunOptions
+
+        Raises
+        ------
+        TypeError
+            If there is no option of a name.
+        SimulationError
+            If an option is not one of its values.
+        """
+        for name in arguments.keys() - _NAMES:
+            raise TypeError(f"{function} takes no argument {name!r}.{suggest(name, _NAMES)}")
+        given: object = options
+        if not isinstance(given, cls | None):
+            rule = "must be a batchlab.RunOptions; single options are passed by name, as seed=1"
+            raise SimulationError(f"options = {shown(options)}; {rule}.")
+        return replace(options or cls(), **arguments)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RunOptions:
+        """Make options of plain values, as a file has them.
+
+        Parameters
+        ----------
+        values
+            By the names of the options; what is missing is as usual. Invocation and sensing are mappings.
+
+        Returns
+        -------
+        RunOptions
+            ``RunOptions.from_dict(options.to_dict()) == options``.
+
+        Raises
+        ------
+        SimulationError
+            If there is no such option, or it is not one of its values; the message begins with its name.
+        """
+        _refuse_unknown(values, _NAMES)
+        return cls(**{name: _read(name, value) for name, value in values.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give every option as a plain value, ready for JSON.
+
+        Returns
+        -------
+        dict
+            By the names of the options, in their order; invocation and sensing are dictionaries or None.
+        """
+        return asdict(self)
+
+    @property
+    def schedule_options(self) -> dict[str, Any]:
+        """The options that bear on the schedule, by name; the others say what is recorded."""
+        names = [field.name for field in fields(self)]
+        return {name: getattr(self, name) for name in names if name not in _RECORDED}
+
+    @property
+    def unusual(self) -> dict[str, Any]:
+        """Those of the options that bear on the schedule that are not as usual."""
+        usual = RunOptions().schedule_options
+        return {name: value for name, value in self.schedule_options.items() if value != usual[name]}
+
+
+class ExperimentArguments(TypedDict, total=False):
+    """The options of a run as keyword arguments, but for the seed, of which an experiment has several."""
+
+    walltime: WalltimeAction
+    order_at_instant: OrderAtInstant
+    dispatch: bool
+    invocation: Invocation | None
+    sharing: SharingModel
+    clip_requests: bool
+    task_times: bool
+    sensing: Sensing | None
+
+
+class RunArguments(ExperimentArguments, total=False):
+    """The options of a run as keyword arguments."""
+
+    seed: int
+
+
+_NAMES = frozenset(field.name for field in fields(RunOptions))
+
+
+def _check_seed(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_SEED:
+        raise SimulationError(f"{name} = {shown(value)}; must be an integer in [0, 2^64).")
+
+
+def _check_flag(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise SimulationError(f"{name} = {shown(value)}; must be True or False.")
+
+
+def _check_object(name: str, value: object) -> None:
+    kind = _DESCRIBED[name]
+    if value is not None and not isinstance(value, kind):
+        raise SimulationError(f"{name} = {shown(value)}; must be a batchlab.{kind.__name__}, or None.")
+
+
+def _one_of(choices: Sequence[str]) -> Callable[[str, object], None]:
+    def check(name: str, value: object) -> None:
+        if value not in choices:
+            known = " or ".join(map(repr, choices))
+            raise SimulationError(f"{name} = {shown(value)}; must be {known}.")
+
+    return check
+
+
+# What each option must be: a function of its name and value that refuses a wrong one.
+_RULES: Mapping[str, Callable[[str, object], None]] = {
+    "seed": _check_seed,
+    "walltime": _one_of(WALLTIME_ACTIONS),
+    "order_at_instant": _one_of(ORDERS_AT_INSTANT),
+    "dispatch": _check_flag,
+    "invocation": _check_object,
+    "sharing": _one_of(SHARING_MODELS),
+    "clip_requests": _check_flag,
+    "task_times": _check_flag,
+    "sensing": _check_object,
+}
+
+
+def _refuse_unknown(values: Mapping[str, object], known: frozenset[str]) -> None:
+    for name in values:
+        if name not in known:
+            raise SimulationError(f"{name}: no such key.{suggest(str(name), known)}")
+
+
+def _read(name: str, value: Any) -> Any:  # noqa: ANN401  # the rules look at it
+    """Make an object of the mapping that describes it; other values are as they are."""
+    kind = _DESCRIBED.get(name)
+    if kind is None or not isinstance(value, Mapping):
+        return value
+    try:
+        _refuse_unknown(value, frozenset(field.name for field in fields(kind)))
+        return kind(**value)
+    except SimulationError as error:
+        raise SimulationError(f"{name}.{error}") from None
+    except TypeError:
+        needed = next(field.name for field in fields(kind) if field.name not in value)
+        raise SimulationError(f"{name}.{needed} is missing; add it.") from None

@@ -1,0 +1,42 @@
+"""Looking at how much of the platform is used, in equal intervals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from batchlab.errors import SimulationError, shown
+
+__all__ = ["Sensing"]
+
+
+@dataclass(frozen=True)
+class Sensing:
+    """What to look at during a run, for `Result.utilisation`.
+
+    Parameters
+    ----------
+    interval
+        Seconds between two looks, > 0.
+    links
+        The names of links that are looked at one by one; they do not count as the network. Nor do the
+        platform's ``read_links`` and ``write_links``, which are always among them.
+
+    Raises
+    ------
+    SimulationError
+        If the interval is not a finite number > 0.
+    """
+
+    interval: float
+    links: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.interval, int | float) and not isinstance(self.interval, bool)
+        if not number or not math.isfinite(self.interval) or self.interval <= 0:
+            rule = "must be a finite number of seconds > 0"
+            raise SimulationError(f"interval = {shown(self.interval)}; {rule}.")
+        links: object = self.links
+        if isinstance(links, str):
+            raise SimulationError(f"links = {links!r}; must be names of links, as ({links!r},).")
+        object.__setattr__(self, "links", tuple(self.links))

@@ -1,0 +1,118 @@
+"""The names that several parts share, each list once: types for checkers, tuples for checks and errors.
+
+Each type is a ``Literal``, so that mypy and pyright catch a misspelt name; the tuple after it is made of it.
+Needs nothing but the standard library.
+"""
+
+from typing import Final, Literal, get_args
+
+__all__ = [
+    "EXECUTORS",
+    "INVALID_ACTIONS",
+    "JOB_STATES",
+    "JOB_TYPES",
+    "LARGEST_SEED",
+    "LUBLIN_KINDS",
+    "ORDERS_AT_INSTANT",
+    "OVERRUN_ACTIONS",
+    "PROCESSOR_FIELDS",
+    "SHARING_MODELS",
+    "WALLTIME_ACTIONS",
+    "AllocatorName",
+    "BackfillName",
+    "CauseKind",
+    "ExecutorName",
+    "InvalidAction",
+    "JobState",
+    "JobType",
+    "LublinKind",
+    "OrderAtInstant",
+    "OrderName",
+    "OverrunAction",
+    "PredictorName",
+    "ProcessorField",
+    "SchedulerName",
+    "SharingModel",
+    "SizeOrderName",
+    "WalltimeAction",
+]
+
+LARGEST_SEED: Final = 2**64 - 1
+"""Seeds are integers from 0 to this."""
+
+JobState = Literal["loaded", "queued", "running", "completed", "killed", "rejected"]
+JOB_STATES: tuple[JobState, ...] = get_args(JobState)
+"""The states of a job; a state's number is its place here."""
+
+JobType = Literal["rigid", "moldable", "malleable", "evolving", "adaptive"]
+JOB_TYPES: tuple[JobType, ...] = get_args(JobType)
+"""What may change the number of a job's nodes; in the order in which the kernel counts them."""
+
+WalltimeAction = Literal["run", "kill"]
+WALLTIME_ACTIONS: tuple[WalltimeAction, ...] = get_args(WalltimeAction)
+"""What happens to a job at its requested time."""
+
+OrderAtInstant = Literal["completions_first", "arrivals_first"]
+ORDERS_AT_INSTANT: tuple[OrderAtInstant, ...] = get_args(OrderAtInstant)
+"""What comes first of the events of one instant."""
+
+SharingModel = Literal["max_min", "fair_bottleneck"]
+SHARING_MODELS: tuple[SharingModel, ...] = get_args(SharingModel)
+"""How the activities of applications share a platform."""
+
+CauseKind = Literal[
+    "instant",
+    "periodic",
+    "submit",
+    "finalise",
+    "kill",
+    "scheduling_point",
+    "evolving_request",
+    "reconfiguration",
+]
+"""Why a scheduler is asked."""
+
+OverrunAction = Literal["extend", "cut", "keep"]
+OVERRUN_ACTIONS: tuple[OverrunAction, ...] = get_args(OverrunAction)
+"""What a reader does with a job whose run time is above its requested time."""
+
+InvalidAction = Literal["drop", "raise"]
+INVALID_ACTIONS: tuple[InvalidAction, ...] = get_args(InvalidAction)
+"""What a reader does with a job that breaks a rule."""
+
+ProcessorField = Literal["requested", "allocated"]
+PROCESSOR_FIELDS: tuple[ProcessorField, ...] = get_args(ProcessorField)
+"""The field of an SWF log that is taken first for the number of processors."""
+
+LublinKind = Literal["all", "batch", "interactive", "both"]
+LUBLIN_KINDS: tuple[LublinKind, ...] = get_args(LublinKind)
+"""Which jobs the model of Lublin and Feitelson makes."""
+
+ExecutorName = Literal["threads", "processes"]
+EXECUTORS: tuple[ExecutorName, ...] = get_args(ExecutorName)
+"""What does the runs of an experiment, unless it is an executor of one's own."""
+
+# The rules themselves, with their meanings and sources, are the tables of `batchlab.policy.registry`.
+OrderName = Literal[
+    "fcfs",
+    "sjf",
+    "ljf",
+    "saf",
+    "laf",
+    "smallest",
+    "largest",
+    "wfp3",
+    "unicef",
+    "f1",
+    "f2",
+    "f3",
+    "f4",
+    "random",
+    "expression",
+    "reject",
+]
+BackfillName = Literal["none", "first_fit", "easy", "conservative"]
+SchedulerName = Literal["malleable", "equipartition"]
+SizeOrderName = Literal["fcfs", "sjf", "srtf", "drf", "equipartition"]
+AllocatorName = Literal["first_fit", "best_fit", "worst_fit", "random", "contiguous", "next_fit"]
+PredictorName = Literal["requested", "clairvoyant", "last_two", "quantile", "recursive_mean"]

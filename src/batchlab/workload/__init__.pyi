@@ -1,0 +1,15 @@
+# What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
+
+from batchlab.workload.description import JobDescription as JobDescription
+from batchlab.workload.header import Header as Header
+from batchlab.workload.header import HeaderEntry as HeaderEntry
+from batchlab.workload.records import Reader as Reader
+from batchlab.workload.records import read_records as read_records
+from batchlab.workload.report import Report as Report
+from batchlab.workload.swf import read_swf as read_swf
+from batchlab.workload.swf_writer import write_swf as write_swf
+from batchlab.workload.tables import read_table as read_table
+from batchlab.workload.tables import write_table as write_table
+from batchlab.workload.workload import Workload as Workload
+from batchlab.workload.writer import Writer as Writer
+from batchlab.workload.writer import write_workload as write_workload

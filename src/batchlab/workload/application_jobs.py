@@ -1,0 +1,88 @@
+"""What the kernel is given of jobs that run applications; and run times, where all jobs have one."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from batchlab.errors import WorkloadError
+from batchlab.vocabulary import JOB_TYPES
+from batchlab.workload.application_columns import APPLICATION, arguments_of
+
+if TYPE_CHECKING:
+    from batchlab._kernel import ElasticColumns
+    from batchlab.workload.workload import Workload
+
+__all__ = ["application_jobs", "run_times"]
+
+
+def run_times(workload: "Workload", what: str) -> npt.NDArray[np.float64]:
+    """Give the run times of a workload all of whose jobs have one.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+    what
+        What needs them, for the error.
+
+    Returns
+    -------
+    numpy.ndarray
+        Seconds, float64, one per job.
+
+    Raises
+    ------
+    WorkloadError
+        If some follow from applications.
+    """
+    times = workload.jobs["run_time"]
+    missing = times.null_count()
+    if missing:
+        raise WorkloadError(
+            f"{what}: {missing} jobs have no run time, since it follows from their applications. Simulate "
+            "them, and take the jobs of the result."
+        )
+    return times.to_numpy()
+
+
+def application_jobs(workload: "Workload") -> "ElasticColumns | None":
+    """Give the kernel what jobs are besides their rows of numbers.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+
+    Returns
+    -------
+    dict or None
+        NumPy columns, one entry per job, with the applications and sets of arguments into which they point;
+        None where no job can run an application.
+    """
+    jobs = workload.jobs
+    if not workload.applications or APPLICATION not in jobs.columns:
+        return None
+    texts = (
+        jobs["arguments"]
+        if "arguments" in jobs.columns
+        else pl.repeat(None, jobs.height, dtype=pl.String, eager=True)
+    )
+    distinct = texts.unique(maintain_order=True).to_list()
+    return {
+        "job_type": _places(jobs["job_type"], JOB_TYPES).astype(np.uint8),
+        "tasks_min": jobs["tasks_min"].to_numpy(),
+        "tasks_max": jobs["tasks_max"].to_numpy(),
+        "application": _places(jobs[APPLICATION], [*workload.applications]),
+        "applications": [application.kernel for application in workload.applications.values()],
+        "arguments": _places(texts, distinct),
+        "argument_sets": [arguments_of(text, "workload") for text in distinct],
+    }
+
+
+def _places(column: pl.Series, values: Sequence[str | None]) -> npt.NDArray[np.int64]:
+    """Give each entry's place among the values; -1 for those that are not among them."""
+    places: dict[str | None, int] = {value: place for place, value in enumerate(values)}
+    return np.array([places.get(value, -1) for value in column], np.int64)
