@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{as_attribute_error, decision_error};
-use crate::handles::{Job, twin_of};
+use crate::handles::{Job, View, twin_of};
 
 impl Job {
     fn with<T>(&self, py: Python<'_>, look: impl FnOnce(KernelView<'_>) -> T) -> T {
@@ -245,6 +245,12 @@ impl Job {
     /// A copy of a policy that works on a copy of the simulation has handles of that.
     fn __deepcopy__(&self, memo: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self { view: twin_of(&self.view, memo)?, slot: self.slot })
+    }
+
+    /// A job is pickled as a job of its view, which a snapshot gives its own of.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Py<View>,))> {
+        let job = py.import("operator")?.getattr("methodcaller")?.call1(("job", self.slot))?;
+        Ok((job, (self.view.clone_ref(py),)))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -3,6 +3,7 @@ use batchlab_kernel::record::{PowerMeter as Meter, PowerModel, ThermalModel};
 use batchlab_kernel::state::View as KernelView;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 use crate::errors::decision_error;
 use crate::handles::{Job, View};
@@ -52,6 +53,10 @@ impl PowerMeter {
     #[new]
     fn new(view: Py<View>) -> Self {
         Self { view }
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (Py<View>,)) {
+        (py.get_type::<Self>(), (self.view.clone_ref(py),))
     }
 
     /// Measures from now on: `kinds` gives each node's place in `draws`.

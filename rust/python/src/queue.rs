@@ -82,6 +82,12 @@ impl Queue {
         Ok(Self { view: twin_of(&self.view, memo)? })
     }
 
+    /// A queue is pickled as the queue of its view.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Py<View>,))> {
+        let queue = py.import("operator")?.getattr("attrgetter")?.call1(("queue",))?;
+        Ok((queue, (self.view.clone_ref(py),)))
+    }
+
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.view)
     }

@@ -12,7 +12,7 @@ use batchlab_kernel::workload::{Dependencies, DependencyState};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::columns::{self, Columns};
 use crate::elastic::{self, Described, Invocation};
@@ -166,6 +166,21 @@ impl Simulation {
         };
         let asking = self.asking.filter(is_decision);
         Self { kernel: self.kernel.clone(), asking, names: self.names.clone() }
+    }
+
+    /// The present state as bytes.
+    fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.kernel.snapshot(self.asking).map_err(|error| simulation_error(py, &format!("{error}.")))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Goes on from a snapshot of a simulation of the same jobs, system, policy and options.
+    fn restore(&mut self, data: &[u8]) -> PyResult<()> {
+        let fresh = self.kernel.clone();
+        let restored = fresh.restored(data, |fresh, restored| fresh.moved_to(&restored));
+        let (kernel, asking) = restored.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        (self.kernel, self.asking) = (kernel, asking);
+        Ok(())
     }
 
     /// Goes on under another policy, beginning with a pass at this very instant.

@@ -17,6 +17,7 @@ from batchlab.policy.kernel import takes_now
 from batchlab.policy.scheduler import Scheduler
 from batchlab.predictor import PREDICTORS, Predictor
 from batchlab.result.table import JOBS
+from batchlab.simulation.snapshot import components_of_bytes
 from batchlab.simulation.view import Columns, Values, View
 
 if TYPE_CHECKING:
@@ -142,6 +143,14 @@ class Driver:
         """The views that are given away."""
         return self.view, self._order_view, self.predictor_view
 
+    def own_objects(self) -> dict[str, object]:
+        """Give what belongs to the simulation, by name: a restored one has its own."""
+        names = ("view", "order_view", "predictor_view")
+        return dict(zip(names, self.views, strict=True)) | {
+            "values": self._values,
+            "columns": self._columns,
+        }
+
     @contextmanager
     def at_work(self) -> Iterator[None]:
         """Refuse to be driven by those who are being asked.
@@ -191,6 +200,10 @@ class Driver:
         """Give the predictor and observers alone, for a fork that goes on under a built-in policy."""
         pieces = Pieces(None, None, self.pieces.predictor, None, self.pieces.observers)
         return Driver(pieces, simulation, system, self._columns)
+
+    def restored(self, data: bytes) -> None:
+        """Go on with the pieces of a snapshot."""
+        self._put_to_work(components_of_bytes(data, self))
 
     def _put_to_work(self, pieces: Pieces) -> None:
         self.pieces = pieces

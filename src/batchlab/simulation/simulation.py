@@ -21,6 +21,7 @@ from batchlab.simulation.columns import core_index, job_columns
 from batchlab.simulation.driver import Driver, Pieces, pieces_of
 from batchlab.simulation.elastic import applications, dependencies
 from batchlab.simulation.sensing import links_seen
+from batchlab.simulation.snapshot import Snapshot, components_as_bytes
 from batchlab.simulation.status import Gauges, Status, shares_in_use
 from batchlab.simulation.view import Columns
 from batchlab.system import System
@@ -83,17 +84,28 @@ class Simulation:
         **arguments: Unpack[RunArguments],
     ) -> None:
         policy = as_policy(policy)
+        pieces = pieces_of(policy, observers)
+        self._make(workload, system, policy, pieces, RunOptions.of(options, arguments, function="Simulation()"))
+        if pieces.any:
+            self._driver = Driver(pieces, self._kernel, system, Columns(workload.jobs, clairvoyant=False))
+            self._let_look_ahead(self._driver)
+            self._driver.begin()
+
+    def _make(
+        self, workload: Workload, system: System, policy: Policy, pieces: Pieces, options: RunOptions
+    ) -> None:
+        """Make the compiled half; nothing written in Python takes part yet."""
         _check_types(workload, system)
-        self._options = options = RunOptions.of(options, arguments, function="Simulation()")
+        self._options = options
         elastic = applications(workload, system, options)
         if elastic is not None:
             options.check_order("jobs with applications")
-        pieces = pieces_of(policy, observers)
         if options.invocation is not None:
             _check_asked(pieces, policy)
-        self._run_of = (workload, system, policy)
+        self._made_of = self._run_of = (workload, system, policy)
         self._elapsed = 0.0
         self._depth = 0
+        self._assumes_estimates = False
         try:
             self._kernel = _kernel.Simulation(
                 job_columns(workload, system, policy),
@@ -112,11 +124,6 @@ class Simulation:
             # Everything else has been checked: it is the formula.
             raise PolicyError(f"{policy}: {error}") from error
         self._driver: Driver | None = None
-        if pieces.any:
-            columns = Columns(workload.jobs, clairvoyant=False)
-            self._driver = Driver(pieces, self._kernel, system, columns)
-            self._let_look_ahead(self._driver)
-            self._driver.begin()
 
     @property
     def workload(self) -> Workload:
@@ -201,6 +208,109 @@ class Simulation:
             twin._let_look_ahead(twin._driver)
         return twin
 
+    def snapshot(self) -> bytes:
+        """Give the present state as bytes, from which `restore` goes on, also in another process.
+
+        Jobs, system and policy are not in them, but for what is written in Python: schedulers, allocators,
+        orders, predictors and observers go along by pickle, with what they remember. O(jobs + nodes).
+
+        Returns
+        -------
+        bytes
+            For `restore`. Like every pickle they can run code when they are restored: restore only your own.
+
+        Raises
+        ------
+        SimulationError
+            If something written in Python cannot be pickled.
+
+        Examples
+        --------
+        >>> data = simulation.snapshot()  # doctest: +SKIP
+        >>> later = Simulation.restore(data, workload, system, "easy")  # doctest: +SKIP
+        """
+        _, _, policy = self._made_of
+        facts = {
+            "version": _kernel.__version__,
+            "policy": str(policy),
+            "options": repr(self._options),
+            "under": None if self._run_of[2] is policy else str(self._run_of[2]),
+            "assumes_estimates": self._assumes_estimates,
+            "elapsed": self._elapsed,
+            "depth": self._depth,
+            "driven": self._driver is not None,
+        }
+        components = b"" if self._driver is None else components_as_bytes(self._driver)
+        return Snapshot(facts, self._kernel.snapshot(), components).to_bytes()
+
+    @classmethod
+    def restore(
+        cls,
+        data: bytes,
+        workload: Workload,
+        system: System,
+        policy: Policy | Scheduler | str,
+        *,
+        options: RunOptions | None = None,
+        **arguments: Unpack[RunArguments],
+    ) -> Simulation:
+        """Give the simulation of a snapshot.
+
+        Parameters
+        ----------
+        data
+            What `snapshot` gave.
+        workload, system, policy, options
+            Those of the simulation that it was taken of. What of the policy is written in Python has the
+            state that it had when the snapshot was taken, as have the observers.
+
+        Raises
+        ------
+        SimulationError
+            If the bytes are no snapshot, were written by another version, or are of other jobs, another
+            system, policy or other options.
+        """
+        policy = as_policy(policy)
+        snapshot = Snapshot.of_bytes(data)
+        facts = snapshot.facts
+        made = RunOptions.of(options, arguments, function="Simulation.restore()")
+        expected = {"version": _kernel.__version__, "policy": str(policy), "options": repr(made)}
+        for name, value in expected.items():
+            if facts.get(name) != value:
+                rule = "give what the snapshot was taken of"
+                raise SimulationError(f"the snapshot's {name} = {facts.get(name)}, not {value}; {rule}.")
+        simulation = cls.__new__(cls)
+        simulation._make(workload, system, policy, pieces_of(policy, ()), made)
+        simulation._go_on_from(snapshot)
+        return simulation
+
+    def _go_on_from(self, snapshot: Snapshot) -> None:
+        facts = snapshot.facts
+        if facts["under"] is not None:
+            self._go_on_under(Policy.parse(facts["under"]))
+        try:
+            self._kernel.restore(snapshot.kernel)
+        except ValueError as error:
+            raise SimulationError(f"{error}; give what the snapshot was taken of.") from error
+        if facts["driven"]:
+            workload, system, policy = self._made_of
+            columns = Columns(workload.jobs, clairvoyant=False)
+            self._driver = Driver(pieces_of(policy, ()), self._kernel, system, columns)
+            self._driver.restored(snapshot.components)
+            self._let_look_ahead(self._driver)
+        self._elapsed, self._depth = facts["elapsed"], facts["depth"]
+        if facts["assumes_estimates"]:
+            self._assume_run_times()
+
+    def __reduce__(self) -> tuple[Callable[..., Simulation], tuple[object, ...]]:
+        return _restored, (self.snapshot(), *self._made_of, self._options)
+
+    def __copy__(self) -> Simulation:
+        return self.fork()
+
+    def __deepcopy__(self, _memo: dict[int, object]) -> Simulation:
+        return self.fork()
+
     def look_ahead(self, policy: Policy | str | None = None, *, clairvoyant: bool = False) -> Simulation:
         """Give a copy that goes on by what is known at this moment.
 
@@ -249,13 +359,18 @@ class Simulation:
             self._driver = self._driver.without_policy(self._kernel, system)
 
     def _assume_estimates(self) -> None:
-        workload, system, policy = self._run_of
         self._kernel.assume_estimates()
+        self._assume_run_times()
+        for observer in () if self._driver is None else self._driver.pieces.observers:
+            observer.drop_future_events()
+
+    def _assume_run_times(self) -> None:
+        """Show the run times that the kernel assumes."""
+        self._assumes_estimates = True
+        workload, system, policy = self._run_of
         run_times = pl.Series("run_time", self._kernel.run_times())
         believed = dataclasses.replace(workload, jobs=workload.jobs.with_columns(run_times))
         self._run_of = (believed, system, policy)
-        for observer in () if self._driver is None else self._driver.pieces.observers:
-            observer.drop_future_events()
 
     def _let_look_ahead(self, driver: Driver) -> None:
         """Let those who see a view look ahead, without keeping this simulation alive."""
@@ -318,3 +433,10 @@ def _check_asked(pieces: Pieces, policy: Policy) -> None:
     if pieces.scheduler is None:
         rule = "only a scheduler written in Python is asked event by event. Leave invocation out"
         raise SimulationError(f"invocation with policy = {policy}; {rule}.")
+
+
+def _restored(
+    data: bytes, workload: Workload, system: System, policy: Policy, options: RunOptions
+) -> Simulation:
+    """Give what was pickled."""
+    return Simulation.restore(data, workload, system, policy, options=options)

@@ -1,0 +1,125 @@
+"""Snapshots: a simulation as bytes, to be restored in another process."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from batchlab.errors import SimulationError
+
+if TYPE_CHECKING:
+    from batchlab.simulation.driver import Driver, Pieces
+
+__all__ = ["Snapshot", "components_as_bytes", "components_of_bytes"]
+
+_MARK = b"batchlab simulation\n"
+_SHORT = "a snapshot is what Simulation.snapshot() gives, whole"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The parts of a snapshot.
+
+    Attributes
+    ----------
+    facts
+        What must be known before the rest is read: policy, options and how the run came about.
+    kernel
+        The state of the compiled half.
+    components
+        What is written in Python, pickled; empty where nothing is.
+    """
+
+    facts: dict[str, Any]
+    kernel: bytes
+    components: bytes
+
+    def to_bytes(self) -> bytes:
+        """Give the snapshot as bytes: a mark, a line of facts with the lengths of the parts, the parts."""
+        facts = self.facts | {"kernel": len(self.kernel), "components": len(self.components)}
+        return b"".join((_MARK, json.dumps(facts).encode(), b"\n", self.kernel, self.components))
+
+    @classmethod
+    def of_bytes(cls, data: bytes) -> Snapshot:
+        """Read a snapshot from bytes.
+
+        Raises
+        ------
+        SimulationError
+            If the bytes are no snapshot, or not a whole one.
+        """
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise SimulationError(f"data is {type(data).__name__}; must be bytes: {_SHORT}.")
+        data = bytes(data)
+        line, newline, rest = data.removeprefix(_MARK).partition(b"\n")
+        if not data.startswith(_MARK) or not newline:
+            raise SimulationError(f"the bytes are no snapshot of a simulation; {_SHORT}.")
+        try:
+            facts = json.loads(line)
+            kernel, components = int(facts.pop("kernel")), int(facts.pop("components"))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise SimulationError(f"the snapshot's first line is broken; {_SHORT}.") from error
+        if len(rest) != kernel + components:
+            rule = f"must be {kernel + components} after the first line"
+            raise SimulationError(f"the snapshot has {len(rest)} bytes; {rule}: {_SHORT}.")
+        return cls(facts, rest[:kernel], rest[kernel:])
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles components; views and columns are named, since a restored simulation has its own."""
+
+    def __init__(self, file: io.BytesIO, driver: Driver) -> None:
+        super().__init__(file)
+        self._names = {id(own): name for name, own in driver.own_objects().items()}
+
+    def persistent_id(self, obj: object) -> str | None:
+        """Give the name of what belongs to the simulation."""
+        return self._names.get(id(obj))
+
+
+class _Unpickler(pickle.Unpickler):
+    """Gives components the views and columns of the restored simulation."""
+
+    def __init__(self, data: bytes, driver: Driver) -> None:
+        super().__init__(io.BytesIO(data))
+        self._own = driver.own_objects()
+
+    def persistent_load(self, pid: str) -> object:
+        """Find what belongs to the simulation by its name."""
+        return self._own[pid]
+
+
+def components_as_bytes(driver: Driver) -> bytes:
+    """Pickle what of a run is written in Python.
+
+    Raises
+    ------
+    SimulationError
+        If something of it cannot be pickled: a class or function must stand in a module, by its name.
+    """
+    file = io.BytesIO()
+    try:
+        _Pickler(file, driver).dump(driver.pieces)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        rule = "what is written in Python goes along by pickle; define it in a module, without open files"
+        raise SimulationError(f"the simulation has no snapshot: {error}; {rule}.") from error
+    return file.getvalue()
+
+
+def components_of_bytes(data: bytes, driver: Driver) -> Pieces:
+    """Give what was pickled, at home in another simulation.
+
+    Raises
+    ------
+    SimulationError
+        If it cannot be unpickled.
+    """
+    try:
+        components: Pieces = _Unpickler(data, driver).load()
+    except (pickle.UnpicklingError, AttributeError, ImportError, EOFError, IndexError, KeyError) as error:
+        rule = "its classes must be importable where it is restored"
+        raise SimulationError(f"the snapshot's Python components cannot be restored: {error}; {rule}.") from error
+    return components
