@@ -32,7 +32,7 @@ pub struct Overheads {
 }
 
 /// The jobs that carry applications, and the hosts of the nodes on the platform.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ApplicationJobs {
     /// By slot.
     pub jobs: Vec<Elastic>,
@@ -66,7 +66,6 @@ pub struct Scenario {
     /// Which jobs wait for which.
     pub dependencies: Dependencies,
     /// The jobs that carry applications; None where there are none.
-    #[serde(skip)]
     pub applications: Option<ApplicationJobs>,
     /// Overheads by slot; empty where there are none.
     pub overheads: Vec<Overheads>,

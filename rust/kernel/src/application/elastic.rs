@@ -24,7 +24,7 @@ pub enum JobType {
 }
 
 /// What a job is besides its row of numbers.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Elastic {
     /// Who decides on its size.
     pub job_type: JobType,

@@ -31,6 +31,8 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use self::functions::Function;
 use self::operators::Operator;
 use super::Scope;
@@ -41,14 +43,14 @@ use crate::spelling::{shown, unknown};
 const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0;
 
 /// A formula, ready to be evaluated.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Formula {
     text: String,
     program: Program,
 }
 
 /// Why a text is no formula, or has no value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormulaError {
     /// Where, in characters from the beginning.
     pub position: usize,
@@ -62,7 +64,7 @@ pub struct FormulaError {
 type Problem = (usize, String);
 
 /// Steps with the positions of their text, the names and texts in them, and how high the stack becomes.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Program {
     steps: Vec<(Step, u32)>,
     names: Vec<String>,
@@ -71,7 +73,7 @@ struct Program {
 }
 
 /// One step of a program: it takes its operands from the stack, the last one on top, and leaves its value there.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 enum Step {
     Number(f64),
     Text(u32),

@@ -1,8 +1,10 @@
 //! The parts of an application.
+use serde::{Deserialize, Serialize};
+
 use super::{Formula, Payload, Traffic};
 
 /// An application: what a job does from its start to its end.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Application {
     /// Done once, at the start of the job, by all ranks.
     pub on_init: Option<Stage>,
@@ -15,7 +17,7 @@ pub struct Application {
 }
 
 /// Tasks that are done once, outside the phases.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// How many times; truncated to a whole number.
     pub iterations: Formula,
@@ -24,7 +26,7 @@ pub struct Stage {
 }
 
 /// Tasks that are repeated; between two iterations the job's nodes can change.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
     /// How many times; truncated to a whole number when the job starts.
     pub iterations: Formula,
@@ -39,7 +41,7 @@ pub struct Phase {
 }
 
 /// One step of every rank.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     /// Its name in the outputs; may be empty.
     pub name: String,
@@ -52,7 +54,7 @@ pub struct Task {
 }
 
 /// What a task does.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Work {
     /// Computes on the CPUs and sends messages, both at once.
     Compute {
@@ -99,7 +101,7 @@ pub enum Work {
 }
 
 /// Where data lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Storage {
     /// The storage that all nodes share.
     ParallelFileSystem,
@@ -108,7 +110,7 @@ pub enum Storage {
 }
 
 /// Which way data goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Direction {
     /// From the storage to the nodes.
     Read,

@@ -1,10 +1,12 @@
 //! Amounts of the ranks: how a total is spread over them.
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Formula, FormulaError, Scope};
 
 /// An amount for every rank: operations, bytes or seconds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Payload {
     /// The total S.
     pub total: Formula,
@@ -13,7 +15,7 @@ pub struct Payload {
 }
 
 /// How a total S is spread over n ranks.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Pattern {
     /// S for every rank.
     Uniform,
@@ -30,7 +32,7 @@ pub enum Pattern {
 }
 
 /// Why a model has no amounts for a job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ModelError {
     /// The formula has no value.
     Formula(FormulaError),

@@ -1,8 +1,10 @@
 //! What the names in a formula mean for a job.
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// A job argument: a number, or a text to be compared.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Value {
     /// A number.
     Number(f64),

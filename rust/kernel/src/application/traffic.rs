@@ -1,9 +1,11 @@
 //! Messages between the ranks: how a total is spread over their pairs.
+use serde::{Deserialize, Serialize};
+
 use super::payload::{ModelError, amount, explicit};
 use super::{Formula, Scope};
 
 /// Bytes between the ranks, or between their GPUs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {
     /// The total S.
     pub total: Formula,
@@ -12,7 +14,7 @@ pub struct Traffic {
 }
 
 /// How a total S is spread over the ordered pairs of n ranks. A single rank sends nothing.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Communication {
     /// S / (n (n − 1)) from every rank to every other.
     AllToAll,

@@ -49,6 +49,8 @@ impl Request {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Requests {
     all: Vec<Request>,
+    /// Follows from the list.
+    #[serde(skip)]
     known: HashMap<Request, u32>,
     granularity: Vec<i64>,
 }

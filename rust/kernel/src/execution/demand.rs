@@ -2,6 +2,8 @@
 //!
 //! A parallel task has the amount 1; its weight on a resource is what all of it uses there. Routes are asked for once
 //! per pair of ranks; the weights of an all-to-all among n nodes are added up link by link, O(n² hops), and kept.
+use serde::{Deserialize, Serialize};
+
 use crate::platform::{NoRoute, Platform, Sharing};
 use crate::sharing::Demand;
 
@@ -10,7 +12,7 @@ use crate::sharing::Demand;
 const WINDOW: f64 = 4_194_304.0;
 
 /// A parallel task in the making: bytes and operations are added, each link stays once.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Builder {
     /// The weight of each link, all 0 between uses, and the links that have one.
     weights: Vec<f64>,
@@ -22,13 +24,13 @@ pub struct Builder {
 }
 
 /// Ready parallel tasks, in flat arrays.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Demands {
     uses: Vec<(u32, f64)>,
     parts: Vec<Part>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Part {
     first: u32,
     after: u32,
@@ -37,7 +39,7 @@ struct Part {
 }
 
 /// The links that a traffic of one byte uses, so that other totals only scale it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Shape {
     uses: Vec<(u32, f64)>,
     latency: f64,

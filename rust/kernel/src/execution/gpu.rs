@@ -2,10 +2,12 @@
 //!
 //! One stamp each says until when it is busy, which is all there is to know. A kernel that was launched ends even if
 //! its job is killed meanwhile.
+use serde::{Deserialize, Serialize};
+
 use crate::platform::Platform;
 
 /// The GPUs of all hosts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Gpus {
     /// Where each host's GPUs begin in `busy_until`; one more entry at the end.
     first: Vec<u32>,

@@ -1,8 +1,10 @@
 //! When every rank did every task, for those who ask for it.
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 /// One task of one rank, all its iterations together.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskTime {
     /// The job.
     pub job: u32,
@@ -17,7 +19,7 @@ pub struct TaskTime {
 }
 
 /// The log: the times of tasks in the order in which they ended.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TaskLog {
     names: Vec<String>,
     index: HashMap<String, u32>,

@@ -28,6 +28,8 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::application::{Elastic, Value};
 use crate::platform::Platform;
 use crate::sharing::Rule;
@@ -40,7 +42,7 @@ use run::Run;
 use world::World;
 
 /// What the simulation must know.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Notice {
     /// The application is done; the job's run is forgotten.
     Done,
@@ -56,7 +58,7 @@ pub enum Notice {
 }
 
 /// How applications are run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
     /// Whether evolving requests are clipped to the job's limits; else those outside are failures.
     pub clip_requests: bool,
@@ -71,7 +73,7 @@ impl Default for Options {
 }
 
 /// The applications that run. A clone is a fork: it goes its own way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Execution {
     world: World,
     runs: Vec<Option<Box<Run>>>,
@@ -104,6 +106,12 @@ impl Execution {
             serial: 0,
             options,
         }
+    }
+
+    /// Takes over the platform of another execution, which a restored one lacks.
+    pub fn rejoin(&mut self, other: &Self) {
+        self.world.platform = Arc::clone(&other.world.platform);
+        self.world.stores = Arc::clone(&other.world.stores);
     }
 
     /// Starts a job on hosts, in the order of its ranks. Ranks on one host share its CPU, and exchange in no time.

@@ -4,6 +4,8 @@
 //! for n ranks. What needs routes is worked out when the first rank comes to it, and kept for all iterations.
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::application::{Communication, Direction, Formula, Scope, Storage, Traffic};
 use crate::platform::{NoRoute, Platform};
 
@@ -12,7 +14,7 @@ use super::error::ExecutionError;
 use super::storage::{Place, Stores};
 
 /// Which ranks a step is for; each group has barriers of its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Group {
     /// All ranks of the job.
     #[default]
@@ -24,7 +26,7 @@ pub enum Group {
 /// One step of every rank. `amounts`, `exchange`, `transfer` are places in the program's lists; `level` is how deep in
 /// sequences a task stands, from 1: what it starts asynchronously is awaited at the end of that level. Level 0 is what a
 /// rank waits for at once.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Step {
     /// The following steps are for this group; ranks that are not in it jump.
     Enter { group: Group, others: u32 },
@@ -61,7 +63,7 @@ pub enum Step {
 }
 
 /// A parallel task of a group.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Exchange {
     pub group: Group,
     /// Bytes in all, and how they are spread.
@@ -75,7 +77,7 @@ pub struct Exchange {
 }
 
 /// An exchange once its routes are known.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Ready {
     /// The parallel task.
     pub demand: u32,
@@ -84,7 +86,7 @@ pub struct Ready {
 }
 
 /// What every rank of a group reads or writes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Transfer {
     pub group: Group,
     pub storage: Storage,
@@ -96,7 +98,7 @@ pub struct Transfer {
 }
 
 /// A job's program.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Program {
     pub steps: Vec<Step>,
     /// Amounts of every rank of a group.

@@ -1,8 +1,10 @@
 //! The ranks of a run: flat arrays, a step costs O(1).
+use serde::{Deserialize, Serialize};
+
 use super::program::{Group, Program, Step};
 
 /// What a rank waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Blocked {
     /// Until nothing that it has started at a level is under way.
     OnLevel(u32),
@@ -11,7 +13,7 @@ pub enum Blocked {
 }
 
 /// One rank.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Rank {
     /// The next step.
     pub next: u32,
@@ -26,7 +28,7 @@ pub struct Rank {
 }
 
 /// All ranks of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Ranks {
     pub all: Vec<Rank>,
     depths: usize,

@@ -2,6 +2,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::application::{Elastic, Scope, Value};
 use crate::platform::Platform;
 
@@ -13,7 +15,7 @@ use super::rank::{Blocked, Ranks};
 use super::world::{Purpose, World};
 
 /// A job that runs an application.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Run {
     pub job: u32,
     /// Where it is among the runs, and which it is: places are given back.

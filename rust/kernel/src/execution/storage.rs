@@ -2,6 +2,8 @@
 //!
 //! Disks are resources of their own: an operation takes part in what can be read (or written) per second and in what
 //! both together can do, which is the greater of the two; they are shared max-min, whatever the rule of the network.
+use serde::{Deserialize, Serialize};
+
 use crate::application::{Direction, Storage};
 use crate::platform::{Host, Platform, Role, Sharing};
 use crate::sharing::{Activities, Demand, Resource, Rule};
@@ -18,7 +20,7 @@ pub enum Place<'a> {
 }
 
 /// The hosts that keep data for others.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Stores {
     file_system: Vec<u32>,
     burst_buffers: Vec<u32>,
@@ -51,7 +53,7 @@ impl Stores {
 }
 
 /// The disks of all hosts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Disks {
     /// What is going on at them.
     pub operations: Activities,

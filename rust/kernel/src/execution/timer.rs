@@ -2,10 +2,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::Time;
 
 /// Some ranks of a run that wait for a time, in the order `(time, sequence)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Timer {
     /// When they go on.
     pub time: Time,
@@ -21,7 +23,7 @@ pub struct Timer {
 }
 
 /// Timers, the next one first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Timers {
     heap: BinaryHeap<Reverse<Timer>>,
     /// The last one, as long as others may join it.

@@ -2,6 +2,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::application::Direction;
 use crate::platform::{Host, Platform, Sharing};
 use crate::sharing::{Activities, Demand, Resource, Rule};
@@ -15,7 +17,7 @@ use super::storage::{Disks, Stores};
 use super::timer::Timers;
 
 /// What an activity is for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Purpose {
     /// A rank waits for it, or will, at a level (see `Step`).
     Rank { rank: u32, level: u32 },
@@ -24,7 +26,7 @@ pub enum Purpose {
 }
 
 /// An activity that is under way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Flight {
     /// Where its run is.
     pub slot: u32,
@@ -36,7 +38,7 @@ pub struct Flight {
 }
 
 /// Activities by their tags, which are places in a list that are given back: O(1).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Flights {
     all: Vec<Flight>,
     free: Vec<u32>,
@@ -68,7 +70,7 @@ impl Flights {
 }
 
 /// Ranks that can go on, first come, first served; neighbours stand together.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Ready {
     queue: VecDeque<(u32, u32, u32)>,
 }
@@ -100,9 +102,12 @@ impl Ready {
 }
 
 /// What all runs share.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct World {
+    /// Given, and not part of a snapshot.
+    #[serde(skip)]
     pub platform: Arc<Platform>,
+    #[serde(skip)]
     pub stores: Arc<Stores>,
     pub activities: Activities,
     pub disks: Disks,

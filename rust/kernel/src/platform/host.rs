@@ -1,7 +1,9 @@
 //! What a platform is made of: hosts and links.
 
+use serde::{Deserialize, Serialize};
+
 /// What a host is there for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// Runs jobs.
     #[default]
@@ -15,7 +17,7 @@ pub enum Role {
 }
 
 /// A disk, or a burst buffer in the node.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Disk {
     /// Bytes per second that can be read from it.
     pub read: f64,
@@ -24,7 +26,7 @@ pub struct Disk {
 }
 
 /// A host: a compute node, or an end point of storage traffic.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     /// Its name, unique in the platform.
     pub name: String,
@@ -49,7 +51,7 @@ pub struct Host {
 }
 
 /// How a link serves the flows on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Sharing {
     /// The flows share the bandwidth.
     #[default]
@@ -59,7 +61,7 @@ pub enum Sharing {
 }
 
 /// A link, which is used in one way: a split-duplex cable is two of them, `NAME_UP` and `NAME_DOWN`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// Its name, unique in the platform.
     pub name: String,

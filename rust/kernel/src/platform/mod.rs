@@ -31,7 +31,7 @@ use path::Path;
 use zone::{Ends, Given, Place, Routing, Table, Zone};
 
 /// Hosts, links and routes; hosts and links are known by their places in the lists.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Platform {
     hosts: Vec<Host>,
     /// The hosts as points.

@@ -20,6 +20,8 @@ mod tests;
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// The largest stack that a formula's evaluation may need; the parser refuses what needs more.
 const STACK: usize = 48;
 
@@ -30,7 +32,7 @@ pub struct Expression {
 }
 
 /// Why a text is no formula.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExpressionError {
     /// Where, in characters from the beginning.
     pub position: usize,

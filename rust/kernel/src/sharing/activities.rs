@@ -1,4 +1,6 @@
 //! The engine: activities that run, the resources they use, and when each ends.
+use serde::{Deserialize, Serialize};
+
 use super::blocks::{Blocks, Range};
 use super::component::Component;
 use super::demand::{Demand, Resource, Rule};
@@ -8,7 +10,7 @@ use super::solver::Solver;
 use crate::platform::Sharing;
 
 /// What an activity is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum State {
     /// Its slot is free.
     Gone,
@@ -21,7 +23,7 @@ pub(super) enum State {
 }
 
 /// One slot.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Activity {
     pub(super) tag: u64,
     pub(super) sequence: u64,
@@ -42,7 +44,7 @@ pub(super) struct Activity {
 }
 
 /// One use of a resource, and where it stands in the list of the resource's users.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Use {
     pub(super) resource: u32,
     pub(super) place: u32,
@@ -50,14 +52,14 @@ pub(super) struct Use {
 }
 
 /// One running user of a resource: the activity, and which of all uses it is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct User {
     pub(super) activity: u32,
     pub(super) at: u32,
 }
 
 /// Running activities. A clone is a fork: neither knows of the other.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Activities {
     pub(super) rule: Rule,
     pub(super) resources: Vec<Resource>,

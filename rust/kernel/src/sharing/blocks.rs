@@ -1,14 +1,16 @@
 //! Runs of items in one array, given back and taken again by size: a power of two each.
 
+use serde::{Deserialize, Serialize};
+
 /// A run of items.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Range {
     pub(super) first: u32,
     pub(super) count: u32,
 }
 
 /// The array and its free runs. O(1) to take and to give back.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Blocks<T> {
     pub(super) items: Vec<T>,
     free: [Vec<u32>; 32],

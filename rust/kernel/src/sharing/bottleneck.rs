@@ -9,6 +9,8 @@
 //! settled which limit holds whom; then the limits are the solution of linear equations, one per resource that holds
 //! anybody. Where that does not settle, the equations themselves are followed from solution to solution. The conditions
 //! are checked before a solution is taken. O(sweeps × uses × log users + holders³).
+use serde::{Deserialize, Serialize};
+
 use super::component::Component;
 use super::linear;
 
@@ -24,7 +26,7 @@ const ROUNDING: f64 = 1e-11;
 const FOLLOWED: u32 = 30;
 
 /// The solver with its buffers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Bottleneck {
     /// The most that one activity, of penalty 1, may take of each resource.
     limit: Vec<f64>,

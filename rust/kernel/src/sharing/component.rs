@@ -3,11 +3,13 @@
 //! Resources with one user only are left out but for the tightest of each activity, which makes small what is solved.
 //! Both ways are kept: the uses of each activity and the users of each resource, each a range of one flat array. The
 //! buffers are kept from solve to solve, so that none allocates once they have grown.
+use serde::{Deserialize, Serialize};
+
 use crate::platform::Sharing;
 
 /// One connected component; activities, the one that began to run last first; resources in the order in which these
 /// name them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Component {
     /// Where the uses of each activity begin, and the end of the last.
     pub(super) first_use: Vec<u32>,

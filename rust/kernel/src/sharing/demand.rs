@@ -1,8 +1,10 @@
 //! What activities ask of resources, and by which rule they share them.
+use serde::{Deserialize, Serialize};
+
 use crate::platform::Sharing;
 
 /// Something that activities use at the same time: a link, the cores of a host, a disk.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resource {
     /// Units per second: bytes, flops.
     pub capacity: f64,
@@ -32,7 +34,7 @@ impl Default for Demand<'_> {
 }
 
 /// How activities share resources.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Rule {
     /// Max-min fairness of what activities take of their bottleneck: weighted bounded max-min for flows, bottleneck max
     /// fairness for parallel tasks, which take different amounts of several resources.

@@ -2,11 +2,13 @@
 //!
 //! O(log n) to add, move and remove; nothing stale is ever in it.
 
+use serde::{Deserialize, Serialize};
+
 /// No place in the heap.
 const ABSENT: u32 = u32::MAX;
 
 /// When something happens to an activity; ordered by time, then by start.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Entry {
     time: f64,
     sequence: u64,
@@ -20,7 +22,7 @@ impl Entry {
 }
 
 /// The heap.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ends {
     heap: Vec<Entry>,
     place: Vec<u32>,

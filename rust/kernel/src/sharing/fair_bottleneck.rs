@@ -5,6 +5,8 @@
 //! One quirk is part of the rule: an activity that has left goes on taking what it took in its last round from the
 //! resources that are still there. O(rounds × uses of resources that are shared). The order of the arithmetic is
 //! `SimGrid`'s, so that its roundings are met too.
+use serde::{Deserialize, Serialize};
+
 use super::component::Component;
 use crate::platform::Sharing;
 
@@ -12,7 +14,7 @@ use crate::platform::Sharing;
 const NOTHING: f64 = 1e-5;
 
 /// The solver with its buffers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct FairBottleneck {
     /// Of each resource: what is left, what it offers to each activity, and how many are growing on it.
     left: Vec<f64>,

@@ -8,6 +8,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use serde::{Deserialize, Serialize};
+
 use super::component::Component;
 use crate::time::Time;
 
@@ -15,7 +17,7 @@ use crate::time::Time;
 const SAME: f64 = 1e-13;
 
 /// The solver with its buffers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Filling {
     /// Of each activity: its rate at level 1.
     pub(super) scale: Vec<f64>,

@@ -1,7 +1,9 @@
 //! Marks on numbered things, all taken off in O(1).
 
+use serde::{Deserialize, Serialize};
+
 /// Marks that are all taken off at once, by starting a new generation.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Marks {
     generation: u32,
     of: Vec<u32>,

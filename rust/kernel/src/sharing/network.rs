@@ -2,6 +2,8 @@
 //!
 //! Resources are numbered alike everywhere: the links of the platform first, then the cores of its hosts. A flow costs
 //! O(its route), a parallel task the sum of its routes; nothing allocates once the buffers have grown.
+use serde::{Deserialize, Serialize};
+
 use super::demand::{Demand, Resource, Rule};
 use crate::platform::{NoRoute, Platform, Sharing};
 
@@ -9,7 +11,7 @@ use crate::platform::{NoRoute, Platform, Sharing};
 const CROSS_TRAFFIC: f64 = 0.05;
 
 /// What a network does to flows: `SimGrid`'s parameters, under its names.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Network {
     /// How rates are shared.
     pub rule: Rule,
@@ -65,7 +67,7 @@ impl Network {
 }
 
 /// A demand that is being put together.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Draft {
     amount: f64,
     bound: f64,

@@ -1,4 +1,6 @@
 //! One solver for each rule.
+use serde::{Deserialize, Serialize};
+
 use super::bottleneck::Bottleneck;
 use super::component::Component;
 use super::demand::Rule;
@@ -6,7 +8,7 @@ use super::fair_bottleneck::FairBottleneck;
 use super::filling::Filling;
 
 /// All solvers with their buffers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Solver {
     filling: Filling,
     bottleneck: Bottleneck,

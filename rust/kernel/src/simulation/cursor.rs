@@ -68,7 +68,6 @@ pub(super) struct Cursor {
     /// Why an application cannot go on: the job, and what is wrong.
     pub failure: Option<(u32, String)>,
     /// What an application has told that was not taken yet.
-    #[serde(skip)]
     pub notice: Option<(u32, Notice)>,
     #[serde(skip)]
     pub stopwatch: Option<StopwatchTimer>,

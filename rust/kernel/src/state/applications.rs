@@ -16,7 +16,7 @@ pub struct SchedulingPoint {
 }
 
 /// The running jobs that carry applications.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ApplicationState {
     /// What they do.
     pub execution: Execution,

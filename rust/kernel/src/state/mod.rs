@@ -41,7 +41,6 @@ pub struct State {
     /// When running jobs reach their estimates, where they may get others then.
     pub expiries: IndexedHeap<EndKey>,
     /// How far the jobs are that carry applications; None where there are none.
-    #[serde(skip)]
     pub applications: Option<Box<ApplicationState>>,
     /// How far dependencies are met.
     pub dependencies: DependencyState,

@@ -7,7 +7,7 @@ const ANY: u32 = u32::MAX;
 macro_rules! functions {
     ($($name:literal $function:ident $least:literal $most:tt,)*) => {
         /// A function of numbers.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         pub enum Function { $($function,)* }
 
         /// Names, and the least and the greatest number of values.

@@ -1,8 +1,10 @@
 //! What stands between two operands, how strongly it binds, and what it gives.
+use serde::{Deserialize, Serialize};
+
 use super::Item;
 
 /// An operator between two operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operator {
     Add,
     Subtract,
@@ -28,7 +30,7 @@ pub enum Operator {
 }
 
 /// How strongly an operator holds what stands to its left and to its right, on `ExprTk`'s scale.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
     pub left: u8,
     pub right: u8,

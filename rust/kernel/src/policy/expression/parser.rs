@@ -1,4 +1,6 @@
 //! From tokens to a program, by precedence climbing.
+use serde::{Deserialize, Serialize};
+
 use super::lexer::{Placed, Token, error};
 use super::{Binary, ExpressionError, STACK, Step, Unary};
 use crate::spelling::{self, shown};
@@ -232,7 +234,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 enum Function {
     One(Unary),
     Two(Binary),
