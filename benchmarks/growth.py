@@ -130,19 +130,19 @@ def blocked(policy: str, queued: int, *, event: str) -> Work:
     return begun(workload, nodes, 1, policy)
 
 
-def placed(policy: str, nodes: int, *, head: bool = False) -> Work:
+def placed(policy: str, nodes: int, *, heads: int = 0) -> Work:
     """Prepare jobs that start and end one after the other on a machine that is half full.
 
-    With `head` a job that needs the whole machine waits before them.
+    Before them wait so many `heads`, jobs that need the whole machine.
     """
-    instants = np.concatenate([np.zeros(1 + head), np.arange(1.0, EVENTS + 1)])
-    first = [nodes // 2, nodes] if head else [nodes // 2]
+    instants = np.concatenate([np.zeros(1 + heads), np.arange(1.0, EVENTS + 1)])
+    first = [nodes // 2, *[nodes] * heads]
     workload = jobs_of(
         submit_time=instants,
         run_time=np.concatenate([np.full(len(first), FOREVER), np.full(EVENTS, 5.5)]),
         tasks=np.concatenate([first, np.full(EVENTS, 8)]),
     )
-    return begun(workload, nodes, 1, PythonEasy() if policy == "python" else policy)
+    return begun(workload, nodes, 1, PythonEasy(heads) if policy == "python" else policy)
 
 
 def crowded(policy: str, running: int, *, exclusive: bool = False) -> Work:
@@ -166,13 +166,14 @@ def crowded(policy: str, running: int, *, exclusive: bool = False) -> Work:
 
 
 class PythonEasy(bl.Scheduler):
-    """EASY backfilling with one reservation."""
+    """EASY backfilling with reservations for the first jobs."""
+
+    def __init__(self, reservations: int) -> None:
+        self.reservations = reservations
 
     def schedule(self, view: bl.View) -> None:
-        for job in view.queue:
-            if not view.start(job):
-                view.reserve(job)
-                break
+        for job in view.queue[: self.reservations]:
+            view.reserve(job)
         for job in view.candidates():
             view.start(job)
 
@@ -258,7 +259,7 @@ def measures() -> Iterator[Measure]:
     """Give every measure, with the bound of its growth."""
     for rule, policy in RULES.items():
         conservative = rule == "conservative"
-        first, bound = (125, linear) if conservative else (1_000, logarithmic)
+        first, bound = (125, sorting) if conservative else (1_000, logarithmic)
         for event in ("end", "submission", "start"):
             prepare = partial(blocked, policy, event=event)
             yield Measure(f"pass/{rule}/{event}", "queued jobs", first, bound, prepare)
@@ -271,9 +272,11 @@ def measures() -> Iterator[Measure]:
         prepare = partial(placed, f"fcfs(allocator={allocator})")
         yield Measure(f"start/{allocator}", "nodes", 1_000, bound, prepare)
     for rule, bound in (("easy", logarithmic), ("easy4", linear), ("conservative", linear)):
-        prepare = partial(placed, RULES[rule], head=True)
+        prepare = partial(placed, RULES[rule], heads=1)
         yield Measure(f"reserve/{rule}", "nodes", 250, bound, prepare)
-    yield Measure("reserve/python", "nodes", 250, logarithmic, partial(placed, "python", head=True))
+    for heads, bound in ((1, logarithmic), (2, linear)):
+        prepare = partial(placed, "python", heads=heads)
+        yield Measure(f"reserve/python/{heads}", "nodes", 250, bound, prepare)
     for rule in ("none", "easy", "easy4"):
         yield Measure(f"running/{rule}", "running jobs", 250, logarithmic, partial(crowded, RULES[rule]))
     yield Measure(
