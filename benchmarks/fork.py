@@ -74,9 +74,12 @@ def measure_snapshots(simulations: list[Any], policy: str, rounds: int) -> None:
     data = [simulation.snapshot() for simulation in simulations]
     print(f"  {'bytes of a snapshot':<28}{len(data[0]):12,}   {len(data[1]):14,}")
     compare("snapshot", [simulation.snapshot for simulation in simulations], rounds)
-    pairs = list(zip(data, simulations, strict=True))
     restore: Any = bl.Simulation.restore  # type: ignore[attr-defined,unused-ignore]  # as above
-    compare("restore", [lambda d=d, s=s: restore(d, s.workload, SYSTEM, policy) for d, s in pairs], rounds)
+    restores: list[Callable[[], object]] = [
+        partial(restore, each, simulation.workload, SYSTEM, policy)
+        for each, simulation in zip(data, simulations, strict=True)
+    ]
+    compare("restore", restores, rounds)
 
 
 def main() -> None:
