@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
-__all__ = ["Function", "Source", "blanked", "imported_rooms", "read_python", "read_rust", "rust_rooms_used"]
+__all__ = ["Function", "Source", "blanked", "imported_parts", "read_python", "read_rust", "rust_parts_used"]
 
 # Comments, strings and characters of Rust: what may hold braces and words that are no code.
 _OPAQUE = re.compile(
@@ -185,7 +185,7 @@ def _python_function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Function:
     return Function(node.name, first, last - first + 1 - inside)
 
 
-def rust_rooms_used(text: str) -> set[str]:
+def rust_parts_used(text: str) -> set[str]:
     """Give the modules at the top of the crate that a file's text uses."""
     plain, _, _ = blanked(text)
     lists = re.findall(r"\bcrate::\{([^;]*)\}", plain)
@@ -193,7 +193,7 @@ def rust_rooms_used(text: str) -> set[str]:
     return {*re.findall(r"\bcrate::(\w+)", plain), *inside}
 
 
-def imported_rooms(text: str) -> set[str]:
+def imported_parts(text: str) -> set[str]:
     """Give the parts of the package that a module's text imports when it runs."""
     names = [name for name in _imports(ast.parse(text)) if name.partition(".")[0] == "batchlab"]
     return {name.split(".")[1] for name in names if "." in name}

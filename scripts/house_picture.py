@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
 from matplotlib.path import Path as Curve
 
-from house_count import imported_rooms, rust_rooms_used
+from house_count import imported_parts, rust_parts_used
 
 __all__ = ["draw"]
 
@@ -312,8 +312,8 @@ def draw(root: Path, target: Path) -> None:
         If parts import one another in a circle.
     """
     halves = [
-        parts_of(root / "src/batchlab", "*.py", imported_rooms, {"__init__", "__main__"}),
-        parts_of(root / "rust/kernel/src", "*.rs", rust_rooms_used, {"lib"}),
+        parts_of(root / "src/batchlab", "*.py", imported_parts, {"__init__", "__main__"}),
+        parts_of(root / "rust/kernel/src", "*.rs", rust_parts_used, {"lib"}),
     ]
     rows = [placed(half) for half in halves]
     for half in rows:

@@ -68,7 +68,7 @@ def test_rust(tmp_path: Path) -> None:
     assert code.literals == ['a "quoted" { word']
     assert tests.literals == ["queued", "running"]
     assert sorted(code.declared) == ["rate", "seed", "sizes", "walltime"]
-    assert house_count.rust_rooms_used(RUST) >= {"index", "time"}
+    assert house_count.rust_parts_used(RUST) >= {"index", "time"}
 
 
 def test_python(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_python(tmp_path: Path) -> None:
     source = house_count.read_python(path, "code")
     assert [(each.name, each.lines) for each in source.functions] == [("simulate", 3)]
     assert source.code == 3
-    assert house_count.imported_rooms(PYTHON) == {"workload"}
+    assert house_count.imported_parts(PYTHON) == {"workload"}
     terms = {"options": ("seed", "walltime"), "job states": ("queued", "seed")}
     counts = house_count.count_terms([source], terms)
     assert counts == {
@@ -99,12 +99,12 @@ def test_of_this_project(tmp_path: Path) -> None:
     assert "job states" in printed
     picture = tmp_path / "house.svg"
     subprocess.run([sys.executable, script, "--picture", picture], check=True)  # noqa: S603  # likewise
-    drawn = picture.read_text("utf-8")
+    image = picture.read_text("utf-8")
     for folder in ("src/batchlab", "rust/kernel/src"):
         for path in (SCRIPTS.parent / folder).iterdir():
             name = path.stem
             hidden = name.startswith(("_", ".")) or path.suffix not in ("", ".py", ".rs")
-            assert hidden or name in ("lib", "py") or f">{name}<" in drawn, name
+            assert hidden or name in ("lib", "py") or f">{name}<" in image, name
 
 
 def test_circles_are_refused() -> None:
