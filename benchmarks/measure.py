@@ -11,7 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -39,10 +39,12 @@ class Cost(NamedTuple):
         return f"{self.cpu:8.3f} s CPU, {self.wall:8.3f} s wall, {self.peak / 2**20:7.1f} MiB peak"
 
 
-def run_process(command: Sequence[str | Path]) -> tuple[Cost, str]:
+def run_process(
+    command: Sequence[str | Path], environment: Mapping[str, str] | None = None
+) -> tuple[Cost, str]:
     """Run a command to its end; give its cost and what it printed."""
     words = [sys.executable, "-I", "-S", __file__, *map(str, command)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         sys.exit(
             f"{done.stdout}{done.stderr}\nThis failed with exit code {done.returncode}: {' '.join(words[4:])}"

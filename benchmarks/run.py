@@ -1,4 +1,7 @@
-"""Run benchmarks one after the other: `python benchmarks/run.py [NAME …]`; all but AccaSim unless named."""
+"""Run benchmarks one after the other: `python benchmarks/run.py [NAME …]`; all but AccaSim unless named.
+
+Exits with 1 where one of them did.
+"""
 
 import subprocess
 import sys
@@ -7,7 +10,8 @@ from pathlib import Path
 USUAL = [
     "kernel",
     "call",
-    "queue_growth",
+    "growth",
+    "fork",
     "scale",
     "stream",
     "generate",
@@ -23,10 +27,14 @@ def main() -> None:
     unknown = [name for name in names if name not in KNOWN]
     if unknown:
         sys.exit(f"no benchmark named {unknown[0]!r}. Known: {', '.join(KNOWN)}.")
+    failed = []
     for name in names:
         print(f"== {name}", flush=True)
         script = Path(__file__).with_name(f"{name}.py")
-        subprocess.run([sys.executable, script], check=True)
+        if subprocess.run([sys.executable, script], check=False).returncode:
+            failed.append(name)
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The contract of every registered predictor, and what each says on cases that can be followed by hand."""
 
 import math
+import pickle
 import sys
 from collections.abc import Callable
 
@@ -131,6 +132,15 @@ def one_after_the_other(run_time: list[float], requested: float, user: list[obje
         },
         overrun="keep",
     )
+
+
+@pytest.mark.parametrize("name", PREDICTORS)
+def test_what_was_learnt_can_be_pickled(name: str, workload: bl.Workload, system: bl.System) -> None:
+    """A predictor goes to another process with all that it has learnt."""
+    predictor = PREDICTORS[name]()
+    bl.simulate(workload, system, bl.Policy("sjf", predictor=predictor))
+    copy = pickle.loads(pickle.dumps(predictor))  # noqa: S301  # our own
+    assert vars(copy).keys() == vars(predictor).keys()
 
 
 def test_last_two() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from typing import TYPE_CHECKING
 
 from batchlab.errors import PolicyError
@@ -79,7 +79,7 @@ class LastTwo(Corrected):
     def begin(self, view: View) -> None:
         """Forget everything."""
         super().begin(view)
-        self._latest: dict[Hashable, deque[float]] = defaultdict(lambda: deque(maxlen=2))
+        self._latest: dict[Hashable, deque[float]] = {}
 
     def estimate(self, job: Job, view: View) -> float:  # noqa: ARG002
         """Average the two latest run times, seconds."""
@@ -90,7 +90,7 @@ class LastTwo(Corrected):
 
     def learn(self, job: Job, view: View) -> None:
         """Remember how long a job ran."""
-        self._latest[self.user(job)].append(job.run_time)
+        self._latest.setdefault(self.user(job), deque(maxlen=2)).append(job.run_time)
         super().learn(job, view)
 
 
