@@ -13,7 +13,6 @@ import polars as pl
 
 import batchlab as bl
 from batchlab.generate import Lognormal, Weibull
-from batchlab.policy.scheduler import Easy, FirstFit, InOrder
 from batchlab.predictor import LastTwo, RecursiveMean
 from cases import BACKFILLS, Case, disturbed, random_case
 from elastic_cases import ElasticCase
@@ -22,6 +21,7 @@ from elastic_public import AsDecided, platform_of
 from elastic_public import workload_of as elastic_workload_of
 from in_python import BusiestFirst, Greedy, LeastBusyFirst
 from public import observers_of, policy_of, system_of, workload_of
+from python_schedulers import Easy, FirstFit, InOrder
 
 __all__ = [
     "KINDS",
@@ -350,7 +350,7 @@ def received(message: Sent) -> bl.Simulation:
         return simulation
     workload, system, policy, observers = pickle.loads(message.parts)  # noqa: S301  # likewise
     restore = cast("Any", bl.Simulation).restore
-    restored: bl.Simulation = restore(message.data, workload, system, policy, observers=observers)
+    restored: bl.Simulation = restore(message.data, workload, system, policy)
     return restored
 
 
@@ -361,7 +361,7 @@ State = tuple[object, ...]
 def state_of(simulation: bl.Simulation) -> State:
     """Give what a simulation shows at this moment: one that began anew would show something else."""
     status = simulation.status()
-    columns = (status.state, status.queue, status.running, status.placement_nodes, status.free, status.closed)
+    columns = (status.state, status.queue, status.running, status.placement_nodes, status.free, status.drained)
     numbers = (simulation.now, simulation.next_time, simulation.finished)
     return (*numbers, *(column.tolist() for column in columns))
 

@@ -146,17 +146,17 @@ def test_what_does_not_belong_together_is_refused() -> None:
     run = random_run("built_in", PLAIN)
     simulation = stopped(run, 3)
     data, restore = cast("Any", simulation).snapshot(), cast("Any", bl.Simulation).restore
-    restore(data, run.workload, run.system, simulation.policy, observers=run.observers)
+    restore(data, run.workload, run.system, simulation.policy)
     resources = run.system.resources
     table = run.workload.jobs.with_columns(pl.col("run_time") + 1.0)
     jobs = bl.Workload.from_table(table, overrun="keep", resources=resources)
     system = bl.System((*run.system.groups, bl.NodeGroup("more", 1, dict.fromkeys(resources, 1))))
     for workload, machine in ((jobs, run.system), (run.workload, system)):
         with pytest.raises(bl.BatchlabError, match="snapshot"):
-            restore(data, workload, machine, simulation.policy, observers=run.observers)
+            restore(data, workload, machine, simulation.policy)
     for damaged in (b"", b"batchlab", data[:-1], data[: len(data) // 2], data + b"\0", data[::-1]):
         with pytest.raises(bl.BatchlabError, match="snapshot"):
-            restore(damaged, run.workload, run.system, simulation.policy, observers=run.observers)
+            restore(damaged, run.workload, run.system, simulation.policy)
 
 
 def test_flipped_bits_are_an_error() -> None:
@@ -169,7 +169,7 @@ def test_flipped_bits_are_an_error() -> None:
         place = rng.randrange(len(data))
         damaged = data[:place] + bytes([data[place] ^ 1 << rng.randrange(8)]) + data[place + 1 :]
         with pytest.raises(bl.BatchlabError, match="snapshot"):
-            restore(damaged, run.workload, run.system, simulation.policy, observers=run.observers)
+            restore(damaged, run.workload, run.system, simulation.policy)
 
 
 def test_killed_while_it_takes_snapshots(tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ class Simulation:
         facts = {
             "version": _kernel.__version__,
             "policy": str(policy),
-            "options": repr(self._options),
+            "options": self._options.to_dict(),
             "under": None if self._run_of[2] is policy else str(self._run_of[2]),
             "assumes_estimates": self._assumes_estimates,
             "elapsed": self._elapsed,
@@ -250,9 +250,6 @@ class Simulation:
         workload: Workload,
         system: System,
         policy: Policy | Scheduler | str,
-        *,
-        options: RunOptions | None = None,
-        **arguments: Unpack[RunArguments],
     ) -> Simulation:
         """Give the simulation of a snapshot.
 
@@ -260,27 +257,26 @@ class Simulation:
         ----------
         data
             What `snapshot` gave.
-        workload, system, policy, options
-            Those of the simulation that it was taken of. What of the policy is written in Python has the
-            state that it had when the snapshot was taken, as have the observers.
+        workload, system, policy
+            Those of the simulation that it was taken of; its options and observers are in the snapshot. What of
+            the policy is written in Python has the state that it had when the snapshot was taken.
 
         Raises
         ------
         SimulationError
             If the bytes are no snapshot, were written by another version, or are of other jobs, another
-            system, policy or other options.
+            system or policy.
         """
         policy = as_policy(policy)
         snapshot = Snapshot.of_bytes(data)
         facts = snapshot.facts
-        made = RunOptions.of(options, arguments, function="Simulation.restore()")
-        expected = {"version": _kernel.__version__, "policy": str(policy), "options": repr(made)}
+        expected = {"version": _kernel.__version__, "policy": str(policy)}
         for name, value in expected.items():
             if facts.get(name) != value:
                 rule = "give what the snapshot was taken of"
                 raise SimulationError(f"the snapshot's {name} = {facts.get(name)}, not {value}; {rule}.")
         simulation = cls.__new__(cls)
-        simulation._make(workload, system, policy, pieces_of(policy, ()), made)
+        simulation._make(workload, system, policy, pieces_of(policy, ()), RunOptions.from_dict(facts["options"]))
         simulation._go_on_from(snapshot)
         return simulation
 
@@ -303,7 +299,7 @@ class Simulation:
             self._assume_run_times()
 
     def __reduce__(self) -> tuple[Callable[..., Simulation], tuple[object, ...]]:
-        return _restored, (self.snapshot(), *self._made_of, self._options)
+        return _restored, (self.snapshot(), *self._made_of)
 
     def __copy__(self) -> Simulation:
         return self.fork()
@@ -435,8 +431,6 @@ def _check_asked(pieces: Pieces, policy: Policy) -> None:
         raise SimulationError(f"invocation with policy = {policy}; {rule}.")
 
 
-def _restored(
-    data: bytes, workload: Workload, system: System, policy: Policy, options: RunOptions
-) -> Simulation:
+def _restored(data: bytes, workload: Workload, system: System, policy: Policy) -> Simulation:
     """Give what was pickled."""
-    return Simulation.restore(data, workload, system, policy, options=options)
+    return Simulation.restore(data, workload, system, policy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import pickle
@@ -38,9 +39,10 @@ class Snapshot:
     components: bytes
 
     def to_bytes(self) -> bytes:
-        """Give the snapshot as bytes: a mark, a line of facts with the lengths of the parts, the parts."""
+        """Give the snapshot as bytes: a mark, the hash of the rest, a line of facts, the parts."""
         facts = self.facts | {"kernel": len(self.kernel), "components": len(self.components)}
-        return b"".join((_MARK, json.dumps(facts).encode(), b"\n", self.kernel, self.components))
+        rest = b"".join((json.dumps(facts).encode(), b"\n", self.kernel, self.components))
+        return _MARK + hashlib.sha256(rest).digest() + rest
 
     @classmethod
     def of_bytes(cls, data: bytes) -> Snapshot:
@@ -54,17 +56,15 @@ class Snapshot:
         if not isinstance(data, bytes | bytearray | memoryview):
             raise SimulationError(f"data is {type(data).__name__}; must be bytes: {_SHORT}.")
         data = bytes(data)
-        line, newline, rest = data.removeprefix(_MARK).partition(b"\n")
-        if not data.startswith(_MARK) or not newline:
+        if not data.startswith(_MARK):
             raise SimulationError(f"the bytes are no snapshot of a simulation; {_SHORT}.")
-        try:
-            facts = json.loads(line)
-            kernel, components = int(facts.pop("kernel")), int(facts.pop("components"))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise SimulationError(f"the snapshot's first line is broken; {_SHORT}.") from error
-        if len(rest) != kernel + components:
-            rule = f"must be {kernel + components} after the first line"
-            raise SimulationError(f"the snapshot has {len(rest)} bytes; {rule}: {_SHORT}.")
+        begin = len(_MARK) + hashlib.sha256().digest_size
+        if hashlib.sha256(data[begin:]).digest() != data[len(_MARK) : begin]:
+            raise SimulationError(f"the snapshot is damaged: its bytes do not fit its hash; {_SHORT}.")
+        line, _, rest = data[begin:].partition(b"\n")
+        facts = json.loads(line)
+        kernel = facts.pop("kernel")
+        del facts["components"]
         return cls(facts, rest[:kernel], rest[kernel:])
 
 
