@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.system import System
 
-__all__ = ["Driver", "Pieces", "pieces_of"]
+__all__ = ["Driver", "Pieces", "pieces_of", "with_pieces"]
 
 # The compiled module numbers what observers may be told of; in its order.
 _CHANGES = (
@@ -94,6 +94,18 @@ def pieces_of(policy: Policy, observers: Sequence[Observer]) -> Pieces:
     allocator = policy.allocator if isinstance(policy.allocator, Allocator) else None
     order = None if isinstance(policy.order, str) or not takes_now(policy.order) else policy.order
     return Pieces(policy.scheduler, allocator, _predictor(policy), order, tuple(observers))
+
+
+def with_pieces(policy: Policy, pieces: Pieces) -> Policy:
+    """Give a policy whose parts that are written in Python are these."""
+    own: dict[str, Any] = {
+        name: piece
+        for name in ("scheduler", "allocator", "order")
+        if (piece := getattr(pieces, name)) is not None
+    }
+    if isinstance(policy.predictor, Predictor):
+        own["predictor"] = pieces.predictor
+    return replace(policy, **own)
 
 
 def _predictor(policy: Policy) -> Predictor | None:

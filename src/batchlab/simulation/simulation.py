@@ -18,7 +18,7 @@ from batchlab.policy.policy import as_policy
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
 from batchlab.simulation.columns import core_index, job_columns
-from batchlab.simulation.driver import Driver, Pieces, pieces_of
+from batchlab.simulation.driver import Driver, Pieces, pieces_of, with_pieces
 from batchlab.simulation.elastic import applications, dependencies
 from batchlab.simulation.sensing import links_seen
 from batchlab.simulation.snapshot import Snapshot, components_as_bytes
@@ -85,6 +85,7 @@ class Simulation:
     ) -> None:
         policy = as_policy(policy)
         pieces = pieces_of(policy, observers)
+        self._driver: Driver | None = None
         self._make(workload, system, policy, pieces, RunOptions.of(options, arguments, function="Simulation()"))
         if pieces.any:
             self._driver = Driver(pieces, self._kernel, system, Columns(workload.jobs, clairvoyant=False))
@@ -106,6 +107,7 @@ class Simulation:
         self._elapsed = 0.0
         self._depth = 0
         self._assumes_estimates = False
+        self._adopted: str | None = None
         try:
             self._kernel = _kernel.Simulation(
                 job_columns(workload, system, policy),
@@ -123,7 +125,6 @@ class Simulation:
         except ValueError as error:
             # Everything else has been checked: it is the formula.
             raise PolicyError(f"{policy}: {error}") from error
-        self._driver: Driver | None = None
 
     @property
     def workload(self) -> Workload:
@@ -234,7 +235,7 @@ class Simulation:
             "version": _kernel.__version__,
             "policy": str(policy),
             "options": self._options.to_dict(),
-            "under": None if self._run_of[2] is policy else str(self._run_of[2]),
+            "under": self._adopted,
             "assumes_estimates": self._assumes_estimates,
             "elapsed": self._elapsed,
             "depth": self._depth,
@@ -276,6 +277,7 @@ class Simulation:
                 rule = "give what the snapshot was taken of"
                 raise SimulationError(f"the snapshot's {name} = {facts.get(name)}, not {value}; {rule}.")
         simulation = cls.__new__(cls)
+        simulation._driver = None
         simulation._make(workload, system, policy, pieces_of(policy, ()), RunOptions.from_dict(facts["options"]))
         simulation._go_on_from(snapshot)
         return simulation
@@ -283,7 +285,7 @@ class Simulation:
     def _go_on_from(self, snapshot: Snapshot) -> None:
         facts = snapshot.facts
         if facts["under"] is not None:
-            self._go_on_under(Policy.parse(facts["under"]))
+            self._go_on_under(as_policy(facts["under"]))
         try:
             self._kernel.restore(snapshot.kernel)
         except ValueError as error:
@@ -293,6 +295,7 @@ class Simulation:
             columns = Columns(workload.jobs, clairvoyant=False)
             self._driver = Driver(pieces_of(policy, ()), self._kernel, system, columns)
             self._driver.restored(snapshot.components)
+            self._run_of = (*self._run_of[:2], with_pieces(self._run_of[2], self._driver.pieces))
             self._let_look_ahead(self._driver)
         self._elapsed, self._depth = facts["elapsed"], facts["depth"]
         if facts["assumes_estimates"]:
@@ -350,6 +353,7 @@ class Simulation:
             raise PolicyError(f"policy = {policy}; a look ahead keeps the estimates that there are.")
         workload, system, _ = self._run_of
         self._run_of = (workload, system, policy)
+        self._adopted = str(policy)
         self._kernel.adopt(policy_names(policy, self._options.seed))
         if self._driver is not None:
             self._driver = self._driver.without_policy(self._kernel, system)
