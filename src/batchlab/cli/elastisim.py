@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from batchlab.cli.answer import tell
 from batchlab.cli.failure import check_directory, is_pace, wrong_usage
 from batchlab.cli.options import FormatOption, directory, existing_file  # typer reads the annotations
+from batchlab.cli.output import tell
 
 if TYPE_CHECKING:
     from batchlab.bridge.elastisim.runner import Run

@@ -50,13 +50,13 @@ from typing import TYPE_CHECKING, Any
 from batchlab.documents import DocumentReader
 from batchlab.errors import BatchlabError, ExperimentError, SimulationError, shown, suggest
 from batchlab.experiment.experiment import Experiment
-from batchlab.experiment.form import OF_PASSES, Description, Dispatchers, Log, Nodes, checked, within
 from batchlab.experiment.generator import Generator
 from batchlab.experiment.plan import paired
+from batchlab.experiment.schema import OF_PASSES, Description, Dispatchers, Log, Nodes, checked, within
 from batchlab.experiment.source import LogFile, Source
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
-from batchlab.system import System, own, read_system
+from batchlab.system import System, read_system, toml_format
 
 if TYPE_CHECKING:
     import os
@@ -221,7 +221,7 @@ def _system(label: str, value: object, folder: Path) -> System:
         )
     if "nodes" not in value:
         with within("systems", label):
-            return own.system(value)
+            return toml_format.system(value)
     given = checked(Nodes, value, ("systems", label)).model_dump(exclude_none=True)
     with within("systems", label):
         return System.homogeneous(**given, name=label)

@@ -27,8 +27,8 @@ def read_platform(source: str | os.PathLike[str] | TextIO | BinaryIO) -> Platfor
     ----------
     source
         A file in SimGrid's XML (versions 4 and 4.1, with ElastiSim's properties; see
-        `batchlab.platform.simgrid`), or in batchlab's TOML (see `batchlab.platform.own`): its path, or the
-        open file. Names that end in ``.xml`` or ``.toml`` are believed; otherwise the content decides.
+        `batchlab.platform.simgrid`), or in batchlab's TOML (see `batchlab.platform.toml_format`): its path,
+        or the open file. Names that end in ``.xml`` or ``.toml`` are believed; otherwise the content decides.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def read_platform(source: str | os.PathLike[str] | TextIO | BinaryIO) -> Platfor
         path into the document), the value, the rule and the next step.
     """
     # `--help` does without either.
-    from batchlab.platform import own, simgrid  # noqa: PLC0415
+    from batchlab.platform import simgrid, toml_format  # noqa: PLC0415
 
     name, content = _content(source)
     suffix = PurePath(name).suffix.lower()
@@ -51,7 +51,7 @@ def read_platform(source: str | os.PathLike[str] | TextIO | BinaryIO) -> Platfor
     )
     if is_xml:
         return simgrid.platform(content, name)
-    return own.platform(content, name)
+    return toml_format.platform(content, name)
 
 
 def _content(source: str | os.PathLike[str] | TextIO | BinaryIO) -> tuple[str, bytes]:

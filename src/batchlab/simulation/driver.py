@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.system import System
 
-__all__ = ["Driver", "Pieces", "pieces_of"]
+__all__ = ["Driver", "PythonComponents", "python_components"]
 
 # The compiled module numbers what observers may be told of; in its order.
 _CHANGES = (
@@ -45,7 +45,7 @@ _ABOUT_NODES = frozenset(number for number, name in enumerate(_CHANGES) if name.
 
 
 @dataclass(frozen=True)
-class Pieces:
+class PythonComponents:
     """What of a run is written in Python."""
 
     scheduler: Scheduler | None
@@ -81,7 +81,7 @@ class Pieces:
         return learns or any(_defines(observer, change) for observer in self.observers)
 
 
-def pieces_of(policy: Policy, observers: Sequence[Observer]) -> Pieces:
+def python_components(policy: Policy, observers: Sequence[Observer]) -> PythonComponents:
     """Find what of a run is written in Python.
 
     Raises
@@ -102,7 +102,7 @@ def pieces_of(policy: Policy, observers: Sequence[Observer]) -> Pieces:
         rules = {"none": InOrder(), "first_fit": FirstFit(), "easy": Easy(policy.reservations)}
         scheduler = rules[policy.backfill]
     order = None if isinstance(policy.order, str) or not takes_now(policy.order) else policy.order
-    return Pieces(scheduler, allocator, _predictor(policy), order, tuple(observers))
+    return PythonComponents(scheduler, allocator, _predictor(policy), order, tuple(observers))
 
 
 def _predictor(policy: Policy) -> Predictor | None:
@@ -127,7 +127,7 @@ class Driver:
     """
 
     def __init__(
-        self, pieces: Pieces, simulation: _kernel.Simulation, system: System, columns: Columns
+        self, pieces: PythonComponents, simulation: _kernel.Simulation, system: System, columns: Columns
     ) -> None:
         self.pieces = pieces
         self._columns = columns
@@ -188,7 +188,7 @@ class Driver:
         copies: dict[int, object] = {id(own): its for own, its in seen}
         pieces = self.pieces
         twin._put_to_work(
-            Pieces(
+            PythonComponents(
                 *copy.deepcopy(
                     (pieces.scheduler, pieces.allocator, pieces.predictor, pieces.order, pieces.observers),
                     copies,
@@ -199,10 +199,10 @@ class Driver:
 
     def without_policy(self, simulation: _kernel.Simulation, system: System) -> Driver:
         """Give the predictor and observers alone, for a fork that goes on under a built-in policy."""
-        pieces = Pieces(None, None, self.pieces.predictor, None, self.pieces.observers)
+        pieces = PythonComponents(None, None, self.pieces.predictor, None, self.pieces.observers)
         return Driver(pieces, simulation, system, self._columns)
 
-    def _put_to_work(self, pieces: Pieces) -> None:
+    def _put_to_work(self, pieces: PythonComponents) -> None:
         self.pieces = pieces
         named = {observer.name: observer for observer in pieces.observers if observer.name}
         self._values.offer(named, self.view)

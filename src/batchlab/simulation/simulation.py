@@ -17,9 +17,9 @@ from batchlab.policy.kernel import policy_names
 from batchlab.policy.policy import as_policy
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
+from batchlab.simulation.application_inputs import application_inputs, dependencies
 from batchlab.simulation.columns import core_index, job_columns
-from batchlab.simulation.driver import Driver, Pieces, pieces_of
-from batchlab.simulation.elastic import applications, dependencies
+from batchlab.simulation.driver import Driver, PythonComponents, python_components
 from batchlab.simulation.sensing import links_seen
 from batchlab.simulation.status import Gauges, Status, shares_in_use
 from batchlab.simulation.view import Columns
@@ -85,12 +85,12 @@ class Simulation:
         policy = as_policy(policy)
         _check_types(workload, system)
         self._options = options = RunOptions.of(options, arguments, function="Simulation()")
-        elastic = applications(workload, system, options)
-        if elastic is not None:
+        inputs = application_inputs(workload, system, options)
+        if inputs is not None:
             options.check_order("jobs with applications")
-        pieces = pieces_of(policy, observers)
+        components = python_components(policy, observers)
         if options.invocation is not None:
-            _check_asked(pieces, policy)
+            _check_asked(components, policy)
         self._run_of = (workload, system, policy)
         self._elapsed = 0.0
         self._depth = 0
@@ -103,8 +103,8 @@ class Simulation:
                 walltime=options.walltime,
                 order_at_instant=options.order_at_instant,
                 dispatch=options.dispatch,
-                listening=pieces.listening,
-                applications=elastic,
+                listening=components.listening,
+                applications=inputs,
                 dependencies=dependencies(workload),
                 invocation=options.invocation,
             )
@@ -112,9 +112,9 @@ class Simulation:
             # Everything else has been checked: it is the formula.
             raise PolicyError(f"{policy}: {error}") from error
         self._driver: Driver | None = None
-        if pieces.any:
+        if components.any:
             columns = Columns(workload.jobs, clairvoyant=False)
-            self._driver = Driver(pieces, self._kernel, system, columns)
+            self._driver = Driver(components, self._kernel, system, columns)
             self._let_look_ahead(self._driver)
             self._driver.begin()
 
@@ -314,7 +314,7 @@ def _check_types(workload: object, system: object) -> None:
         raise WorkloadError(f"workload = {shown(workload)}; must be a Workload. See Workload.from_table().")
 
 
-def _check_asked(pieces: Pieces, policy: Policy) -> None:
-    if pieces.scheduler is None:
+def _check_asked(components: PythonComponents, policy: Policy) -> None:
+    if components.scheduler is None:
         rule = "only a scheduler written in Python is asked event by event. Leave invocation out"
         raise SimulationError(f"invocation with policy = {policy}; {rule}.")

@@ -29,7 +29,7 @@ def read_system(path: str | os.PathLike[str]) -> System:
     Parameters
     ----------
     path
-        A file in batchlab's own form (TOML or JSON, `batchlab.system.own`), or in AccaSim's
+        A file in batchlab's own form (TOML or JSON, `batchlab.system.toml_format`), or in AccaSim's
         (`batchlab.system.accasim`); or a platform, in SimGrid's XML or in batchlab's TOML (`read_platform`).
         Names that end in ``.toml``, ``.json`` or ``.xml`` are believed; otherwise the content decides.
 
@@ -47,8 +47,8 @@ def read_system(path: str | os.PathLike[str]) -> System:
         Likewise, if it is a platform.
     """
     # `--help` and machines described in Python do without pydantic.
-    from batchlab.platform.own import recognises  # noqa: PLC0415
-    from batchlab.system import accasim, own  # noqa: PLC0415
+    from batchlab.platform.toml_format import recognises  # noqa: PLC0415
+    from batchlab.system import accasim, toml_format  # noqa: PLC0415
 
     file = os.fspath(path)
     try:
@@ -58,7 +58,7 @@ def read_system(path: str | os.PathLike[str]) -> System:
         if syntax == "TOML" and recognises(document):
             return _on_platform(file)
         is_accasim = syntax == "JSON" and accasim.recognises(document)
-        return accasim.system(document) if is_accasim else own.system(document)
+        return accasim.system(document) if is_accasim else toml_format.system(document)
     except SystemDescriptionError as error:
         raise _DOCUMENTS.named(file, error) from None
     except RecursionError:
@@ -105,13 +105,13 @@ def write_system(system: System, path: str | os.PathLike[str]) -> None:
     OSError
         If the file cannot be written.
     """
-    from batchlab.system import own  # noqa: PLC0415  # as above
+    from batchlab.system import toml_format  # noqa: PLC0415  # as above
 
     if system.platform is not None:
         rule = "this form holds no platform; keep the file or the code that describes the platform"
         raise SystemDescriptionError(f"system = {shown(system.name or 'of a platform')}: {rule}.")
     target = Path(path)
-    writers = {".toml": own.toml, ".json": own.json_text}
+    writers = {".toml": toml_format.toml, ".json": toml_format.json_text}
     writer = writers.get(target.suffix.lower())
     if writer is None:
         raise SystemDescriptionError(f"path = {shown(str(path))}; must end in .toml or .json.")
