@@ -45,7 +45,7 @@ class JobColumns(TypedDict):
     formula: list[tuple[str, NDArray[np.float64] | None]]
     infeasible: NDArray[np.bool_] | None
 
-class ElasticColumns(TypedDict):
+class ApplicationJobColumns(TypedDict):
     job_type: NDArray[np.uint8]
     tasks_min: NDArray[np.int64]
     tasks_max: NDArray[np.int64]
@@ -79,7 +79,7 @@ class StretchColumns(TypedDict):
 class InterruptionColumns(StretchColumns):
     saved: NDArray[np.float64]
 
-class DescribedApplications(TypedDict):
+class ApplicationInputs(TypedDict):
     platform: Platform
     hosts: list[int]
     gpus: int | None
@@ -227,7 +227,7 @@ class Application:
 
 @final
 class Elastics:
-    def __new__(cls, columns: ElasticColumns) -> Elastics: ...
+    def __new__(cls, columns: ApplicationJobColumns) -> Elastics: ...
     def __len__(self) -> int: ...
 
 @final
@@ -243,7 +243,7 @@ class Simulation:
         order_at_instant: OrderAtInstant,
         dispatch: bool,
         listening: Listening,
-        applications: DescribedApplications | None = None,
+        applications: ApplicationInputs | None = None,
         dependencies: Sequence[Sequence[int]] | None = None,
         invocation: object = None,
     ) -> Simulation: ...

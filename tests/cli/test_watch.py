@@ -14,9 +14,9 @@ import pytest
 import batchlab as bl
 from batchlab.cli import main
 from batchlab.monitor import runs
-from batchlab.monitor.board import Board
 from batchlab.monitor.endpoint import Endpoint
 from batchlab.monitor.snapshot import Phase, RunFacts, Snapshot
+from batchlab.monitor.snapshot_exchange import SnapshotExchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,9 +38,9 @@ def going_on(log: Path, until: float = 10, phase: Phase = "running") -> Iterator
     simulation.run_until(until)
     facts = RunFacts.of(simulation, "small.swf")
     snapshot = Snapshot(facts, simulation.status(), phase, 0.0, 2.04, 1.0, 80_000_000)
-    board = Board(snapshot)
-    board.close(snapshot)
-    with Endpoint(board, workload="small.swf", policy="fcfs"):
+    exchange = SnapshotExchange(snapshot)
+    exchange.close(snapshot)
+    with Endpoint(exchange, workload="small.swf", policy="fcfs"):
         yield
 
 

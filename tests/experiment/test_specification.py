@@ -258,5 +258,5 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(bl.ExperimentError, match="has more than 1 MiB"):
         read_specification(tmp_path / "huge.toml")
     (tmp_path / "binary.toml").write_bytes(b"\xff\x00")
-    with pytest.raises(bl.ExperimentError, match="is not TOML"):
+    with pytest.raises(bl.ExperimentError, match=r"is not UTF-8 text \(byte 0\)"):
         read_specification(tmp_path / "binary.toml")

@@ -14,7 +14,7 @@ import batchlab as bl
 from batchlab.errors import WorkloadError
 from batchlab.generate.arrivals import arrivals, usual_period
 from batchlab.generate.calendar import Clock
-from batchlab.generate.mimic import origin
+from batchlab.generate.resample import origin
 from batchlab.generate.sizes import SizeModel
 from batchlab.workload import Header
 

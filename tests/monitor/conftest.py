@@ -8,8 +8,8 @@ import pytest
 
 import batchlab as bl
 from batchlab.monitor import runs
-from batchlab.monitor.board import Board
 from batchlab.monitor.snapshot import RunFacts, Snapshot
+from batchlab.monitor.snapshot_exchange import SnapshotExchange
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,11 +50,11 @@ def snapshot(simulation: bl.Simulation) -> Snapshot:
 
 
 @pytest.fixture
-def board(snapshot: Snapshot) -> Board:
-    """Give a board on which nothing new will come."""
-    board = Board(snapshot)
-    board.close(snapshot)
-    return board
+def exchange(snapshot: Snapshot) -> SnapshotExchange:
+    """Give a exchange on which nothing new will come."""
+    exchange = SnapshotExchange(snapshot)
+    exchange.close(snapshot)
+    return exchange
 
 
 @pytest.fixture(autouse=True)

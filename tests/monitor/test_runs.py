@@ -17,13 +17,13 @@ from batchlab.monitor.endpoint import Endpoint
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from batchlab.monitor.board import Board
+    from batchlab.monitor.snapshot_exchange import SnapshotExchange
 
 posix = pytest.mark.skipif(os.name != "posix", reason="other platforms have no such permissions")
 
 
-def endpoint(board: Board) -> Endpoint:
-    return Endpoint(board, workload="by hand", policy="fcfs")
+def endpoint(exchange: SnapshotExchange) -> Endpoint:
+    return Endpoint(exchange, workload="by hand", policy="fcfs")
 
 
 def raw(port: int, line: bytes) -> bytes:
@@ -33,9 +33,9 @@ def raw(port: int, line: bytes) -> bytes:
         return connection.makefile("rb").read()
 
 
-def test_a_run_answers(board: Board, runtime: Path) -> None:
+def test_a_run_answers(exchange: SnapshotExchange, runtime: Path) -> None:
     """While it goes on, and leaves nothing behind afterwards."""
-    with endpoint(board):
+    with endpoint(exchange):
         run = runs.choose()
         assert (run.name, run.workload, run.policy) == (str(os.getpid()), "by hand", "fcfs")
         assert runs.ask(run, ["job", "11"])["state"] == "running"
@@ -48,20 +48,20 @@ def test_a_run_answers(board: Board, runtime: Path) -> None:
 
 
 @posix
-def test_only_the_user_can_read_the_token(board: Board, runtime: Path) -> None:
+def test_only_the_user_can_read_the_token(exchange: SnapshotExchange, runtime: Path) -> None:
     """The directory has mode 0700, the file 0600."""
-    with endpoint(board):
+    with endpoint(exchange):
         (file,) = runtime.iterdir()
         assert (runtime.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
 
 
 @posix
-def test_directories_that_others_can_enter_are_refused(board: Board, runtime: Path) -> None:
+def test_directories_that_others_can_enter_are_refused(exchange: SnapshotExchange, runtime: Path) -> None:
     """Rather than telling them the token."""
     runtime.mkdir()
     runtime.chmod(0o755)
     with pytest.raises(bl.MonitorError, match=r"is open to others; must be .* mode 0700"):
-        endpoint(board)
+        endpoint(exchange)
     with pytest.raises(bl.MonitorError, match=r"is open to others"):
         runs.runs()
     assert list(runtime.iterdir()) == []
@@ -78,17 +78,17 @@ def test_directories_that_others_can_enter_are_refused(board: Board, runtime: Pa
         b"\xff\xfe\n",
     ],
 )
-def test_without_the_token_nothing_is_told(line: bytes, board: Board) -> None:
+def test_without_the_token_nothing_is_told(line: bytes, exchange: SnapshotExchange) -> None:
     """Whatever is sent."""
-    with endpoint(board):
+    with endpoint(exchange):
         said = json.loads(raw(runs.choose().port, line))
     assert set(said) == {"error"}
 
 
 @pytest.mark.parametrize("line", [b"", b"x" * 10_000])
-def test_what_is_no_line_is_not_answered(line: bytes, board: Board) -> None:
+def test_what_is_no_line_is_not_answered(line: bytes, exchange: SnapshotExchange) -> None:
     """Neither silence nor noise."""
-    with endpoint(board):
+    with endpoint(exchange):
         port = runs.choose().port
         # Whoever sends too much may find the door closed.
         with contextlib.suppress(ConnectionResetError):
@@ -96,9 +96,9 @@ def test_what_is_no_line_is_not_answered(line: bytes, board: Board) -> None:
         assert runs.ask(runs.choose(), [])["jobs"] == 4
 
 
-def test_files_of_dead_runs_are_removed(board: Board, runtime: Path) -> None:
+def test_files_of_dead_runs_are_removed(exchange: SnapshotExchange, runtime: Path) -> None:
     """And so are files that are none."""
-    with endpoint(board):
+    with endpoint(exchange):
         alive = runs.choose()
         with socket.create_server(("127.0.0.1", 0)) as closed:
             port = closed.getsockname()[1]
@@ -110,9 +110,9 @@ def test_files_of_dead_runs_are_removed(board: Board, runtime: Path) -> None:
         assert [path.name for path in runtime.iterdir()] == [f"{alive.name}.json"]
 
 
-def test_several_runs_must_be_told_apart(board: Board) -> None:
+def test_several_runs_must_be_told_apart(exchange: SnapshotExchange) -> None:
     """The error lists them; a second run of one process has a name of its own."""
-    with endpoint(board), endpoint(board):
+    with endpoint(exchange), endpoint(exchange):
         names = [str(os.getpid()), f"{os.getpid()}-2"]
         assert sorted(run.name for run in runs.runs()) == sorted(names)
         said = rf"2 runs are going on: .*\(by hand, fcfs\); .*Say which: batchlab watch {os.getpid()}"

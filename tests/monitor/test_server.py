@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 import batchlab as bl
-from batchlab.monitor.board import Board
 from batchlab.monitor.history import History
 from batchlab.monitor.server import Server
 from batchlab.monitor.serving import Serving
+from batchlab.monitor.snapshot_exchange import SnapshotExchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,9 +44,9 @@ def history(simulation: bl.Simulation) -> History:
 
 
 @pytest.fixture
-def server(board: Board, history: History) -> Iterator[Server]:
+def server(exchange: SnapshotExchange, history: History) -> Iterator[Server]:
     """Serve what is known of the run at t = 10."""
-    with Server(board, history, Serving()) as server:
+    with Server(exchange, history, Serving()) as server:
         yield server
 
 
@@ -129,21 +129,21 @@ def test_it_listens_to_this_machine_only(server: Server) -> None:
             socket.create_connection((address, port), timeout=2)
 
 
-def test_addresses_that_are_taken(board: Board, history: History) -> None:
+def test_addresses_that_are_taken(exchange: SnapshotExchange, history: History) -> None:
     """The error names them and the way out."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(bl.MonitorError, match=rf"127\.0\.0\.1 port {port}: Address already in use"):
-            Server(board, history, Serving(port=port))
+            Server(exchange, history, Serving(port=port))
     with pytest.raises(bl.MonitorError, match="cannot serve at no-such-host"):
-        Server(board, history, Serving(host="no-such-host.invalid"))
+        Server(exchange, history, Serving(host="no-such-host.invalid"))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::1"])  # noqa: S104  # that is the test
-def test_other_hosts_are_served_if_told(host: str, board: Board, history: History) -> None:
+def test_other_hosts_are_served_if_told(host: str, exchange: SnapshotExchange, history: History) -> None:
     """The address can be opened: a name for all interfaces, brackets around colons."""
     try:
-        server = Server(board, history, Serving(host=host))
+        server = Server(exchange, history, Serving(host=host))
     except bl.MonitorError as error:
         pytest.skip(f"this machine has no such interface: {error}")
     with server:
@@ -194,9 +194,9 @@ def test_the_page_in_a_browser(server: Server, tmp_path: Path) -> None:
 
 def test_closed_nodes_are_crossed_out(snapshot: Snapshot, history: History, tmp_path: Path) -> None:
     """And counted."""
-    board = Board(snapshot)
-    board.close(replace(snapshot, status=replace(snapshot.status, closed=np.array([True, False]))))
-    with Server(board, history, Serving()) as server:
+    exchange = SnapshotExchange(snapshot)
+    exchange.close(replace(snapshot, status=replace(snapshot.status, closed=np.array([True, False]))))
+    with Server(exchange, history, Serving()) as server:
         document = browse(server.url, tmp_path)
     assert re.search(r'<div id="error" role="alert" hidden="">', document)
     assert attribute(document, "closed") == "1"
@@ -213,9 +213,9 @@ def test_a_browser_without_the_token_is_refused(server: Server, tmp_path: Path) 
 def test_names_cannot_become_markup(snapshot: Snapshot, history: History, tmp_path: Path) -> None:
     """A log's name is text, whatever is in it."""
     facts = replace(snapshot.facts, title="<img src=x onerror=document.title='broken'>.swf")
-    board = Board(snapshot)
-    board.close(replace(snapshot, facts=facts))
-    with Server(board, history, Serving()) as server:
+    exchange = SnapshotExchange(snapshot)
+    exchange.close(replace(snapshot, facts=facts))
+    with Server(exchange, history, Serving()) as server:
         document = browse(server.url, tmp_path)
     assert "<title>0 % · fcfs · batchlab</title>" in document
     assert re.search(r'<p id="subject">[^<]*<img src=x[^/]*\.swf · pair · 2 nodes</p>', document)

@@ -1,18 +1,17 @@
 """Applications from files: ElastiSim's JSON, which is batchlab's own form too."""
 
-import json
 import os
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from batchlab.application import tasks
 from batchlab.application.application import Application, Phase, Stage
+from batchlab.documents import DocumentReader
 from batchlab.errors import ApplicationError, shown, suggest
 
 __all__ = ["application_of", "read_application"]
 
-_MOST_BYTES = 64 * 2**20
-_USUAL_BYTES = 2**16
+_DOCUMENTS = DocumentReader(ApplicationError, "application", most=64, numbers="amounts go up to 1e308")
 _PARTS = ("on_init", "on_reconfiguration", "on_expansion", "phases")
 _STAGE = ("iterations", "tasks")
 _PHASE = ("iterations", "scheduling_point", "evolving_request", "barrier", "tasks")
@@ -92,9 +91,7 @@ def read_application(path: str | os.PathLike[str], *, lenient: bool = False) -> 
     try:
         return application_of(_document(file, lenient=lenient), lenient=lenient)
     except ApplicationError as error:
-        message = str(error)
-        shown_file = file if file.isprintable() else ascii(file)
-        raise ApplicationError(f"{shown_file}{'' if message.startswith(':') else ': '}{message}") from None
+        raise _DOCUMENTS.named(file, error) from None
 
 
 def application_of(document: object, *, lenient: bool = False) -> Application:
@@ -243,48 +240,7 @@ def _is_unsigned(value: object) -> bool:
 
 def _document(file: str, *, lenient: bool) -> object:
     """Read and parse a file."""
-    text = _text(file)
-    hook = None if lenient else _without_duplicates
     try:
-        return json.loads(text, object_pairs_hook=hook, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        raise ApplicationError(f":{error.lineno}:{error.colno}: is not JSON: {error.msg}.") from None
+        return _DOCUMENTS.json(_DOCUMENTS.text(_DOCUMENTS.content(file)), lenient=lenient)
     except RecursionError:
         raise ApplicationError("nests too deep; no application needs that.") from None
-    except ApplicationError:
-        raise
-    except ValueError:
-        raise ApplicationError("holds a number of thousands of digits; amounts go up to 1e308.") from None
-
-
-def _text(file: str) -> str:
-    try:
-        with open(file, "rb") as stream:  # noqa: PTH123  # a Path loses "" and trailing slashes from messages
-            content = stream.read(_USUAL_BYTES)
-            if len(content) == _USUAL_BYTES:
-                # To ask for so much at once would cost more than to read and parse a usual file.
-                content += stream.read(_MOST_BYTES + 1 - _USUAL_BYTES)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ApplicationError(f"cannot be read: {reason}. Check the path.") from None
-    if len(content) > _MOST_BYTES:
-        raise ApplicationError("has more than 64 MiB; no application needs that. Is it the right file?")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ApplicationError(f"is not UTF-8 text (byte {error.start}). Is it the right file?") from None
-
-
-def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Refuse objects that name a key twice; Python would silently keep the last value."""
-    found: dict[str, object] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ApplicationError(f"key {shown(key)} appears twice in one object; keep one of them.")
-        found[key] = value
-    return found
-
-
-def _no_constant(name: str) -> object:
-    """Refuse what JSON does not have, though Python's parser does."""
-    raise ApplicationError(f"{name} is not a number of JSON; write a finite one.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from batchlab.cli.crossing import ExperimentRequest, carry_out, check_report
+from batchlab.cli.experiment_command import ExperimentRequest, carry_out, check_report
 from batchlab.cli.failure import check_directory, wrong_usage
 from batchlab.cli.log import located, read_log
 from batchlab.cli.machine import described_machine, machine_for

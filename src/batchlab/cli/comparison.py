@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from batchlab.experiment.spread import LABELS
+from batchlab.experiment.dispersion import LABELS
 from batchlab.units import format_duration
 
 if TYPE_CHECKING:

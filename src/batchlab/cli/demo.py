@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from batchlab.cli.answer import tell
 from batchlab.cli.failure import check_directory
 from batchlab.cli.options import (  # here too
     FormatOption,
@@ -15,6 +14,7 @@ from batchlab.cli.options import (  # here too
     seed_number,
     whole_number,
 )
+from batchlab.cli.output import tell
 from batchlab.cli.progress import progress_bar
 
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
-from pathlib import Path  # noqa: TC003  # typer reads the annotations
+from pathlib import Path  # typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from batchlab.cli.answer import tell
 from batchlab.cli.failure import check_directory, is_pace, wrong_usage
-from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
+from batchlab.cli.options import FormatOption, directory, existing_file  # typer reads the annotations
+from batchlab.cli.output import tell
 
 if TYPE_CHECKING:
     from batchlab.bridge.elastisim.runner import Run
@@ -19,51 +19,48 @@ if TYPE_CHECKING:
 __all__ = ["elastisim"]
 
 
+_Configuration = Annotated[
+    Path,
+    typer.Argument(metavar="CONFIGURATION", exists=True, dir_okay=False, help="Its configuration.json."),
+]
+_Algorithm = Annotated[
+    Path | None,
+    existing_file(
+        "Its scheduling algorithm; waits at zmq_url for one that connects unless given.", metavar="FILE.py"
+    ),
+]
+_Protocol = Annotated[
+    bool, typer.Option("--protocol", help="Run the algorithm as a process of its own, over ZeroMQ.")
+]
+_Replay = Annotated[Path | None, existing_file("Take the answers of a transcript instead.")]
+_Record = Annotated[
+    Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Gets a transcript of this run.")
+]
+_Timeout = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS", callback=is_pace, help="How long to wait for a process's connection and answers."
+    ),
+]
+_Out = Annotated[
+    Path | None,
+    directory(
+        "Gets ElastiSim's CSV files, jobs.csv, metrics.json and manifest.json; unless given, "
+        "ElastiSim's go where the configuration says."
+    ),
+]
+
+
 def elastisim(
     context: typer.Context,
-    configuration: Annotated[
-        Path,
-        typer.Argument(metavar="CONFIGURATION", exists=True, dir_okay=False, help="Its configuration.json."),
-    ],
+    configuration: _Configuration,
     *,
-    algorithm: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.py",
-            exists=True,
-            dir_okay=False,
-            help="Its scheduling algorithm; waits at zmq_url for one that connects unless given.",
-        ),
-    ] = None,
-    protocol: Annotated[
-        bool, typer.Option("--protocol", help="Run the algorithm as a process of its own, over ZeroMQ.")
-    ] = False,
-    replay: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", exists=True, dir_okay=False, help="Take the answers of a transcript instead."
-        ),
-    ] = None,
-    record: Annotated[
-        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Gets a transcript of this run.")
-    ] = None,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            callback=is_pace,
-            help="How long to wait for a process's connection and answers.",
-        ),
-    ] = 600.0,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            file_okay=False,
-            help="Gets ElastiSim's CSV files, jobs.csv, metrics.json and manifest.json; unless given, "
-            "ElastiSim's go where the configuration says.",
-        ),
-    ] = None,
+    algorithm: _Algorithm = None,
+    protocol: _Protocol = False,
+    replay: _Replay = None,
+    record: _Record = None,
+    timeout: _Timeout = 600.0,
+    out: _Out = None,
     form: FormatOption = "text",
 ) -> None:
     """Run an ElastiSim project unchanged: its platform, jobs, application models and scheduling algorithm."""
@@ -86,15 +83,18 @@ def elastisim(
         typer.echo(f"note: {note}", err=True)
     written = run.write(out)
     if out is not None:
-        inputs = {
-            "configuration": configuration,
-            "jobs": run.project.configuration.jobs_file,
-            "platform": run.project.configuration.platform_file,
-        } | ({"algorithm": algorithm} if algorithm else {})
+        inputs = _inputs(run, configuration, algorithm)
         run.result.write(out, inputs=inputs, command=cast("str", context.obj))
     tell(run.result.summary, run.result.metrics, form, out)
     if form == "text":
         _tell_more(run, written)
+
+
+def _inputs(run: Run, configuration: Path, algorithm: Path | None) -> dict[str, Path]:
+    """Give the files that were read, by role."""
+    said = run.project.configuration
+    found = {"configuration": configuration, "jobs": said.jobs_file, "platform": said.platform_file}
+    return found | ({"algorithm": algorithm} if algorithm else {})
 
 
 def _tell_more(run: Run, written: list[Path]) -> None:

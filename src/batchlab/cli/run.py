@@ -7,7 +7,6 @@ from typing import Annotated, cast
 
 import typer
 
-from batchlab.cli.answer import tell
 from batchlab.cli.failure import check_directory, is_pace
 from batchlab.cli.log import check_platform, located, read_log
 from batchlab.cli.machine import described_machine, machine_for
@@ -30,6 +29,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     directory,
     existing_file,
 )
+from batchlab.cli.output import tell
 from batchlab.cli.request import LogRequest, MachineRequest, RunRequest, Watching
 from batchlab.options import RunOptions
 

@@ -6,9 +6,9 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from batchlab.cli.answer import tell
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.machine import described_machine, machine_for
+from batchlab.cli.output import tell
 from batchlab.cli.progress import count_bar
 from batchlab.errors import PolicyError, WorkloadError
 

@@ -1,4 +1,4 @@
-"""The runs of an experiment: a tidy table, their spread over replications, and their results."""
+"""The runs of an experiment: a tidy table, its dispersion over replications, and their results."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from batchlab.experiment.dispersion import LABELS, dispersion
 from batchlab.experiment.output import TableFormat, write
-from batchlab.experiment.spread import LABELS, spread
 from batchlab.experiment.stored import Shelf, StoredResults
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Runs:
         ExperimentError
             If a column is not there, or the level is none.
         """
-        return spread(self.table, by, metrics, confidence)
+        return dispersion(self.table, by, metrics, confidence)
 
     def results(self) -> dict[str, StoredResults]:
         """Give the results of the runs that are done, by what distinguishes them from others.

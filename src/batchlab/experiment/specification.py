@@ -42,21 +42,21 @@ Paths count from the file's folder.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from batchlab.documents import DocumentReader
 from batchlab.errors import BatchlabError, ExperimentError, SimulationError, shown, suggest
 from batchlab.experiment.experiment import Experiment
-from batchlab.experiment.form import OF_PASSES, Description, Dispatchers, Log, Nodes, checked, within
 from batchlab.experiment.generator import Generator
 from batchlab.experiment.plan import paired
+from batchlab.experiment.schema import OF_PASSES, Description, Dispatchers, Log, Nodes, checked, within
 from batchlab.experiment.source import LogFile, Source
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
-from batchlab.system import System, own, read_system
+from batchlab.system import System, read_system, toml_format
 
 if TYPE_CHECKING:
     import os
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Specification", "read_specification"]
 
-_MOST_BYTES = 1 << 20
+_DOCUMENTS = DocumentReader(ExperimentError, most=1)
 
 
 @dataclass(frozen=True)
@@ -128,23 +128,10 @@ def read_specification(path: str | os.PathLike[str]) -> Specification:
     """
     file = Path(path)
     try:
-        return _specification(file, checked(Description, _document(file)))
+        document = _DOCUMENTS.toml(_DOCUMENTS.text(_DOCUMENTS.content(str(file))))
+        return _specification(file, checked(Description, document))
     except BatchlabError as error:
         raise ExperimentError(f"{file}: {error}") from error
-
-
-def _document(file: Path) -> dict[str, object]:
-    try:
-        with file.open("rb") as stream:
-            content = stream.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise ExperimentError(f"cannot be read: {error.strerror or error}. Check the path.") from error
-    if len(content) > _MOST_BYTES:
-        raise ExperimentError("has more than 1 MiB; no description needs that. Is it the right file?")
-    try:
-        return tomllib.loads(content.decode("utf-8-sig"))
-    except ValueError as error:
-        raise ExperimentError(f"is not TOML: {error}. Is it the right file?") from error
 
 
 def _specification(file: Path, said: Description) -> Specification:
@@ -234,7 +221,7 @@ def _system(label: str, value: object, folder: Path) -> System:
         )
     if "nodes" not in value:
         with within("systems", label):
-            return own.system(value)
+            return toml_format.system(value)
     given = checked(Nodes, value, ("systems", label)).model_dump(exclude_none=True)
     with within("systems", label):
         return System.homogeneous(**given, name=label)

@@ -1,8 +1,8 @@
 # What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
 
-from batchlab.generate.by_hand import from_distributions as from_distributions
 from batchlab.generate.comparison import Comparison as Comparison
 from batchlab.generate.comparison import compare as compare
+from batchlab.generate.custom import from_distributions as from_distributions
 from batchlab.generate.demo import demo_system as demo_system
 from batchlab.generate.demo import demo_workload as demo_workload
 from batchlab.generate.distributions import Constant as Constant
@@ -29,7 +29,7 @@ from batchlab.generate.jann97 import JannModel as JannModel
 from batchlab.generate.jann97 import jann as jann
 from batchlab.generate.lublin99 import LublinParameters as LublinParameters
 from batchlab.generate.lublin99 import lublin as lublin
-from batchlab.generate.mimic import like as like
+from batchlab.generate.resample import like as like
 from batchlab.generate.sizes import SizeModel as SizeModel
 from batchlab.generate.tsafrir05 import estimate_distribution as estimate_distribution
 from batchlab.generate.tsafrir05 import estimates as estimates

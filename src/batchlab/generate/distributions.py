@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from batchlab.errors import WorkloadError, shown
-from batchlab.generate.chance import Floats, stream
+from batchlab.generate.random_streams import Floats, stream
 
 __all__ = [
     "Constant",

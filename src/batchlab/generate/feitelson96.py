@@ -25,8 +25,8 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
-from batchlab.generate.chance import Floats, Integers, count_of_jobs, stream
 from batchlab.generate.distributions import Harmonic
+from batchlab.generate.random_streams import Floats, Integers, count_of_jobs, stream
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload
 

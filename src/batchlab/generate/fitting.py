@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.generate.chance import Floats
 from batchlab.generate.distributions import (
     Distribution,
     Exponential,
@@ -21,7 +20,8 @@ from batchlab.generate.distributions import (
     Uniform,
     Weibull,
 )
-from batchlab.workload.gate import check_choice
+from batchlab.generate.random_streams import Floats
+from batchlab.workload.validation import check_choice
 
 __all__ = ["FAMILIES", "Fit", "fit"]
 

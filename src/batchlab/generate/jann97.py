@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
-from batchlab.generate.chance import Floats, count_of_jobs, stream
 from batchlab.generate.distributions import Distribution, Empirical
+from batchlab.generate.random_streams import Floats, count_of_jobs, stream
 from batchlab.workload.application_jobs import run_times
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload

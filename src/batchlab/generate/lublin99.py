@@ -26,11 +26,11 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.calendar import HALF_HOUR, SLOTS
-from batchlab.generate.chance import Floats, count_of_jobs, stream
 from batchlab.generate.distributions import TwoStageUniform
+from batchlab.generate.random_streams import Floats, count_of_jobs, stream
 from batchlab.vocabulary import LUBLIN_KINDS, LublinKind
-from batchlab.workload.gate import check_choice
 from batchlab.workload.header import Header
+from batchlab.workload.validation import check_choice
 from batchlab.workload.workload import Workload
 
 __all__ = ["LublinParameters", "lublin"]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.generate.chance import Integers, stream
+from batchlab.generate.random_streams import Integers, stream
 from batchlab.generate.sizes import SizeModel
 from batchlab.system.system import NodeGroup, System
 

@@ -15,7 +15,7 @@ from batchlab.monitor.questions import answer
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from batchlab.monitor.board import Board
+    from batchlab.monitor.snapshot_exchange import SnapshotExchange
 
 __all__ = ["Endpoint"]
 
@@ -28,7 +28,7 @@ class Endpoint:
 
     Parameters
     ----------
-    board
+    exchange
         What is known of the run.
     workload, policy
         What the list of runs says of it.
@@ -39,8 +39,8 @@ class Endpoint:
         If no socket can be opened, or its file not be written where only the user can read it.
     """
 
-    def __init__(self, board: Board, *, workload: str, policy: str) -> None:
-        self._board = board
+    def __init__(self, exchange: SnapshotExchange, *, workload: str, policy: str) -> None:
+        self._exchange = exchange
         self._token = secrets.token_urlsafe(32)
         self._server = _Server(("127.0.0.1", 0), self._reply)
         try:
@@ -78,7 +78,7 @@ class Endpoint:
         if not secrets.compare_digest(token.encode(), self._token.encode()):
             return {"error": "the token is not that of this run."}
         try:
-            return {"answer": answer(self._board.latest(), words)}
+            return {"answer": answer(self._exchange.latest(), words)}
         except MonitorError as error:
             return {"error": str(error)}
 

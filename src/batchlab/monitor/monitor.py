@@ -9,11 +9,11 @@ import time
 from typing import TYPE_CHECKING, Self, TextIO
 
 from batchlab.errors import MonitorError, shown
-from batchlab.monitor.board import Board
-from batchlab.monitor.drive import drive
 from batchlab.monitor.history import History
+from batchlab.monitor.pacing import drive
 from batchlab.monitor.serving import Serving
 from batchlab.monitor.snapshot import Phase, RunFacts, Snapshot
+from batchlab.monitor.snapshot_exchange import SnapshotExchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +96,7 @@ class Monitor:
         self._progress = progress
         self._began = (time.monotonic(), time.process_time())
         self._begun_at = max(simulation.now, self._facts.first_submission)
-        self._board = Board()
+        self._exchange = SnapshotExchange()
         self._history = History(simulation.system.resources)
         self._stream = stream or sys.stderr
         self._display: Display | None = None
@@ -115,11 +115,11 @@ class Monitor:
         live, serve = self._wishes
         with contextlib.ExitStack() as stack:
             if serve:
-                self._board.publish(self._snapshot("running"))
+                self._exchange.publish(self._snapshot("running"))
                 # Only those who serve need starlette and uvicorn.
                 from batchlab.monitor.server import Server  # noqa: PLC0415
 
-                self._server = stack.enter_context(Server(self._board, self._history, serve))
+                self._server = stack.enter_context(Server(self._exchange, self._history, serve))
             if live:
                 from batchlab.monitor.panel import Display  # noqa: PLC0415  # nor does everybody need rich
 
@@ -165,9 +165,9 @@ class Monitor:
         if not self._asked and (self._at_once or time.monotonic() - self._began[0] > _PATIENCE):
             self._listen()
         due = self._display is not None and self._display.is_due()
-        if due or self._board.is_wanted:
+        if due or self._exchange.is_wanted:
             snapshot = self._snapshot("running")
-            self._board.publish(snapshot)
+            self._exchange.publish(snapshot)
             if self._display is not None and due:
                 self._display.show(snapshot)
 
@@ -177,7 +177,7 @@ class Monitor:
             # Nobody could look, and nobody pays for it.
             return
         last = self._snapshot(phase)
-        self._board.close(last)
+        self._exchange.close(last)
         if self._display is not None:
             self._display.finish(last)
 
@@ -191,10 +191,10 @@ class Monitor:
         from batchlab.monitor.endpoint import Endpoint  # noqa: PLC0415  # most runs are over before
 
         self._asked = True
-        self._board.publish(self._snapshot("running"))
+        self._exchange.publish(self._snapshot("running"))
         with contextlib.suppress(OSError, MonitorError):
             self._stack.enter_context(
-                Endpoint(self._board, workload=self._facts.title, policy=self._facts.policy)
+                Endpoint(self._exchange, workload=self._facts.title, policy=self._facts.policy)
             )
 
     def _longest(self) -> float:

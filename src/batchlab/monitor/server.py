@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from batchlab.monitor.board import Board
     from batchlab.monitor.history import History
     from batchlab.monitor.serving import Serving
+    from batchlab.monitor.snapshot_exchange import SnapshotExchange
 
 __all__ = ["Server", "application"]
 
@@ -57,12 +57,12 @@ it when it began; it ends in <code>?token=…</code></p>
 """
 
 
-def application(board: Board, history: History, token: str) -> Starlette:
+def application(exchange: SnapshotExchange, history: History, token: str) -> Starlette:
     """Make the web application.
 
     Parameters
     ----------
-    board, history
+    exchange, history
         What is known of the run.
     token
         What every request must have.
@@ -78,7 +78,7 @@ def application(board: Board, history: History, token: str) -> Starlette:
 
     def state(request: Request) -> Response:
         known = (_number(request, "generation"), _number(request, "points"))
-        return JSONResponse(picture(board.latest(), history.since(*known)))
+        return JSONResponse(picture(exchange.latest(), history.since(*known)))
 
     routes = [("/", page), ("/state", state)]
     return Starlette(routes=[Route(path, _guarded(answer, token)) for path, answer in routes])
@@ -89,7 +89,7 @@ class Server:
 
     Parameters
     ----------
-    board, history
+    exchange, history
         What is known of the run.
     place
         Where to listen.
@@ -100,7 +100,7 @@ class Server:
         If it cannot listen there.
     """
 
-    def __init__(self, board: Board, history: History, place: Serving) -> None:
+    def __init__(self, exchange: SnapshotExchange, history: History, place: Serving) -> None:
         token = secrets.token_urlsafe(16)
         self._socket = _listening(place)
         port = self._socket.getsockname()[1]
@@ -108,7 +108,7 @@ class Server:
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}/?token={token}"
         self._server = uvicorn.Server(
             uvicorn.Config(
-                application(board, history, token),
+                application(exchange, history, token),
                 log_config=None,
                 # Else what strangers send would be told in the terminal of the run.
                 log_level="critical",

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import suggest
 from batchlab.platform.hardware import Host, Link, Sharing
-from batchlab.platform.making import WHOLE
 from batchlab.platform.parts import Cluster, Ray
 from batchlab.platform.quantities import BANDWIDTH
+from batchlab.platform.simgrid_builder import WHOLE
 from batchlab.platform.topology import Crossbar, Dragonfly, FatTree, Topology, Torus
 
 if TYPE_CHECKING:
     from batchlab.platform.document import Element
-    from batchlab.platform.making import Making
+    from batchlab.platform.simgrid_builder import SimgridBuilder
 
 __all__ = ["Surroundings", "cluster", "surroundings"]
 
@@ -25,60 +25,60 @@ _TORUS = 'the number of hosts along each dimension, like "4,4,4"'
 _DRAGONFLY = 'groups,links;chassis,links;blades,links;nodes, like "3,4;4,3;4,1;4"'
 
 
-def cluster(making: Making, element: Element) -> Cluster:
+def cluster(builder: SimgridBuilder, element: Element) -> Cluster:
     """Make a cluster."""
-    given, fields = element.attributes, making.node_fields(element, None)
-    return making.made(
+    given, fields = element.attributes, builder.node_fields(element, None)
+    return builder.made(
         element,
         Cluster,
         given["id"],
-        making.radical(element),
-        making.made(element, Host, "", making.speed(element), making.cores(element), **fields),
+        builder.radical(element),
+        builder.made(element, Host, "", builder.speed(element), builder.cores(element), **fields),
         given["bw"],
         given["lat"],
-        _topology(making, element),
+        _topology(builder, element),
         given["prefix"],
         given["suffix"],
-        making.sharing(element, "sharing_policy", "SPLITDUPLEX"),
-        making.optional_link(element, "loopback", "loopback"),
-        making.quantity(element, "limiter_link", BANDWIDTH.read) or None,
+        builder.sharing(element, "sharing_policy", "SPLITDUPLEX"),
+        builder.optional_link(element, "loopback", "loopback"),
+        builder.quantity(element, "limiter_link", BANDWIDTH.read) or None,
         given.get("router_id") or None,
     )
 
 
-def _topology(making: Making, element: Element) -> Topology:
+def _topology(builder: SimgridBuilder, element: Element) -> Topology:
     makers = {"FLAT": _crossbar, "FAT_TREE": _fat_tree, "TORUS": _torus, "DRAGONFLY": _dragonfly}
     kind = element.attributes.get("topology", "FLAT")
     if kind not in makers:
-        raise making.wrong(element, "topology", kind, f"is not known.{suggest(kind, makers)}")
+        raise builder.wrong(element, "topology", kind, f"is not known.{suggest(kind, makers)}")
     # As in SimGrid, only a flat cluster heeds its backbone, and only the others their parameters.
-    return makers[kind](making, element)
+    return makers[kind](builder, element)
 
 
-def _crossbar(making: Making, element: Element) -> Crossbar:
-    sharing = making.sharing(element, "bb_sharing_policy", "SHARED", _BACKBONE_SHARINGS)
-    return Crossbar(making.optional_link(element, "bb", "backbone", sharing))
+def _crossbar(builder: SimgridBuilder, element: Element) -> Crossbar:
+    sharing = builder.sharing(element, "bb_sharing_policy", "SHARED", _BACKBONE_SHARINGS)
+    return Crossbar(builder.optional_link(element, "bb", "backbone", sharing))
 
 
-def _fat_tree(making: Making, element: Element) -> FatTree:
+def _fat_tree(builder: SimgridBuilder, element: Element) -> FatTree:
     match _parameters(element):
         case [[levels], down, up, cables] if levels == len(down) == len(up) == len(cables):
-            return making.made(element, FatTree, down, up, cables)
-    raise _wrong_parameters(making, element, _FAT_TREE)
+            return builder.made(element, FatTree, down, up, cables)
+    raise _wrong_parameters(builder, element, _FAT_TREE)
 
 
-def _torus(making: Making, element: Element) -> Torus:
+def _torus(builder: SimgridBuilder, element: Element) -> Torus:
     match _parameters(element):
         case [dimensions]:
-            return making.made(element, Torus, dimensions)
-    raise _wrong_parameters(making, element, _TORUS)
+            return builder.made(element, Torus, dimensions)
+    raise _wrong_parameters(builder, element, _TORUS)
 
 
-def _dragonfly(making: Making, element: Element) -> Dragonfly:
+def _dragonfly(builder: SimgridBuilder, element: Element) -> Dragonfly:
     match _parameters(element):
         case [[groups, blue], [chassis, black], [blades, green], [nodes]]:
-            return making.made(element, Dragonfly, groups, chassis, blades, nodes, blue, black, green)
-    raise _wrong_parameters(making, element, _DRAGONFLY)
+            return builder.made(element, Dragonfly, groups, chassis, blades, nodes, blue, black, green)
+    raise _wrong_parameters(builder, element, _DRAGONFLY)
 
 
 def _parameters(element: Element) -> list[list[int]]:
@@ -90,9 +90,9 @@ def _parameters(element: Element) -> list[list[int]]:
     return [[int(each) for each in row] for row in lists]
 
 
-def _wrong_parameters(making: Making, element: Element, form: str) -> Exception:
+def _wrong_parameters(builder: SimgridBuilder, element: Element, form: str) -> Exception:
     text = element.attributes.get("topo_parameters", "")
-    return making.wrong(element, "topo_parameters", text, f"must be {form}")
+    return builder.wrong(element, "topo_parameters", text, f"must be {form}")
 
 
 @dataclass
@@ -104,30 +104,32 @@ class Surroundings:
     rays: list[Ray] = field(default_factory=list)
 
 
-def surroundings(making: Making, zone: Element) -> Surroundings:
+def surroundings(builder: SimgridBuilder, zone: Element) -> Surroundings:
     """Make the cabinets of a zone, the links of its hosts, and the backbone that all of them cross."""
     around, backbones = Surroundings(), zone.each("backbone")
     if len(backbones) > 1:
-        raise making.refusal(backbones[1].line, "a zone has one <backbone> at most; remove the others.")
+        raise builder.refusal(backbones[1].line, "a zone has one <backbone> at most; remove the others.")
     for each in backbones:
         given = each.attributes
-        around.links.append(making.made(each, Link, given["id"], given["bandwidth"], given["latency"]))
+        around.links.append(builder.made(each, Link, given["id"], given["bandwidth"], given["latency"]))
     backbone = tuple(link.name for link in around.links)
     for each in zone.each("host_link"):
         given = each.attributes
         ends = (given["up"], *backbone), (*backbone, given["down"])
-        around.rays.append(making.made(each, Ray, given["id"], *ends))
+        around.rays.append(builder.made(each, Ray, given["id"], *ends))
     for each in zone.each("cabinet"):
-        _cabinet(making, each, backbone, around)
+        _cabinet(builder, each, backbone, around)
     return around
 
 
-def _cabinet(making: Making, element: Element, backbone: tuple[str, ...], around: Surroundings) -> None:
+def _cabinet(
+    builder: SimgridBuilder, element: Element, backbone: tuple[str, ...], around: Surroundings
+) -> None:
     """Add equal hosts, each with a link to the centre and one from it."""
     given = element.attributes
-    for number in making.radical(element):
+    for number in builder.radical(element):
         name = f"{given['prefix']}{number}{given['suffix']}"
         up, down = f"link_{name}_UP", f"link_{name}_DOWN"
-        around.hosts.append(making.made(element, Host, name, given["speed"]))
-        around.links += [making.made(element, Link, each, given["bw"], given["lat"]) for each in (up, down)]
-        around.rays.append(making.made(element, Ray, name, (up, *backbone), (*backbone, down)))
+        around.hosts.append(builder.made(element, Host, name, given["speed"]))
+        around.links += [builder.made(element, Link, each, given["bw"], given["lat"]) for each in (up, down)]
+        around.rays.append(builder.made(element, Ray, name, (up, *backbone), (*backbone, down)))

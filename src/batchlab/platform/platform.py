@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from batchlab.errors import PlatformError, shown, suggest
-from batchlab.platform import rules, usual
+from batchlab.platform import presets, rules
 from batchlab.platform.hardware import Host, Link
 from batchlab.platform.parts import Cluster, GraphRouting, Zone
 from batchlab.platform.plan import build
@@ -184,7 +184,7 @@ class Platform:
         bandwidth: float | str,
         latency: float | str = 0.0,
         backbone: Link | None = None,
-        **options: Unpack[usual.ClusterOptions],
+        **options: Unpack[presets.ClusterOptions],
     ) -> Platform:
         """Describe nodes around one switch; with a backbone, everything crosses one more link.
 
@@ -205,7 +205,7 @@ class Platform:
             One cluster, called ``"cluster"`` unless told.
         """
         numbers = range(nodes) if isinstance(nodes, int) else tuple(nodes)
-        return cls(*usual.clustered(Crossbar(backbone), numbers, bandwidth, latency, options))
+        return cls(*presets.clustered(Crossbar(backbone), numbers, bandwidth, latency, options))
 
     @classmethod
     def fat_tree(
@@ -216,7 +216,7 @@ class Platform:
         cables: Sequence[int] | None = None,
         bandwidth: float | str,
         latency: float | str = 0.0,
-        **options: Unpack[usual.ClusterOptions],
+        **options: Unpack[presets.ClusterOptions],
     ) -> Platform:
         """Describe nodes at the leaves of a fat tree.
 
@@ -235,7 +235,7 @@ class Platform:
             One cluster of as many nodes as the product of `down`.
         """
         topology = FatTree(tuple(down), tuple(up), (1,) * len(down) if cables is None else tuple(cables))
-        return cls(*usual.clustered(topology, None, bandwidth, latency, options))
+        return cls(*presets.clustered(topology, None, bandwidth, latency, options))
 
     @classmethod
     def torus(
@@ -244,7 +244,7 @@ class Platform:
         *,
         bandwidth: float | str | Sequence[float | str],
         latency: float | str = 0.0,
-        **options: Unpack[usual.ClusterOptions],
+        **options: Unpack[presets.ClusterOptions],
     ) -> Platform:
         """Describe nodes in a torus.
 
@@ -265,9 +265,9 @@ class Platform:
             One cluster of as many nodes as the product of `dimensions`.
         """
         if isinstance(bandwidth, str) or not isinstance(bandwidth, Sequence):
-            return cls(*usual.clustered(Torus(tuple(dimensions)), None, bandwidth, latency, options))
+            return cls(*presets.clustered(Torus(tuple(dimensions)), None, bandwidth, latency, options))
         topology = Torus(tuple(dimensions), tuple(bandwidth))  # type: ignore[arg-type]  # texts are taken
-        return cls(*usual.clustered(topology, None, bandwidth[0], latency, options))
+        return cls(*presets.clustered(topology, None, bandwidth[0], latency, options))
 
     @classmethod
     def dragonfly(
@@ -282,7 +282,7 @@ class Platform:
         green: int = 1,
         bandwidth: float | str,
         latency: float | str = 0.0,
-        **options: Unpack[usual.ClusterOptions],
+        **options: Unpack[presets.ClusterOptions],
     ) -> Platform:
         """Describe nodes in a dragonfly.
 
@@ -301,7 +301,7 @@ class Platform:
             One cluster.
         """
         topology = Dragonfly(groups, chassis, blades, nodes_per_blade, blue, black, green)
-        return cls(*usual.clustered(topology, None, bandwidth, latency, options))
+        return cls(*presets.clustered(topology, None, bandwidth, latency, options))
 
     @classmethod
     def graph(
@@ -311,7 +311,7 @@ class Platform:
         hosts: Iterable[Host | str],
         name: str = "graph",
         routing: GraphRouting = "dijkstra",
-        **options: Unpack[usual.HostOptions],
+        **options: Unpack[presets.HostOptions],
     ) -> Platform:
         """Describe hosts and routers joined by links; routes take the fewest links.
 
@@ -333,7 +333,7 @@ class Platform:
         Platform
             One zone.
         """
-        return cls(*usual.graph(edges, hosts, name, routing, options))
+        return cls(*presets.graph(edges, hosts, name, routing, options))
 
     @classmethod
     def from_routes(
@@ -344,7 +344,7 @@ class Platform:
         hosts: Iterable[Host | str] | None = None,
         name: str = "platform",
         symmetrical: bool = True,
-        **options: Unpack[usual.HostOptions],
+        **options: Unpack[presets.HostOptions],
     ) -> Platform:
         """Describe hosts by every route between them.
 
@@ -368,7 +368,7 @@ class Platform:
         Platform
             One zone.
         """
-        return cls(*usual.given(links, routes, hosts, name, options, symmetrical=symmetrical))
+        return cls(*presets.given(links, routes, hosts, name, options, symmetrical=symmetrical))
 
 
 def _hosts(zone: Zone | Cluster) -> Iterable[Host]:

@@ -9,6 +9,7 @@ import os
 from pathlib import PurePath
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
+from batchlab.documents import DocumentReader, shown_path
 from batchlab.errors import PlatformError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_platform"]
 
-_MOST_BYTES = 256 * 2**20
+_DOCUMENTS = DocumentReader(PlatformError, most=256)
 
 
 def read_platform(source: str | os.PathLike[str] | TextIO | BinaryIO) -> Platform:
@@ -26,8 +27,8 @@ def read_platform(source: str | os.PathLike[str] | TextIO | BinaryIO) -> Platfor
     ----------
     source
         A file in SimGrid's XML (versions 4 and 4.1, with ElastiSim's properties; see
-        `batchlab.platform.simgrid`), or in batchlab's TOML (see `batchlab.platform.own`): its path, or the
-        open file. Names that end in ``.xml`` or ``.toml`` are believed; otherwise the content decides.
+        `batchlab.platform.simgrid`), or in batchlab's TOML (see `batchlab.platform.toml_format`): its path,
+        or the open file. Names that end in ``.xml`` or ``.toml`` are believed; otherwise the content decides.
 
     Returns
     -------
@@ -41,7 +42,7 @@ def read_platform(source: str | os.PathLike[str] | TextIO | BinaryIO) -> Platfor
         path into the document), the value, the rule and the next step.
     """
     # `--help` does without either.
-    from batchlab.platform import own, simgrid  # noqa: PLC0415
+    from batchlab.platform import simgrid, toml_format  # noqa: PLC0415
 
     name, content = _content(source)
     suffix = PurePath(name).suffix.lower()
@@ -50,27 +51,25 @@ def read_platform(source: str | os.PathLike[str] | TextIO | BinaryIO) -> Platfor
     )
     if is_xml:
         return simgrid.platform(content, name)
-    return own.platform(content, name)
+    return toml_format.platform(content, name)
 
 
 def _content(source: str | os.PathLike[str] | TextIO | BinaryIO) -> tuple[str, bytes]:
     """Read everything; say what the file is called."""
-    if isinstance(source, str | os.PathLike):
-        file = os.fspath(source)
-        name = file if file.isprintable() else ascii(file)
-        try:
-            with open(file, "rb") as stream:  # noqa: PTH123  # a Path loses "" and trailing slashes from messages
-                content = stream.read(_MOST_BYTES + 1)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise PlatformError(f"{name}: cannot be read: {reason}. Check the path.") from None
-    else:
-        given, name = source.read(), str(getattr(source, "name", "platform"))
-        content = given.encode() if isinstance(given, str) else given
-    if len(content) > _MOST_BYTES:
-        raise PlatformError(
-            f"{name}: has more than 256 MiB; no description needs that. Is it the right file?"
-        )
+    try:
+        if isinstance(source, str | os.PathLike):
+            name = shown_path(os.fspath(source))
+            content = _DOCUMENTS.content(os.fspath(source))
+        else:
+            name = str(getattr(source, "name", "platform"))
+            content = _DOCUMENTS.checked(_read(source))
+    except PlatformError as error:
+        raise PlatformError(f"{name}: {error}") from None
     if not content.strip():
         raise PlatformError(f"{name}: is empty; a description has at least one host.")
     return name, content
+
+
+def _read(stream: TextIO | BinaryIO) -> bytes:
+    given = stream.read()
+    return given.encode() if isinstance(given, str) else given

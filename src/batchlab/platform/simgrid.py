@@ -15,10 +15,10 @@ from batchlab.errors import shown, suggest
 from batchlab.platform.clusters import cluster, surroundings
 from batchlab.platform.document import Element, parsed
 from batchlab.platform.hardware import Disk, Host, Link
-from batchlab.platform.making import Making
 from batchlab.platform.parts import Route, Routing, Zone
 from batchlab.platform.plan import MisfitError
 from batchlab.platform.platform import Platform
+from batchlab.platform.simgrid_builder import SimgridBuilder
 
 __all__ = ["platform"]
 
@@ -54,10 +54,10 @@ def platform(content: bytes, name: str) -> Platform:
     PlatformError
         Naming file and line, the value, the rule and the next step.
     """
-    making = Making(name)
+    builder = SimgridBuilder(name)
     document = parsed(content, name)
-    _check_version(making, document)
-    root = _root(making, document)
+    _check_version(builder, document)
+    root = _root(builder, document)
     options = {
         prop.attributes["id"]: prop.attributes["value"]
         for config in document.each("config")
@@ -65,25 +65,25 @@ def platform(content: bytes, name: str) -> Platform:
     }
     try:
         return Platform(
-            cluster(making, root) if root.tag == "cluster" else _zone(making, root), options=options
+            cluster(builder, root) if root.tag == "cluster" else _zone(builder, root), options=options
         )
     except MisfitError as error:
-        raise making.refusal(making.lines.get(id(error.part), root.line), str(error)) from None
+        raise builder.refusal(builder.lines.get(id(error.part), root.line), str(error)) from None
 
 
-def _root(making: Making, document: Element) -> Element:
+def _root(builder: SimgridBuilder, document: Element) -> Element:
     roots = document.each("zone", "AS", "cluster")
     if not roots:
-        raise making.refusal(document.line, "<platform> is empty; it has a zone or a cluster.")
+        raise builder.refusal(document.line, "<platform> is empty; it has a zone or a cluster.")
     if len(roots) > 1:
         second = roots[1]
-        raise making.refusal(
+        raise builder.refusal(
             second.line, f"<{second.tag}> must be inside the first zone, which holds everything."
         )
     return roots[0]
 
 
-def _check_version(making: Making, document: Element) -> None:
+def _check_version(builder: SimgridBuilder, document: Element) -> None:
     version = document.attributes.get("version", "")
     try:
         number = float(version)
@@ -91,21 +91,21 @@ def _check_version(making: Making, document: Element) -> None:
         number = math.nan
     if not _OLDEST <= number <= _NEWEST:
         hint = "simgrid_update_xml rewrites older files" if number < _OLDEST else "give 4.1"
-        raise making.wrong(document, "version", version, f"must be 4 or 4.1; {hint}")
+        raise builder.wrong(document, "version", version, f"must be 4 or 4.1; {hint}")
 
 
-def _zone(making: Making, element: Element) -> Zone:
+def _zone(builder: SimgridBuilder, element: Element) -> Zone:
     name, routing = element.attributes["id"], element.attributes["routing"]
     if routing.lower() not in _BY_LOWER:
-        raise making.wrong(element, "routing", routing, f"is not simulated.{suggest(routing, _ROUTINGS)}")
-    links = [_link(making, each) for each in element.each("link")]
-    hosts = [_host(making, each) for each in element.each("host")]
+        raise builder.wrong(element, "routing", routing, f"is not simulated.{suggest(routing, _ROUTINGS)}")
+    links = [_link(builder, each) for each in element.each("link")]
+    hosts = [_host(builder, each) for each in element.each("host")]
     members = [
-        cluster(making, each) if each.tag == "cluster" else _zone(making, each)
+        cluster(builder, each) if each.tag == "cluster" else _zone(builder, each)
         for each in element.each("zone", "AS", "cluster")
     ]
-    around = surroundings(making, element)
-    return making.made(
+    around = surroundings(builder, element)
+    return builder.made(
         element,
         Zone,
         name,
@@ -114,39 +114,41 @@ def _zone(making: Making, element: Element) -> Zone:
         (*hosts, *around.hosts),
         [each.attributes["id"] for each in element.each("router")],
         (*links, *around.links),
-        [_route(making, each) for each in element.each("route", "ASroute", "zoneRoute")],
+        [_route(builder, each) for each in element.each("route", "ASroute", "zoneRoute")],
         around.rays,
     )
 
 
-def _host(making: Making, element: Element) -> Host:
-    making.check_files(element)
+def _host(builder: SimgridBuilder, element: Element) -> Host:
+    builder.check_files(element)
     name, disks = element.attributes["id"], element.each("disk")
     if len(disks) > 1:
-        raise making.refusal(disks[1].line, f"host {shown(name)} has {len(disks)} disks; one is simulated.")
+        raise builder.refusal(disks[1].line, f"host {shown(name)} has {len(disks)} disks; one is simulated.")
     disk = None
     for each in disks:
-        disk = making.made(each, Disk, each.attributes["read_bw"], each.attributes["write_bw"])
-    fields = making.node_fields(element, disk)
-    return making.made(element, Host, name, making.speed(element), making.cores(element), **fields)
+        disk = builder.made(each, Disk, each.attributes["read_bw"], each.attributes["write_bw"])
+    fields = builder.node_fields(element, disk)
+    return builder.made(element, Host, name, builder.speed(element), builder.cores(element), **fields)
 
 
-def _link(making: Making, element: Element) -> Link:
-    making.check_files(element)
-    given, sharing = element.attributes, making.sharing(element, "sharing_policy", "SHARED")
+def _link(builder: SimgridBuilder, element: Element) -> Link:
+    builder.check_files(element)
+    given, sharing = element.attributes, builder.sharing(element, "sharing_policy", "SHARED")
     if sharing == "split_duplex":
-        making.split_links.add(given["id"])
-    return making.made(element, Link, given["id"], given["bandwidth"], given.get("latency", "0"), sharing)
+        builder.split_links.add(given["id"])
+    return builder.made(element, Link, given["id"], given["bandwidth"], given.get("latency", "0"), sharing)
 
 
-def _route(making: Making, element: Element) -> Route:
-    given, links = element.attributes, [_link_name(making, each) for each in element.each("link_ctn")]
+def _route(builder: SimgridBuilder, element: Element) -> Route:
+    given, links = element.attributes, [_link_name(builder, each) for each in element.each("link_ctn")]
     if not links:
-        raise making.refusal(element.line, f"<{element.tag}> has no link_ctn; a route has one link at least.")
+        raise builder.refusal(
+            element.line, f"<{element.tag}> has no link_ctn; a route has one link at least."
+        )
     symmetrical = given.get("symmetrical", "YES")
     if symmetrical.upper() not in ("YES", "NO"):
-        raise making.wrong(element, "symmetrical", symmetrical, "must be YES or NO")
-    return making.made(
+        raise builder.wrong(element, "symmetrical", symmetrical, "must be YES or NO")
+    return builder.made(
         element,
         Route,
         given["src"],
@@ -158,11 +160,11 @@ def _route(making: Making, element: Element) -> Route:
     )
 
 
-def _link_name(making: Making, element: Element) -> str:
+def _link_name(builder: SimgridBuilder, element: Element) -> str:
     name, direction = element.attributes["id"], element.attributes.get("direction", "NONE")
     if direction not in ("UP", "DOWN", "NONE"):
-        raise making.wrong(element, "direction", direction, "must be UP, DOWN or NONE")
-    if direction == "NONE" and name in making.split_links:
+        raise builder.wrong(element, "direction", direction, "must be UP, DOWN or NONE")
+    if direction == "NONE" and name in builder.split_links:
         rule = "is split-duplex; say in which direction it is used: UP or DOWN"
-        raise making.refusal(element.line, f"link {shown(name)} {rule}.")
+        raise builder.refusal(element.line, f"link {shown(name)} {rule}.")
     return name if direction == "NONE" else f"{name}_{direction}"

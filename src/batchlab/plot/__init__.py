@@ -7,6 +7,7 @@ from batchlab.plot.cpu_time import cpu_time
 from batchlab.plot.cpu_time_by_queue_size import cpu_time_by_queue_size
 from batchlab.plot.gantt import gantt
 from batchlab.plot.gflops import gflops
+from batchlab.plot.job_measures import slowdown, turnaround, wait
 from batchlab.plot.job_sizes import job_sizes
 from batchlab.plot.job_times import job_times
 from batchlab.plot.load import load
@@ -15,10 +16,7 @@ from batchlab.plot.power import power
 from batchlab.plot.queue_size import queue_size
 from batchlab.plot.run_times import run_times
 from batchlab.plot.scalability import scalability
-from batchlab.plot.slowdown import slowdown
-from batchlab.plot.turnaround import turnaround
 from batchlab.plot.utilisation import utilisation
-from batchlab.plot.wait import wait
 
 __all__ = [
     "allocation_map",

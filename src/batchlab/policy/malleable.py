@@ -98,7 +98,7 @@ class Malleable(Scheduler):
         # What a pass does follows from the situation: where it was nothing, it will be so again.
         memory.settled = situation if not _act(view, running, present) else None
 
-    def _rank(self, wish: _Wish) -> tuple[float, float, int]:
+    def _rank(self, wish: _SizeTarget) -> tuple[float, float, int]:
         """Give a job's place: the smallest is served first."""
         key = 0.0
         if self.order == "sjf":
@@ -107,7 +107,7 @@ class Malleable(Scheduler):
             key = _remaining(wish.job)
         return key, wish.submit_time, wish.row
 
-    def _situation(self, view: View, running: list[_Wish]) -> object:
+    def _situation(self, view: View, running: list[_SizeTarget]) -> object:
         """Gather all that the targets and what can be done about them depend on."""
         queue = view.queue
         if self.order in _SHORTEST_FIRST:
@@ -120,7 +120,7 @@ class Malleable(Scheduler):
         sizes = [(wish.row, wish.tasks, wish.least, wish.most) for wish in running]
         return rows, sizes, len(queue), view.total_available, view.free.tobytes()
 
-    def _set_targets(self, view: View, present: list[_Wish]) -> None:
+    def _set_targets(self, view: View, present: list[_SizeTarget]) -> None:
         """Share out what the machine offers; `present` is in order."""
         left = dict(view.total_available)
         for wish in present:
@@ -140,7 +140,7 @@ class Malleable(Scheduler):
             for wish in served:
                 wish.give(wish.most_within(left), left)
 
-    def _share(self, view: View) -> Callable[[_Wish], float]:
+    def _share(self, view: View) -> Callable[[_SizeTarget], float]:
         """Tell by what the least is chosen."""
         if self.order == "equipartition":
             return lambda wish: float(wish.target)
@@ -156,17 +156,17 @@ class Malleable(Scheduler):
 class _Memory:
     """What is known of a simulation from one pass to the next."""
 
-    wishes: dict[int, _Wish]
+    wishes: dict[int, _SizeTarget]
     settled: object = None
 
-    def wish(self, job: Job, view: View) -> _Wish:
+    def wish(self, job: Job, view: View) -> _SizeTarget:
         """Give what is known of a job."""
         known = self.wishes.get(job.row)
-        return _Wish.of(job, view) if known is None else known
+        return _SizeTarget.of(job, view) if known is None else known
 
 
 @dataclass(slots=True)
-class _Wish:
+class _SizeTarget:
     """A job, and what it is to have: `tasks` now or as decided, `target` once that can be."""
 
     job: Job
@@ -181,7 +181,7 @@ class _Wish:
     target: int = 0
 
     @classmethod
-    def of(cls, job: Job, view: View) -> _Wish:
+    def of(cls, job: Job, view: View) -> _SizeTarget:
         """Gather what stays as it is."""
         limits = (job.tasks, job.tasks) if job.job_type == "rigid" else (job.tasks_min, job.tasks_max)
         return cls(job, job.row, job.submit_time, limits, tuple(_per_task(job, view).items()))
@@ -227,7 +227,7 @@ class _Wish:
         return max(0, min([self.most - self.target, *fitting]))
 
 
-def _act(view: View, running: list[_Wish], present: list[_Wish]) -> bool:
+def _act(view: View, running: list[_SizeTarget], present: list[_SizeTarget]) -> bool:
     """Shrink those that run, start those that wait, let those that run grow; tell whether it tried."""
     tried = False
     for wish in running:
@@ -249,7 +249,9 @@ def _act(view: View, running: list[_Wish], present: list[_Wish]) -> bool:
     return tried
 
 
-def _fill_evenly(present: Iterable[_Wish], left: dict[str, int], share: Callable[[_Wish], float]) -> None:
+def _fill_evenly(
+    present: Iterable[_SizeTarget], left: dict[str, int], share: Callable[[_SizeTarget], float]
+) -> None:
     """Give one task after the other to whoever has the least."""
     heap = [(share(wish), wish.job.submit_time, wish.job.row, wish) for wish in present]
     heapq.heapify(heap)

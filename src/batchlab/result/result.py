@@ -215,8 +215,8 @@ class Result:
         ``jobs.csv`` has the columns of `jobs`, nodes as ranges (``0-3,7``); ``metrics.json`` is `metrics`;
         ``manifest.json`` says what the run was made from: hashes of the inputs, versions, policy, seed and
         options. Where jobs were resized, ``allocations.csv`` is `allocations`; where tasks were recorded,
-        ``task_times.csv`` is `task_times`; where the platform was looked at, ``utilisation_cpu.csv`` and so on are
-        the tables of `utilisation` that show something.
+        ``task_times.csv`` is `task_times`; where the platform was looked at, ``utilisation_cpu.csv`` and so
+        on are the tables of `utilisation` that show something.
 
         Parameters
         ----------

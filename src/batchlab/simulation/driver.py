@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.system import System
 
-__all__ = ["Driver", "Pieces", "pieces_of", "with_pieces"]
+__all__ = ["Driver", "PythonComponents", "python_components", "with_components"]
 
 # The compiled module numbers what observers may be told of; in its order.
 _CHANGES = (
@@ -46,7 +46,7 @@ _ABOUT_NODES = frozenset(number for number, name in enumerate(_CHANGES) if name.
 
 
 @dataclass(frozen=True)
-class Pieces:
+class PythonComponents:
     """What of a run is written in Python."""
 
     scheduler: Scheduler | None
@@ -76,7 +76,7 @@ class Pieces:
         return learns or any(_defines(observer, change) for observer in self.observers)
 
 
-def pieces_of(policy: Policy, observers: Sequence[Observer]) -> Pieces:
+def python_components(policy: Policy, observers: Sequence[Observer]) -> PythonComponents:
     """Find what of a run is written in Python.
 
     Raises
@@ -93,10 +93,10 @@ def pieces_of(policy: Policy, observers: Sequence[Observer]) -> Pieces:
             raise SimulationError(f"two observers are named {observer.name!r}; names must differ.")
     allocator = policy.allocator if isinstance(policy.allocator, Allocator) else None
     order = None if isinstance(policy.order, str) or not takes_now(policy.order) else policy.order
-    return Pieces(policy.scheduler, allocator, _predictor(policy), order, tuple(observers))
+    return PythonComponents(policy.scheduler, allocator, _predictor(policy), order, tuple(observers))
 
 
-def with_pieces(policy: Policy, pieces: Pieces) -> Policy:
+def with_components(policy: Policy, pieces: PythonComponents) -> Policy:
     """Give a policy whose parts that are written in Python are these."""
     own: dict[str, Any] = {
         name: piece
@@ -130,7 +130,7 @@ class Driver:
     """
 
     def __init__(
-        self, pieces: Pieces, simulation: _kernel.Simulation, system: System, columns: Columns
+        self, pieces: PythonComponents, simulation: _kernel.Simulation, system: System, columns: Columns
     ) -> None:
         self.pieces = pieces
         self._columns = columns
@@ -199,7 +199,7 @@ class Driver:
         copies: dict[int, object] = {id(own): its for own, its in seen}
         pieces = self.pieces
         twin._put_to_work(
-            Pieces(
+            PythonComponents(
                 *copy.deepcopy(
                     (pieces.scheduler, pieces.allocator, pieces.predictor, pieces.order, pieces.observers),
                     copies,
@@ -210,14 +210,14 @@ class Driver:
 
     def without_policy(self, simulation: _kernel.Simulation, system: System) -> Driver:
         """Give the predictor and observers alone, for a fork that goes on under a built-in policy."""
-        pieces = Pieces(None, None, self.pieces.predictor, None, self.pieces.observers)
+        pieces = PythonComponents(None, None, self.pieces.predictor, None, self.pieces.observers)
         return Driver(pieces, simulation, system, self._columns)
 
     def restored(self, data: bytes) -> None:
         """Go on with the pieces of a snapshot."""
         self._put_to_work(components_of_bytes(data, self))
 
-    def _put_to_work(self, pieces: Pieces) -> None:
+    def _put_to_work(self, pieces: PythonComponents) -> None:
         self.pieces = pieces
         named = {observer.name: observer for observer in pieces.observers if observer.name}
         self._values.offer(named, self.view)

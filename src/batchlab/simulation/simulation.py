@@ -17,9 +17,9 @@ from batchlab.policy.kernel import policy_names
 from batchlab.policy.policy import as_policy
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
+from batchlab.simulation.application_inputs import application_inputs, dependencies
 from batchlab.simulation.columns import core_index, job_columns
-from batchlab.simulation.driver import Driver, Pieces, pieces_of, with_pieces
-from batchlab.simulation.elastic import applications, dependencies
+from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
 from batchlab.simulation.sensing import links_seen
 from batchlab.simulation.snapshot import Snapshot, components_as_bytes
 from batchlab.simulation.status import Gauges, Status, shares_in_use
@@ -84,25 +84,32 @@ class Simulation:
         **arguments: Unpack[RunArguments],
     ) -> None:
         policy = as_policy(policy)
-        pieces = pieces_of(policy, observers)
+        components = python_components(policy, observers)
         self._driver: Driver | None = None
-        self._make(workload, system, policy, pieces, RunOptions.of(options, arguments, function="Simulation()"))
-        if pieces.any:
-            self._driver = Driver(pieces, self._kernel, system, Columns(workload.jobs, clairvoyant=False))
+        made = RunOptions.of(options, arguments, function="Simulation()")
+        self._make(workload, system, policy, components, made)
+        if components.any:
+            columns = Columns(workload.jobs, clairvoyant=False)
+            self._driver = Driver(components, self._kernel, system, columns)
             self._let_look_ahead(self._driver)
             self._driver.begin()
 
     def _make(
-        self, workload: Workload, system: System, policy: Policy, pieces: Pieces, options: RunOptions
+        self,
+        workload: Workload,
+        system: System,
+        policy: Policy,
+        components: PythonComponents,
+        options: RunOptions,
     ) -> None:
         """Make the compiled half; nothing written in Python takes part yet."""
         _check_types(workload, system)
         self._options = options
-        elastic = applications(workload, system, options)
-        if elastic is not None:
+        inputs = application_inputs(workload, system, options)
+        if inputs is not None:
             options.check_order("jobs with applications")
         if options.invocation is not None:
-            _check_asked(pieces, policy)
+            _check_asked(components, policy)
         self._made_of = self._run_of = (workload, system, policy)
         self._elapsed = 0.0
         self._depth = 0
@@ -117,8 +124,8 @@ class Simulation:
                 walltime=options.walltime,
                 order_at_instant=options.order_at_instant,
                 dispatch=options.dispatch,
-                listening=pieces.listening,
-                applications=elastic,
+                listening=components.listening,
+                applications=inputs,
                 dependencies=dependencies(workload),
                 invocation=options.invocation,
             )
@@ -278,7 +285,9 @@ class Simulation:
                 raise SimulationError(f"the snapshot's {name} = {facts.get(name)}, not {value}; {rule}.")
         simulation = cls.__new__(cls)
         simulation._driver = None
-        simulation._make(workload, system, policy, pieces_of(policy, ()), RunOptions.from_dict(facts["options"]))
+        simulation._make(
+            workload, system, policy, python_components(policy, ()), RunOptions.from_dict(facts["options"])
+        )
         simulation._go_on_from(snapshot)
         return simulation
 
@@ -293,9 +302,9 @@ class Simulation:
         if facts["driven"]:
             workload, system, policy = self._made_of
             columns = Columns(workload.jobs, clairvoyant=False)
-            self._driver = Driver(pieces_of(policy, ()), self._kernel, system, columns)
+            self._driver = Driver(python_components(policy, ()), self._kernel, system, columns)
             self._driver.restored(snapshot.components)
-            self._run_of = (*self._run_of[:2], with_pieces(self._run_of[2], self._driver.pieces))
+            self._run_of = (*self._run_of[:2], with_components(self._run_of[2], self._driver.pieces))
             self._let_look_ahead(self._driver)
         self._elapsed, self._depth = facts["elapsed"], facts["depth"]
         if facts["assumes_estimates"]:
@@ -429,8 +438,8 @@ def _check_types(workload: object, system: object) -> None:
         raise WorkloadError(f"workload = {shown(workload)}; must be a Workload. See Workload.from_table().")
 
 
-def _check_asked(pieces: Pieces, policy: Policy) -> None:
-    if pieces.scheduler is None:
+def _check_asked(components: PythonComponents, policy: Policy) -> None:
+    if components.scheduler is None:
         rule = "only a scheduler written in Python is asked event by event. Leave invocation out"
         raise SimulationError(f"invocation with policy = {policy}; {rule}.")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from batchlab.errors import SimulationError
 
 if TYPE_CHECKING:
-    from batchlab.simulation.driver import Driver, Pieces
+    from batchlab.simulation.driver import Driver, PythonComponents
 
 __all__ = ["Snapshot", "components_as_bytes", "components_of_bytes"]
 
@@ -109,7 +109,7 @@ def components_as_bytes(driver: Driver) -> bytes:
     return file.getvalue()
 
 
-def components_of_bytes(data: bytes, driver: Driver) -> Pieces:
+def components_of_bytes(data: bytes, driver: Driver) -> PythonComponents:
     """Give what was pickled, at home in another simulation.
 
     Raises
@@ -118,8 +118,10 @@ def components_of_bytes(data: bytes, driver: Driver) -> Pieces:
         If it cannot be unpickled.
     """
     try:
-        components: Pieces = _Unpickler(data, driver).load()
+        components: PythonComponents = _Unpickler(data, driver).load()
     except (pickle.UnpicklingError, AttributeError, ImportError, EOFError, IndexError, KeyError) as error:
         rule = "its classes must be importable where it is restored"
-        raise SimulationError(f"the snapshot's Python components cannot be restored: {error}; {rule}.") from error
+        raise SimulationError(
+            f"the snapshot's Python components cannot be restored: {error}; {rule}."
+        ) from error
     return components

@@ -6,13 +6,12 @@ encoding and the syntax.
 
 from __future__ import annotations
 
-import json
 import os
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from batchlab.atomic import atomic_write
+from batchlab.documents import DocumentReader, shown_path
 from batchlab.errors import SystemDescriptionError, shown
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_system", "write_system"]
 
-_MOST_BYTES = 16 * 2**20
+_DOCUMENTS = DocumentReader(SystemDescriptionError, most=16, numbers="amounts go up to 2^53")
 _BEGINNING = 4096
 
 
@@ -30,7 +29,7 @@ def read_system(path: str | os.PathLike[str]) -> System:
     Parameters
     ----------
     path
-        A file in batchlab's own form (TOML or JSON, `batchlab.system.own`), or in AccaSim's
+        A file in batchlab's own form (TOML or JSON, `batchlab.system.toml_format`), or in AccaSim's
         (`batchlab.system.accasim`); or a platform, in SimGrid's XML or in batchlab's TOML (`read_platform`).
         Names that end in ``.toml``, ``.json`` or ``.xml`` are believed; otherwise the content decides.
 
@@ -48,8 +47,8 @@ def read_system(path: str | os.PathLike[str]) -> System:
         Likewise, if it is a platform.
     """
     # `--help` and machines described in Python do without pydantic.
-    from batchlab.platform.own import recognises  # noqa: PLC0415
-    from batchlab.system import accasim, own  # noqa: PLC0415
+    from batchlab.platform.toml_format import recognises  # noqa: PLC0415
+    from batchlab.system import accasim, toml_format  # noqa: PLC0415
 
     file = os.fspath(path)
     try:
@@ -59,13 +58,12 @@ def read_system(path: str | os.PathLike[str]) -> System:
         if syntax == "TOML" and recognises(document):
             return _on_platform(file)
         is_accasim = syntax == "JSON" and accasim.recognises(document)
-        return accasim.system(document) if is_accasim else own.system(document)
+        return accasim.system(document) if is_accasim else toml_format.system(document)
     except SystemDescriptionError as error:
-        separator = "" if str(error).startswith(":") else ": "
-        raise SystemDescriptionError(f"{_shown_path(file)}{separator}{error}") from None
+        raise _DOCUMENTS.named(file, error) from None
     except RecursionError:
         rule = "is nested too deeply; a description has four levels. Is it the right file?"
-        raise SystemDescriptionError(f"{_shown_path(file)}: {rule}") from None
+        raise SystemDescriptionError(f"{shown_path(file)}: {rule}") from None
 
 
 def _is_xml(file: str) -> bool:
@@ -107,13 +105,13 @@ def write_system(system: System, path: str | os.PathLike[str]) -> None:
     OSError
         If the file cannot be written.
     """
-    from batchlab.system import own  # noqa: PLC0415  # as above
+    from batchlab.system import toml_format  # noqa: PLC0415  # as above
 
     if system.platform is not None:
         rule = "this form holds no platform; keep the file or the code that describes the platform"
         raise SystemDescriptionError(f"system = {shown(system.name or 'of a platform')}: {rule}.")
     target = Path(path)
-    writers = {".toml": own.toml, ".json": own.json_text}
+    writers = {".toml": toml_format.toml, ".json": toml_format.json_text}
     writer = writers.get(target.suffix.lower())
     if writer is None:
         raise SystemDescriptionError(f"path = {shown(str(path))}; must end in .toml or .json.")
@@ -123,77 +121,14 @@ def write_system(system: System, path: str | os.PathLike[str]) -> None:
 
 def _document(file: str) -> tuple[dict[str, object], str]:
     """Read and parse a file; say in which syntax it is."""
-    text = _text(file)
+    text = _DOCUMENTS.text(_DOCUMENTS.content(file))
+    if not text.strip():
+        raise SystemDescriptionError("is empty; a description has at least one group of nodes.")
     suffix = Path(file).suffix.lower()
     is_json = suffix == ".json" or (suffix != ".toml" and text.lstrip().startswith("{"))
-    document = _parse_json(text) if is_json else _parse_toml(text)
+    document = _DOCUMENTS.json(text) if is_json else _DOCUMENTS.toml(text, neither="JSON")
     if not isinstance(document, dict):
         raise SystemDescriptionError(
             f"document = {shown(document)}; must be an object with the key 'groups'."
         )
     return document, "JSON" if is_json else "TOML"
-
-
-def _text(file: str) -> str:
-    """Read the whole file as text."""
-    try:
-        with open(file, "rb") as stream:  # noqa: PTH123  # a Path loses "" and trailing slashes from messages
-            content = stream.read(_MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise SystemDescriptionError(f"cannot be read: {reason}. Check the path.") from None
-    if len(content) > _MOST_BYTES:
-        raise SystemDescriptionError("has more than 16 MiB; no description needs that. Is it the right file?")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise SystemDescriptionError(
-            f"is not UTF-8 text (byte {error.start}). Is it the right file?"
-        ) from None
-    if not text.strip():
-        raise SystemDescriptionError("is empty; a description has at least one group of nodes.")
-    return text
-
-
-def _parse_json(text: str) -> object:
-    try:
-        return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        raise SystemDescriptionError(f":{error.lineno}:{error.colno}: is not JSON: {error.msg}.") from None
-    except SystemDescriptionError:
-        raise
-    except ValueError:
-        raise SystemDescriptionError(
-            "holds a number of thousands of digits; amounts go up to 2^53."
-        ) from None
-
-
-def _parse_toml(text: str) -> object:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SystemDescriptionError(f"is neither JSON nor TOML: {error}.") from None
-    except ValueError:
-        raise SystemDescriptionError(
-            "holds a number of thousands of digits; amounts go up to 2^53."
-        ) from None
-
-
-def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Refuse objects that name a key twice; Python would silently keep the last value."""
-    found: dict[str, object] = {}
-    for key, value in pairs:
-        if key in found:
-            raise SystemDescriptionError(f"key {shown(key)} appears twice in one object; keep one of them.")
-        found[key] = value
-    return found
-
-
-def _no_constant(name: str) -> object:
-    """Refuse what JSON does not have, though Python's parser does."""
-    raise SystemDescriptionError(f"{name} is not a number of JSON; write a finite one.")
-
-
-def _shown_path(file: str) -> str:
-    """Show a file's name in a message, even if it cannot be printed."""
-    return file if file.isprintable() else ascii(file)

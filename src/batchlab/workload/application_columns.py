@@ -1,6 +1,6 @@
 """The columns of jobs whose run time follows from an application, and how they are checked.
 
-The gate hands tables on to here where applications are passed with them; of others nothing is asked.
+`validation` comes here where applications are passed with a table; of others nothing is asked.
 """
 
 import json

@@ -12,7 +12,7 @@ from batchlab.vocabulary import JOB_TYPES
 from batchlab.workload.application_columns import APPLICATION, arguments_of
 
 if TYPE_CHECKING:
-    from batchlab._kernel import ElasticColumns
+    from batchlab._kernel import ApplicationJobColumns
     from batchlab.workload.workload import Workload
 
 __all__ = ["application_jobs", "run_times"]
@@ -48,7 +48,7 @@ def run_times(workload: "Workload", what: str) -> npt.NDArray[np.float64]:
     return times.to_numpy()
 
 
-def application_jobs(workload: "Workload") -> "ElasticColumns | None":
+def application_jobs(workload: "Workload") -> "ApplicationJobColumns | None":
     """Give the kernel what jobs are besides their rows of numbers.
 
     Parameters

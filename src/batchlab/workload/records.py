@@ -9,8 +9,8 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.vocabulary import InvalidAction, OverrunAction
-from batchlab.workload.gate import admit
 from batchlab.workload.header import Header
+from batchlab.workload.validation import admit
 from batchlab.workload.workload import Workload
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from batchlab.vocabulary import (
     ProcessorField,
 )
 from batchlab.workload import reasons
-from batchlab.workload.gate import NEXT_STEP, check_choice
 from batchlab.workload.header import Header
 from batchlab.workload.report import Report, read_out
+from batchlab.workload.validation import NEXT_STEP, check_choice
 from batchlab.workload.workload import Workload
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from batchlab.atomic import atomic_write
 from batchlab.errors import WorkloadError
 from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import dependencies
-from batchlab.workload.gate import admit
 from batchlab.workload.header import Header
+from batchlab.workload.validation import admit
 from batchlab.workload.workload import Workload
 
 if TYPE_CHECKING:

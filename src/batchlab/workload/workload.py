@@ -9,9 +9,9 @@ from batchlab.errors import WorkloadError
 from batchlab.units import format_duration
 from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import application_columns, description, transform
-from batchlab.workload.gate import admit, as_polars
 from batchlab.workload.header import Header
 from batchlab.workload.report import Report
+from batchlab.workload.validation import admit, as_polars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -1,8 +1,8 @@
 """Where the thread that simulates pins up what the others may read.
 
 The simulation belongs to one thread while it runs, and nobody else may call it. Whoever wants to know
-something asks the board, and the simulating thread looks, between two slices, whether somebody has asked. A
-snapshot that nobody wants is never made.
+something asks the exchange, and the simulating thread looks, between two slices, whether a question is there.
+A snapshot that was not asked for is never made.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from batchlab.errors import MonitorError
 if TYPE_CHECKING:
     from batchlab.monitor.snapshot import Snapshot
 
-__all__ = ["Board"]
+__all__ = ["SnapshotExchange"]
 
 
-class Board:
+class SnapshotExchange:
     """The newest snapshot of a run; the first must be there before others are let in.
 
     Parameters

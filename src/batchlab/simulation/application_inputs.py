@@ -10,15 +10,15 @@ from batchlab.simulation.sensing import sensors
 from batchlab.workload.application_jobs import application_jobs
 
 if TYPE_CHECKING:
-    from batchlab._kernel import DescribedApplications
+    from batchlab._kernel import ApplicationInputs
     from batchlab.options import RunOptions
     from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["applications", "dependencies"]
+__all__ = ["application_inputs", "dependencies"]
 
 
-def applications(workload: Workload, system: System, options: RunOptions) -> DescribedApplications | None:
+def application_inputs(workload: Workload, system: System, options: RunOptions) -> ApplicationInputs | None:
     """Give what jobs carry that are more than a row of numbers.
 
     Parameters

@@ -26,10 +26,10 @@ Topologies are ``crossbar`` (with a `backbone`, a link, if there is one), ``fat_
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from batchlab.documents import DocumentReader
 from batchlab.errors import PlatformError, shown, suggest
 from batchlab.platform.hardware import Disk, Host, Link
 from batchlab.platform.parts import Cluster, Ray, Route, Zone
@@ -53,6 +53,7 @@ _TOPOLOGIES: dict[str, type[Topology]] = {
     "dragonfly": Dragonfly,
 }
 _OF_PLATFORM = ("read_links", "write_links", "storage")
+_DOCUMENTS = DocumentReader(PlatformError)
 _DEEPEST = 100
 _MOST_NODES = 2**20
 
@@ -84,7 +85,7 @@ def platform(content: bytes, name: str) -> Platform:
     """
     reader = _Reader()
     try:
-        return reader.platform(_parsed(content))
+        return reader.platform(_DOCUMENTS.toml(_DOCUMENTS.text(content), neither="XML"))
     except MisfitError as error:
         where = reader.places.get(id(error.part), "")
         raise PlatformError(f"{name}: {where}{': ' if where else ''}{error}") from None
@@ -92,17 +93,6 @@ def platform(content: bytes, name: str) -> Platform:
         raise PlatformError(f"{name}: {error}") from None
     except RecursionError:
         raise PlatformError(f"{name}: is nested too deeply. Is it the right file?") from None
-
-
-def _parsed(content: bytes) -> _Table:
-    try:
-        return tomllib.loads(content.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise PlatformError(f"is not UTF-8 text (byte {error.start}). Is it the right file?") from None
-    except tomllib.TOMLDecodeError as error:
-        raise PlatformError(f"is neither XML nor TOML: {error}.") from None
-    except ValueError:
-        raise PlatformError("holds a number of thousands of digits; write a smaller one.") from None
 
 
 class _Reader:

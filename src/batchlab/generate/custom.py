@@ -1,4 +1,4 @@
-"""Workloads of distributions by hand: arrivals, sizes, run times and estimates, each on its own."""
+"""Workloads of distributions that one chooses: arrivals, sizes, run times and estimates, each on its own."""
 
 from typing import TYPE_CHECKING
 
@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
-from batchlab.generate.chance import count_of_jobs
 from batchlab.generate.distributions import Distribution, draw
+from batchlab.generate.random_streams import count_of_jobs
 from batchlab.workload.workload import Workload
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The board between the thread that simulates and those that look; the curves; the slices."""
+"""The exchange between the thread that simulates and those that look; the curves; the slices."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from batchlab.monitor.board import Board
-from batchlab.monitor.drive import drive
 from batchlab.monitor.history import History
+from batchlab.monitor.pacing import drive
+from batchlab.monitor.snapshot_exchange import SnapshotExchange
 from batchlab.simulation import Gauges
 
 if TYPE_CHECKING:
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 
 
 def test_who_asks_gets_a_new_snapshot(snapshot: Snapshot) -> None:
-    """Asking marks the board as wanted, and waits until something new is there."""
-    board, newer = Board(snapshot), replace(snapshot, elapsed=3.0)
-    assert not board.is_wanted
+    """Asking marks the exchange as wanted, and waits until something new is there."""
+    exchange, newer = SnapshotExchange(snapshot), replace(snapshot, elapsed=3.0)
+    assert not exchange.is_wanted
 
     def simulate() -> None:
-        while not board.is_wanted:
+        while not exchange.is_wanted:
             time.sleep(0.001)
-        board.publish(newer)
+        exchange.publish(newer)
 
     thread = threading.Thread(target=simulate)
     thread.start()
-    assert board.latest(patience=10.0) is newer
-    assert not board.is_wanted
+    assert exchange.latest(patience=10.0) is newer
+    assert not exchange.is_wanted
     thread.join()
 
 
 def test_who_asks_does_not_wait_for_ever(snapshot: Snapshot) -> None:
     """Neither for a policy that thinks for long, nor after the end."""
-    board = Board(snapshot)
-    assert board.latest(patience=0.0) is snapshot
+    exchange = SnapshotExchange(snapshot)
+    assert exchange.latest(patience=0.0) is snapshot
     last = replace(snapshot, phase="done")
-    board.close(last)
-    assert board.latest(patience=100.0) is last
-    assert not board.is_wanted
+    exchange.close(last)
+    assert exchange.latest(patience=100.0) is last
+    assert not exchange.is_wanted
 
 
 def point(now: float) -> Gauges:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from batchlab.platform.document import Element
 
-__all__ = ["SHARINGS", "WHOLE", "Making"]
+__all__ = ["SHARINGS", "WHOLE", "SimgridBuilder"]
 
 _T = TypeVar("_T")
 
@@ -30,7 +30,7 @@ SHARINGS: dict[str, Sharing] = {
 _FILES = ("bandwidth_file", "latency_file", "state_file", "speed_file", "availability_file")
 
 
-class Making:
+class SimgridBuilder:
     """Makes parts of elements, and remembers the line of each.
 
     Parameters

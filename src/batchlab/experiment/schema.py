@@ -1,4 +1,4 @@
-"""The form of an experiment's file: its keys, their kinds, and errors that give the path into it."""
+"""The schema of an experiment's file: its keys, their kinds, and errors that give the path into it."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _document(runs: Runs) -> dict[str, object]:
 
 def _write(runs: Runs, experiment: Experiment, request: ExperimentRequest) -> dict[str, str]:
     """Write tables, figures and report; say where they are."""
-    from batchlab.experiment.form import OF_PASSES  # noqa: PLC0415  # --help does without
+    from batchlab.experiment.schema import OF_PASSES  # noqa: PLC0415  # --help does without
 
     written = {} if request.store is None else {"kept in": str(request.store)}
     results = runs.results()

@@ -1,4 +1,4 @@
-"""How numbers spread over replications: means, standard deviations, confidence intervals."""
+"""The dispersion of numbers over replications: means, standard deviations, confidence intervals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from batchlab.errors import ExperimentError, suggest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["LABELS", "half_width", "spread"]
+__all__ = ["LABELS", "dispersion", "half_width"]
 
 LABELS = ("workload", "system", "policy")
 
@@ -19,7 +19,7 @@ _GROUPS = (*LABELS, "seed", "replication")
 _NOT_MEASURED = (*_GROUPS, "run", "run_seed", "status")
 
 
-def spread(
+def dispersion(
     table: pl.DataFrame, by: str | Iterable[str], metrics: str | Iterable[str] | None, confidence: float
 ) -> pl.DataFrame:
     """Sum up a table of runs; see `Runs.summary`.

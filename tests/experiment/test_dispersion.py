@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from batchlab.errors import ExperimentError
-from batchlab.experiment.spread import half_width, spread
+from batchlab.experiment.dispersion import dispersion, half_width
 
 TABLE = pl.DataFrame(
     {
@@ -26,7 +26,7 @@ TABLE = pl.DataFrame(
 
 def test_student() -> None:
     """Of 1, 2, 6: mean 3, s = √7, and t(0.975, 2) = 4.302653 of any table."""
-    row = spread(TABLE, ["policy"], "wait_mean", 0.95).row(0, named=True)
+    row = dispersion(TABLE, ["policy"], "wait_mean", 0.95).row(0, named=True)
     half = 4.302652729911275 * math.sqrt(7) / math.sqrt(3)
     assert (row["policy"], row["metric"], row["runs"], row["mean"]) == ("easy", "wait_mean", 3, 3.0)
     assert row["standard_deviation"] == pytest.approx(math.sqrt(7))
@@ -37,20 +37,20 @@ def test_student() -> None:
 
 def test_one_run_tells_no_spread() -> None:
     """Nor does a failed one count."""
-    row = spread(TABLE, ["policy"], "wait_mean", 0.95).row(1, named=True)
+    row = dispersion(TABLE, ["policy"], "wait_mean", 0.95).row(1, named=True)
     assert (row["runs"], row["mean"]) == (1, 5.0)
     assert row["standard_deviation"] is row["low"] is row["high"] is row["method"] is None
 
 
 def test_equal_runs_have_no_width() -> None:
     """The interval of what never varies is a point."""
-    row = spread(TABLE, ["policy"], "jobs_completed", 0.9).row(0, named=True)
+    row = dispersion(TABLE, ["policy"], "jobs_completed", 0.9).row(0, named=True)
     assert (row["mean"], row["standard_deviation"], row["low"], row["high"]) == (4, 0, 4, 4)
 
 
 def test_all_numbers_by_any_columns() -> None:
     """What is not named is averaged over; labels and seeds are no measures."""
-    found = spread(TABLE, "seed", None, 0.95)
+    found = dispersion(TABLE, "seed", None, 0.95)
     assert found["metric"].unique(maintain_order=True).to_list() == ["wait_mean", "jobs_completed"]
     assert found.filter(metric="wait_mean")["mean"].to_list() == [3.0, 2.0, 6.0]
 
@@ -73,4 +73,4 @@ def test_wider_with_less_risk() -> None:
 def test_wrong_questions(arguments: tuple[str, str | None, float], message: str) -> None:
     """Are refused with the nearest right one."""
     with pytest.raises(ExperimentError, match=message):
-        spread(TABLE, *arguments)
+        dispersion(TABLE, *arguments)

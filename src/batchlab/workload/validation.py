@@ -1,4 +1,4 @@
-"""The gate through which every table of jobs passes: DESIGN S3, on whole columns."""
+"""The validation of every table of jobs, on whole columns (S3)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ DEFAULT_RESOURCES = ("core", "mem", "gpu")
 _LARGEST_EXACT = 2**53
 _MOST_TASKS = 2**32 - 1
 _FIRST_COLUMNS = ("job_id", "submit_time", "run_time", "requested_time", "tasks")
-# Columns of the gate's own, named as no resource is.
+# Columns that validation adds for itself, named as no resource is.
 _ROW, _REFUSED, _GIVEN = "row of the table", "reason to refuse", "requested time given"
 _TIME_RULE = "must be a number of seconds from 0 to 2^53"
 

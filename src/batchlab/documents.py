@@ -1,0 +1,131 @@
+"""Files that hold one JSON or TOML document: bytes, encoding and syntax, with errors that name the place.
+
+What a document means is the business of the part that reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from batchlab.errors import shown
+
+if TYPE_CHECKING:
+    from batchlab.errors import BatchlabError
+
+__all__ = ["DocumentReader", "shown_path"]
+
+_USUAL_BYTES = 2**16
+_MEBIBYTE = 2**20
+
+
+@dataclass(frozen=True)
+class DocumentReader:
+    """Reads documents of one kind.
+
+    Messages of errors leave out the file, which `named` puts before them; those that begin with a colon go on
+    with line and column.
+
+    Parameters
+    ----------
+    error
+        What is raised.
+    noun
+        What the document is, for messages, as ``"description"``.
+    most
+        The greatest size of a file, MiB.
+    numbers
+        What is said of a number of thousands of digits.
+    """
+
+    error: type[BatchlabError]
+    noun: str = "description"
+    most: int = 16
+    numbers: str = "write a smaller one"
+
+    def content(self, file: str) -> bytes:
+        """Read a whole file."""
+        try:
+            with open(file, "rb") as stream:  # noqa: PTH123  # a Path loses "" and trailing slashes from messages
+                content = stream.read(_USUAL_BYTES)
+                if len(content) == _USUAL_BYTES:
+                    # To ask for so much at once would cost more than to read and parse a usual file.
+                    content += stream.read(self.most * _MEBIBYTE + 1 - _USUAL_BYTES)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise self.error(f"cannot be read: {reason}. Check the path.") from None
+        return self.checked(content)
+
+    def checked(self, content: bytes) -> bytes:
+        """Refuse what is too large."""
+        if len(content) > self.most * _MEBIBYTE:
+            rule = f"no {self.noun} needs that. Is it the right file?"
+            raise self.error(f"has more than {self.most} MiB; {rule}")
+        return content
+
+    def text(self, content: bytes) -> str:
+        """Decode UTF-8, with or without a byte order mark."""
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise self.error(f"is not UTF-8 text (byte {error.start}). Is it the right file?") from None
+
+    def json(self, text: str, *, lenient: bool = False) -> object:
+        """Parse JSON; unless lenient, an object that names a key twice is refused.
+
+        Raises
+        ------
+        RecursionError
+            If it is nested too deeply.
+        """
+        hook = None if lenient else self._without_duplicates
+        try:
+            return json.loads(text, object_pairs_hook=hook, parse_constant=self._no_constant)
+        except json.JSONDecodeError as error:
+            raise self.error(f":{error.lineno}:{error.colno}: is not JSON: {error.msg}.") from None
+        except self.error:
+            # It may be a ValueError too.
+            raise
+        except ValueError:
+            raise self.error(f"holds a number of thousands of digits; {self.numbers}.") from None
+
+    def toml(self, text: str, *, neither: str = "") -> dict[str, object]:
+        """Parse TOML; `neither` names what it could have been instead.
+
+        Raises
+        ------
+        RecursionError
+            If it is nested too deeply.
+        """
+        try:
+            return tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            wrong = f"neither {neither} nor" if neither else "not"
+            raise self.error(f"is {wrong} TOML: {error}.") from None
+        except ValueError:
+            raise self.error(f"holds a number of thousands of digits; {self.numbers}.") from None
+
+    def named(self, file: str, error: Exception) -> BatchlabError:
+        """Give an error with the file's name before its message."""
+        message = str(error)
+        return self.error(f"{shown_path(file)}{'' if message.startswith(':') else ': '}{message}")
+
+    def _without_duplicates(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
+        # Python would silently keep the last value.
+        found: dict[str, object] = {}
+        for key, value in pairs:
+            if key in found:
+                raise self.error(f"key {shown(key)} appears twice in one object; keep one of them.")
+            found[key] = value
+        return found
+
+    def _no_constant(self, name: str) -> NoReturn:
+        # Python's parser takes what JSON does not have.
+        raise self.error(f"{name} is not a number of JSON; write a finite one.")
+
+
+def shown_path(file: str) -> str:
+    """Show a file's name in a message, even if it cannot be printed."""
+    return file if file.isprintable() else ascii(file)

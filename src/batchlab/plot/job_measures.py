@@ -1,0 +1,171 @@
+"""How waits, turnarounds and slowdowns of jobs are distributed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from batchlab.plot.canvas import begin, rows_size
+from batchlab.plot.distribution import Kind, Quantity, Sample, distribution
+from batchlab.plot.results import Results, groups, jobs_of
+from batchlab.result import metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
+    from matplotlib.axes import Axes
+
+    from batchlab.plot.distribution import Scale
+
+__all__ = ["slowdown", "turnaround", "wait"]
+
+
+def wait(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    kind: Kind = "box",
+    log: bool = True,
+    outliers: bool = False,
+    title: str | None = None,
+) -> Axes:
+    """Draw the distribution of the time from submission to start, one per policy.
+
+    Parameters
+    ----------
+    results
+        One result, several, or a mapping of labels to results or to replications, whose jobs are pooled.
+    ax
+        The axes to draw on; new ones unless given.
+    kind
+        ``"box"`` (quartiles, mean, whiskers at the 5th and 95th percentile), ``"violin"`` or ``"cdf"``.
+    log
+        Whether the axis is logarithmic above a second; it begins at 0 all the same.
+    outliers
+        Whether boxes have dots for jobs beyond the whiskers.
+    title
+        A title, where one is wanted.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on.
+
+    Raises
+    ------
+    ResultError
+        If an argument is not one of its values.
+    """
+    samples = _samples(results, metrics.wait)
+    quantity = Quantity("wait", "log1p" if log else "linear", durations=True)
+    return _drawn(samples, quantity, kind, ax, title, outliers=outliers)
+
+
+def turnaround(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    kind: Kind = "box",
+    log: bool = True,
+    outliers: bool = False,
+    title: str | None = None,
+) -> Axes:
+    """Draw the distribution of the time from submission to end, one per policy (Fig. 5 of [1]).
+
+    Parameters
+    ----------
+    results, ax, kind, outliers, title
+        As for `wait`.
+    log
+        Whether the axis is logarithmic.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on.
+
+    Raises
+    ------
+    ResultError
+        If an argument is not one of its values.
+
+    References
+    ----------
+    [1] T. Özden, T. Beringer, A. Mazaheri, H. Mohammadi Fard and F. Wolf, "ElastiSim: a batch-system
+    simulator for malleable workloads", ICPP 2022.
+    """
+    samples = _samples(results, metrics.turnaround)
+    # Only a scale from 0 has room for jobs of no time.
+    instant = any((each.values <= 0).any() for each in samples)
+    scale: Scale = "linear" if not log else "log1p" if instant else "log"
+    quantity = Quantity("turnaround", scale, durations=True)
+    return _drawn(samples, quantity, kind, ax, title, outliers=outliers)
+
+
+def slowdown(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    kind: Kind = "box",
+    threshold: float | None = metrics.USUAL_THRESHOLD,
+    log: bool = True,
+    title: str | None = None,
+) -> Axes:
+    """Draw the distribution of the slowdown over the jobs that ran, one per policy (Fig. 10 of [1]).
+
+    Parameters
+    ----------
+    results, ax, kind, title
+        As for `wait`.
+    threshold
+        Of the bounded slowdown, seconds; None for the plain one.
+    log
+        Whether the axis is logarithmic.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on.
+
+    Raises
+    ------
+    ResultError
+        If an argument is not one of its values.
+
+    References
+    ----------
+    [1] C. Galleguillos, Z. Kiziltan, A. Netti and R. Soto, "AccaSim: a customizable workload management
+    simulator for job dispatching research in HPC systems", Cluster Computing 23, 2020.
+    """
+    if threshold is None:
+        name, samples = "slowdown", _samples(results, metrics.slowdown)
+    else:
+        name = "bounded slowdown"
+        samples = _samples(results, lambda jobs: metrics.bounded_slowdown(jobs, threshold))
+    return _drawn(samples, Quantity(name, "log" if log else "linear"), kind, ax, title)
+
+
+def _samples(results: Results, measure: Callable[[pl.DataFrame], pl.Series]) -> list[Sample]:
+    """Give each group the values of a measure of its jobs, those of replications pooled."""
+    return [
+        Sample(
+            group.label,
+            np.concatenate([measure(jobs_of(each)).drop_nulls().to_numpy() for each in group.schedules]),
+        )
+        for group in groups(results)
+    ]
+
+
+def _drawn(
+    samples: list[Sample],
+    quantity: Quantity,
+    kind: Kind,
+    ax: Axes | None,
+    title: str | None,
+    *,
+    outliers: bool = False,
+) -> Axes:
+    ax = begin(ax, title=title, size=rows_size(len(samples)))
+    return distribution(ax, samples, quantity, kind, outliers=outliers)
