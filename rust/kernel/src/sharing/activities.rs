@@ -2,10 +2,10 @@
 use super::blocks::{Blocks, Range};
 use super::component::Component;
 use super::demand::{Demand, Resource, Rule};
-use super::ends::Ends;
-use super::marks::Marks;
 use super::solver::Solver;
+use crate::index::{IndexedHeap, Marks};
 use crate::platform::Sharing;
+use crate::time::Time;
 
 /// What an activity is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,8 @@ pub struct Activities {
     pub(super) slots: Vec<Activity>,
     pub(super) free: Vec<u32>,
     pub(super) uses: Blocks<Use>,
-    pub(super) ends: Ends,
+    /// When each ends, or its latency does: by time, then by start. What never ends is not in it.
+    pub(super) ends: IndexedHeap<(Time, u64)>,
     pub(super) started: u64,
     pub(super) running: u64,
     /// How many activities use resources now.
@@ -101,7 +102,7 @@ impl Activities {
             slots: Vec::new(),
             free: Vec::new(),
             uses: Blocks::default(),
-            ends: Ends::default(),
+            ends: IndexedHeap::default(),
             started: 0,
             running: 0,
             consumers: 0,
@@ -154,7 +155,7 @@ impl Activities {
             self.slots[handle as usize] = activity;
         }
         if demand.latency > 0.0 {
-            self.ends.set(handle, sequence, now + demand.latency);
+            self.ends.set(handle, (Time(now + demand.latency), sequence));
         } else {
             self.run(now, handle);
         }
@@ -170,13 +171,13 @@ impl Activities {
     /// The next time at which something happens, an end or the end of a latency; infinite where nothing will.
     pub fn next_time(&mut self) -> f64 {
         self.flush();
-        self.ends.first().map_or(f64::INFINITY, |first| first.0)
+        self.ends.peek().map_or(f64::INFINITY, |(key, _)| key.0.0)
     }
 
     /// Takes out one activity that has ended by `now`: the tag it was started with. They come by end, then by start.
     pub fn pop_finished(&mut self, now: f64) -> Option<u64> {
         self.flush_before(now);
-        while let Some((time, activity)) = self.ends.first() {
+        while let Some(((Time(time), _), activity)) = self.ends.peek() {
             if time > now {
                 return None;
             }
@@ -247,7 +248,7 @@ impl Activities {
         if activity.remaining <= 0.0 || (activity.uses.count == 0 && activity.bound.is_infinite()) {
             activity.remaining = 0.0;
             activity.state = State::Ending;
-            self.ends.set(handle, activity.sequence, now);
+            self.ends.set(handle, (Time(now), activity.sequence));
             return;
         }
         let range = activity.uses;

@@ -1,0 +1,198 @@
+//! An addressable binary heap: every entry knows its place, so that a key can be changed or removed at any time.
+//!
+//! O(log n) to set, remove and pop, O(1) to look at the least entry or at one by its id; nothing stale is ever in it.
+//! Entries with equal keys come in an order that depends on the history; where the order matters, the key decides it
+//! (a time and a sequence number, say). Memory is O(greatest id + entries).
+
+/// The place of an id that is not in the heap.
+const ABSENT: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry<K> {
+    key: K,
+    id: u32,
+}
+
+/// Ids `0, 1, …`, each at most once, with the least key first. Ids are meant to be dense: one place is kept for each.
+#[derive(Clone, Debug)]
+pub struct IndexedHeap<K> {
+    heap: Vec<Entry<K>>,
+    /// Where each id stands in `heap`.
+    places: Vec<u32>,
+}
+
+impl<K> Default for IndexedHeap<K> {
+    fn default() -> Self {
+        Self { heap: Vec::new(), places: Vec::new() }
+    }
+}
+
+impl<K: Ord + Copy> IndexedHeap<K> {
+    /// How many entries there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
+    /// The key of an id; None if it is not in the heap.
+    #[must_use]
+    pub fn key(&self, id: u32) -> Option<K> {
+        self.place(id).map(|place| self.heap[place].key)
+    }
+
+    /// The least key, and its id.
+    #[must_use]
+    pub fn peek(&self) -> Option<(K, u32)> {
+        self.heap.first().map(|entry| (entry.key, entry.id))
+    }
+
+    /// All entries, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (K, u32)> {
+        self.heap.iter().map(|entry| (entry.key, entry.id))
+    }
+
+    /// Inserts an id, or changes its key; returns the key that it had.
+    pub fn set(&mut self, id: u32, key: K) -> Option<K> {
+        if let Some(place) = self.place(id) {
+            let before = std::mem::replace(&mut self.heap[place].key, key);
+            self.settle(place);
+            return Some(before);
+        }
+        if self.places.len() <= id as usize {
+            self.places.resize(id as usize + 1, ABSENT);
+        }
+        self.heap.push(Entry { key, id });
+        self.rise(self.heap.len() - 1);
+        None
+    }
+
+    /// Removes an id; returns its key, None if it was not in the heap.
+    pub fn remove(&mut self, id: u32) -> Option<K> {
+        let place = self.place(id)?;
+        self.places[id as usize] = ABSENT;
+        let entry = self.heap.swap_remove(place);
+        if place < self.heap.len() {
+            self.settle(place);
+        }
+        Some(entry.key)
+    }
+
+    /// Removes the entry with the least key.
+    pub fn pop(&mut self) -> Option<(K, u32)> {
+        let first = self.peek()?;
+        self.remove(first.1);
+        Some(first)
+    }
+
+    /// Removes all entries; the memory is kept.
+    pub fn clear(&mut self) {
+        self.heap.clear();
+        self.places.fill(ABSENT);
+    }
+
+    fn place(&self, id: u32) -> Option<usize> {
+        self.places.get(id as usize).filter(|place| **place != ABSENT).map(|place| *place as usize)
+    }
+
+    /// Moves an entry to where it belongs.
+    fn settle(&mut self, at: usize) {
+        let at = self.rise(at);
+        self.sink(at);
+    }
+
+    fn rise(&mut self, mut at: usize) -> usize {
+        let entry = self.heap[at];
+        while at > 0 {
+            let above = (at - 1) / 2;
+            if entry.key >= self.heap[above].key {
+                break;
+            }
+            self.put(at, self.heap[above]);
+            at = above;
+        }
+        self.put(at, entry);
+        at
+    }
+
+    fn sink(&mut self, mut at: usize) {
+        let entry = self.heap[at];
+        loop {
+            let mut below = 2 * at + 1;
+            if below >= self.heap.len() {
+                break;
+            }
+            if below + 1 < self.heap.len() && self.heap[below + 1].key < self.heap[below].key {
+                below += 1;
+            }
+            if self.heap[below].key >= entry.key {
+                break;
+            }
+            self.put(at, self.heap[below]);
+            at = below;
+        }
+        self.put(at, entry);
+    }
+
+    fn put(&mut self, at: usize, entry: Entry<K>) {
+        self.heap[at] = entry;
+        self.places[entry.id as usize] = at as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_least_key_comes_first_and_keys_can_be_changed() {
+        let mut heap = IndexedHeap::default();
+        assert_eq!(heap.peek(), None::<(u32, u32)>);
+        assert_eq!(heap.set(7, 30), None);
+        assert_eq!(heap.set(2, 20), None);
+        assert_eq!(heap.set(7, 10), Some(30));
+        assert_eq!((heap.peek(), heap.key(2), heap.key(3)), (Some((10, 7)), Some(20), None));
+        assert_eq!((heap.remove(9), heap.remove(7), heap.remove(7)), (None, Some(10), None));
+        assert_eq!((heap.pop(), heap.pop(), heap.is_empty()), (Some((20, 2)), None, true));
+    }
+
+    proptest! {
+        #[test]
+        fn it_does_what_a_map_searched_through_does(
+            steps in prop::collection::vec((0..4u8, 0..40u32, 0..50u32), 0..400)
+        ) {
+            let mut heap = IndexedHeap::default();
+            let mut map = BTreeMap::new();
+            for (at, (kind, id, number)) in steps.into_iter().enumerate() {
+                // Keys differ, so that the order is one order.
+                let key = (number, at);
+                match kind {
+                    0 => prop_assert_eq!(heap.remove(id), map.remove(&id)),
+                    1 => {
+                        let least = map.iter().map(|(&id, &key)| (key, id)).min();
+                        prop_assert_eq!(heap.pop(), least);
+                        least.map(|(_, id)| map.remove(&id));
+                    }
+                    _ => prop_assert_eq!(heap.set(id, key), map.insert(id, key)),
+                }
+                prop_assert_eq!(heap.len(), map.len());
+                prop_assert_eq!(heap.peek(), map.iter().map(|(&id, &key)| (key, id)).min());
+                prop_assert_eq!(heap.key(id), map.get(&id).copied());
+                let mut all: Vec<_> = heap.iter().collect();
+                all.sort_unstable_by_key(|entry| entry.1);
+                prop_assert_eq!(all, map.iter().map(|(&id, &key)| (key, id)).collect::<Vec<_>>());
+            }
+            heap.clear();
+            prop_assert!(heap.is_empty() && heap.key(0).is_none());
+        }
+    }
+}
