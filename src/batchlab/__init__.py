@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from batchlab.observer import Signal as Signal
     from batchlab.observer import Temperature as Temperature
     from batchlab.platform import Flow as Flow
+    from batchlab.platform import NetworkModel as NetworkModel
     from batchlab.platform import ParallelTask as ParallelTask
     from batchlab.platform import Platform as Platform
     from batchlab.platform import read_platform as read_platform
@@ -192,6 +193,7 @@ _HOMES = {
     "JobDescription": "workload",
     "Observer": "observer",
     "Flow": "platform",
+    "NetworkModel": "platform",
     "ParallelTask": "platform",
     "Platform": "platform",
     "PlatformError": "errors",

@@ -74,7 +74,7 @@ class DescribedApplications(TypedDict):
     platform: Platform
     hosts: list[int]
     gpus: int | None
-    sharing: str
+    network: tuple[str, list[tuple[str, float]]]
     jobs: Elastics
     clip_requests: bool
     log_tasks: bool
@@ -399,10 +399,12 @@ class ParallelTask(TypedDict):
     flops: list[float]
     bytes: list[float]
 
+def network_models() -> list[tuple[str, str, bool, list[str]]]:
+    """Give the network models: name, text, whether it knows parallel tasks, the parameters that it takes."""
+
 def share(
     platform: Platform,
-    model: str,
-    options: list[tuple[str, float]],
+    model: tuple[str, list[tuple[str, float]]],
     source: NDArray[np.int64],
     target: NDArray[np.int64],
     size: NDArray[np.float64],

@@ -3,14 +3,13 @@ use std::sync::Arc;
 
 use batchlab_kernel::execution::{Execution, Options};
 use batchlab_kernel::replay::Replay;
-use batchlab_kernel::sharing::Rule;
 use batchlab_kernel::simulation::{Applications, Asked, Cause, Invocations, Sensors, Simulation as Kernel};
 use numpy::{IntoPyArray, PyArrayMethods};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::application::Elastics;
+use crate::network::{NetworkPart, network};
 use crate::platform::Platform;
 
 /// Applications of jobs, and what they run on.
@@ -23,7 +22,7 @@ pub struct Described<'py> {
     /// The resource that counts GPUs.
     gpus: Option<usize>,
     /// How activities share what they use.
-    sharing: String,
+    network: NetworkPart,
     jobs: PyRef<'py, Elastics>,
     /// Whether evolving requests are clipped to the limits of their jobs.
     clip_requests: bool,
@@ -44,15 +43,13 @@ struct SensorNumbers {
 
 impl Described<'_> {
     pub fn applications(self) -> PyResult<Applications> {
-        let rule = match self.sharing.as_str() {
-            "max_min" => Rule::MaxMin,
-            "fair_bottleneck" => Rule::FairBottleneck,
-            other => {
-                return Err(PyValueError::new_err(format!("sharing = '{other}'; there is no such rule")));
-            }
+        let options = Options {
+            clip_requests: self.clip_requests,
+            log_tasks: self.log_tasks,
+            look_interval: self.sensors.as_ref().map_or(f64::INFINITY, |sensors| sensors.interval),
         };
-        let options = Options { clip_requests: self.clip_requests, log_tasks: self.log_tasks };
-        let execution = Execution::with_options(Arc::clone(&self.platform.kernel), rule, options);
+        let network = network(self.network)?;
+        let execution = Execution::with_options(Arc::clone(&self.platform.kernel), network, options);
         let platform = &self.platform.kernel;
         let sensors = self.sensors.map(|SensorNumbers { interval, network, links }| Sensors {
             interval,

@@ -8,6 +8,7 @@ mod driver;
 mod elastic;
 mod job;
 mod meter;
+mod network;
 mod platform;
 mod policy;
 mod queue;
@@ -32,6 +33,8 @@ mod _kernel {
     use crate::job::Job;
     #[pymodule_export]
     use crate::meter::PowerMeter;
+    #[pymodule_export]
+    use crate::network::network_models;
     #[pymodule_export]
     use crate::platform::Platform;
     #[pymodule_export]

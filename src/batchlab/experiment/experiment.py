@@ -14,6 +14,7 @@ from batchlab.experiment.runs import Runs
 from batchlab.experiment.source import as_source
 from batchlab.experiment.store import Store
 from batchlab.experiment.work import Task, told
+from batchlab.platform import NetworkModel
 from batchlab.simulation import Simulation
 from batchlab.workload import Workload
 
@@ -87,7 +88,7 @@ class Experiment:
         order_at_instant: str = "completions_first",
         dispatch: bool = False,
         observers: Sequence[Observer] = (),
-        sharing: str = _USUAL_SHARING,
+        sharing: str | NetworkModel = _USUAL_SHARING,
     ) -> None:
         self.workloads = labelled("workloads", workloads, as_source, lambda source: source.label)
         self.systems = labelled(
@@ -98,7 +99,8 @@ class Experiment:
         self.replications = _at_least_one("replications", replications)
         options = {"walltime": walltime, "order_at_instant": order_at_instant, "dispatch": bool(dispatch)}
         # Runs of stores that were made before there were applications keep their names.
-        unusual = {} if sharing == _USUAL_SHARING else {"sharing": sharing}
+        plain = sharing.plain if isinstance(sharing, NetworkModel) else sharing
+        unusual = {} if plain == _USUAL_SHARING else {"sharing": plain}
         self.options: Mapping[str, object] = MappingProxyType(options | unusual)
         self.observers = tuple(observers)
         self._check_options()

@@ -1,6 +1,7 @@
 """Platforms: hosts, links and the routes between them, described by calls, in TOML, or in SimGrid's XML."""
 
 from batchlab.platform.flows import Flow, ParallelTask
+from batchlab.platform.network_model import NetworkModel
 from batchlab.platform.parts import Cluster, Disk, Host, Link, Ray, Route, Zone
 from batchlab.platform.platform import Platform, Way
 from batchlab.platform.read import read_platform
@@ -17,6 +18,7 @@ __all__ = [
     "Flow",
     "Host",
     "Link",
+    "NetworkModel",
     "ParallelTask",
     "Platform",
     "Ray",

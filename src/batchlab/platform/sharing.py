@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from batchlab import _kernel
 from batchlab.errors import PlatformError, shown, suggest
 from batchlab.platform.flows import Columns, columns
+from batchlab.platform.network_model import MODELS, NetworkModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,15 +20,6 @@ if TYPE_CHECKING:
     from batchlab.platform.platform import Platform
 
 __all__ = ["MODELS", "OPTIONS", "share"]
-
-MODELS: Mapping[str, str] = {
-    "max_min": "max-min fairness and one latency; parallel tasks: bottleneck max fairness",
-    "CM02": "shares weighted by the round trip, a window, cross-traffic: SimGrid's model of 2002",
-    "LV08": "CM02 with factors fitted to packets: SimGrid's default",
-    "fair_bottleneck": "SimGrid's rule for parallel tasks, as ElastiSim and Batsim use it",
-    "bottleneck_max_min": "bottleneck max fairness, with the window of SimGrid's parallel tasks",
-}
-"""The models, and what they are."""
 
 OPTIONS: Mapping[str, str] = {
     "network/bandwidth-factor": "the part of the bandwidth that payloads can have",
@@ -50,15 +43,24 @@ CHOOSING: Mapping[str, tuple[str, ...]] = {
 """Options that say which model is meant, or how SimGrid computes it, which changes nothing here."""
 
 _PARALLEL = {"fairbottleneck": "fair_bottleneck", "bmf": "bottleneck_max_min"}
-_FLOWS_ONLY = ("CM02", "LV08")
+_FIELDS = {
+    "network/bandwidth-factor": "bandwidth_factor",
+    "network/latency-factor": "latency_factor",
+    "network/weight-S": "weight",
+    "network/TCP-gamma": "window",
+    "network/crosstraffic": "cross_traffic",
+    "network/loopback-bw": "loopback_bandwidth",
+    "network/loopback-lat": "loopback_latency",
+}
 _POSITIVE = ("network/bandwidth-factor", "network/loopback-bw")
+_TRUTH = "network/crosstraffic"
 _WORDS = {"yes": 1.0, "no": 0.0, "on": 1.0, "off": 0.0, "true": 1.0, "false": 0.0}
 
 
 def share(
     platform: Platform,
     flows: Iterable[object] | Mapping[str, object],
-    model: str | None = None,
+    model: str | NetworkModel | None = None,
     options: Mapping[str, float | bool | str] | None = None,
 ) -> NDArray[np.float64]:
     """Say when flows and parallel tasks that share a platform are done.
@@ -71,11 +73,12 @@ def share(
         `Flow` and `ParallelTask`; or tuples and mappings ``src, dst, bytes, start`` for flows; or a table of
         flows: a data frame or a mapping of columns, which is the fast way for many.
     model
-        How they share: a key of `MODELS`; ``"max_min"`` unless given, or chosen by the options.
+        How they share: a `NetworkModel`, or the name of one; ``"max_min"`` unless given, or chosen by the
+        options.
     options
-        What is different from the model's own parameters, by SimGrid's names: keys of `OPTIONS`, of which
-        parallel tasks take the window alone, as in SimGrid. A whole configuration of SimGrid will do: keys of
-        `CHOOSING` choose the model.
+        What is different from that, by SimGrid's names: keys of `OPTIONS`; those that the model does not take
+        change nothing, as in SimGrid. A whole configuration of SimGrid will do: keys of `CHOOSING` choose the
+        model.
 
     Returns
     -------
@@ -101,43 +104,44 @@ def share(
     >>> bl.share(platform, [bl.Flow("node0", "node1", 1e8), ("node0", "node2", 5e7, 0.5)]).tolist()
     [1.5, 1.5]
     """
-    given = dict(options or {})
-    model = _model(model, {name: given.pop(name) for name in list(given) if name in CHOOSING})
-    changed = [_option(name, value) for name, value in given.items()]
+    network = _model(model, dict(options or {}))
     table = columns(flows, platform.number, len(platform.kernel.hosts))
-    if table.tasks and model in _FLOWS_ONLY:
+    if table.tasks and not network.knows_tasks:
+        rule = "knows flows only; use 'max_min' or 'fair_bottleneck' for parallel tasks"
+        raise PlatformError(f"model {network.model!r} {rule}.")
+    return _run(platform, table, network)
+
+
+def _model(model: str | NetworkModel | None, options: dict[str, float | bool | str]) -> NetworkModel:
+    """Find the model that is meant, with all its parameters."""
+    chosen = _chosen({name: options.pop(name) for name in list(options) if name in CHOOSING})
+    network = NetworkModel.of(model or chosen or "max_min")
+    if chosen not in (None, network.model):
         raise PlatformError(
-            f"model {model!r} knows flows only; use 'max_min' or 'fair_bottleneck' for parallel tasks."
+            f"model = {network.model!r}, but the options choose {chosen!r}; leave one of them out."
         )
-    return _run(platform, table, model, changed)
+    changed = {_FIELDS[name]: value for name, value in map(_option, options, options.values())}
+    taken = {name: value for name, value in changed.items() if name in network.parameters}
+    return replace(network, **taken)  # type: ignore[arg-type]  # the names are those of the fields
 
 
-def _model(model: str | None, choosing: Mapping[str, object]) -> str:
-    """Find the model that is meant."""
+def _chosen(choosing: Mapping[str, object]) -> str | None:
+    """Find the model that SimGrid's options choose."""
     for name, value in choosing.items():
         if value not in CHOOSING[name]:
             known = ", ".join(CHOOSING[name])
             raise PlatformError(f"option {name} = {shown(value)}; must be one of {known}.")
-    chosen = choosing.get("network/model")
     if choosing.get("host/model") == "ptask_L07":
-        chosen = _PARALLEL[str(choosing.get("host/solver", "fairbottleneck"))]
-    if model is None:
-        return "max_min" if chosen is None else str(chosen)
-    if model not in MODELS:
-        raise PlatformError(f"no sharing model is called {shown(model)}.{suggest(str(model), MODELS)}")
-    if chosen not in (None, model):
-        raise PlatformError(f"model = {model!r}, but the options choose {chosen!r}; leave one of them out.")
-    return model
+        return _PARALLEL[str(choosing.get("host/solver", "fairbottleneck"))]
+    chosen = choosing.get("network/model")
+    return None if chosen is None else str(chosen)
 
 
-def _run(
-    platform: Platform, table: Columns, model: str, options: list[tuple[str, float]]
-) -> NDArray[np.float64]:
+def _run(platform: Platform, table: Columns, network: NetworkModel) -> NDArray[np.float64]:
     try:
         return _kernel.share(
             platform.kernel,
-            model,
-            options,
+            network.kernel,
             source=table.source,
             target=table.target,
             size=table.bytes,
@@ -153,7 +157,7 @@ def _run(
         ) from None
 
 
-def _option(name: object, value: object) -> tuple[str, float]:
+def _option(name: object, value: object) -> tuple[str, float | bool]:
     """Check an option; numbers may be texts, as in SimGrid's files."""
     if name not in OPTIONS:
         raise PlatformError(f"no option is called {shown(name)}.{suggest(str(name), OPTIONS)}")
@@ -161,11 +165,11 @@ def _option(name: object, value: object) -> tuple[str, float]:
     if not math.isfinite(number) or number < 0.0 or (number == 0.0 and name in _POSITIVE):
         rule = "must be a finite number > 0" if name in _POSITIVE else "must be a finite number >= 0"
         raise PlatformError(f"option {name} = {shown(value)}; {rule}.")
-    return str(name), number
+    return str(name), bool(number) if name == _TRUTH else number
 
 
 def _number(name: object, value: object) -> float:
-    truth = name == "network/crosstraffic"
+    truth = name == _TRUTH
     if isinstance(value, str) and truth and value.lower() in _WORDS:
         return _WORDS[value.lower()]
     try:

@@ -11,6 +11,7 @@ from batchlab.workload.elastic import elastic_columns
 
 if TYPE_CHECKING:
     from batchlab._kernel import DescribedApplications
+    from batchlab.platform import NetworkModel
     from batchlab.simulation.sensing import Sensing
     from batchlab.system import System
     from batchlab.workload import Workload
@@ -22,7 +23,7 @@ def applications(
     workload: Workload,
     system: System,
     *,
-    sharing: str,
+    sharing: NetworkModel,
     clip_requests: bool,
     task_times: bool,
     sensing: Sensing | None,
@@ -64,7 +65,7 @@ def applications(
         "platform": platform.kernel,
         "hosts": [numbers[name] for name in system.hosts],
         "gpus": system.resources.index("gpu") if "gpu" in system.resources else None,
-        "sharing": sharing,
+        "network": sharing.kernel,
         "jobs": Elastics(jobs),
         "clip_requests": clip_requests,
         "log_tasks": task_times,

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from batchlab.observer import Observer
+    from batchlab.platform import NetworkModel
     from batchlab.policy import Policy, Scheduler
     from batchlab.result.result import Result
     from batchlab.simulation.invocation import Invocation
@@ -31,7 +32,7 @@ def simulate(
     dispatch: bool = False,
     observers: Sequence[Observer] = (),
     invocation: Invocation | None = None,
-    sharing: str = "max_min",
+    sharing: str | NetworkModel = "max_min",
     clip_requests: bool = True,
     task_times: bool = False,
     sensing: Sensing | None = None,
@@ -61,8 +62,8 @@ def simulate(
         Which events a scheduler written in Python is asked about, one by one; unless given, it is asked once
         an instant.
     sharing
-        How what applications do shares the platform: ``"max_min"``, or ``"fair_bottleneck"`` as ElastiSim
-        does.
+        How what applications do shares the platform: a `NetworkModel` that knows parallel tasks, or the name
+        of one: ``"max_min"``, ``"fair_bottleneck"`` as ElastiSim does, ``"bottleneck_max_min"``.
     clip_requests
         Whether an application that asks for other tasks gets what its job's limits admit; else it cannot go
         on with a request beyond them.

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, cast
 import polars as pl
 
 from batchlab import _kernel
-from batchlab.errors import PolicyError, SimulationError, SystemDescriptionError, WorkloadError, shown
+from batchlab.errors import (
+    PlatformError,
+    PolicyError,
+    SimulationError,
+    SystemDescriptionError,
+    WorkloadError,
+    shown,
+)
+from batchlab.platform import NetworkModel
 from batchlab.policy import Policy, Scheduler
 from batchlab.policy.kernel import policy_names
 from batchlab.result.outcome import Outcome
@@ -36,7 +44,6 @@ __all__ = ["Simulation"]
 _CHOICES = {
     "walltime": ("run", "kill"),
     "order_at_instant": ("completions_first", "arrivals_first"),
-    "sharing": ("max_min", "fair_bottleneck"),
 }
 _LARGEST_SEED = 2**64 - 1
 # Look aheads within each other.
@@ -69,8 +76,8 @@ class Simulation:
         Which events a scheduler written in Python is asked about, one by one; unless given, it is asked once
         an instant.
     sharing
-        How what applications do shares the platform: ``"max_min"``, or ``"fair_bottleneck"`` as ElastiSim
-        does.
+        How what applications do shares the platform: a `NetworkModel` that knows parallel tasks, or the name
+        of one: ``"max_min"``, ``"fair_bottleneck"`` as ElastiSim does, ``"bottleneck_max_min"``.
     clip_requests
         Whether an application that asks for other tasks gets what its job's limits admit; else it cannot go
         on with a request beyond them.
@@ -105,7 +112,7 @@ class Simulation:
         dispatch: bool = False,
         observers: Sequence[Observer] = (),
         invocation: Invocation | None = None,
-        sharing: str = "max_min",
+        sharing: str | NetworkModel = "max_min",
         clip_requests: bool = True,
         task_times: bool = False,
         sensing: Sensing | None = None,
@@ -114,17 +121,18 @@ class Simulation:
         _check_types(workload, system)
         _check_elastic(invocation, sensing, clip_requests=clip_requests, task_times=task_times)
         self._options = {"seed": seed, "walltime": walltime, "order_at_instant": order_at_instant}
-        _check({**self._options, "sharing": sharing})
+        _check(self._options)
+        network = _network(sharing)
         elastic = applications(
             workload,
             system,
-            sharing=sharing,
+            sharing=network,
             clip_requests=clip_requests,
             task_times=task_times,
             sensing=sensing,
         )
         if elastic is not None:
-            self._options |= {"sharing": sharing, "clip_requests": clip_requests}
+            self._options |= {"sharing": network.plain, "clip_requests": clip_requests}
             _check_order(order_at_instant, "jobs with applications")
         pieces = pieces_of(policy, observers)
         if invocation is not None:
@@ -386,6 +394,19 @@ def _check_elastic(invocation: object, sensing: object, **flags: object) -> None
     for name, flag in flags.items():
         if not isinstance(flag, bool):
             raise SimulationError(f"{name} = {shown(flag)}; must be True or False.")
+
+
+def _network(sharing: str | NetworkModel) -> NetworkModel:
+    """Take the model by which a simulation shares its platform."""
+    try:
+        network = NetworkModel.of(sharing)
+    except PlatformError as error:
+        raise SimulationError(f"sharing = {shown(sharing)}; {error}") from None
+    if not network.knows_tasks:
+        rule = f"{network.model} knows flows only, and applications make parallel tasks"
+        known = "'max_min', 'bottleneck_max_min' or 'fair_bottleneck'"
+        raise SimulationError(f"sharing = {shown(sharing)}; {rule}. Use {known}.")
+    return network
 
 
 def _check(options: dict[str, object]) -> None:

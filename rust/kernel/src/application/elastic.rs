@@ -2,7 +2,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Application, Value};
+use super::model::Application;
+use super::scope::Value;
 
 /// Who decides how many nodes a job has, and when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Amounts of the ranks: how a total is spread over them.
 use std::fmt;
 
-use super::{Formula, FormulaError, Scope};
+use super::formula::{Formula, FormulaError};
+use super::scope::Scope;
 
 /// An amount for every rank: operations, bytes or seconds.
 #[derive(Clone, Debug, PartialEq)]

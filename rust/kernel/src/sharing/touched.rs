@@ -6,8 +6,8 @@
 //! the resources of whoever starts can rise. O(users of the resources of what is touched · log).
 use std::cmp::Reverse;
 
-use super::activities::{Activities, Activity, State, Use};
 use super::demand::{Resource, Rule};
+use super::slots::{Activities, Activity, State, Use};
 use crate::platform::Sharing;
 use crate::time::Time;
 
