@@ -8,7 +8,7 @@ from batchlab.platform import Host, Link
 from reference.network import LV08, MAX_MIN, PARALLEL_TASKS, Model, Network, ends
 from reference.sharing import RULES, Activity
 
-__all__ = ["MODELS", "SharingCase", "expected", "found", "random_case"]
+__all__ = ["MODELS", "SharingCase", "expected", "found", "platform_of", "random_case"]
 
 MODELS = ("max_min", "CM02", "LV08", "fair_bottleneck", "bottleneck_max_min")
 FLOWS_ONLY = ("CM02", "LV08")
@@ -102,12 +102,16 @@ def _options(random: Random) -> dict[str, float]:
     return {name: value for name, value in drawn.items() if random.random() < 0.4}
 
 
-def found(case: SharingCase) -> list[float]:
-    """Give when each is done, by the kernel."""
+def platform_of(case: SharingCase) -> bl.Platform:
+    """Give the hosts, and every route as the case has it."""
     hosts = [Host(name, speed=SPEED) for name in case.hosts]
     routes = {pair: [case.links[link].name for link in links] for pair, links in case.routes.items()}
-    platform = bl.Platform.from_routes(case.links, routes, hosts=hosts, symmetrical=False)
-    times: list[float] = bl.share(platform, case.flows, case.model, case.options).tolist()
+    return bl.Platform.from_routes(case.links, routes, hosts=hosts, symmetrical=False)
+
+
+def found(case: SharingCase) -> list[float]:
+    """Give when each is done, by the kernel."""
+    times: list[float] = bl.share(platform_of(case), case.flows, case.model, case.options).tolist()
     return times
 
 

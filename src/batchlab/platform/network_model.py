@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from batchlab import _kernel
 from batchlab.errors import PlatformError, shown, suggest
 from batchlab.platform.quantities import BANDWIDTH, TIME, Unit
 from batchlab.platform.rules import set_field
+from batchlab.platform.simgrid_options import read_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,9 +71,7 @@ class NetworkModel:
 
     Notes
     -----
-    None: the model's own. SimGrid's options of the same meaning are ``network/bandwidth-factor``,
-    ``network/latency-factor``, ``network/weight-S``, ``network/TCP-gamma``, ``network/crosstraffic``,
-    ``network/loopback-bw`` and ``network/loopback-lat``.
+    None: the model's own. `from_simgrid` takes the same by SimGrid's names.
 
     Examples
     --------
@@ -137,6 +136,45 @@ class NetworkModel:
                 question = suggest(str(name), known)
                 raise PlatformError(f"NetworkModel: {name} = {shown(given)}; is no parameter.{question}")
         return cls(**value)
+
+    @classmethod
+    def from_simgrid(
+        cls, options: Mapping[str, float | bool | str], model: str | NetworkModel | None = None
+    ) -> NetworkModel:
+        """Take SimGrid's options over; a whole configuration will do.
+
+        Parameters
+        ----------
+        options
+            Values by SimGrid's names: ``network/TCP-gamma``, … Those that choose among SimGrid's models
+            (``host/model``, ``host/solver``, ``network/model``) choose the model; those that the model does
+            not take change nothing, as in SimGrid.
+        model
+            The model, or the name of one; ``"max_min"`` unless given, or chosen by the options.
+
+        Returns
+        -------
+        NetworkModel
+
+        Raises
+        ------
+        PlatformError
+            If an option is not known, a value breaks its rule, or the options choose another model than is
+            given.
+
+        Examples
+        --------
+        >>> import batchlab as bl
+        >>> bl.NetworkModel.from_simgrid({"host/model": "ptask_L07", "network/TCP-gamma": 65536})
+        NetworkModel('fair_bottleneck', window=65536.0)
+        """
+        chosen, changed = read_options(options)
+        network = cls.of(next((each for each in (model, chosen) if each is not None), "max_min"))
+        if chosen not in (None, network.model):
+            rule = f"the options choose {chosen!r}; leave one of them out"
+            raise PlatformError(f"model = {network.model!r}, but {rule}.")
+        taken = {name: value for name, value in changed.items() if name in network.parameters}
+        return replace(network, **taken)  # type: ignore[arg-type]  # the names are those of the fields
 
     @property
     def changed(self) -> dict[str, float | bool]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from batchlab import _kernel
-from batchlab.errors import PlatformError, shown, suggest
+from batchlab.errors import PlatformError, shown
 from batchlab.platform.flows import Columns, columns
 from batchlab.platform.network_model import MODELS, NetworkModel
+from batchlab.platform.simgrid_options import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,41 +19,6 @@ if TYPE_CHECKING:
     from batchlab.platform.platform import Platform
 
 __all__ = ["MODELS", "OPTIONS", "share"]
-
-OPTIONS: Mapping[str, str] = {
-    "network/bandwidth-factor": "the part of the bandwidth that payloads can have",
-    "network/latency-factor": "how many latencies pass before the first byte",
-    "network/weight-S": "bytes whose time on each link adds to the round trip that shares are weighted by",
-    "network/TCP-gamma": "the greatest window, in bytes: twice what a flow sends per latency; 0: none",
-    "network/crosstraffic": "whether 5 % of a flow's rate load the links back",
-    "network/loopback-bw": "bytes per second from a host to itself where the platform has no such route",
-    "network/loopback-lat": "its latency, seconds",
-}
-"""The options, under SimGrid's names, and what they are."""
-
-CHOOSING: Mapping[str, tuple[str, ...]] = {
-    "host/model": ("default", "compound", "ptask_L07"),
-    "host/solver": ("fairbottleneck", "bmf"),
-    "network/model": ("LV08", "CM02"),
-    "network/solver": ("maxmin",),
-    "network/optim": ("Full", "Lazy", "TI"),
-    "cpu/model": ("Cas01",),
-}
-"""Options that say which model is meant, or how SimGrid computes it, which changes nothing here."""
-
-_PARALLEL = {"fairbottleneck": "fair_bottleneck", "bmf": "bottleneck_max_min"}
-_FIELDS = {
-    "network/bandwidth-factor": "bandwidth_factor",
-    "network/latency-factor": "latency_factor",
-    "network/weight-S": "weight",
-    "network/TCP-gamma": "window",
-    "network/crosstraffic": "cross_traffic",
-    "network/loopback-bw": "loopback_bandwidth",
-    "network/loopback-lat": "loopback_latency",
-}
-_POSITIVE = ("network/bandwidth-factor", "network/loopback-bw")
-_TRUTH = "network/crosstraffic"
-_WORDS = {"yes": 1.0, "no": 0.0, "on": 1.0, "off": 0.0, "true": 1.0, "false": 0.0}
 
 
 def share(
@@ -77,8 +41,8 @@ def share(
         options.
     options
         What is different from that, by SimGrid's names: keys of `OPTIONS`; those that the model does not take
-        change nothing, as in SimGrid. A whole configuration of SimGrid will do: keys of `CHOOSING` choose the
-        model.
+        change nothing, as in SimGrid. A whole configuration of SimGrid will do
+        (`NetworkModel.from_simgrid`).
 
     Returns
     -------
@@ -104,37 +68,12 @@ def share(
     >>> bl.share(platform, [bl.Flow("node0", "node1", 1e8), ("node0", "node2", 5e7, 0.5)]).tolist()
     [1.5, 1.5]
     """
-    network = _model(model, dict(options or {}))
+    network = NetworkModel.from_simgrid(options or {}, model)
     table = columns(flows, platform.number, len(platform.kernel.hosts))
     if table.tasks and not network.knows_tasks:
         rule = "knows flows only; use 'max_min' or 'fair_bottleneck' for parallel tasks"
         raise PlatformError(f"model {network.model!r} {rule}.")
     return _run(platform, table, network)
-
-
-def _model(model: str | NetworkModel | None, options: dict[str, float | bool | str]) -> NetworkModel:
-    """Find the model that is meant, with all its parameters."""
-    chosen = _chosen({name: options.pop(name) for name in list(options) if name in CHOOSING})
-    network = NetworkModel.of(model or chosen or "max_min")
-    if chosen not in (None, network.model):
-        raise PlatformError(
-            f"model = {network.model!r}, but the options choose {chosen!r}; leave one of them out."
-        )
-    changed = {_FIELDS[name]: value for name, value in map(_option, options, options.values())}
-    taken = {name: value for name, value in changed.items() if name in network.parameters}
-    return replace(network, **taken)  # type: ignore[arg-type]  # the names are those of the fields
-
-
-def _chosen(choosing: Mapping[str, object]) -> str | None:
-    """Find the model that SimGrid's options choose."""
-    for name, value in choosing.items():
-        if value not in CHOOSING[name]:
-            known = ", ".join(CHOOSING[name])
-            raise PlatformError(f"option {name} = {shown(value)}; must be one of {known}.")
-    if choosing.get("host/model") == "ptask_L07":
-        return _PARALLEL[str(choosing.get("host/solver", "fairbottleneck"))]
-    chosen = choosing.get("network/model")
-    return None if chosen is None else str(chosen)
 
 
 def _run(platform: Platform, table: Columns, network: NetworkModel) -> NDArray[np.float64]:
@@ -155,27 +94,3 @@ def _run(platform: Platform, table: Columns, network: NetworkModel) -> NDArray[n
             f"flow {row}: there is no route from {shown(names[source])} to {shown(names[target])}; "
             "add one where their zones meet."
         ) from None
-
-
-def _option(name: object, value: object) -> tuple[str, float | bool]:
-    """Check an option; numbers may be texts, as in SimGrid's files."""
-    if name not in OPTIONS:
-        raise PlatformError(f"no option is called {shown(name)}.{suggest(str(name), OPTIONS)}")
-    number = _number(name, value)
-    if not math.isfinite(number) or number < 0.0 or (number == 0.0 and name in _POSITIVE):
-        rule = "must be a finite number > 0" if name in _POSITIVE else "must be a finite number >= 0"
-        raise PlatformError(f"option {name} = {shown(value)}; {rule}.")
-    return str(name), bool(number) if name == _TRUTH else number
-
-
-def _number(name: object, value: object) -> float:
-    truth = name == _TRUTH
-    if isinstance(value, str) and truth and value.lower() in _WORDS:
-        return _WORDS[value.lower()]
-    try:
-        number = float(value)  # type: ignore[arg-type]  # whatever is no number is refused below
-    except (TypeError, ValueError):
-        raise PlatformError(f"option {name} = {shown(value)}; must be a number.") from None
-    if truth and number not in {0.0, 1.0}:
-        raise PlatformError(f"option {name} = {shown(value)}; must be True or False.")
-    return number
