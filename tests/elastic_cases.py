@@ -1,7 +1,7 @@
 """Random applications on random small platforms, under a scheduler that resizes at random."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from random import Random
@@ -9,6 +9,7 @@ from typing import Any
 
 from batchlab.vocabulary import JobType, SharingModel
 from reference.elastic import Decision, Elastic, Invocation, Job, Node, Settings, State
+from reference.network import MAX_MIN, PARALLEL_TASKS, Model
 from reference.sharing import RULES
 from reference.world import Host, Link, Platform
 
@@ -22,7 +23,12 @@ REQUESTS = (
     "num_nodes_min + phase_iteration",
     "phase_iteration % 2 == 0 ? num_nodes - 1 : num_nodes + 2",
 )
-SHARINGS: dict[SharingModel, str] = {"max_min": "bottleneck_max_min", "fair_bottleneck": "fair_bottleneck"}
+SHARINGS: dict[SharingModel, tuple[str, Model]] = {
+    "max_min": ("bottleneck_max_min", MAX_MIN),
+    "bottleneck_max_min": ("bottleneck_max_min", PARALLEL_TASKS),
+    "fair_bottleneck": ("fair_bottleneck", PARALLEL_TASKS),
+}
+SLOW = 100.0  # bytes/s of disks that count in whole bytes, so that it matters
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,12 @@ class ElasticCase:
     sharing: SharingModel
     seed: int
     settings: Settings = field(default_factory=Settings)
+    changed: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def model(self) -> Model:
+        """The network model of the reference; `changed` has its parameters by their names there."""
+        return replace(SHARINGS[self.sharing][1], **self.changed)
 
     def route(self, source: int, target: int) -> tuple[list[int], float]:
         """Give the cables from a host to another, and the latency; the storage is the last host."""
@@ -142,12 +154,26 @@ def random_case(seed: int) -> ElasticCase:
     if random.random() < 0.6:
         interval = random.choice((0.0, 0.0, random.uniform(5, 30)))
         settings = Settings(on_scheduling_point=random.random() < 0.9, interval=interval)
-    return ElasticCase(hosts, cables, tuple(jobs), random.choice(list(SHARINGS)), seed, settings)
+    sharing = random.choice(list(SHARINGS))
+    return ElasticCase(hosts, cables, tuple(jobs), sharing, seed, settings, _changed(random, sharing))
+
+
+def _changed(random: Random, sharing: str) -> dict[str, float]:
+    drawn: dict[str, float] = {"gamma": random.choice((0.0, random.uniform(1e4, 1e7)))}
+    if sharing == "max_min":
+        drawn |= {
+            "bandwidth_factor": random.uniform(0.5, 1),
+            "latency_factor": random.uniform(1, 15),
+            "crosstraffic": True,
+        }
+    return {name: value for name, value in drawn.items() if random.random() < 0.2}
 
 
 def _hosts(random: Random, count: int) -> list[Host]:
     gpus = random.choice((False, True))
-    disk = random.choice((None, (random.uniform(1, 3) * GIGA, random.uniform(1, 3) * GIGA)))
+    whole = random.random() < 0.5
+    scale = SLOW if whole else GIGA
+    disk = random.choice((None, (random.uniform(1, 3) * scale, random.uniform(1, 3) * scale)))
     striping = random.choice((None, random.uniform(0, 1))) if disk else None
     equal = random.random() < 0.7
     speeds = (
@@ -164,6 +190,7 @@ def _hosts(random: Random, count: int) -> list[Host]:
             gpu_bandwidth=7.0 * GIGA if gpus else 0.0,
             disk=disk,
             striping=striping,
+            whole_bytes=whole,
         )
         for speed in speeds
     ]
@@ -190,7 +217,7 @@ def _job(random: Random, submit: float, hosts: Sequence[Host]) -> ElasticJob:
     gpus = random.randint(1, 3) if hosts[0].gpu_speed else 0
     kinds = ["cpu", "cpu", "pfs_read", "pfs_write", "idle", "busy_wait", "sequence"]
     kinds += ["gpu"] * bool(gpus) + ["bb_read", "bb_write"] * bool(hosts[0].disk)
-    draw = partial(_task, random, kinds, gpus)
+    draw = partial(_task, random, kinds, gpus, SLOW if hosts[0].whole_bytes else GIGA)
     model: dict[str, Any] = {"phases": [_phase(random, draw) for _ in range(random.randint(1, 3))]}
     for stage in ("on_init", "on_reconfiguration", "on_expansion"):
         if random.random() < 0.4:
@@ -218,12 +245,12 @@ def _tasks(
     return [draw(depth) for _ in range(random.randint(1, 3))]
 
 
-def _task(random: Random, kinds: Sequence[str], gpus: int, depth: int) -> Mapping[str, Any]:
+def _task(random: Random, kinds: Sequence[str], gpus: int, disk: float, depth: int) -> Mapping[str, Any]:
     kind = random.choice([kind for kind in kinds if depth == 0 or kind != "sequence"])
     task: dict[str, Any] = {"type": kind, "name": kind, "synchronized": random.random() < 0.2}
     task["iterations"] = random.choice((1, 1, 1, 2, "num_nodes / 2 + 1"))
     if kind == "sequence":
-        task["tasks"] = _tasks(random, partial(_task, random, kinds, gpus), depth + 1)
+        task["tasks"] = _tasks(random, partial(_task, random, kinds, gpus, disk), depth + 1)
     elif kind in ("cpu", "gpu"):
         which = random.choice(("flops", "bytes", "both"))
         if which != "bytes":
@@ -235,7 +262,7 @@ def _task(random: Random, kinds: Sequence[str], gpus: int, depth: int) -> Mappin
             task["coupled"] = random.random() < 0.3
     else:
         what = "delay" if kind in ("idle", "busy_wait") else "bytes"
-        scale = GIGA if what == "bytes" else 1.0
+        scale = 1.0 if what == "delay" else disk if kind in ("bb_read", "bb_write") else GIGA
         task |= {what: _amount(random, scale), "pattern": random.choice(PATTERNS)}
         if what == "bytes":
             task["async"] = random.random() < 0.4
@@ -253,12 +280,13 @@ Question = tuple[float, Seen]
 
 def expected(case: ElasticCase) -> tuple[list[Question], Elastic]:
     """Simulate by the reference: every question, and the simulation at its end."""
-    platform = Platform(case.hosts, [Link(cable.bandwidth, cable.fat) for cable in case.cables], case.route)
+    cables = [Link(cable.bandwidth, cable.fat) for cable in case.cables]
+    platform = Platform(case.hosts, cables, case.route, case.model)
     jobs = [_job_of(number, job) for number, job in enumerate(case.jobs)]
     nodes = [Node(host) for host in range(len(case.hosts) - 1)]
     questions: list[Question] = []
     decider = partial(_answer, case, questions)
-    simulation = Elastic(platform, nodes, jobs, decider, case.settings, RULES[SHARINGS[case.sharing]])
+    simulation = Elastic(platform, nodes, jobs, decider, case.settings, RULES[SHARINGS[case.sharing][0]])
     simulation.simulate()
     return questions, simulation
 

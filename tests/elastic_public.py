@@ -63,7 +63,7 @@ def platform_of(case: ElasticCase) -> bl.Platform:
             gpus=host.gpus,
             gpu_speed=host.gpu_speed,
             gpu_bandwidth=host.gpu_bandwidth,
-            disk=Disk(*host.disk) if host.disk else None,
+            disk=Disk(*host.disk, whole_bytes=host.whole_bytes) if host.disk else None,
             striping=host.striping,
             role="compute" if host.targets else "storage",
         )
@@ -80,6 +80,13 @@ def platform_of(case: ElasticCase) -> bl.Platform:
         if i != j
     }
     return bl.Platform.from_routes(links, routes, hosts=hosts, symmetrical=False)
+
+
+def network_of(case: ElasticCase) -> bl.NetworkModel | str:
+    """Give the network model, by its name where nothing is changed."""
+    names = {"gamma": "window", "crosstraffic": "cross_traffic"}
+    changed = {names.get(name, name): value for name, value in case.changed.items()}
+    return bl.NetworkModel.of({"model": case.sharing, **changed}) if changed else case.sharing
 
 
 def workload_of(case: ElasticCase) -> bl.Workload:
@@ -115,7 +122,7 @@ def simulated(case: ElasticCase) -> tuple[list[tuple[float, Seen]], list[tuple[s
         system,
         scheduler,
         walltime="kill",
-        sharing=case.sharing,
+        sharing=network_of(case),
         invocation=invocation,
     )
     return scheduler.questions, result.jobs.select("state", "start_time", "end_time").rows()
@@ -126,7 +133,7 @@ def forked(case: ElasticCase, policy: str, *, cut: float, twin_first: bool) -> l
 
     def simulation() -> bl.Simulation:
         system = bl.System.of(platform_of(case))
-        return bl.Simulation(workload_of(case), system, policy, walltime="kill", sharing=case.sharing)
+        return bl.Simulation(workload_of(case), system, policy, walltime="kill", sharing=network_of(case))
 
     whole = simulation()
     whole.run_until()

@@ -79,7 +79,9 @@ class NodeEvents(bl.Observer):
             if event.act == "open":
                 view.resume(event.node)
             elif event.act == "withhold":
-                view.reserve_capacity(event.node, dict(zip(self.case.machine.resources, event.amounts, strict=True)))
+                view.reserve_capacity(
+                    event.node, dict(zip(self.case.machine.resources, event.amounts, strict=True))
+                )
             else:
                 view.drain(event.node)
                 for job in [] if event.fate == "stay" else view.jobs_on(event.node):

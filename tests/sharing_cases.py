@@ -5,16 +5,24 @@ from random import Random
 
 import batchlab as bl
 from batchlab.platform import Host, Link
-from reference.network import LV08, Model, Network, ends
+from reference.network import LV08, MAX_MIN, PARALLEL_TASKS, Model, Network, ends
 from reference.sharing import RULES, Activity
 
-__all__ = ["MODELS", "SharingCase", "expected", "found", "random_case"]
+__all__ = ["MODELS", "SharingCase", "expected", "found", "platform_of", "random_case"]
 
 MODELS = ("max_min", "CM02", "LV08", "fair_bottleneck", "bottleneck_max_min")
 FLOWS_ONLY = ("CM02", "LV08")
-BASES = {"CM02": Model(), "LV08": LV08}
+BASES = {"CM02": Model(), "LV08": LV08, "max_min": MAX_MIN}
+WINDOWED = ("network/TCP-gamma", "network/loopback-bw", "network/loopback-lat")
+FACTORS = ("network/bandwidth-factor", "network/latency-factor", "network/crosstraffic")
+TAKEN = {
+    "max_min": (*WINDOWED, *FACTORS),
+    "CM02": (*WINDOWED, *FACTORS, "network/weight-S"),
+    "LV08": (*WINDOWED, *FACTORS, "network/weight-S"),
+    "fair_bottleneck": WINDOWED,
+    "bottleneck_max_min": WINDOWED,
+}
 SPEED = 1e9
-WINDOW = 4194304.0
 
 
 @dataclass(frozen=True)
@@ -41,9 +49,10 @@ def random_case(seed: int) -> SharingCase:
         for target in hosts
         if source != target
     }
+    looped = random.random() < 0.3
     most = random.choice((3, 12))
-    flows = tuple(_activity(random, hosts, model) for _ in range(random.randint(1, most)))
-    options = _options(random) if model in FLOWS_ONLY else {}
+    flows = tuple(_activity(random, hosts, model, looped=looped) for _ in range(random.randint(1, most)))
+    options = {name: value for name, value in _options(random).items() if name in TAKEN[model]}
     return SharingCase(links, routes, hosts, flows, model, options)
 
 
@@ -60,7 +69,9 @@ def _links(random: Random, count: int) -> list[Link]:
     ]
 
 
-def _activity(random: Random, hosts: tuple[str, ...], model: str) -> bl.Flow | bl.ParallelTask:
+def _activity(
+    random: Random, hosts: tuple[str, ...], model: str, *, looped: bool
+) -> bl.Flow | bl.ParallelTask:
     start = random.choice((0.0, 0.0, 1.0, random.uniform(0, 5)))
     if model in FLOWS_ONLY or random.random() < 0.4:
         source, target = random.sample(hosts, 2)
@@ -69,7 +80,10 @@ def _activity(random: Random, hosts: tuple[str, ...], model: str) -> bl.Flow | b
     chosen = random.sample(hosts, random.randint(1, len(hosts)))
     flops = [random.choice((0.0, random.uniform(1e7, 1e10))) for _ in chosen]
     amounts = [
-        [0.0 if one == other else random.choice((0.0, 1e8, random.uniform(1e3, 1e9))) for other in chosen]
+        [
+            0.0 if one == other and not looped else random.choice((0.0, 1e8, random.uniform(1e3, 1e9)))
+            for other in chosen
+        ]
         for one in chosen
     ]
     return bl.ParallelTask(chosen, flops, amounts, start)
@@ -82,16 +96,22 @@ def _options(random: Random) -> dict[str, float]:
         "network/weight-S": random.choice((0.0, random.uniform(0, 1e5))),
         "network/TCP-gamma": random.choice((0.0, random.uniform(1e3, 1e7))),
         "network/crosstraffic": random.choice((0.0, 1.0)),
+        "network/loopback-bw": random.uniform(1e8, 1e10),
+        "network/loopback-lat": random.uniform(0, 1e-2),
     }
     return {name: value for name, value in drawn.items() if random.random() < 0.4}
 
 
-def found(case: SharingCase) -> list[float]:
-    """Give when each is done, by the kernel."""
+def platform_of(case: SharingCase) -> bl.Platform:
+    """Give the hosts, and every route as the case has it."""
     hosts = [Host(name, speed=SPEED) for name in case.hosts]
     routes = {pair: [case.links[link].name for link in links] for pair, links in case.routes.items()}
-    platform = bl.Platform.from_routes(case.links, routes, hosts=hosts, symmetrical=False)
-    times: list[float] = bl.share(platform, case.flows, case.model, case.options).tolist()
+    return bl.Platform.from_routes(case.links, routes, hosts=hosts, symmetrical=False)
+
+
+def found(case: SharingCase) -> list[float]:
+    """Give when each is done, by the kernel."""
+    times: list[float] = bl.share(platform_of(case), case.flows, case.model, case.options).tolist()
     return times
 
 
@@ -116,23 +136,24 @@ def expected(case: SharingCase) -> list[float]:
 
 def model_of(case: SharingCase) -> Model:
     """Give the parameters of the case's model."""
-    base, options = BASES.get(case.model, Model()), case.options
+    base, options = BASES.get(case.model, PARALLEL_TASKS), case.options
     return Model(
         options.get("network/bandwidth-factor", base.bandwidth_factor),
         options.get("network/latency-factor", base.latency_factor),
         options.get("network/weight-S", base.weight),
         options.get("network/TCP-gamma", base.gamma),
         bool(options.get("network/crosstraffic", base.crosstraffic)),
+        options.get("network/loopback-bw", base.loopback_bandwidth),
+        options.get("network/loopback-lat", base.loopback_latency),
     )
 
 
 def activity_of(network: Network, model: Model, name: str, flow: bl.Flow | bl.ParallelTask) -> Activity:
-    """Give what the case's model makes of a flow or parallel task; max-min has no window."""
-    gamma = 0.0 if name == "max_min" else WINDOW
+    """Give what the case's model makes of a flow or parallel task."""
     if isinstance(flow, bl.ParallelTask):
         names = [str(host) for host in flow.hosts]
-        return network.parallel_task(names, flow.flops, [float(n) for row in flow.bytes for n in row], gamma)
+        return network.parallel_task(names, flow.flops, [float(n) for row in flow.bytes for n in row], model)
     ends_of = str(flow.src), str(flow.dst)
     if name in FLOWS_ONLY:
         return network.flow(*ends_of, flow.bytes, model)
-    return network.parallel_task(ends_of, (0.0, 0.0), (0.0, flow.bytes, 0.0, 0.0), gamma)
+    return network.parallel_task(ends_of, (0.0, 0.0), (0.0, flow.bytes, 0.0, 0.0), model)

@@ -361,7 +361,14 @@ State = tuple[object, ...]
 def state_of(simulation: bl.Simulation) -> State:
     """Give what a simulation shows at this moment: one that began anew would show something else."""
     status = simulation.status()
-    columns = (status.state, status.queue, status.running, status.placement_nodes, status.free, status.drained)
+    columns = (
+        status.state,
+        status.queue,
+        status.running,
+        status.placement_nodes,
+        status.free,
+        status.drained,
+    )
     numbers = (simulation.now, simulation.next_time, simulation.finished)
     return (*numbers, *(column.tolist() for column in columns))
 

@@ -48,6 +48,7 @@ from batchlab.options import Invocation as Invocation
 from batchlab.options import RunOptions as RunOptions
 from batchlab.options import Sensing as Sensing
 from batchlab.platform import Flow as Flow
+from batchlab.platform import NetworkModel as NetworkModel
 from batchlab.platform import ParallelTask as ParallelTask
 from batchlab.platform import Platform as Platform
 from batchlab.platform import read_platform as read_platform

@@ -16,7 +16,6 @@ from batchlab.vocabulary import (
     OrderAtInstant,
     OverrunAction,
     ProcessorField,
-    SharingModel,
     WalltimeAction,
 )
 
@@ -83,7 +82,7 @@ class ApplicationInputs(TypedDict):
     platform: Platform
     hosts: list[int]
     gpus: int | None
-    sharing: SharingModel
+    network: tuple[str, list[tuple[str, float]]]
     jobs: Elastics
     clip_requests: bool
     log_tasks: bool
@@ -408,10 +407,12 @@ class ParallelTask(TypedDict):
     flops: list[float]
     bytes: list[float]
 
+def network_models() -> list[tuple[str, str, bool, list[str]]]:
+    """Give the network models: name, text, whether it knows parallel tasks, the parameters that it takes."""
+
 def share(
     platform: Platform,
-    model: str,
-    options: list[tuple[str, float]],
+    model: tuple[str, list[tuple[str, float]]],
     source: NDArray[np.int64],
     target: NDArray[np.int64],
     size: NDArray[np.float64],

@@ -56,7 +56,7 @@ OrderAtInstant = Literal["completions_first", "arrivals_first"]
 ORDERS_AT_INSTANT: tuple[OrderAtInstant, ...] = get_args(OrderAtInstant)
 """What comes first of the events of one instant."""
 
-SharingModel = Literal["max_min", "fair_bottleneck"]
+SharingModel = Literal["max_min", "bottleneck_max_min", "fair_bottleneck"]
 SHARING_MODELS: tuple[SharingModel, ...] = get_args(SharingModel)
 """How the activities of applications share a platform."""
 

@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from oracle import find
 from reference.algorithms import Algorithm, InvocationType, JobState, JobType, NodeState, read_algorithm
 from reference.elastic import Decision, Elastic, Invocation
 from reference.elastisim import Replay, read_project, read_transcript
-from reference.network import LV08, Model, Network, ends
+from reference.network import LV08, PARALLEL_TASKS, Model, Network, ends
 from reference.sharing import Activity, bottleneck_max_min, fair_bottleneck, max_min
 
 PLATFORMS = ("dumbbell", "backbone16", "crossbar16", "fattree16", "torus64")
@@ -52,10 +53,10 @@ def model_of(options: Mapping[str, Any]) -> Model:
     )
 
 
-def as_parallel_task(network: Network, flow: Mapping[str, Any], gamma: float) -> Activity:
+def as_parallel_task(network: Network, flow: Mapping[str, Any], model: Model) -> Activity:
     if "hosts" in flow:
-        return network.parallel_task(flow["hosts"], flow["flops"], flow["bytes"], gamma)
-    return network.parallel_task((flow["src"], flow["dst"]), (0, 0), (0, flow["bytes"], 0, 0), gamma)
+        return network.parallel_task(flow["hosts"], flow["flops"], flow["bytes"], model)
+    return network.parallel_task((flow["src"], flow["dst"]), (0, 0), (0, flow["bytes"], 0, 0), model)
 
 
 def completed(case: Mapping[str, Any]) -> Iterator[tuple[float, float]]:
@@ -64,7 +65,8 @@ def completed(case: Mapping[str, Any]) -> Iterator[tuple[float, float]]:
     network, model, rule = network_of(case), model_of(options), max_min
     if options["host/model"] == "ptask_L07":
         rule = bottleneck_max_min if options["host/solver"] == "bmf" else fair_bottleneck
-        activities = [as_parallel_task(network, flow, model.gamma) for flow in case["flows"]]
+        tasks = replace(PARALLEL_TASKS, gamma=model.gamma)
+        activities = [as_parallel_task(network, flow, tasks) for flow in case["flows"]]
     else:
         activities = [network.flow(flow["src"], flow["dst"], flow["bytes"], model) for flow in case["flows"]]
     starts = [(flow["start"], each) for flow, each in zip(case["flows"], activities, strict=True)]

@@ -13,9 +13,11 @@ import pytest
 
 import batchlab as bl
 from batchlab.platform import Host, Link
+from exchanges import simulated
 from oracle import find
 
 TOLERANCE = 1e-9
+MANY = 64
 MODELS = {
     "LV08": "LV08",
     "CM02": "CM02",
@@ -101,6 +103,21 @@ def test_every_case_agrees(way: str) -> None:
     found = {path.name: worst(path, way) for path in files()}
     assert found
     assert {name: label for name, (difference, label) in found.items() if not difference <= TOLERANCE} == {}
+
+
+def test_simulations_agree_bit_for_bit() -> None:
+    """Jobs that do the recorded parallel tasks end when `share` says, to the last bit."""
+    compared = 0
+    for path in files():
+        for case in cases(path):
+            if len(case["flows"]) > MANY or not bl.NetworkModel(model(case)).knows_tasks:
+                continue
+            network = bl.NetworkModel.from_simgrid(options(case), model(case))
+            flows = sorted((activity(flow) for flow in case["flows"]), key=lambda flow: flow.start)
+            platform = given(case)
+            assert simulated(platform, flows, network) == bl.share(platform, flows, network).tolist()
+            compared += 1
+    assert compared > 50
 
 
 def test_tables_and_lists_agree() -> None:

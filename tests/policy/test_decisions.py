@@ -191,7 +191,10 @@ REFUSED: dict[str, tuple[Deed, str]] = {
     "jobs on no node": (lambda view: view.jobs_on(3), "node = 3: there is no node 3"),
     "whether no node is closed": (lambda view: view.is_drained(9), "node = 9: there is no node 9"),
     "close no node": (lambda view: view.drain(9), "node 9 cannot be drained at .*: there is no node 9"),
-    "withhold too much": (lambda view: view.reserve_capacity(0, {"core": 2}), "must be from 0 to 1, its capacity"),
+    "withhold too much": (
+        lambda view: view.reserve_capacity(0, {"core": 2}),
+        "must be from 0 to 1, its capacity",
+    ),
     "withhold what is not there": (lambda view: view.reserve_capacity(0, {"gpu": 1}), 'no resource "gpu"'),
     "see the run time": (
         lambda view: waiting(view).run_time,

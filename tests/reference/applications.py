@@ -82,6 +82,7 @@ class Team:
     gpus: int
     names: Mapping[str, Value]
     started: list[Activity]
+    sleeping: list[Signal]
 
     def __post_init__(self) -> None:
         count = len(self.hosts)
@@ -198,7 +199,8 @@ def burst_buffer(team: Team, rank: int, task: Model) -> list[Signal]:
 
 
 def idle(team: Team, rank: int, task: Model) -> Steps:
-    yield team.world.sleep((team.parts(task, "delay", "pattern") or [])[rank])
+    team.sleeping.append(team.world.sleep((team.parts(task, "delay", "pattern") or [])[rank]))
+    yield team.sleeping[-1]
 
 
 def busy_wait(team: Team, rank: int, task: Model) -> Steps:
@@ -246,6 +248,7 @@ class Run:
     done: int = 0
     stopped: bool = False
     started: list[Activity] = field(default_factory=list)
+    sleeping: list[Signal] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.steps = [
@@ -255,7 +258,8 @@ class Run:
         ]
 
     def team_of(self, hosts: Sequence[int], gpus: int) -> Team:
-        return Team(self.world, hosts, gpus, {**self.arguments, **self.runtime_arguments}, self.started)
+        names = {**self.arguments, **self.runtime_arguments}
+        return Team(self.world, hosts, gpus, names, self.started, self.sleeping)
 
     def begin(self, hosts: Sequence[int], gpus: int) -> None:
         self.team = self.team_of(hosts, gpus)
@@ -273,7 +277,7 @@ class Run:
 
     def stop(self) -> None:
         self.stopped = True
-        self.world.forget(self.started)
+        self.world.forget(self.started, self.sleeping)
 
     def rank(self, rank: int, stage: str, newcomers: Team | None) -> Steps:
         """Do what a rank does until the end or until the scheduler is asked."""

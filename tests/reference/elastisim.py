@@ -124,6 +124,7 @@ def compute_host(cluster: ET.Element, storage: tuple[int, ...]) -> Host:
         gpu_speed=quantity(said.get("flops_per_gpu", "0")),
         gpu_bandwidth=quantity(said.get("gpu_to_gpu_bw", "0")),
         disk=disk,
+        whole_bytes=True,
     )
 
 

@@ -11,15 +11,20 @@ from reference.sharing import Activity, Floats, Resources, Rule, Shared
 
 @dataclass(frozen=True)
 class Model:
-    """The options of a network model: factors, weight-S, TCP-gamma (bytes), cross traffic."""
+    """The options of a network model: factors, weight-S, TCP-gamma (bytes), cross traffic, the loopback."""
 
     bandwidth_factor: float = 1.0
     latency_factor: float = 1.0
     weight: float = 0.0
     gamma: float = 4194304.0
     crosstraffic: bool = True
+    loopback_bandwidth: float = 1e10
+    loopback_latency: float = 0.0
 
 
+PARALLEL_TASKS = Model(crosstraffic=False)
+"""What SimGrid's model of parallel tasks looks at."""
+MAX_MIN = Model(gamma=0.0, crosstraffic=False)
 CM02 = Model()
 LV08 = Model(bandwidth_factor=0.97, latency_factor=13.01, weight=20537.0)
 
@@ -63,9 +68,9 @@ class Network:
         )
 
     def parallel_task(
-        self, names: Sequence[str], flops: Sequence[float], amounts: Sequence[float], gamma: float
+        self, names: Sequence[str], flops: Sequence[float], amounts: Sequence[float], model: Model
     ) -> Activity:
-        """Give a parallel task: flops by host, bytes by pair of hosts, row by row."""
+        """Give a parallel task: flops by host, bytes by pair of hosts, row by row; a flow is one message."""
         weights, bound, latency = self.nothing(), inf, 0.0
         for name, amount in zip(names, flops, strict=True):
             if amount > 0:
@@ -73,12 +78,17 @@ class Network:
                 bound = min(bound, self.speed / amount)
         for index, amount in enumerate(amounts):
             pair = names[index // len(names)], names[index % len(names)]
-            if amount > 0 and pair[0] != pair[1]:
-                links, delay = self.routes[pair]
-                self.use(weights, links, amount)
-                latency = max(latency, delay)
-                if delay > 0 and gamma > 0:
-                    bound = min(bound, gamma / (2 * delay * amount))
+            if amount > 0:
+                moved = amount / model.bandwidth_factor
+                links, delay = self.routes.get(pair, ((), model.loopback_latency))
+                self.use(weights, links, moved)
+                if not links:
+                    bound = min(bound, model.loopback_bandwidth / moved)
+                elif model.crosstraffic:
+                    self.use(weights, self.routes[pair[::-1]][0], 0.05 * moved)
+                latency = max(latency, delay * model.latency_factor)
+                if delay > 0 and model.gamma > 0:
+                    bound = min(bound, model.gamma / (2 * delay * moved))
         return Activity(weights, 1.0, bound, latency)
 
 

@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 CLOSE = 1e-12  # relative: levels that differ by less are one level
 NOTHING = 1e-5  # what SimGrid takes for no capacity left
 SWEEPS = 100_000  # far more than any case has needed
+ROUNDS = 10_000  # in which only fat pipes are left, before activities get what one of them alone would have
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,17 @@ class Resources:
 
 @dataclass(eq=False)
 class Activity:
-    """Work under way: `bound` is its greatest rate, `penalty` divides its share, `latency` (s) delays it."""
+    """Work under way: `bound` is its greatest rate, `penalty` divides its share, `latency` (s) delays it.
+
+    With `whole`, what it does between two events counts in whole units, as in SimGrid's model of disks.
+    """
 
     weights: Floats
     amount: float = 1.0
     bound: float = inf
     latency: float = 0.0
     penalty: float = 1.0
+    whole: bool = False
     begin: float = field(default=0.0, init=False)
     since: float = field(default=0.0, init=False)
     rate: float = field(default=0.0, init=False)
@@ -83,9 +88,10 @@ def fair_bottleneck(resources: Resources, weights: Floats, bounds: Floats, penal
     """SimGrid's rule for parallel tasks: each resource is cut by heads, whatever the weights.
 
     The quirks: who has left goes on taking what it took in its last round, and a fat pipe loses what the
-    activity that takes least of it takes.
+    activity that takes least of it takes. That can be next to nothing, so that rounds are counted.
     """
     del penalties
+    rounds = 0
     rates, last = np.zeros(len(weights)), np.zeros(len(weights))
     live, left = np.ones(len(weights), bool), resources.capacity.copy()
     uses = weights > 0
@@ -93,6 +99,10 @@ def fair_bottleneck(resources: Resources, weights: Floats, bounds: Floats, penal
     while live.any():
         heads = uses[live].sum(axis=0)
         open_ &= heads > 0
+        rounds += bool((resources.fat | ~open_ | (uses.sum(axis=0) == 1)).all())
+        if rounds > ROUNDS:
+            alone = np.minimum(divide(resources.capacity, weights).min(axis=1, initial=inf), bounds)
+            return np.where(live, np.minimum(rates, alone), rates)
         heads[resources.fat] = np.minimum(heads[resources.fat], 1)
         share = np.where(open_, left / np.maximum(heads, 1), 0.0)
         steps = np.minimum(divide(share, weights).min(axis=1, initial=inf), bounds - rates)
@@ -184,6 +194,13 @@ class Shared:
             if rate != activity.rate:
                 activity.amount = max(0.0, activity.amount - activity.rate * (now - activity.since))
                 activity.since, activity.rate = now, rate
+
+    def progress(self, now: float) -> None:
+        """Count what was done since the last event, where that is in whole units; half to even."""
+        for activity in self.activities:
+            if activity.whole and activity.rate > 0:
+                done = round(activity.rate * (now - activity.since))
+                activity.amount, activity.since = max(0.0, activity.amount - done), now
 
     def finish(self, now: float) -> list[Activity]:
         """Take out what ends by now, in the order of ends, then of starts."""

@@ -10,6 +10,7 @@ from math import floor, inf
 
 import numpy as np
 
+from reference.network import PARALLEL_TASKS, Model
 from reference.sharing import Activity, Resources, Rule, Shared, max_min
 
 
@@ -44,7 +45,10 @@ class Barrier:
 
 @dataclass(frozen=True)
 class Host:
-    """A compute node; speeds per core, and per GPU, in flops/s, bandwidths in bytes/s."""
+    """A compute node; speeds per core, and per GPU, in flops/s, bandwidths in bytes/s.
+
+    With `whole_bytes` its disk counts what is done in whole bytes at every event.
+    """
 
     speed: float
     cores: int = 1
@@ -54,6 +58,7 @@ class Host:
     gpu_bandwidth: float = 0.0
     disk: tuple[float, float] | None = None
     striping: float | None = None
+    whole_bytes: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class Platform:
     hosts: Sequence[Host]
     links: Sequence[Link]
     route: Route
-    gamma: float = 4194304.0
+    model: Model = PARALLEL_TASKS
 
     def resources(self) -> Resources:
         """Give the links, then the processors."""
@@ -97,19 +102,32 @@ class Platform:
                 bound = min(bound, self.hosts[host].speed / amount)
         for (source, target), amount in traffic.items():
             if amount > 0:
-                links, delay = self.route(source, target)
-                for link in links:
-                    uses[link] = max(uses[link], amount) if self.links[link].fat else uses[link] + amount
-                latency = max(latency, delay)
-                bound = min(bound, self.gamma / (2 * delay * amount) if delay > 0 else inf)
+                moved = amount / self.model.bandwidth_factor
+                links, delay = self.way(source, target)
+                self.use(uses, links, moved)
+                if not links:
+                    bound = min(bound, self.model.loopback_bandwidth / moved)
+                elif self.model.crosstraffic:
+                    self.use(uses, self.way(target, source)[0], 0.05 * moved)
+                latency = max(latency, delay * self.model.latency_factor)
+                if delay > 0 and self.model.gamma > 0:
+                    bound = min(bound, self.model.gamma / (2 * delay * moved))
         weights = np.zeros(len(self.links) + len(self.hosts))
         weights[list(uses)] = list(uses.values())
         return Activity(weights, bound=bound, latency=latency)
 
+    def way(self, source: int, target: int) -> tuple[Sequence[int], float]:
+        """Give the links and the latency of a route; a host reaches itself over the loopback."""
+        return self.route(source, target) if source != target else ((), self.model.loopback_latency)
+
+    def use(self, uses: dict[int, float], links: Sequence[int], amount: float) -> None:
+        for link in links:
+            uses[link] = max(uses[link], amount) if self.links[link].fat else uses[link] + amount
+
     def disk_operation(self, host: int, read: bool, amount: float) -> Activity:
         weights = np.zeros(3 * len(self.hosts))
         weights[[3 * host + (not read), 3 * host + 2]] = 1.0
-        return Activity(weights, amount=float(floor(amount)))
+        return Activity(weights, amount=float(floor(amount)), whole=self.hosts[host].whole_bytes)
 
 
 @dataclass
@@ -139,8 +157,10 @@ class World:
         (self.disks if on_disk else self.machine).start(self.now, activity)
         return self.ends.setdefault(activity, Signal())
 
-    def forget(self, activities: Iterable[Activity]) -> None:
-        """Stop activities whose job was killed."""
+    def forget(self, activities: Iterable[Activity], sleeps: Iterable[Signal]) -> None:
+        """Stop the activities and sleeps of a job that was killed."""
+        killed = set(map(id, sleeps))
+        self.sleeps = [sleep for sleep in self.sleeps if id(sleep[1]) not in killed]
         for activity in activities:
             if self.ends.pop(activity, None):
                 for shared in (self.machine, self.disks):
@@ -158,6 +178,8 @@ class World:
         chosen = sorted(range(len(busy_until)), key=lambda gpu: busy_until[gpu] > self.now)[:number]
         for gpu in chosen:
             busy_until[gpu] = max(self.now, busy_until[gpu]) + seconds
+            # The end of each is an event, whether or not it is waited for.
+            self.wake(busy_until[gpu])
         return self.wake(max(busy_until[gpu] for gpu in chosen))
 
     def begin(self, steps: Steps, stopped: Callable[[], bool]) -> None:
@@ -180,6 +202,7 @@ class World:
     def take(self, now: float) -> bool:
         """Let all that ends by now end, and the ranks that wait for it go on; tell whether any did."""
         self.now = now
+        self.disks.progress(now)
         ended = [self.ends.pop(activity) for activity in [*self.machine.finish(now), *self.disks.finish(now)]]
         ended += [signal for end, signal in self.sleeps if end <= now]
         self.sleeps = [sleep for sleep in self.sleeps if sleep[0] > now]

@@ -5,14 +5,13 @@ use batchlab_kernel::execution::{Execution, Options};
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::record::{PlatformSensor, Sensors};
 use batchlab_kernel::scenario::ApplicationJobs;
-use batchlab_kernel::sharing::Rule;
 use batchlab_kernel::simulation::{Simulation as Kernel, TriggerKind, TriggerRules};
 use numpy::{IntoPyArray, PyArrayMethods};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::application::Elastics;
+use crate::network::{NetworkPart, network};
 use crate::platform::Platform;
 
 /// Applications of jobs, and what they run on.
@@ -25,7 +24,7 @@ pub struct Described<'py> {
     /// The resource that counts GPUs.
     gpus: Option<usize>,
     /// How activities share what they use.
-    sharing: String,
+    network: NetworkPart,
     jobs: PyRef<'py, Elastics>,
     /// Whether evolving requests are clipped to the limits of their jobs.
     clip_requests: bool,
@@ -47,15 +46,13 @@ struct SensorNumbers {
 impl Described<'_> {
     /// The jobs that carry applications, what runs them, and what samples the platform.
     pub fn parts(self) -> PyResult<(ApplicationJobs, Execution, Option<PlatformSensor>)> {
-        let rule = match self.sharing.as_str() {
-            "max_min" => Rule::MaxMin,
-            "fair_bottleneck" => Rule::FairBottleneck,
-            other => {
-                return Err(PyValueError::new_err(format!("sharing = '{other}'; there is no such rule")));
-            }
+        let options = Options {
+            clip_requests: self.clip_requests,
+            log_tasks: self.log_tasks,
+            look_interval: self.sensors.as_ref().map_or(f64::INFINITY, |sensors| sensors.interval),
         };
-        let options = Options { clip_requests: self.clip_requests, log_tasks: self.log_tasks };
-        let execution = Execution::with_options(Arc::clone(&self.platform.kernel), rule, options);
+        let network = network(self.network)?;
+        let execution = Execution::with_options(Arc::clone(&self.platform.kernel), network, options);
         let platform = &self.platform.kernel;
         let sensors = self.sensors.map(|SensorNumbers { interval, network, links }| Sensors {
             interval,

@@ -11,6 +11,7 @@ mod errors;
 mod handles;
 mod job;
 mod meter;
+mod network;
 mod placements;
 mod platform;
 mod policy;
@@ -36,6 +37,8 @@ mod _kernel {
     use crate::handles::{Job, Queue, View};
     #[pymodule_export]
     use crate::meter::PowerMeter;
+    #[pymodule_export]
+    use crate::network::network_models;
     #[pymodule_export]
     use crate::platform::Platform;
     #[pymodule_export]

@@ -18,6 +18,7 @@ struct ZonePart {
 struct DiskPart {
     read: f64,
     write: f64,
+    whole_bytes: bool,
 }
 
 #[derive(FromPyObject)]
@@ -124,7 +125,7 @@ impl HostPart {
             gpus: self.gpus,
             gpu_speed: self.gpu_speed,
             gpu_bandwidth: self.gpu_bandwidth,
-            disk: self.disk.map(|DiskPart { read, write }| Disk { read, write }),
+            disk: self.disk.map(|DiskPart { read, write, whole_bytes }| Disk { read, write, whole_bytes }),
             striping: self.striping,
             storage_targets: Vec::new(),
             role,

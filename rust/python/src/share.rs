@@ -1,10 +1,11 @@
 //! Completion times of flows and parallel tasks.
 use batchlab_kernel::platform::NoRoute;
-use batchlab_kernel::sharing::{Activities, Draft, Network, Rule, completion_times, resources};
+use batchlab_kernel::sharing::{Activities, DemandBuilder, completion_times, resources};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyLookupError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::network::{NetworkPart, network};
 use crate::platform::Platform;
 
 /// What happens between two hosts, or on several.
@@ -28,40 +29,6 @@ enum Failure {
     Interrupted(PyErr),
 }
 
-/// The parameters of a model, with some of them changed.
-fn network(model: &str, options: Vec<(String, f64)>) -> PyResult<Network> {
-    let mut network = match model {
-        "max_min" => Network::MAX_MIN,
-        "CM02" => Network::CM02,
-        "LV08" => Network::LV08,
-        "fair_bottleneck" => Network::FAIR_BOTTLENECK,
-        "bottleneck_max_min" => Network { rule: Rule::MaxMin, ..Network::FAIR_BOTTLENECK },
-        _ => return Err(PyValueError::new_err(format!("no sharing model is called {model:?}"))),
-    };
-    for (name, value) in options {
-        *match name.as_str() {
-            "network/bandwidth-factor" => &mut network.bandwidth_factor,
-            "network/latency-factor" => &mut network.latency_factor,
-            "network/weight-S" => &mut network.weight_s,
-            "network/TCP-gamma" => &mut network.tcp_gamma,
-            "network/loopback-bw" => &mut network.loopback_bandwidth,
-            "network/loopback-lat" => &mut network.loopback_latency,
-            "network/crosstraffic" => {
-                network.cross_traffic = value != 0.0;
-                continue;
-            }
-            _ => return Err(PyValueError::new_err(format!("no option is called {name:?}"))),
-        } = value;
-    }
-    if matches!(model, "fair_bottleneck" | "bottleneck_max_min") {
-        // SimGrid's model of parallel tasks looks at the window and the loopback only.
-        let Network { rule, tcp_gamma, loopback_bandwidth, loopback_latency, .. } = network;
-        network =
-            Network { rule, tcp_gamma, loopback_bandwidth, loopback_latency, ..Network::FAIR_BOTTLENECK };
-    }
-    Ok(network)
-}
-
 /// When each flow or task ends, in seconds.
 ///
 /// Rows whose source is -1 are the parallel tasks, in order. The Python side has checked all values; where there is no
@@ -71,15 +38,14 @@ fn network(model: &str, options: Vec<(String, f64)>) -> PyResult<Network> {
 pub fn share<'py>(
     py: Python<'py>,
     platform: &Platform,
-    model: &str,
-    options: Vec<(String, f64)>,
+    model: NetworkPart,
     source: PyReadonlyArray1<'py, i64>,
     target: PyReadonlyArray1<'py, i64>,
     size: PyReadonlyArray1<'py, f64>,
     start: PyReadonlyArray1<'py, f64>,
     tasks: Vec<Task>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let network = network(model, options)?;
+    let network = network(model)?;
     let columns = (source.as_slice()?, target.as_slice()?, size.as_slice()?);
     let works = works(columns, tasks)?;
     let (starts, platform) = (start.as_slice()?, &*platform.kernel);
@@ -87,16 +53,16 @@ pub fn share<'py>(
         return Err(PyValueError::new_err("the columns differ in length"));
     }
     let mut activities = Activities::new(network.rule, resources(platform));
-    let draft = |row: usize, draft: &mut Draft| {
+    let make = |row: usize, builder: &mut DemandBuilder| {
         match &works[row] {
-            &Work::Flow { hosts, bytes } => draft.flow(platform, &network, hosts, bytes),
+            &Work::Flow { hosts, bytes } => builder.flow(platform, &network, hosts, bytes),
             Work::Task(task) => {
-                draft.parallel_task(platform, &network, &task.hosts, &task.flops, &task.bytes)
+                builder.parallel_task(platform, &network, &task.hosts, &task.flops, &task.bytes)
             }
         }
         .map_err(|way| Failure::Route(row, way))
     };
-    let ends = py.detach(|| completion_times(&mut activities, starts, draft, look_for_signals));
+    let ends = py.detach(|| completion_times(&mut activities, starts, make, look_for_signals));
     match ends {
         Ok(ends) => Ok(ends.into_pyarray(py)),
         Err(Failure::Route(row, way)) => Err(PyLookupError::new_err((row, way.from, way.to))),

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from batchlab.errors import SimulationError, shown, suggest
+from batchlab.errors import PlatformError, SimulationError, shown, suggest
 from batchlab.options.invocation import Invocation
 from batchlab.options.sensing import Sensing
 from batchlab.vocabulary import (
@@ -22,6 +22,9 @@ from batchlab.vocabulary import (
     SharingModel,
     WalltimeAction,
 )
+
+if TYPE_CHECKING:
+    from batchlab.platform.network_model import NetworkModel
 
 __all__ = ["ExperimentArguments", "RunArguments", "RunOptions"]
 
@@ -53,8 +56,8 @@ class RunOptions:
         Which events a scheduler written in Python is asked about, one by one; unless given, it is asked once
         an instant.
     sharing
-        How what applications do shares the platform: ``"max_min"``, or ``"fair_bottleneck"`` as ElastiSim
-        does.
+        How what applications do shares the platform: a `NetworkModel` that knows parallel tasks, or the name
+        of one: ``"max_min"``, ``"fair_bottleneck"`` as ElastiSim does, ``"bottleneck_max_min"``.
     clip_requests
         Whether an application that asks for other tasks gets what its job's limits admit; else it cannot go
         on with a request beyond them.
@@ -82,7 +85,7 @@ class RunOptions:
     order_at_instant: OrderAtInstant = "completions_first"
     dispatch: bool = False
     invocation: Invocation | None = None
-    sharing: SharingModel = "max_min"
+    sharing: SharingModel | NetworkModel = "max_min"
     clip_requests: bool = True
     task_times: bool = False
     sensing: Sensing | None = None
@@ -172,7 +175,8 @@ class RunOptions:
         dict
             By the names of the options, in their order; invocation and sensing are dictionaries or None.
         """
-        return asdict(self)
+        sharing = self.sharing if isinstance(self.sharing, str) else self.sharing.plain
+        return asdict(replace(self, sharing="max_min")) | {"sharing": sharing}
 
     @property
     def schedule_options(self) -> dict[str, Any]:
@@ -194,7 +198,7 @@ class ExperimentArguments(TypedDict, total=False):
     order_at_instant: OrderAtInstant
     dispatch: bool
     invocation: Invocation | None
-    sharing: SharingModel
+    sharing: SharingModel | NetworkModel
     clip_requests: bool
     task_times: bool
     sensing: Sensing | None
@@ -234,6 +238,22 @@ def _one_of(choices: Sequence[str]) -> Callable[[str, object], None]:
     return check
 
 
+def _check_sharing(name: str, value: object) -> None:
+    if isinstance(value, str) and value in SHARING_MODELS:
+        return
+    # Streamed runs, which import little, come with a name.
+    from batchlab.platform.network_model import NetworkModel  # noqa: PLC0415
+
+    try:
+        network = NetworkModel.of(value)
+    except PlatformError as error:
+        raise SimulationError(f"{name} = {shown(value)}; {error}") from None
+    if not network.knows_tasks:
+        rule = f"{network.model} knows flows only, and applications make parallel tasks"
+        known = " or ".join(map(repr, SHARING_MODELS))
+        raise SimulationError(f"{name} = {shown(value)}; {rule}. Use {known}.")
+
+
 # What each option must be: a function of its name and value that refuses a wrong one.
 _RULES: Mapping[str, Callable[[str, object], None]] = {
     "seed": _check_seed,
@@ -241,7 +261,7 @@ _RULES: Mapping[str, Callable[[str, object], None]] = {
     "order_at_instant": _one_of(ORDERS_AT_INSTANT),
     "dispatch": _check_flag,
     "invocation": _check_object,
-    "sharing": _one_of(SHARING_MODELS),
+    "sharing": _check_sharing,
     "clip_requests": _check_flag,
     "task_times": _check_flag,
     "sensing": _check_object,
@@ -256,6 +276,11 @@ def _refuse_unknown(values: Mapping[str, object], known: frozenset[str]) -> None
 
 def _read(name: str, value: Any) -> Any:  # noqa: ANN401  # the rules look at it
     """Make an object of the mapping that describes it; other values are as they are."""
+    if name == "sharing" and isinstance(value, Mapping):
+        _check_sharing(name, value)
+        from batchlab.platform.network_model import NetworkModel  # noqa: PLC0415  # as above
+
+        return NetworkModel.of(value)
     kind = _DESCRIBED.get(name)
     if kind is None or not isinstance(value, Mapping):
         return value

@@ -2,6 +2,7 @@
 
 from batchlab.platform.flows import Flow, ParallelTask
 from batchlab.platform.hardware import Disk, Host, Link
+from batchlab.platform.network_model import NetworkModel
 from batchlab.platform.parts import Cluster, Ray, Route, Zone
 from batchlab.platform.platform import Platform, Way
 from batchlab.platform.read import read_platform
@@ -18,6 +19,7 @@ __all__ = [
     "Flow",
     "Host",
     "Link",
+    "NetworkModel",
     "ParallelTask",
     "Platform",
     "Ray",

@@ -30,15 +30,23 @@ class Disk:
     ----------
     read, write
         Bandwidths, bytes per second.
+    whole_bytes
+        Whether what is under way progresses in whole bytes at every event of a simulation, as in SimGrid's
+        model of disks (semantics A5).
 
     Raises
     ------
     PlatformError
-        If one of them is not > 0.
+        If a bandwidth is not > 0, or `whole_bytes` neither True nor False.
     """
 
     read: Quantity = Quantity(BANDWIDTH, positive=True)
     write: Quantity = Quantity(BANDWIDTH, positive=True)
+    whole_bytes: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.whole_bytes, bool):
+            raise rules.refusal(self, "whole_bytes", self.whole_bytes, "must be True or False")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
@@ -149,6 +149,18 @@ class Platform:
             If there is no such link.
         """
         return _place(link, self._link_numbers, "link")
+
+    def in_whole_bytes(self) -> Platform:
+        """Let all disks progress in whole bytes, as SimGrid's do (`Disk`).
+
+        Returns
+        -------
+        Platform
+            The same platform but for its disks; itself if it has none.
+        """
+        if all(host.disk is None for host in self.hosts):
+            return self
+        return replace(self, root=_in_whole_bytes(self.root))
 
     def route(self, source: str, target: str) -> Way:
         """Find the way from one host to another.
@@ -383,6 +395,18 @@ def _hosts(zone: Zone | Cluster) -> Iterable[Host]:
     yield from zone.hosts
     for member in zone.members:
         yield from _hosts(member)
+
+
+def _in_whole_bytes(zone: Zone | Cluster) -> Zone | Cluster:
+    """Give the same zone, whose disks progress in whole bytes."""
+    if isinstance(zone, Cluster):
+        return replace(zone, node=_with_whole_bytes(zone.node))
+    hosts = tuple(map(_with_whole_bytes, zone.hosts))
+    return replace(zone, hosts=hosts, members=tuple(map(_in_whole_bytes, zone.members)))
+
+
+def _with_whole_bytes(host: Host) -> Host:
+    return host if host.disk is None else replace(host, disk=replace(host.disk, whole_bytes=True))
 
 
 def _place(name: object, numbers: Mapping[str, int], kind: str) -> int:

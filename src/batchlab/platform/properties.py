@@ -99,9 +99,9 @@ def _burst_buffer(properties: Mapping[str, str], disk: Disk | None) -> dict[str,
         return {"disk": disk}
     if disk is not None:
         raise _Broken("node_local_bb", "is true, but the host has a disk; keep one of them")
-    amounts = (_needed(properties, name, BANDWIDTH) for name in ("bb_read_bw", "bb_write_bw"))
+    read, write = (_needed(properties, name, BANDWIDTH) for name in ("bb_read_bw", "bb_write_bw"))
     try:
-        fields: dict[str, Any] = {"disk": Disk(*amounts)}
+        fields: dict[str, Any] = {"disk": Disk(read, write)}
     except PlatformError as error:
         raise _Broken("node_local_bb", f"makes no disk: {str(error).rstrip('.')}") from None
     if _is_true(properties, "wide_striping"):

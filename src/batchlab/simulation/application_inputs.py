@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from batchlab._kernel import Elastics
 from batchlab.errors import SimulationError
+from batchlab.platform.network_model import NetworkModel
 from batchlab.simulation.sensing import sensors
 from batchlab.workload.application_jobs import application_jobs
 
@@ -50,7 +51,7 @@ def application_inputs(workload: Workload, system: System, options: RunOptions) 
         "platform": platform.kernel,
         "hosts": [numbers[name] for name in system.hosts],
         "gpus": system.resources.index("gpu") if "gpu" in system.resources else None,
-        "sharing": options.sharing,
+        "network": NetworkModel.of(options.sharing).kernel,
         "jobs": Elastics(jobs),
         "clip_requests": options.clip_requests,
         "log_tasks": options.task_times,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-
-use super::{Application, Value};
+use super::model::Application;
+use super::scope::Value;
 
 /// Who decides how many nodes a job has, and when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,9 @@
 //! The parts of an application.
 use serde::{Deserialize, Serialize};
 
-use super::{Formula, Payload, Traffic};
+use super::formula::Formula;
+use super::payload::Payload;
+use super::traffic::Traffic;
 
 /// An application: what a job does from its start to its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Formula, FormulaError, Scope};
+use super::formula::{Formula, FormulaError};
+use super::scope::Scope;
 
 /// An amount for every rank: operations, bytes or seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -27,7 +27,8 @@ fn ranks(total: f64, pattern: Pattern, count: u32) -> Result<Vec<f64>, ModelErro
 fn sent(total: f64, pattern: Communication, count: u32) -> Result<Vec<f64>, ModelError> {
     let mut bytes = vec![0.0; (count * count) as usize];
     let traffic = Traffic { total: Formula::number(total), pattern };
-    traffic.pairs(count, &scope(count), &mut |from, to, amount| {
+    let total = traffic.total(count, 0, &scope(count))?;
+    traffic.pattern.pairs(count, total, &mut |from, to, amount| {
         assert_ne!(from, to, "a rank sends nothing to itself");
         let sent = &mut bytes[(from * count + to) as usize];
         assert!(std::mem::replace(sent, amount) <= 0.0, "every pair comes once");
@@ -44,7 +45,8 @@ fn sent_by_gpus(
 ) -> Result<(Vec<f64>, f64), ModelError> {
     let mut bytes = vec![0.0; (count * count) as usize];
     let traffic = Traffic { total: Formula::number(total), pattern };
-    let inside = traffic.gpu_pairs(count, gpus, &scope(count), &mut |from, to, amount| {
+    let total = traffic.total(count, gpus, &scope(count))?;
+    let inside = traffic.pattern.gpu_pairs(count, gpus, total, &mut |from, to, amount| {
         let sent = &mut bytes[(from * count + to) as usize];
         assert!(std::mem::replace(sent, amount) <= 0.0, "every pair comes once");
     })?;

@@ -1,8 +1,9 @@
 //! Messages between the ranks: how a total is spread over their pairs.
 use serde::{Deserialize, Serialize};
 
+use super::formula::Formula;
 use super::payload::{ModelError, amount, explicit};
-use super::{Formula, Scope};
+use super::scope::Scope;
 
 /// Bytes between the ranks, or between their GPUs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,59 +36,15 @@ pub enum Communication {
 }
 
 impl Traffic {
-    /// Gives each ordered pair of ranks and what the first sends to the second, in bytes.
-    ///
-    /// Every pair comes once: a fat pipe serves the messages of each pair on their own.
-    pub fn pairs(
-        &self,
-        ranks: u32,
-        scope: &Scope,
-        add: &mut dyn FnMut(u32, u32, f64),
-    ) -> Result<(), ModelError> {
-        if let Communication::Matrix(amounts) = &self.pattern {
-            matrix(explicit(amounts, (ranks as usize).pow(2))?, ranks, add);
-            return Ok(());
-        }
-        let total = amount(&self.total, scope)?;
-        if ranks > 1 {
-            self.pattern.spread(ranks, total, add);
-        }
-        Ok(())
-    }
-
-    /// Likewise for GPUs, of which every node has `gpus`: gives what nodes send to each other, and returns the bytes
-    /// between the two GPUs of a node that exchange the most.
-    pub fn gpu_pairs(
-        &self,
-        ranks: u32,
-        gpus: u32,
-        scope: &Scope,
-        add: &mut dyn FnMut(u32, u32, f64),
-    ) -> Result<f64, ModelError> {
-        if gpus <= 1 {
-            return self.pairs(ranks, scope, add).map(|()| 0.0);
-        }
-        let total = amount(&self.total, scope)?;
-        let (nodes, per_node) = (f64::from(ranks), f64::from(gpus));
-        let all = nodes * per_node;
-        // Per GPU: what goes to its neighbour, and how many neighbours it sends to.
-        let (share, ways) = match self.pattern {
-            Communication::AllToAll => {
-                let pair = total / (all * (all - 1.0));
-                if ranks > 1 {
-                    Communication::AllToAll.each(ranks, pair * per_node * per_node, add);
-                }
-                return Ok(2.0 * pair);
+    /// The total, which some number of ranks can be given; 0 where the amounts are given one by one.
+    pub fn total(&self, ranks: u32, gpus: u32, scope: &Scope) -> Result<f64, ModelError> {
+        match &self.pattern {
+            Communication::Matrix(amounts) if gpus <= 1 => {
+                explicit(amounts, (ranks as usize).pow(2)).map(|_| 0.0)
             }
-            Communication::Ring => (total / (2.0 * all), 2.0),
-            Communication::RingClockwise | Communication::RingCounterClockwise => (total / all, 1.0),
-            _ => return Err(ModelError::Pattern),
-        };
-        if ranks > 1 {
-            self.pattern.each(ranks, share, add);
+            pattern if gpus > 1 && !pattern.knows_gpus() => Err(ModelError::Pattern),
+            _ => amount(&self.total, scope),
         }
-        let inside = share * ways * if ranks > 1 { per_node - 1.0 } else { per_node };
-        Ok(self.pattern.busiest_pair(gpus, inside))
     }
 }
 
@@ -109,6 +66,62 @@ impl Communication {
         Self::NAMES.into_iter().find_map(|(known, pattern)| (known == name).then_some(pattern))
     }
 
+    /// Gives each ordered pair of ranks, row by row, and what the first sends to the second, in bytes.
+    ///
+    /// Every pair comes once: a fat pipe serves the messages of each pair on their own.
+    pub fn pairs(
+        &self,
+        ranks: u32,
+        total: f64,
+        add: &mut dyn FnMut(u32, u32, f64),
+    ) -> Result<(), ModelError> {
+        if let Self::Matrix(amounts) = self {
+            matrix(explicit(amounts, (ranks as usize).pow(2))?, ranks, add);
+        } else if ranks > 1 {
+            self.spread(ranks, total, add);
+        }
+        Ok(())
+    }
+
+    /// Likewise for GPUs, of which every node has `gpus`: gives what nodes send to each other, and returns the bytes
+    /// between the two GPUs of a node that exchange the most.
+    pub fn gpu_pairs(
+        &self,
+        ranks: u32,
+        gpus: u32,
+        total: f64,
+        add: &mut dyn FnMut(u32, u32, f64),
+    ) -> Result<f64, ModelError> {
+        if gpus <= 1 {
+            return self.pairs(ranks, total, add).map(|()| 0.0);
+        }
+        let (nodes, per_node) = (f64::from(ranks), f64::from(gpus));
+        let all = nodes * per_node;
+        // Per GPU: what goes to its neighbour, and how many neighbours it sends to.
+        let (share, ways) = match self {
+            Self::AllToAll => {
+                let pair = total / (all * (all - 1.0));
+                if ranks > 1 {
+                    self.each(ranks, pair * per_node * per_node, add);
+                }
+                return Ok(2.0 * pair);
+            }
+            Self::Ring => (total / (2.0 * all), 2.0),
+            Self::RingClockwise | Self::RingCounterClockwise => (total / all, 1.0),
+            _ => return Err(ModelError::Pattern),
+        };
+        if ranks > 1 {
+            self.each(ranks, share, add);
+        }
+        let inside = share * ways * if ranks > 1 { per_node - 1.0 } else { per_node };
+        Ok(self.busiest_pair(gpus, inside))
+    }
+
+    /// Whether nodes with several GPUs know the pattern.
+    fn knows_gpus(&self) -> bool {
+        matches!(self, Self::AllToAll | Self::Ring | Self::RingClockwise | Self::RingCounterClockwise)
+    }
+
     /// Spreads a total over the pairs of at least two ranks.
     fn spread(&self, ranks: u32, total: f64, add: &mut dyn FnMut(u32, u32, f64)) {
         let n = f64::from(ranks);
@@ -121,7 +134,7 @@ impl Communication {
         self.each(ranks, share, add);
     }
 
-    /// Gives every pair of the pattern the same amount.
+    /// Gives every pair of the pattern the same amount, row by row.
     fn each(&self, ranks: u32, share: f64, add: &mut dyn FnMut(u32, u32, f64)) {
         for rank in 0..ranks {
             let (next, previous) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
@@ -131,17 +144,15 @@ impl Communication {
                 }
                 Self::Ring if ranks == 2 => add(rank, next, 2.0 * share),
                 Self::Ring => {
-                    add(rank, next, share);
-                    add(rank, previous, share);
+                    add(rank, next.min(previous), share);
+                    add(rank, next.max(previous), share);
                 }
                 Self::RingClockwise => add(rank, next, share),
                 Self::RingCounterClockwise => add(rank, previous, share),
-                Self::Gather if rank > 0 => add(rank, 0, share),
-                Self::Scatter if rank > 0 => add(0, rank, share),
-                Self::MasterWorker if rank > 0 => {
-                    add(0, rank, share);
-                    add(rank, 0, share);
+                Self::Scatter | Self::MasterWorker if rank == 0 => {
+                    (1..ranks).for_each(|other| add(0, other, share));
                 }
+                Self::Gather | Self::MasterWorker if rank > 0 => add(rank, 0, share),
                 Self::Gather | Self::Scatter | Self::MasterWorker | Self::Matrix(_) => {}
             }
         }

@@ -286,7 +286,7 @@ impl<'a> Compiler<'a> {
         flops: Option<u32>,
     ) -> Result<u32, ExecutionError> {
         let total =
-            total(traffic, gpus, self.hosts.len() as u32, &self.scope).map_err(|error| model(task, error))?;
+            traffic.total(self.hosts.len() as u32, gpus, &self.scope).map_err(|error| model(task, error))?;
         self.program.exchanges.push(Exchange::new(self.group, total, traffic.pattern.clone(), gpus, flops));
         Ok(self.program.exchanges.len() as u32 - 1)
     }
@@ -325,20 +325,6 @@ impl<'a> Compiler<'a> {
 /// How often something is done.
 pub fn count(formula: &Formula, scope: &Scope, of: &str) -> Result<u64, ExecutionError> {
     formula.count(scope).map_err(|error| ExecutionError::Formula { of: of.to_owned(), error })
-}
-
-/// The bytes of a traffic in all; 1 where its amounts are given. Looks whether its pattern has amounts at all.
-fn total(traffic: &Traffic, gpus: u32, ranks: u32, scope: &Scope) -> Result<f64, ModelError> {
-    use crate::application::Communication::Matrix;
-    let mut ignore = |_: u32, _: u32, _: f64| {};
-    if gpus > 1 {
-        traffic.gpu_pairs(1, gpus, scope, &mut ignore)?;
-    }
-    if matches!(traffic.pattern, Matrix(_)) {
-        return traffic.pairs(ranks, scope, &mut ignore).map(|()| 1.0);
-    }
-    traffic.pairs(1, scope, &mut ignore)?;
-    traffic.total.evaluate(scope).map_err(ModelError::from)
 }
 
 fn model(task: &Task, error: ModelError) -> ExecutionError {

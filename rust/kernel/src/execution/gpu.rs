@@ -57,6 +57,12 @@ impl Gpus {
         *until
     }
 
+    /// When what the GPUs of a host, and the link between them, do now and have to do will be done.
+    pub fn ends(&self, host: u32) -> impl Iterator<Item = f64> {
+        let link = self.link_until[host as usize];
+        self.busy_until[self.of(host)].iter().copied().chain([link])
+    }
+
     /// How many GPUs of a host are busy.
     #[must_use]
     pub fn busy(&self, now: f64, host: u32) -> u32 {

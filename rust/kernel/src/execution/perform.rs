@@ -1,9 +1,7 @@
 //! What the steps of a program do, for one rank at a time.
-use crate::sharing::Demand;
-
-use super::Notice;
 use super::error::ExecutionError;
 use super::log::TaskTime;
+use super::notice::Notice;
 use super::program::{Group, Step, Surroundings, Transfer};
 use super::rank::Blocked;
 use super::run::Run;
@@ -84,12 +82,9 @@ impl Run {
     fn compute(&mut self, world: &mut World, rank: u32, amounts: u32) {
         let flops = self.amount(rank, amounts);
         if flops > 0.0 {
-            let host = self.hosts[rank as usize];
-            let uses = [(world.cpu(host), flops)];
-            let bound = world.host(host).speed / flops;
             self.ranks.start(rank, 0);
-            let demand = Demand { amount: 1.0, uses: &uses, bound, ..Demand::default() };
-            world.start(self.slot, &mut self.flights, Purpose::Rank { rank, level: 0 }, &demand);
+            let host = self.hosts[rank as usize];
+            world.compute(self.slot, &mut self.flights, Purpose::Rank { rank, level: 0 }, (host, flops));
         }
     }
 
@@ -100,8 +95,9 @@ impl Run {
         }
         let group = self.program.exchanges[exchange as usize].group;
         let hosts = members(&self.hosts, &self.newcomers, group);
-        let with = Surroundings { platform: &world.platform, stores: &world.stores, hosts };
-        let ready = self.program.exchange(exchange, with, &mut world.builder)?;
+        let World { platform, stores, network, builder, .. } = &mut *world;
+        let with = Surroundings { platform, stores, network, hosts };
+        let ready = self.program.exchange(exchange, with, builder)?;
         match self.program.demands.get(ready.demand) {
             Some(demand) => world.start(self.slot, &mut self.flights, Purpose::Group(group), &demand),
             None => self.release(world, group),
@@ -126,14 +122,16 @@ impl Run {
         }
         if let Some(exchange) = exchange {
             let hosts = members(&self.hosts, &self.newcomers, self.ranks.all[rank as usize].group);
-            let with = Surroundings { platform: &world.platform, stores: &world.stores, hosts };
-            let inside = self.program.exchange(exchange, with, &mut world.builder)?.inside;
+            let World { platform, stores, network, builder, .. } = &mut *world;
+            let with = Surroundings { platform, stores, network, hosts };
+            let inside = self.program.exchange(exchange, with, builder)?.inside;
             if inside > 0.0 {
                 let seconds = inside / world.host(index).gpu_bandwidth;
                 until = until.max(world.gpus.transfer(world.now, index, seconds));
             }
         }
         self.ranks.all[rank as usize].until = until;
+        world.expect_gpus(index);
         Ok(())
     }
 
@@ -164,8 +162,9 @@ impl Run {
             world.start_on_disk(self.slot, &mut self.flights, purpose, (disk, direction, bytes));
         }
         let hosts = members(&self.hosts, &self.newcomers, group);
-        let with = Surroundings { platform: &world.platform, stores: &world.stores, hosts };
-        let task = self.program.transfer(transfer, self.ranks.member(rank), with, &mut world.builder);
+        let World { platform, stores, network, builder, .. } = &mut *world;
+        let with = Surroundings { platform, stores, network, hosts };
+        let task = self.program.transfer(transfer, self.ranks.member(rank), with, builder);
         let task = task.map_err(|route| ExecutionError::no_route(&world.platform, route))?;
         if let Some(demand) = self.program.demands.get(task) {
             self.ranks.start(rank, level);

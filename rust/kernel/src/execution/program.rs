@@ -2,16 +2,14 @@
 //!
 //! A program is made when a job starts and whenever its nodes change: all formulas are evaluated then, O(tasks × n)
 //! for n ranks. What needs routes is worked out when the first rank comes to it, and kept for all iterations.
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
-use crate::application::{Communication, Direction, Formula, Scope, Storage, Traffic};
-use crate::platform::{NoRoute, Platform};
-
-use super::demand::{Builder, Demands, Shape};
+use super::demands::Demands;
 use super::error::ExecutionError;
 use super::storage::{Place, Stores};
+use crate::application::{Communication, Direction, Storage};
+use crate::platform::{NoRoute, Platform};
+use crate::sharing::{DemandBuilder, Network};
 
 /// Which ranks a step is for; each group has barriers of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,8 +104,6 @@ pub struct Program {
     pub exchanges: Vec<Exchange>,
     pub transfers: Vec<Transfer>,
     pub demands: Demands,
-    /// The links of patterns that have been met, for a byte in all.
-    shapes: Vec<(Group, u32, Communication, Shape)>,
     /// How deep loops stand in each other at most, and levels (see [`Step`]).
     pub depths: u32,
     pub levels: u32,
@@ -117,6 +113,15 @@ impl Exchange {
     pub fn new(group: Group, total: f64, pattern: Communication, gpus: u32, flops: Option<u32>) -> Self {
         Self { group, total, pattern, gpus, flops, ready: None }
     }
+
+    /// Whether another one asks for the same, so that one demand does for both.
+    fn is_like(&self, other: &Self) -> bool {
+        self.group == other.group
+            && self.gpus == other.gpus
+            && self.flops == other.flops
+            && self.total.to_bits() == other.total.to_bits()
+            && self.pattern == other.pattern
+    }
 }
 
 impl Transfer {
@@ -125,26 +130,41 @@ impl Transfer {
     }
 }
 
-/// The hosts of a group, and what their resources are called.
+/// The hosts of a group, and where and by which model they exchange and keep data.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     pub platform: &'a Platform,
     pub stores: &'a Stores,
+    pub network: &'a Network,
     pub hosts: &'a [u32],
 }
 
 impl Surroundings<'_> {
-    /// The resource that a rank's CPU is, and its speed.
-    fn cpu(&self, rank: usize) -> (u32, f64) {
-        let host = self.hosts[rank];
-        (self.platform.links().len() as u32 + host, self.platform.hosts()[host as usize].speed)
-    }
-
-    /// What so many bytes on the disk of a rank cost its CPU: the resource, operations, the speed.
-    fn stripe(&self, rank: usize, bytes: f64) -> (u32, f64, f64) {
-        let (cpu, speed) = self.cpu(rank);
-        let per_byte = self.platform.hosts()[self.hosts[rank] as usize].striping.unwrap_or(0.0);
-        (cpu, per_byte * bytes, speed)
+    /// Makes the parallel task of a node that reads or writes, evenly from or to those that keep its data.
+    fn transfer(
+        &self,
+        (node, storage, direction): (u32, Storage, Direction),
+        bytes: f64,
+        builder: &mut DemandBuilder,
+    ) -> Result<(), NoRoute> {
+        let hosts = self.platform.hosts();
+        let (stores, striped): (&[u32], bool) = match self.stores.place(&hosts[node as usize], storage) {
+            Some(Place::Remote(stores)) => (stores, false),
+            Some(Place::Striped(_)) => (self.hosts, true),
+            Some(Place::Local) | None => (&[], false),
+        };
+        let part = bytes / stores.len() as f64;
+        let mut task = builder.task(self.platform, self.network);
+        for &store in stores.iter().filter(|_| striped) {
+            task.compute(store, hosts[store as usize].striping.unwrap_or(0.0) * part);
+        }
+        for &store in stores.iter().filter(|store| **store != node) {
+            match direction {
+                Direction::Read => task.send(store, node, part)?,
+                Direction::Write => task.send(node, store, part)?,
+            }
+        }
+        task.finish()
     }
 }
 
@@ -154,43 +174,41 @@ impl Program {
         &mut self,
         index: u32,
         with: Surroundings,
-        builder: &mut Builder,
+        builder: &mut DemandBuilder,
     ) -> Result<Ready, ExecutionError> {
-        if let Some(ready) = self.exchanges[index as usize].ready {
-            return Ok(ready);
-        }
-        let place = self.shape(index, with, builder)?;
-        let exchange = &mut self.exchanges[index as usize];
-        let shape = &self.shapes[place].3;
-        let flops: &[f64] = exchange.flops.map_or(&[], |amounts| &self.amounts[amounts as usize]);
-        let computes = flops.iter().enumerate().map(|(rank, flops)| {
-            let (cpu, speed) = with.cpu(rank);
-            (cpu, *flops, speed)
-        });
-        let demand = self.demands.add(shape, exchange.total, computes);
-        let ready = Ready { demand, inside: shape.inside * exchange.total };
-        exchange.ready = Some(ready);
+        let exchange = &self.exchanges[index as usize];
+        let like = |other: &&Exchange| other.ready.is_some() && other.is_like(exchange);
+        let ready = match exchange.ready.or_else(|| self.exchanges.iter().find(like)?.ready) {
+            Some(ready) => ready,
+            None => self.make_exchange(index, with, builder)?,
+        };
+        self.exchanges[index as usize].ready = Some(ready);
         Ok(ready)
     }
 
-    /// The shape of an exchange's traffic: one that is known, else a new one.
-    fn shape(
+    fn make_exchange(
         &mut self,
         index: u32,
         with: Surroundings,
-        builder: &mut Builder,
-    ) -> Result<usize, ExecutionError> {
-        let Exchange { group, gpus, pattern, .. } = &self.exchanges[index as usize];
-        let known = self
-            .shapes
-            .iter()
-            .position(|(of, among, like, _)| of == group && among == gpus && like == pattern);
-        if let Some(place) = known {
-            return Ok(place);
+        builder: &mut DemandBuilder,
+    ) -> Result<Ready, ExecutionError> {
+        let Exchange { total, ref pattern, gpus, flops, .. } = self.exchanges[index as usize];
+        let flops: &[f64] = flops.map_or(&[], |amounts| &self.amounts[amounts as usize]);
+        let mut task = builder.task(with.platform, with.network);
+        for (&host, &amount) in with.hosts.iter().zip(flops) {
+            task.compute(host, amount);
         }
-        let shape = traffic_shape(pattern, *gpus, with, builder)?;
-        self.shapes.push((*group, *gpus, pattern.clone(), shape));
-        Ok(self.shapes.len() - 1)
+        let mut sent = Ok(());
+        let mut send = |from: u32, to: u32, bytes: f64| {
+            if sent.is_ok() {
+                sent = task.send(with.hosts[from as usize], with.hosts[to as usize], bytes);
+            }
+        };
+        let inside = pattern
+            .gpu_pairs(with.hosts.len() as u32, gpus, total, &mut send)
+            .map_err(|error| ExecutionError::Model { task: String::new(), error })?;
+        sent.and_then(|()| task.finish()).map_err(|route| ExecutionError::no_route(with.platform, route))?;
+        Ok(Ready { demand: self.demands.keep(&builder.demand()), inside })
     }
 
     /// The parallel task of a rank that reads or writes; there is none for its own disk.
@@ -199,76 +217,18 @@ impl Program {
         index: u32,
         rank: usize,
         with: Surroundings,
-        builder: &mut Builder,
+        builder: &mut DemandBuilder,
     ) -> Result<u32, NoRoute> {
         if let Some(first) = self.transfers[index as usize].first {
             return Ok(first + rank as u32);
         }
-        let transfer = &mut self.transfers[index as usize];
+        let Transfer { storage, direction, amounts, .. } = self.transfers[index as usize];
         let first = self.demands.len();
-        for (rank, &bytes) in self.amounts[transfer.amounts as usize].iter().enumerate() {
-            let host = &with.platform.hosts()[with.hosts[rank] as usize];
-            let (stores, striped): (&[u32], bool) = match with.stores.place(host, transfer.storage) {
-                Some(Place::Remote(stores)) => (stores, false),
-                Some(Place::Striped(_)) => (with.hosts, true),
-                Some(Place::Local) | None => (&[], false),
-            };
-            let shape = spread(with, with.hosts[rank], stores, transfer.direction, builder)?;
-            let nodes = if striped { with.hosts.len() } else { 0 };
-            let computes = (0..nodes).map(|node| with.stripe(node, bytes / nodes as f64));
-            self.demands.add(&shape, bytes, computes);
+        for (&node, &bytes) in with.hosts.iter().zip(&self.amounts[amounts as usize]) {
+            with.transfer((node, storage, direction), bytes, builder)?;
+            self.demands.keep(&builder.demand());
         }
-        transfer.first = Some(first);
+        self.transfers[index as usize].first = Some(first);
         Ok(first + rank as u32)
     }
-}
-
-/// The links of a traffic of one byte in all, or of one whose amounts are given.
-fn traffic_shape(
-    pattern: &Communication,
-    gpus: u32,
-    with: Surroundings,
-    builder: &mut Builder,
-) -> Result<Shape, ExecutionError> {
-    let traffic = Traffic { total: Formula::number(1.0), pattern: pattern.clone() };
-    let ranks = with.hosts.len() as u32;
-    let nothing = BTreeMap::new();
-    let scope = Scope {
-        arguments: &nothing,
-        runtime_arguments: &nothing,
-        nodes: ranks,
-        gpus_per_node: gpus,
-        phase_iteration: 0,
-        nodes_min: ranks,
-        nodes_max: ranks,
-    };
-    let mut added = Ok(());
-    let mut send = |from: u32, to: u32, bytes: f64| {
-        if added.is_ok() {
-            added = builder.send(with.platform, with.hosts[from as usize], with.hosts[to as usize], bytes);
-        }
-    };
-    let inside = match gpus {
-        0 => traffic.pairs(ranks, &scope, &mut send).map(|()| 0.0),
-        _ => traffic.gpu_pairs(ranks, gpus, &scope, &mut send),
-    };
-    let mut shape = builder.finish(added).map_err(|route| ExecutionError::no_route(with.platform, route))?;
-    shape.inside = inside.map_err(|error| ExecutionError::Model { task: String::new(), error })?;
-    Ok(shape)
-}
-
-/// The links of a byte that a node reads or writes, evenly from or to some hosts.
-fn spread(
-    with: Surroundings,
-    node: u32,
-    stores: &[u32],
-    direction: Direction,
-    builder: &mut Builder,
-) -> Result<Shape, NoRoute> {
-    let share = 1.0 / stores.len() as f64;
-    let added = stores.iter().try_for_each(|&store| match direction {
-        Direction::Read => builder.send(with.platform, store, node, share),
-        Direction::Write => builder.send(with.platform, node, store, share),
-    });
-    builder.finish(added)
 }

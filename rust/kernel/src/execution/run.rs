@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::application::{Elastic, Scope, Value};
 use crate::platform::Platform;
 
-use super::Notice;
 use super::compile::{Compiler, count};
 use super::error::ExecutionError;
+use super::notice::Notice;
 use super::program::{Group, Program, Step};
 use super::rank::{Blocked, Ranks};
 use super::world::{Purpose, World};

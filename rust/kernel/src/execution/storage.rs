@@ -2,11 +2,16 @@
 //!
 //! Disks are resources of their own: an operation takes part in what can be read (or written) per second and in what
 //! both together can do, which is the greater of the two; they are shared max-min, whatever the rule of the network.
+//! Some progress in whole bytes, as `SimGrid`'s do: at every event, O(operations under way · log).
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::application::{Direction, Storage};
 use crate::platform::{Host, Platform, Role, Sharing};
 use crate::sharing::{Activities, Demand, Resource, Rule};
+use crate::time::Time;
 
 /// Where a rank's data goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,22 +64,40 @@ pub struct Disks {
     pub operations: Activities,
     /// Where each host's three resources begin: reading, writing, both.
     first: Vec<u32>,
+    /// Of each resource, whether operations there progress in whole bytes; empty where none do.
+    whole: Vec<bool>,
+    events: Events,
+}
+
+/// Events that nothing waits for; disks that progress in whole bytes round at them all the same.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Events {
+    /// Ends of kernels and of transfers within a node.
+    single: BinaryHeap<Reverse<Time>>,
+    /// Seconds between two looks at the platform, and the time of the next one; infinite where there are none.
+    interval: f64,
+    look: f64,
 }
 
 impl Disks {
     /// Those of a platform.
     #[must_use]
-    pub fn new(platform: &Platform) -> Self {
-        let mut resources = Vec::new();
+    pub fn new(platform: &Platform, look_interval: f64) -> Self {
+        let (mut resources, mut whole) = (Vec::new(), Vec::new());
         let mut first = Vec::with_capacity(platform.hosts().len());
         for host in platform.hosts() {
             first.push(resources.len() as u32);
             if let Some(disk) = host.disk {
                 let rates = [disk.read, disk.write, disk.read.max(disk.write)];
                 resources.extend(rates.map(|capacity| Resource { capacity, sharing: Sharing::Shared }));
+                whole.extend([disk.whole_bytes; 3]);
             }
         }
-        Self { operations: Activities::new(Rule::MaxMin, resources), first }
+        if !whole.contains(&true) {
+            whole.clear();
+        }
+        let events = Events { single: BinaryHeap::new(), interval: look_interval, look: look_interval };
+        Self { operations: Activities::new(Rule::MaxMin, resources), first, whole, events }
     }
 
     /// Starts to read or write so many bytes, whole ones, on the disk of a host.
@@ -83,5 +106,44 @@ impl Disks {
         let way = first + u32::from(direction == Direction::Write);
         let uses = [(way, 1.0), (first + 2, 1.0)];
         self.operations.start(now, &Demand { amount: bytes.trunc(), uses: &uses, ..Demand::default() }, tag)
+    }
+
+    /// Takes note of something that ends without anything that waits for it.
+    pub fn expect(&mut self, time: f64) {
+        if !self.whole.is_empty() {
+            self.events.single.push(Reverse(Time(time)));
+        }
+    }
+
+    /// When an operation ends next, or progresses because of an event that nothing else waits for.
+    pub fn next_time(&mut self) -> f64 {
+        let end = self.operations.next_time();
+        if end.is_infinite() || self.whole.is_empty() { end } else { end.min(self.events.next()) }
+    }
+
+    /// There is an event: whole bytes are done since the last one.
+    pub fn progress(&mut self, now: f64) {
+        if !self.whole.is_empty() {
+            self.events.pass(now);
+            self.operations.round_progress(now, |resource| self.whole[resource as usize]);
+        }
+    }
+}
+
+impl Events {
+    fn next(&self) -> f64 {
+        let single = self.single.peek().map_or(f64::INFINITY, |next| next.0.0);
+        single.min(self.look)
+    }
+
+    fn pass(&mut self, now: f64) {
+        while self.single.peek().is_some_and(|next| next.0.0 <= now) {
+            self.single.pop();
+        }
+        let mut looks = (now / self.interval).floor();
+        while self.look <= now {
+            looks += 1.0;
+            self.look = looks * self.interval;
+        }
     }
 }

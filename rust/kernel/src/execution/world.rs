@@ -5,13 +5,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::application::Direction;
-use crate::platform::{Host, Platform, Sharing};
-use crate::sharing::{Activities, Demand, Resource, Rule};
+use crate::platform::{Host, Platform};
+use crate::sharing::{Activities, Demand, DemandBuilder, Network, cores, resources};
 
-use super::Notice;
-use super::demand::Builder;
 use super::gpu::Gpus;
 use super::log::TaskLog;
+use super::notice::Notice;
 use super::program::Group;
 use super::storage::{Disks, Stores};
 use super::timer::Timers;
@@ -109,6 +108,8 @@ pub struct World {
     pub platform: Arc<Platform>,
     #[serde(skip)]
     pub stores: Arc<Stores>,
+    /// The model by which activities share links and cores.
+    pub network: Network,
     pub activities: Activities,
     pub disks: Disks,
     pub gpus: Gpus,
@@ -117,20 +118,17 @@ pub struct World {
     pub ready: Ready,
     pub notices: VecDeque<(u32, Notice)>,
     pub log: Option<TaskLog>,
-    pub builder: Builder,
+    pub builder: DemandBuilder,
     pub now: f64,
 }
 
 impl World {
-    pub fn new(platform: Arc<Platform>, rule: Rule) -> Self {
-        let links = platform.links().iter().map(|link| (link.bandwidth, link.sharing));
-        let cpus =
-            platform.hosts().iter().map(|host| (host.speed * f64::from(host.cores), Sharing::default()));
-        let resources = links.chain(cpus).map(|(capacity, sharing)| Resource { capacity, sharing }).collect();
+    pub fn new(platform: Arc<Platform>, network: Network, look_interval: f64) -> Self {
         Self {
             stores: Arc::new(Stores::new(&platform)),
-            activities: Activities::new(rule, resources),
-            disks: Disks::new(&platform),
+            activities: Activities::new(network.rule, resources(&platform)),
+            network,
+            disks: Disks::new(&platform, look_interval),
             gpus: Gpus::new(&platform),
             platform,
             timers: Timers::default(),
@@ -138,7 +136,7 @@ impl World {
             ready: Ready::default(),
             notices: VecDeque::new(),
             log: None,
-            builder: Builder::default(),
+            builder: DemandBuilder::default(),
             now: 0.0,
         }
     }
@@ -148,9 +146,22 @@ impl World {
         &self.platform.hosts()[index as usize]
     }
 
-    /// The resource that the CPU of a host is: they follow the links.
+    /// The resource that the cores of a host are.
     pub fn cpu(&self, host: u32) -> u32 {
-        self.platform.links().len() as u32 + host
+        cores(&self.platform, host)
+    }
+
+    /// Lets time pass. The first thing that is done at an instant: disks know of every event.
+    pub fn set_clock(&mut self, now: f64) {
+        if now > self.now {
+            self.disks.progress(now);
+        }
+        self.now = now;
+    }
+
+    /// When an activity ends next, or disks must know of an event; timers are not counted.
+    pub fn next_time(&mut self) -> f64 {
+        self.activities.next_time().min(self.disks.next_time())
     }
 
     /// Starts an activity of a run.
@@ -159,6 +170,19 @@ impl World {
         let tag = self.flights.add(Flight { slot, purpose, handle: 0, on_disk: false, place });
         of_run.push(tag);
         self.flights.all[tag as usize].handle = self.activities.start(self.now, demand, u64::from(tag));
+    }
+
+    /// Starts operations on a host.
+    pub fn compute(&mut self, slot: u32, of_run: &mut Vec<u32>, purpose: Purpose, (host, flops): (u32, f64)) {
+        let mut builder = std::mem::take(&mut self.builder);
+        builder.computation(&self.platform, host, flops);
+        self.start(slot, of_run, purpose, &builder.demand());
+        self.builder = builder;
+    }
+
+    /// Has disks know when the GPUs of a host will be done.
+    pub fn expect_gpus(&mut self, host: u32) {
+        self.gpus.ends(host).filter(|end| *end > self.now).for_each(|end| self.disks.expect(end));
     }
 
     /// Starts to read or write on the disk of a host.

@@ -1,7 +1,9 @@
 //! Marks on ids `0, 1, …`, all removed in O(1).
 
+use serde::{Deserialize, Serialize};
+
 /// Marks that are all removed at once, by starting a new generation.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Marks {
     generation: u32,
     of: Vec<u32>,

@@ -23,6 +23,8 @@ pub struct Disk {
     pub read: f64,
     /// Bytes per second that can be written to it.
     pub write: f64,
+    /// Whether operations progress in whole bytes at every event, as in `SimGrid`'s model of disks.
+    pub whole_bytes: bool,
 }
 
 /// A host: a compute node, or an end point of storage traffic.

@@ -1,127 +1,11 @@
 //! The engine: activities that run, the resources they use, and when each ends.
-use serde::{Deserialize, Serialize};
-
-use super::blocks::{Blocks, Range};
-use super::component::Component;
-use super::demand::{Demand, Resource, Rule};
-use super::ends::Ends;
-use super::marks::Marks;
-use super::solver::Solver;
+use super::blocks::Range;
+use super::demand::{Demand, Rule};
+use super::slots::{Activities, Activity, State, Use, User};
 use crate::platform::Sharing;
-
-/// What an activity is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum State {
-    /// Its slot is free.
-    Gone,
-    /// It waits for its latency.
-    Waiting,
-    /// It uses its resources, even if rounding has left it nothing to do.
-    Running,
-    /// It uses nothing, and only has to end.
-    Ending,
-}
-
-/// One slot.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Activity {
-    pub(super) tag: u64,
-    pub(super) sequence: u64,
-    /// How many activities had begun to use resources before it.
-    pub(super) order: u64,
-    /// Work that was left at `since`.
-    pub(super) remaining: f64,
-    pub(super) since: f64,
-    pub(super) rate: f64,
-    pub(super) bound: f64,
-    pub(super) penalty: f64,
-    /// What a unit of work takes of each resource, if it is the same of all; 1 where rates themselves are shared; else 0.
-    pub(super) unit: f64,
-    /// The level at which it is held: infinite before it is solved, 0 where there is no common level.
-    pub(super) level: f64,
-    pub(super) uses: Range,
-    pub(super) state: State,
-}
-
-/// One use of a resource, and where it stands in the list of the resource's users.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Use {
-    pub(super) resource: u32,
-    pub(super) place: u32,
-    pub(super) weight: f64,
-}
-
-/// One running user of a resource: the activity, and which of all uses it is.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct User {
-    pub(super) activity: u32,
-    pub(super) at: u32,
-}
-
-/// Running activities. A clone is a fork: neither knows of the other.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Activities {
-    pub(super) rule: Rule,
-    pub(super) resources: Vec<Resource>,
-    pub(super) users: Vec<Vec<User>>,
-    pub(super) slots: Vec<Activity>,
-    pub(super) free: Vec<u32>,
-    pub(super) uses: Blocks<Use>,
-    pub(super) ends: Ends,
-    pub(super) started: u64,
-    pub(super) running: u64,
-    /// How many activities use resources now.
-    pub(super) consumers: usize,
-    /// How many of them have no unit.
-    pub(super) uneven: usize,
-    /// The least level of those that went.
-    pub(super) freed: f64,
-    /// Resources whose users changed since the last solve, and running activities that are new.
-    pub(super) touched: Vec<u32>,
-    pub(super) fresh: Vec<u32>,
-    /// When that was.
-    pub(super) touched_at: f64,
-    pub(super) reached: Marks,
-    pub(super) visited: Marks,
-    pub(super) local: Marks,
-    /// Where each resource of the component stands in it.
-    pub(super) places: Vec<u32>,
-    pub(super) members: Vec<u32>,
-    pub(super) component: Component,
-    pub(super) solver: Solver,
-}
+use crate::time::Time;
 
 impl Activities {
-    /// Nothing runs yet.
-    #[must_use]
-    pub fn new(rule: Rule, resources: Vec<Resource>) -> Self {
-        let count = resources.len();
-        Self {
-            rule,
-            resources,
-            users: vec![Vec::new(); count],
-            slots: Vec::new(),
-            free: Vec::new(),
-            uses: Blocks::default(),
-            ends: Ends::default(),
-            started: 0,
-            running: 0,
-            consumers: 0,
-            uneven: 0,
-            freed: f64::INFINITY,
-            touched: Vec::new(),
-            fresh: Vec::new(),
-            touched_at: 0.0,
-            reached: Marks::default(),
-            visited: Marks::default(),
-            local: Marks::default(),
-            places: vec![0; count],
-            members: Vec::new(),
-            component: Component::default(),
-            solver: Solver::default(),
-        }
-    }
-
     /// Starts an activity; gives its handle, which is good until it has ended or was cancelled.
     ///
     /// Whatever ends before `now` must have been taken out by then.
@@ -156,7 +40,7 @@ impl Activities {
             self.slots[handle as usize] = activity;
         }
         if demand.latency > 0.0 {
-            self.ends.set(handle, sequence, now + demand.latency);
+            self.ends.set(handle, (Time(now + demand.latency), sequence));
         } else {
             self.run(now, handle);
         }
@@ -172,13 +56,13 @@ impl Activities {
     /// The next time at which something happens, an end or the end of a latency; infinite where nothing will.
     pub fn next_time(&mut self) -> f64 {
         self.flush();
-        self.ends.first().map_or(f64::INFINITY, |first| first.0)
+        self.ends.peek().map_or(f64::INFINITY, |(key, _)| key.0.0)
     }
 
     /// Takes out one activity that has ended by `now`: the tag it was started with. They come by end, then by start.
     pub fn pop_finished(&mut self, now: f64) -> Option<u64> {
         self.flush_before(now);
-        while let Some((time, activity)) = self.ends.first() {
+        while let Some(((Time(time), _), activity)) = self.ends.peek() {
             if time > now {
                 return None;
             }
@@ -194,6 +78,28 @@ impl Activities {
             return Some(tag);
         }
         None
+    }
+
+    /// Rounds what the activities on some resources have done since the last event to whole units, half to even: it is
+    /// what `SimGrid`'s disks do. Must be called at every event, before anything else of it is done. O(activities · log).
+    pub fn round_progress(&mut self, now: f64, on: impl Fn(u32) -> bool) {
+        self.flush_before(now);
+        let mut members = std::mem::take(&mut self.members);
+        members.clear();
+        members.extend(self.ends.iter().map(|(_, activity)| activity));
+        for &handle in &members {
+            let activity = &mut self.slots[handle as usize];
+            let first = self.uses.get(activity.uses).first();
+            if activity.state != State::Running || !first.is_some_and(|item| on(item.resource)) {
+                continue;
+            }
+            let done = (activity.rate * (now - activity.since)).round_ties_even();
+            activity.remaining = (activity.remaining - done).max(0.0);
+            activity.since = now;
+            let end = if activity.remaining > 0.0 { now + activity.remaining / activity.rate } else { now };
+            self.ends.set(handle, (Time(end), activity.sequence));
+        }
+        self.members = members;
     }
 
     /// Units per second taken of a resource now; of a fat pipe, by the one that takes most.
@@ -249,7 +155,7 @@ impl Activities {
         if activity.remaining <= 0.0 || (activity.uses.count == 0 && activity.bound.is_infinite()) {
             activity.remaining = 0.0;
             activity.state = State::Ending;
-            self.ends.set(handle, activity.sequence, now);
+            self.ends.set(handle, (Time(now), activity.sequence));
             return;
         }
         let range = activity.uses;

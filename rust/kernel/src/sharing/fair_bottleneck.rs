@@ -12,6 +12,9 @@ use crate::platform::Sharing;
 
 /// What is left of a resource counts as nothing from here on, in its units per second.
 const NOTHING: f64 = 1e-5;
+/// Rounds in which nothing but fat pipes is left. A fat pipe loses only what the activity that takes the least of it
+/// takes, which can be next to nothing: `SimGrid` would go on for days.
+const ROUNDS_OF_FAT_PIPES: u32 = 10_000;
 
 /// The solver with its buffers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -34,8 +37,15 @@ impl FairBottleneck {
     pub(super) fn solve(&mut self, component: &mut Component) {
         self.begin(component);
         let any_fat = component.sharing.contains(&Sharing::FatPipe);
+        let mut rounds = 0;
         while self.alive > 0 {
             self.make_offers(component);
+            if any_fat && self.open.iter().all(|at| component.sharing[*at as usize] == Sharing::FatPipe) {
+                rounds += 1;
+                if rounds > ROUNDS_OF_FAT_PIPES {
+                    return self.give_up(component);
+                }
+            }
             for activity in 0..component.activities() {
                 self.grow(component, activity);
             }
@@ -136,6 +146,17 @@ impl FairBottleneck {
             false
         });
         self.open = open;
+    }
+
+    /// Lets those that are still growing have what their fat pipes let one activity have.
+    fn give_up(&self, component: &mut Component) {
+        for activity in (0..component.activities()).filter(|at| self.live[*at]) {
+            let (capacity, weight) = component.own[activity];
+            let uses = component.uses_of(activity).iter();
+            let limits = uses.map(|&(resource, weight)| component.capacity[resource as usize] / weight);
+            let most = limits.fold(component.bound[activity].min(capacity / weight), f64::min);
+            component.rate[activity] = component.rate[activity].min(most);
+        }
     }
 
     fn leave(&mut self, component: &Component, activity: usize) {

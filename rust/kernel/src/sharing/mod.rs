@@ -9,22 +9,25 @@
 mod activities;
 mod blocks;
 mod bottleneck;
+mod builder;
 mod component;
 mod demand;
-mod ends;
 mod fair_bottleneck;
 mod filling;
 mod linear;
-mod marks;
 mod network;
+mod resources;
 mod run;
+mod slots;
 mod solver;
 mod touched;
 
 #[cfg(test)]
 mod tests;
 
-pub use activities::Activities;
+pub use builder::{DemandBuilder, TaskBuilder};
 pub use demand::{Demand, Resource, Rule};
-pub use network::{Draft, Network, resources};
+pub use network::{MODELS, Model, Network};
+pub use resources::{cores, resources};
 pub use run::completion_times;
+pub use slots::Activities;

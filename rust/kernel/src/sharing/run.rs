@@ -1,19 +1,20 @@
 //! Runs a set of activities to their ends.
-use super::{Activities, Draft};
+use super::builder::DemandBuilder;
+use super::slots::Activities;
 
-/// When each of the activities ends. They begin at `starts`; `draft` makes the demand of one, and `look` is called at
-/// every instant, so that somebody can break off.
+/// When each of the activities ends. They begin at `starts`; `make` makes the demand of one, and `look` is called at
+/// every instant, so that the caller can break off.
 pub fn completion_times<E>(
     activities: &mut Activities,
     starts: &[f64],
-    mut draft: impl FnMut(usize, &mut Draft) -> Result<(), E>,
+    mut make: impl FnMut(usize, &mut DemandBuilder) -> Result<(), E>,
     mut look: impl FnMut() -> Result<(), E>,
 ) -> Result<Vec<f64>, E> {
     let mut order: Vec<usize> = (0..starts.len()).collect();
     order.sort_by(|&one, &other| starts[one].total_cmp(&starts[other]));
     let mut waiting = order.into_iter().peekable();
     let mut ends = vec![f64::INFINITY; starts.len()];
-    let mut buffer = Draft::default();
+    let mut buffer = DemandBuilder::default();
     loop {
         let start = waiting.peek().map_or(f64::INFINITY, |&next| starts[next]);
         let now = start.min(activities.next_time());
@@ -25,7 +26,7 @@ pub fn completion_times<E>(
             ends[tag as usize] = now;
         }
         while let Some(next) = waiting.next_if(|&next| starts[next] <= now) {
-            draft(next, &mut buffer)?;
+            make(next, &mut buffer)?;
             activities.start(now, &buffer.demand(), next as u64);
         }
     }

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
 use super::*;
-use crate::platform::Sharing;
+use crate::platform::{Host, Link, NoRoute, Platform, Sharing};
 
 fn link(capacity: f64) -> Resource {
     Resource { capacity, sharing: Sharing::Shared }
@@ -54,6 +54,92 @@ fn where_there_is_nothing_to_have_nothing_ends() {
         assert_eq!(activities.rate(stuck), 0.0, "{rule:?}");
         assert_eq!(ends(&mut activities), [(3, 1.0)], "{rule:?}");
     }
+}
+
+#[test]
+fn a_fat_pipe_that_hardly_gets_emptier_gives_what_one_activity_can_have() {
+    let fat = Resource { capacity: 8e8, sharing: Sharing::FatPipe };
+    let mut activities = Activities::new(Rule::FairBottleneck, vec![fat, link(3e8), link(1e8)]);
+    let mut start =
+        |uses: &[(u32, f64)]| activities.start(0.0, &Demand { amount: 1.0, uses, ..Demand::default() }, 0);
+    start(&[(0, 2.0), (1, 3.0), (2, 3.0)]);
+    start(&[(1, 3.0), (2, 1.0)]);
+    start(&[(0, 2.0), (1, 3.0)]);
+    let alone = start(&[(0, 1.0)]);
+    // The others leave with last steps of next to nothing, by which the pipe is emptied from then on.
+    assert_eq!(activities.rate(alone), 8e8);
+}
+
+/// Platforms of three hosts: two links, one of them a fat pipe, and a way back.
+fn three_hosts() -> Platform {
+    let host = |name: &str| Host { name: name.to_owned(), speed: 1e9, ..Host::default() };
+    let link = |name: &str, latency: f64, sharing: Sharing| Link {
+        name: name.to_owned(),
+        bandwidth: 1e8,
+        latency,
+        sharing,
+    };
+    let links = vec![link("wire", 0.5, Sharing::Shared), link("pipe", 0.25, Sharing::FatPipe)];
+    let routes = [((0, 1), vec![0]), ((1, 0), vec![0]), ((0, 2), vec![0, 1]), ((2, 0), vec![1])];
+    Platform::of_routes(["a", "b", "c"].map(host).to_vec(), links, routes.into_iter().collect())
+}
+
+fn network(name: &str) -> Network {
+    Network::named(name).expect("there is such a model")
+}
+
+#[test]
+fn a_task_adds_its_messages_up_link_by_link() {
+    let (platform, mut builder) = (three_hosts(), DemandBuilder::default());
+    let bytes = [0.0, 3.0, 5.0, 7.0, 0.0, 0.0, 11.0, 0.0, 0.0];
+    let network = Network { window: 2.0, ..network("max_min") };
+    builder
+        .parallel_task(&platform, &network, &[0, 1, 2], &[2e9, 0.0, 1e9], &bytes)
+        .expect("there are routes");
+    let demand = builder.demand();
+    assert_eq!(demand.uses, [(2, 2e9), (4, 1e9), (0, 15.0), (1, 11.0)]);
+    assert_eq!((demand.amount, demand.latency), (1.0, 0.75));
+    // 2 / (2 · 0.75 · 5), of the message with the longest way and the most bytes.
+    assert_eq!(demand.bound, 2.0 / (2.0 * 3.75));
+}
+
+#[test]
+fn a_single_message_is_a_flow() {
+    let (platform, mut task, mut flow) = (three_hosts(), DemandBuilder::default(), DemandBuilder::default());
+    for name in ["max_min", "fair_bottleneck", "bottleneck_max_min"] {
+        for (to, bytes) in [(2, 7.0), (0, 5.0)] {
+            let network = network(name);
+            let mut matrix = [0.0; 9];
+            matrix[to as usize] = bytes;
+            task.parallel_task(&platform, &network, &[0, 1, 2], &[], &matrix).expect("there is a route");
+            flow.flow(&platform, &network, (0, to), bytes).expect("there is a route");
+            assert_eq!(format!("{:?}", task.demand()), format!("{:?}", flow.demand()));
+        }
+    }
+}
+
+#[test]
+fn acknowledgements_and_factors_are_those_of_the_model() {
+    let (platform, mut builder) = (three_hosts(), DemandBuilder::default());
+    let network = Network {
+        bandwidth_factor: 0.5,
+        latency_factor: 2.0,
+        cross_traffic: true,
+        loopback_bandwidth: 10.0,
+        ..network("max_min")
+    };
+    builder.flow(&platform, &network, (0, 2), 3.0).expect("there is a route");
+    let demand = builder.demand();
+    assert_eq!((demand.amount, demand.latency, demand.uses), (6.0, 1.5, &[(0, 1.0), (1, 1.0)][..]));
+    let mut task = builder.task(&platform, &network);
+    task.send(0, 1, 3.0).expect("there is a route");
+    task.send(1, 1, 4.0).expect("a host reaches itself");
+    task.finish().expect("there are routes");
+    let demand = builder.demand();
+    assert_eq!((demand.latency, demand.uses), (1.0, &[(0, 6.0 + 0.05 * 6.0)][..]));
+    assert_eq!(demand.bound, 10.0 / 8.0);
+    let gone = builder.flow(&platform, &network, (1, 2), 3.0);
+    assert_eq!(gone, Err(NoRoute { from: 1, to: 2 }));
 }
 
 /// Activities on few resources, each with weights, a bound and a penalty.

@@ -6,9 +6,10 @@
 //! the resources of whoever starts can rise. O(users of the resources of what is touched · log).
 use std::cmp::Reverse;
 
-use super::activities::{Activities, Activity, State, Use};
 use super::demand::{Resource, Rule};
+use super::slots::{Activities, Activity, State, Use};
 use crate::platform::Sharing;
+use crate::time::Time;
 
 /// Levels are compared with those of other solves: rounding must not leave anybody out.
 const MARGIN: f64 = 1e-9;
@@ -195,7 +196,12 @@ impl Activities {
             activity.remaining = (activity.remaining - activity.rate * (now - activity.since)).max(0.0);
             activity.since = now;
             activity.rate = rate;
-            self.ends.set(member, activity.sequence, now + activity.remaining / rate);
+            let end = if activity.remaining > 0.0 { now + activity.remaining / rate } else { now };
+            if end.is_finite() {
+                self.ends.set(member, (Time(end), activity.sequence));
+            } else {
+                self.ends.remove(member);
+            }
         }
     }
 }

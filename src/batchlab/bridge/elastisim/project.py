@@ -85,7 +85,8 @@ def open_project(path: str | Path) -> Project:
     """
     configuration = read_configuration(path)
     jobs = read_jobs(configuration.jobs_file)
-    platform = read_platform(configuration.platform_file)
+    # As in SimGrid, to whose disks ElastiSim writes.
+    platform = read_platform(configuration.platform_file).in_whole_bytes()
     hosts = sorted(platform.nodes, key=lambda host: host.name)
     _check_links(configuration, platform)
     _check_sizes(jobs, hosts)

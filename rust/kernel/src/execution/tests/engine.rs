@@ -5,8 +5,8 @@ use super::*;
 
 #[test]
 fn jobs_share_the_file_system() {
-    for rule in RULES {
-        let mut execution = Execution::new(crossbar(|_| {}), rule);
+    for network in networks() {
+        let mut execution = Execution::new(crossbar(|_| {}), network);
         let writes = |pattern| rigid(vec![phase(1.0, vec![file(Direction::Write, 1e11, pattern)])]);
         execution.start(0.0, 1, &writes(Pattern::AllRanks), &[0, 1, 2], 0).expect("it starts");
         execution.start(0.0, 2, &writes(Pattern::RootOnly), &[3, 4], 0).expect("it starts");
@@ -20,7 +20,7 @@ fn jobs_share_the_file_system() {
 #[test]
 fn what_happens_at_one_instant_is_told_in_the_order_of_starts() {
     let job = rigid(vec![phase(2.0, vec![busy(1.0, Pattern::Uniform)])]);
-    let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+    let mut execution = Execution::new(crossbar(|_| {}), max_min());
     for number in [5, 3, 4] {
         execution.start(0.0, number, &job, &[number], 0).expect("it starts");
     }
@@ -30,7 +30,7 @@ fn what_happens_at_one_instant_is_told_in_the_order_of_starts() {
 
 #[test]
 fn a_job_without_work_ends_when_it_starts() {
-    let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+    let mut execution = Execution::new(crossbar(|_| {}), max_min());
     execution.start(3.0, 1, &rigid(vec![phase(5.0, vec![])]), &[0, 1], 0).expect("it starts");
     assert!(!execution.is_idle());
     assert_eq!(run(&mut execution), [(3.0, 1, Notice::Done)]);
@@ -38,7 +38,7 @@ fn a_job_without_work_ends_when_it_starts() {
 
 #[test]
 fn links_cpus_and_gpus_tell_their_load() {
-    let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+    let mut execution = Execution::new(crossbar(|_| {}), max_min());
     let tasks =
         vec![asynchronously(file(Direction::Write, 1e11, Pattern::AllRanks)), busy(3.0, Pattern::RootOnly)];
     execution.start(0.0, 1, &rigid(vec![phase(1.0, tasks)]), &[2, 3, 4, 5], 0).expect("it starts");
@@ -55,7 +55,7 @@ fn links_cpus_and_gpus_tell_their_load() {
 #[test]
 fn the_log_has_the_time_of_every_task_of_every_rank() {
     let options = Options { log_tasks: true, ..Options::default() };
-    let mut execution = Execution::with_options(crossbar(|_| {}), Rule::MaxMin, options);
+    let mut execution = Execution::with_options(crossbar(|_| {}), max_min(), options);
     let named = |name: &str, task: Task| Task { name: name.into(), ..task };
     let inner = vec![named("nap", times(2.0, idle(1.0, Pattern::RootOnly)))];
     let tasks =
@@ -82,7 +82,7 @@ fn the_log_has_the_time_of_every_task_of_every_rank() {
 
 /// Why a job cannot be started, with the rest of its application as given.
 fn refused(job: &Elastic, hosts: &[u32], gpus: u32) -> String {
-    let mut execution = Execution::new(crossbar(|hosts| hosts[1].disk = None), Rule::MaxMin);
+    let mut execution = Execution::new(crossbar(|hosts| hosts[1].disk = None), max_min());
     let refusal = execution.start(0.0, 1, job, hosts, gpus).expect_err("it is refused").to_string();
     assert!(execution.is_idle() && execution.next_time().is_infinite());
     refusal
@@ -110,7 +110,7 @@ fn what_cannot_run_is_refused_with_its_reason() {
 #[test]
 fn a_job_that_finds_no_route_fails_when_it_needs_one() {
     let platform = Arc::new(Platform::of_routes((0..2).map(node).collect(), vec![], HashMap::new()));
-    let mut alone = Execution::new(platform, Rule::MaxMin);
+    let mut alone = Execution::new(platform, max_min());
     let tasks = vec![idle(2.0, Pattern::Uniform), cpu(None, Some((1e9, Communication::Ring)), false)];
     alone.start(0.0, 1, &rigid(vec![phase(1.0, tasks)]), &[0, 1], 0).expect("it starts");
     let why = "there is no route from 'n0' to 'n1'; add one to the platform.".to_owned();
@@ -170,8 +170,8 @@ fn any_job() -> impl Strategy<Value = (Elastic, f64, Vec<u32>)> {
 }
 
 /// Jobs that have started, with nothing done after the last start.
-fn started(jobs: &[(Elastic, f64, Vec<u32>)], rule: Rule) -> (Execution, Vec<(f64, u32, Notice)>) {
-    let mut execution = Execution::new(crossbar(|_| {}), rule);
+fn started(jobs: &[(Elastic, f64, Vec<u32>)], network: Network) -> (Execution, Vec<(f64, u32, Notice)>) {
+    let mut execution = Execution::new(crossbar(|_| {}), network);
     let mut seen = Vec::new();
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by(|left, right| jobs[*left].1.total_cmp(&jobs[*right].1));
@@ -199,7 +199,7 @@ proptest! {
 
     #[test]
     fn forks_go_their_own_way(jobs in proptest::collection::vec(any_job(), 1..4), fair in any::<bool>(), at in 0..80_u32) {
-        let (mut execution, mut seen) = started(&jobs, RULES[usize::from(fair)]);
+        let (mut execution, mut seen) = started(&jobs, networks()[usize::from(fair)]);
         let now = 10.0 + f64::from(at) / 4.0;
         until(&mut execution, now, &mut seen);
         let mut fork = execution.clone();
@@ -213,7 +213,7 @@ proptest! {
 
     #[test]
     fn kills_leave_nothing_behind(jobs in proptest::collection::vec(any_job(), 1..4), at in 0..80_u32) {
-        let (mut execution, mut seen) = started(&jobs, Rule::MaxMin);
+        let (mut execution, mut seen) = started(&jobs, max_min());
         let now = 10.0 + f64::from(at) / 4.0;
         until(&mut execution, now, &mut seen);
         for job in 0..jobs.len() as u32 {
@@ -228,7 +228,7 @@ proptest! {
     #[test]
     fn all_work_is_done_and_no_more(flops in proptest::collection::vec(1..100_u32, 3)) {
         let computing = |flops: u32| rigid(vec![phase(2.0, vec![cpu(Some((f64::from(flops) * 1e9, Pattern::AllRanks)), None, false)])]);
-        let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+        let mut execution = Execution::new(crossbar(|_| {}), max_min());
         for (job, &amount) in flops.iter().enumerate() {
             let hosts: Vec<u32> = (job as u32..job as u32 + 3).collect();
             execution.start(0.0, job as u32, &computing(amount), &hosts, 0).expect("it starts");

@@ -4,8 +4,8 @@ use super::*;
 /// Asserts how long one task takes with so many GPUs per node.
 fn takes_with(gpus: u32, task: &Task, nodes: u32, seconds: f64) {
     let job = rigid(vec![phase(1.0, vec![task.clone()])]);
-    for rule in RULES {
-        close(alone_on(&crossbar(|_| {}), rule, &job, nodes, gpus), seconds);
+    for network in networks() {
+        close(alone_on(&crossbar(|_| {}), network, &job, nodes, gpus), seconds);
     }
 }
 
@@ -38,7 +38,7 @@ fn gpus_exchange_inside_and_between_nodes_at_once() {
 #[test]
 fn a_gpu_serves_one_after_the_other_and_free_ones_first() {
     let job = rigid(vec![phase(1.0, vec![gpu(Some((4e12, Pattern::Uniform)), None)])]);
-    let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+    let mut execution = Execution::new(crossbar(|_| {}), max_min());
     for (number, gpus) in [(1, 2), (2, 2), (3, 1)] {
         execution.start(0.0, number, &job, &[0], gpus).expect("it starts");
         assert_eq!(execution.advance(0.0), None);
@@ -51,7 +51,7 @@ fn a_gpu_serves_one_after_the_other_and_free_ones_first() {
 #[test]
 fn a_kernel_ends_even_if_its_job_is_killed() {
     let job = rigid(vec![phase(1.0, vec![gpu(Some((4e12, Pattern::Uniform)), None)])]);
-    let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+    let mut execution = Execution::new(crossbar(|_| {}), max_min());
     execution.start(0.0, 1, &job, &[0], 4).expect("it starts");
     assert_eq!(execution.advance(0.0), None);
     execution.stop(0.5, 1);
@@ -78,12 +78,12 @@ fn striped_burst_buffers_use_all_disks_the_network_and_the_cpus() {
         crossbar(move |hosts| hosts.iter_mut().for_each(|host| host.striping = Some(flops_per_byte)))
     };
     let job = |pattern| rigid(vec![phase(1.0, vec![buffer(Direction::Write, 1e10, pattern)])]);
-    for rule in RULES {
+    for network in networks() {
         // Rank 0's data lies on all disks; everybody's data, too, so that each disk has its share of all.
-        close(alone_on(&striped(2.0), rule, &job(Pattern::RootOnly), 4, 0), 2.5);
-        close(alone_on(&striped(2.0), rule, &job(Pattern::Uniform), 4, 0), 10.0);
+        close(alone_on(&striped(2.0), network, &job(Pattern::RootOnly), 4, 0), 2.5);
+        close(alone_on(&striped(2.0), network, &job(Pattern::Uniform), 4, 0), 10.0);
         // At 20 operations per byte, all CPUs have 2e11 operations of theirs to do.
-        close(alone_on(&striped(20.0), rule, &job(Pattern::Uniform), 4, 0), 20.0 + 2e-6);
+        close(alone_on(&striped(20.0), network, &job(Pattern::Uniform), 4, 0), 20.0 + 2e-6);
     }
 }
 
@@ -96,7 +96,69 @@ fn burst_buffers_at_the_network_serve_nodes_without_one() {
         hosts[STORE as usize].role = Role::BurstBuffer;
     });
     let job = rigid(vec![phase(1.0, vec![buffer(Direction::Write, 1e11, Pattern::AllRanks)])]);
-    for rule in RULES {
-        close(alone_on(&platform, rule, &job, 4, 0), 5.0 + 6e-6);
+    for network in networks() {
+        close(alone_on(&platform, network, &job, 4, 0), 5.0 + 6e-6);
     }
+}
+
+/// A platform whose disks read 3 bytes per second and write 2.
+fn slow_disks(whole_bytes: bool) -> Arc<Platform> {
+    let disk = Disk { read: 3.0, write: 2.0, whole_bytes };
+    crossbar(|hosts| hosts.iter_mut().for_each(|host| host.disk = Some(disk)))
+}
+
+/// When a job on node 0 is done that reads 10 bytes, while another on node 1 sleeps.
+fn reads_while_another_sleeps(platform: &Arc<Platform>, sleep: f64, options: Options) -> f64 {
+    let mut execution = Execution::with_options(Arc::clone(platform), max_min(), options);
+    let reads = rigid(vec![phase(1.0, vec![buffer(Direction::Read, 10.0, Pattern::Uniform)])]);
+    let sleeps = rigid(vec![phase(1.0, vec![idle(sleep, Pattern::Uniform)])]);
+    execution.start(0.0, 0, &reads, &[0], 0).expect("it starts");
+    execution.start(0.0, 1, &sleeps, &[1], 0).expect("it starts");
+    let seen = run(&mut execution);
+    seen.into_iter().find(|entry| entry.1 == 0).expect("it ends").0
+}
+
+#[test]
+fn disks_that_progress_in_whole_bytes_round_at_every_event() {
+    let reads = |whole, sleep| reads_while_another_sleeps(&slow_disks(whole), sleep, Options::default());
+    close(reads(false, 0.7), 10.0 / 3.0);
+    // 2.1 bytes count as 2, 8 are left; 2.5 as 2, and 4.5 as 4: half to even.
+    close(reads(true, 0.7), 0.7 + 8.0 / 3.0);
+    close(reads(true, 2.5 / 3.0), 2.5 / 3.0 + 8.0 / 3.0);
+    close(reads(true, 1.5), 1.5 + 6.0 / 3.0);
+    // 9.6 bytes count as 10: the operation is done with the event.
+    close(reads(true, 3.2), 3.2);
+    // 0.3 bytes count as none.
+    close(reads(true, 0.1), 0.1 + 10.0 / 3.0);
+}
+
+#[test]
+fn looks_and_kernels_are_events_for_such_disks() {
+    let looks = Options { look_interval: 0.8, ..Options::default() };
+    // 2.4 bytes, as 2, at each of four looks, then the last two.
+    close(reads_while_another_sleeps(&slow_disks(true), 9.0, looks), 3.2 + 2.0 / 3.0);
+    close(reads_while_another_sleeps(&slow_disks(false), 9.0, looks), 10.0 / 3.0);
+    // A job uses two of the GPUs for 0.8 s. Another one uses all four for 0.2 s each, two of them at once, and waits until
+    // 1 s; the end of the first two kernels is an event that nothing waits for.
+    let mut execution = Execution::new(slow_disks(true), max_min());
+    let reads = rigid(vec![phase(1.0, vec![buffer(Direction::Read, 10.0, Pattern::Uniform)])]);
+    let kernels = rigid(vec![phase(1.0, vec![gpu(Some((8e11, Pattern::Uniform)), None)])]);
+    execution.start(0.0, 0, &reads, &[0], 0).expect("it starts");
+    execution.start(0.0, 1, &kernels, &[1, 1], 1).expect("it starts");
+    execution.start(0.0, 2, &kernels, &[1], 4).expect("it starts");
+    let seen = run(&mut execution);
+    // By 0.2, 0.8 and 1 s there are 0.6, 1.8 and 0.6 bytes more, which count as 1, 2 and 1.
+    close(seen.into_iter().find(|entry| entry.1 == 0).expect("it ends").0, 1.0 + 6.0 / 3.0);
+}
+
+#[test]
+fn a_job_that_is_stopped_leaves_its_disk_to_the_others_in_whole_bytes() {
+    let mut execution = Execution::new(slow_disks(true), max_min());
+    let reads = rigid(vec![phase(1.0, vec![buffer(Direction::Read, 10.0, Pattern::Uniform)])]);
+    execution.start(0.0, 0, &reads, &[0], 0).expect("it starts");
+    execution.start(0.0, 1, &reads, &[0], 0).expect("it starts");
+    assert!(execution.advance(0.0).is_none());
+    // Each has had 1.5 bytes, as 2.
+    execution.stop(1.0, 1);
+    close(run(&mut execution)[0].0, 1.0 + 8.0 / 3.0);
 }

@@ -74,7 +74,7 @@ fn stepping() -> Application {
 #[test]
 fn a_malleable_job_meets_scheduling_points_before_every_iteration_but_the_first() {
     for (job_type, points) in [(JobType::Malleable, 7), (JobType::Adaptive, 7), (JobType::Moldable, 0)] {
-        let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+        let mut execution = Execution::new(crossbar(|_| {}), max_min());
         execution.start(0.0, 3, &elastic(job_type, stepping()), &[0, 1], 0).expect("it starts");
         let seen = run(&mut execution);
         let at_points: Vec<f64> =
@@ -85,8 +85,8 @@ fn a_malleable_job_meets_scheduling_points_before_every_iteration_but_the_first(
 }
 
 /// Runs the malleable application through sizes, one per scheduling point; times of all notices.
-fn stepped(rule: Rule, sizes: &[u32]) -> Vec<f64> {
-    let mut execution = Execution::new(crossbar(|_| {}), rule);
+fn stepped(network: Network, sizes: &[u32]) -> Vec<f64> {
+    let mut execution = Execution::new(crossbar(|_| {}), network);
     let mut sizes = sizes.iter();
     execution.start(0.0, 3, &elastic(JobType::Malleable, stepping()), &[0, 1], 0).expect("it starts");
     let mut seen = Vec::new();
@@ -106,7 +106,7 @@ fn stepped(rule: Rule, sizes: &[u32]) -> Vec<f64> {
 
 #[test]
 fn a_job_prepares_until_it_comes_to_its_phases() {
-    let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+    let mut execution = Execution::new(crossbar(|_| {}), max_min());
     execution.start(0.0, 3, &elastic(JobType::Malleable, stepping()), &[0, 1], 0).expect("it starts");
     assert!(execution.advance(0.0).is_none() && execution.is_preparing(3), "for 1 s");
     assert!(execution.advance(1.0).is_none() && !execution.is_preparing(3));
@@ -121,10 +121,10 @@ fn a_job_prepares_until_it_comes_to_its_phases() {
 
 #[test]
 fn a_reconfiguration_is_done_by_all_ranks_then_an_expansion_by_the_new_ones() {
-    for rule in RULES {
+    for network in networks() {
         // 4 nodes: 1 s and 2 µs all to all, 2 s of the new ranks, 25 s; 6 nodes: 2/3 s and 2 µs, 2 s, 16 2/3 s; 5 nodes:
         // 0.8 s and 2 µs, no new ranks, 20 s.
-        let times = stepped(rule, &[4, 6, 5]);
+        let times = stepped(network, &[4, 6, 5]);
         close(times[0], 51.0);
         close(times[1] - times[0], 28.0 + 2e-6);
         close(times[2] - times[1], 58.0 / 3.0 + 2e-6);
@@ -150,7 +150,7 @@ fn evolved(job_type: JobType, request: &str) -> Vec<(f64, u32)> {
         phases: vec![asking, phase(2.0, vec![idle(1.0, Pattern::Uniform)])],
         ..Application::default()
     };
-    let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+    let mut execution = Execution::new(crossbar(|_| {}), max_min());
     execution.start(0.0, 3, &elastic(job_type, application), &[0, 1], 0).expect("it starts");
     let mut seen = Vec::new();
     while !execution.is_idle() {
@@ -192,7 +192,7 @@ fn requests_outside_the_limits_fail_unless_they_are_clipped() {
     let asking = Phase { evolving_request: request, ..phase(2.0, vec![idle(1.0, Pattern::Uniform)]) };
     let job = elastic(JobType::Evolving, Application { phases: vec![asking], ..Application::default() });
     let options = Options { clip_requests: false, ..Options::default() };
-    let mut execution = Execution::with_options(crossbar(|_| {}), Rule::MaxMin, options);
+    let mut execution = Execution::with_options(crossbar(|_| {}), max_min(), options);
     execution.start(0.0, 3, &job, &[0, 1], 0).expect("it starts");
     assert_eq!(execution.advance(0.0), None);
     let Some((3, Notice::Failed(why))) = execution.advance(1.0) else { panic!("it fails") };
@@ -225,7 +225,7 @@ fn formulas_see_the_nodes_and_the_runtime_arguments_of_the_time() {
         Application { phases: vec![phase(3.0, vec![work])], ..Application::default() },
     );
     let pace = |pace: f64| BTreeMap::from([("pace".to_owned(), Value::Number(pace))]);
-    let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+    let mut execution = Execution::new(crossbar(|_| {}), max_min());
     execution.set_runtime_arguments(7, pace(1.0));
     execution.start(0.0, 7, &job, &[0, 1], 0).expect("it starts");
     assert_eq!(execution.progress(7), Some((0, 3)));
@@ -254,7 +254,7 @@ fn ranks_on_one_node_share_it() {
         (true, [1, 1, 0], 10.0 + 2e-6),
     ] {
         let job = rigid(vec![phase(1.0, vec![exchange(coupled)])]);
-        let mut execution = Execution::new(Arc::clone(&platform), Rule::MaxMin);
+        let mut execution = Execution::new(Arc::clone(&platform), max_min());
         execution.start(0.0, 0, &job, &hosts, 0).expect("it starts");
         close(run(&mut execution)[0].0, seconds);
     }
@@ -270,7 +270,7 @@ fn new_ranks_are_those_on_nodes_that_had_fewer() {
     for (hosts, seconds) in
         [(vec![1, 0], 0.0), (vec![2, 1], 6.0), (vec![0, 0, 2, 1], 3.0), (vec![2, 3, 4], 2.0)]
     {
-        let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+        let mut execution = Execution::new(crossbar(|_| {}), max_min());
         execution
             .start(0.0, 0, &elastic(JobType::Malleable, application.clone()), &[0, 1], 0)
             .expect("it starts");
@@ -285,7 +285,7 @@ fn new_ranks_are_those_on_nodes_that_had_fewer() {
 fn the_gpus_of_a_job_change_with_its_next_reconfiguration() {
     let phases = vec![phase(3.0, vec![gpu(Some((4e12, Pattern::Uniform)), None)])];
     let job = elastic(JobType::Malleable, Application { phases, ..Application::default() });
-    let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+    let mut execution = Execution::new(crossbar(|_| {}), max_min());
     execution.start(0.0, 0, &job, &[0], 1).expect("it starts");
     assert_eq!(execution.advance(0.0), None);
     assert_eq!(execution.advance(4.0), Some((0, Notice::SchedulingPoint)));

@@ -10,17 +10,26 @@ mod tasks;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Execution, Notice, Options};
+use super::engine::{Execution, Options};
+use super::notice::Notice;
 use crate::application::{
     Application, Communication, Direction, Elastic, Formula, JobType, Pattern, Payload, Phase, Storage, Task,
     Traffic, Work,
 };
 use crate::platform::{Disk, Host, Link, Platform, Role, Sharing};
-use crate::sharing::Rule;
+use crate::sharing::Network;
 
 /// The host of the file system.
 const STORE: u32 = 8;
-const RULES: [Rule; 2] = [Rule::MaxMin, Rule::FairBottleneck];
+
+/// The models of parallel tasks.
+fn networks() -> [Network; 3] {
+    ["max_min", "fair_bottleneck", "bottleneck_max_min"].map(|name| Network::named(name).expect("a model"))
+}
+
+fn max_min() -> Network {
+    networks()[0]
+}
 
 fn node(index: u32) -> Host {
     Host {
@@ -30,7 +39,7 @@ fn node(index: u32) -> Host {
         gpus: 4,
         gpu_speed: 1e12,
         gpu_bandwidth: 5e10,
-        disk: Some(Disk { read: 2e9, write: 1e9 }),
+        disk: Some(Disk { read: 2e9, write: 1e9, whole_bytes: false }),
         ..Host::default()
     }
 }
@@ -145,8 +154,8 @@ fn run(execution: &mut Execution) -> Vec<(f64, u32, Notice)> {
 }
 
 /// How long a job takes that has the platform to itself.
-fn alone_on(platform: &Arc<Platform>, rule: Rule, job: &Elastic, nodes: u32, gpus: u32) -> f64 {
-    let mut execution = Execution::new(Arc::clone(platform), rule);
+fn alone_on(platform: &Arc<Platform>, network: Network, job: &Elastic, nodes: u32, gpus: u32) -> f64 {
+    let mut execution = Execution::new(Arc::clone(platform), network);
     let hosts: Vec<u32> = (0..nodes).collect();
     execution.start(100.0, 0, job, &hosts, gpus).expect("it starts");
     let seen = run(&mut execution);
@@ -155,15 +164,15 @@ fn alone_on(platform: &Arc<Platform>, rule: Rule, job: &Elastic, nodes: u32, gpu
     end - 100.0
 }
 
-/// Asserts how long one task takes on nodes that do nothing else, by both rules.
+/// Asserts how long one task takes on nodes that do nothing else, by every model.
 fn takes(task: &Task, nodes: u32, seconds: f64) {
     lasts(&rigid(vec![phase(1.0, vec![task.clone()])]), nodes, seconds);
 }
 
-/// Asserts how long a job takes on nodes that do nothing else, by both rules.
+/// Asserts how long a job takes on nodes that do nothing else, by every model.
 fn lasts(job: &Elastic, nodes: u32, seconds: f64) {
-    for rule in RULES {
-        close(alone_on(&crossbar(|_| {}), rule, job, nodes, 4), seconds);
+    for network in networks() {
+        close(alone_on(&crossbar(|_| {}), network, job, nodes, 4), seconds);
     }
 }
 

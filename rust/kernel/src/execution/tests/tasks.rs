@@ -70,9 +70,10 @@ fn a_transfer_is_spread_over_its_targets_and_its_latency_bounds_it() {
         Arc::new(Platform::of_routes(hosts, links, HashMap::from([((0, 1), vec![0]), ((0, 2), vec![1])])))
     };
     let job = rigid(vec![phase(1.0, vec![file(Direction::Write, 8e9, Pattern::Uniform)])]);
-    for rule in RULES {
-        close(alone_on(&platform(0.0), rule, &job, 1, 0), 4.0);
-        close(alone_on(&platform(0.5), rule, &job, 1, 0), 0.5 + 4e9 * 2.0 * 0.5 / 4_194_304.0);
+    for network in networks() {
+        close(alone_on(&platform(0.0), network, &job, 1, 0), 4.0);
+        let window = if network == max_min() { 4.0 } else { 4e9 * 2.0 * 0.5 / 4_194_304.0 };
+        close(alone_on(&platform(0.5), network, &job, 1, 0), 0.5 + window);
     }
 }
 
@@ -83,11 +84,32 @@ fn idling_uses_nothing_and_busy_waiting_shares_the_cpu() {
     takes(&busy(7.0, Pattern::Uniform), 3, 7.0);
     for (task, seconds) in [(idle(5.0, Pattern::Uniform), 5.0), (busy(5.0, Pattern::Uniform), 10.0)] {
         let job = rigid(vec![phase(1.0, vec![task])]);
-        let mut execution = Execution::new(crossbar(|_| {}), Rule::MaxMin);
+        let mut execution = Execution::new(crossbar(|_| {}), max_min());
         execution.start(0.0, 0, &job, &[0, 1], 0).expect("it starts");
         execution.start(0.0, 1, &job, &[1, 2], 0).expect("it starts, on a host that another has too");
         let seen = run(&mut execution);
         close(seen[0].0, seconds);
         close(seen[1].0, seconds);
     }
+}
+
+#[test]
+fn ranks_on_one_host_exchange_over_its_loopback() {
+    let network = Network { loopback_bandwidth: 2e9, loopback_latency: 0.25, ..max_min() };
+    let job = rigid(vec![phase(1.0, vec![cpu(None, Some((8e9, Communication::AllToAll)), false)])]);
+    let mut execution = Execution::new(crossbar(|_| {}), network);
+    execution.start(0.0, 0, &job, &[0, 0], 0).expect("it starts");
+    close(run(&mut execution)[0].0, 0.25 + 4e9 / 2e9);
+}
+
+#[test]
+fn the_factors_of_a_model_slow_what_ranks_send() {
+    let network = Network { bandwidth_factor: 0.5, latency_factor: 3.0, ..max_min() };
+    let platform = crossbar(|_| {});
+    let job = |pattern| rigid(vec![phase(1.0, vec![cpu(None, Some((2e10, pattern)), false)])]);
+    // One message is a flow; two of them each have a link.
+    close(alone_on(&platform, network, &job(Communication::Scatter), 2, 0), 6e-6 + 1e10 / 0.5 / 1e10);
+    close(alone_on(&platform, network, &job(Communication::Ring), 2, 0), 6e-6 + 1e10 / 0.5 / 1e10);
+    let acknowledged = Network { cross_traffic: true, ..network };
+    close(alone_on(&platform, acknowledged, &job(Communication::Ring), 2, 0), 6e-6 + 1.05 * 2e10 / 1e10);
 }

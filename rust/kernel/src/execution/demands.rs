@@ -1,0 +1,46 @@
+//! Parallel tasks that a program keeps for all its iterations, in flat arrays.
+use serde::{Deserialize, Serialize};
+
+use crate::sharing::Demand;
+
+/// The demands, each known by its place.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Demands {
+    uses: Vec<(u32, f64)>,
+    kept: Vec<Kept>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Kept {
+    first: u32,
+    after: u32,
+    amount: f64,
+    bound: f64,
+    latency: f64,
+    penalty: f64,
+}
+
+impl Demands {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.kept.len() as u32
+    }
+
+    /// Keeps a demand; gives its place.
+    pub fn keep(&mut self, demand: &Demand) -> u32 {
+        let &Demand { amount, uses, bound, latency, penalty } = demand;
+        let first = self.uses.len() as u32;
+        self.uses.extend_from_slice(uses);
+        self.kept.push(Kept { first, after: self.uses.len() as u32, amount, bound, latency, penalty });
+        self.kept.len() as u32 - 1
+    }
+
+    /// A demand; None if there is nothing to do.
+    #[must_use]
+    pub fn get(&self, place: u32) -> Option<Demand<'_>> {
+        let Kept { first, after, amount, bound, latency, penalty } = self.kept[place as usize];
+        let uses = &self.uses[first as usize..after as usize];
+        (amount > 0.0).then_some(Demand { amount, uses, bound, latency, penalty })
+    }
+}

@@ -1,0 +1,20 @@
+//! The resources of a platform, numbered alike everywhere: its links first, then the cores of its hosts.
+use super::demand::Resource;
+use crate::platform::{Platform, Sharing};
+
+/// The resources of a platform. O(links + hosts).
+#[must_use]
+pub fn resources(platform: &Platform) -> Vec<Resource> {
+    let links =
+        platform.links().iter().map(|link| Resource { capacity: link.bandwidth, sharing: link.sharing });
+    let hosts = platform.hosts().iter();
+    let cores =
+        hosts.map(|host| Resource { capacity: host.speed * f64::from(host.cores), sharing: Sharing::Shared });
+    links.chain(cores).collect()
+}
+
+/// The resource that the cores of a host are.
+#[must_use]
+pub fn cores(platform: &Platform, host: u32) -> u32 {
+    platform.links().len() as u32 + host
+}

@@ -1,0 +1,124 @@
+//! The engine's state: activities in slots, the resources they use, and when each ends.
+use serde::{Deserialize, Serialize};
+
+use super::blocks::{Blocks, Range};
+use super::component::Component;
+use super::demand::{Resource, Rule};
+use super::solver::Solver;
+use crate::index::{IndexedHeap, Marks};
+use crate::time::Time;
+
+/// What an activity is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum State {
+    /// Its slot is free.
+    Gone,
+    /// It waits for its latency.
+    Waiting,
+    /// It uses its resources, even if rounding has left it nothing to do.
+    Running,
+    /// It uses nothing, and only has to end.
+    Ending,
+}
+
+/// One slot.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Activity {
+    pub(super) tag: u64,
+    pub(super) sequence: u64,
+    /// How many activities had begun to use resources before it.
+    pub(super) order: u64,
+    /// Work that was left at `since`.
+    pub(super) remaining: f64,
+    pub(super) since: f64,
+    pub(super) rate: f64,
+    pub(super) bound: f64,
+    pub(super) penalty: f64,
+    /// What a unit of work takes of each resource, if it is the same of all; 1 where rates themselves are shared; else 0.
+    pub(super) unit: f64,
+    /// The level at which it is held: infinite before it is solved, 0 where there is no common level.
+    pub(super) level: f64,
+    pub(super) uses: Range,
+    pub(super) state: State,
+}
+
+/// One use of a resource, and where it stands in the list of the resource's users.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Use {
+    pub(super) resource: u32,
+    pub(super) place: u32,
+    pub(super) weight: f64,
+}
+
+/// One running user of a resource: the activity, and which of all uses it is.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct User {
+    pub(super) activity: u32,
+    pub(super) at: u32,
+}
+
+/// Running activities. A clone is a fork: neither knows of the other.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Activities {
+    pub(super) rule: Rule,
+    pub(super) resources: Vec<Resource>,
+    pub(super) users: Vec<Vec<User>>,
+    pub(super) slots: Vec<Activity>,
+    pub(super) free: Vec<u32>,
+    pub(super) uses: Blocks<Use>,
+    /// When each ends, or its latency does: by time, then by start. What never ends is not in it.
+    pub(super) ends: IndexedHeap<(Time, u64)>,
+    pub(super) started: u64,
+    pub(super) running: u64,
+    /// How many activities use resources now.
+    pub(super) consumers: usize,
+    /// How many of them have no unit.
+    pub(super) uneven: usize,
+    /// The least level of those that went.
+    pub(super) freed: f64,
+    /// Resources whose users changed since the last solve, and running activities that are new.
+    pub(super) touched: Vec<u32>,
+    pub(super) fresh: Vec<u32>,
+    /// When that was.
+    pub(super) touched_at: f64,
+    pub(super) reached: Marks,
+    pub(super) visited: Marks,
+    pub(super) local: Marks,
+    /// Where each resource of the component stands in it.
+    pub(super) places: Vec<u32>,
+    pub(super) members: Vec<u32>,
+    pub(super) component: Component,
+    pub(super) solver: Solver,
+}
+
+impl Activities {
+    /// Nothing runs yet.
+    #[must_use]
+    pub fn new(rule: Rule, resources: Vec<Resource>) -> Self {
+        let count = resources.len();
+        Self {
+            rule,
+            resources,
+            users: vec![Vec::new(); count],
+            slots: Vec::new(),
+            free: Vec::new(),
+            uses: Blocks::default(),
+            ends: IndexedHeap::default(),
+            started: 0,
+            running: 0,
+            consumers: 0,
+            uneven: 0,
+            freed: f64::INFINITY,
+            touched: Vec::new(),
+            fresh: Vec::new(),
+            touched_at: 0.0,
+            reached: Marks::default(),
+            visited: Marks::default(),
+            local: Marks::default(),
+            places: vec![0; count],
+            members: Vec::new(),
+            component: Component::default(),
+            solver: Solver::default(),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+"""Network models: by which rule flows and parallel tasks share a platform, and with which parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from batchlab import _kernel
+from batchlab.errors import PlatformError, shown, suggest
+from batchlab.platform.quantities import BANDWIDTH, TIME, Unit
+from batchlab.platform.rules import set_field
+from batchlab.platform.simgrid_options import read_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["MODELS", "NetworkModel"]
+
+
+class _Model(NamedTuple):
+    """What the kernel says of a model."""
+
+    name: str
+    about: str
+    knows_tasks: bool
+    parameters: tuple[str, ...]
+
+
+_KNOWN = {
+    name: _Model(name, about, knows_tasks, tuple(parameters))
+    for name, about, knows_tasks, parameters in _kernel.network_models()
+}
+MODELS: Mapping[str, str] = {model.name: model.about for model in _KNOWN.values()}
+"""The models, and what they are."""
+
+_UNITS: Mapping[str, Unit] = {"loopback_bandwidth": BANDWIDTH, "loopback_latency": TIME}
+_POSITIVE = frozenset({"bandwidth_factor", "loopback_bandwidth"})
+
+
+@dataclass(frozen=True)
+class NetworkModel:
+    """By which rule flows and parallel tasks share links and cores, and what is different from it.
+
+    `share` and `simulate` both take one; a name stands for the model with its own parameters. What the
+    parameters do is in docs/sharing.md, and which model takes which.
+
+    Parameters
+    ----------
+    model
+        A key of `MODELS`.
+    bandwidth_factor
+        The part of the bandwidth that payloads can have.
+    latency_factor
+        How many latencies pass before the first byte.
+    weight
+        Bytes whose time on each link adds to the round trip that shares are weighted by.
+    window
+        The greatest window, bytes: twice what a message may send per latency; 0: none.
+    cross_traffic
+        Whether 5 % of a message's rate load the links back.
+    loopback_bandwidth, loopback_latency
+        Bytes per second, and seconds, from a host to itself where the platform has no such route; texts with
+        units will do.
+
+    Raises
+    ------
+    PlatformError
+        If there is no such model, the model does not take a parameter, or a value breaks its rule.
+
+    Notes
+    -----
+    None: the model's own. `from_simgrid` takes the same by SimGrid's names.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> bl.NetworkModel("fair_bottleneck", window=65536, loopback_bandwidth="10GBps")
+    NetworkModel('fair_bottleneck', window=65536.0, loopback_bandwidth=10000000000.0)
+    """
+
+    model: str = "max_min"
+    bandwidth_factor: float | None = None
+    latency_factor: float | None = None
+    weight: float | None = None
+    window: float | None = None
+    cross_traffic: bool | None = None
+    loopback_bandwidth: float | str | None = None
+    loopback_latency: float | str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, str) or self.model not in _KNOWN:
+            raise PlatformError(
+                f"no sharing model is called {shown(self.model)}.{suggest(str(self.model), MODELS)}"
+            )
+        taken = _KNOWN[self.model].parameters
+        for name, value in self._given():
+            if name not in taken:
+                raise PlatformError(
+                    f"NetworkModel: {name} = {shown(value)}; the model {self.model!r} takes only "
+                    f"{', '.join(taken)}. Leave it out, or choose another model."
+                )
+            set_field(self, name, _value(name, value))
+
+    def __repr__(self) -> str:
+        changed = "".join(f", {name}={value!r}" for name, value in self._given())
+        return f"NetworkModel({self.model!r}{changed})"
+
+    @classmethod
+    def of(cls, value: object) -> NetworkModel:
+        """Take a model, the name of one, or a mapping of the parameters here.
+
+        Parameters
+        ----------
+        value
+            What a user gave.
+
+        Returns
+        -------
+        NetworkModel
+            The same object if it is one.
+
+        Raises
+        ------
+        PlatformError
+            If it is none of these, or breaks a rule.
+        """
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, Mapping):
+            return cls(value)  # type: ignore[arg-type]  # what is no name is refused
+        known = [field.name for field in fields(cls)]
+        for name, given in value.items():
+            if name not in known:
+                question = suggest(str(name), known)
+                raise PlatformError(f"NetworkModel: {name} = {shown(given)}; is no parameter.{question}")
+        return cls(**value)
+
+    @classmethod
+    def from_simgrid(
+        cls, options: Mapping[str, float | bool | str], model: str | NetworkModel | None = None
+    ) -> NetworkModel:
+        """Take SimGrid's options over; a whole configuration will do.
+
+        Parameters
+        ----------
+        options
+            Values by SimGrid's names: ``network/TCP-gamma``, … Those that choose among SimGrid's models
+            (``host/model``, ``host/solver``, ``network/model``) choose the model; those that the model does
+            not take change nothing, as in SimGrid.
+        model
+            The model, or the name of one; ``"max_min"`` unless given, or chosen by the options.
+
+        Returns
+        -------
+        NetworkModel
+
+        Raises
+        ------
+        PlatformError
+            If an option is not known, a value breaks its rule, or the options choose another model than is
+            given.
+
+        Examples
+        --------
+        >>> import batchlab as bl
+        >>> bl.NetworkModel.from_simgrid({"host/model": "ptask_L07", "network/TCP-gamma": 65536})
+        NetworkModel('fair_bottleneck', window=65536.0)
+        """
+        chosen, changed = read_options(options)
+        network = cls.of(next((each for each in (model, chosen) if each is not None), "max_min"))
+        if chosen not in (None, network.model):
+            rule = f"the options choose {chosen!r}; leave one of them out"
+            raise PlatformError(f"model = {network.model!r}, but {rule}.")
+        taken = {name: value for name, value in changed.items() if name in network.parameters}
+        return replace(network, **taken)  # type: ignore[arg-type]  # the names are those of the fields
+
+    @property
+    def changed(self) -> dict[str, float | bool]:
+        """The parameters that are not the model's own, by name."""
+        return dict(self._given())
+
+    @property
+    def knows_tasks(self) -> bool:
+        """Whether the model is defined for parallel tasks, and not for flows alone."""
+        return _KNOWN[self.model].knows_tasks
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters that the model takes."""
+        return _KNOWN[self.model].parameters
+
+    @property
+    def plain(self) -> str | dict[str, str | float | bool]:
+        """The name where nothing is changed, else a mapping for JSON and TOML; `of` takes both back."""
+        return {"model": self.model, **self.changed} if self.changed else self.model
+
+    @property
+    def kernel(self) -> tuple[str, list[tuple[str, float]]]:
+        """The model as the kernel takes it."""
+        return self.model, [(name, float(value)) for name, value in self._given()]
+
+    def _given(self) -> Iterator[tuple[str, float | bool]]:
+        for field in fields(self)[1:]:
+            value = getattr(self, field.name)
+            if value is not None:
+                yield field.name, value
+
+
+def _value(name: str, value: object) -> float | bool:
+    """Check the value of a parameter."""
+    if name == "cross_traffic":
+        if isinstance(value, bool):
+            return value
+        raise PlatformError(f"NetworkModel: cross_traffic = {shown(value)}; must be True or False.")
+    positive = name in _POSITIVE
+    if name in _UNITS:
+        try:
+            return _UNITS[name].read(value, positive=positive)
+        except ValueError as broken:
+            raise PlatformError(f"NetworkModel: {name} = {shown(value)}; {broken}.") from None
+    if not isinstance(value, bool) and hasattr(value, "__float__"):
+        number = float(value)
+        if math.isfinite(number) and (number > 0.0 or (number == 0.0 and not positive)):
+            return number
+    rule = "> 0" if positive else ">= 0"
+    raise PlatformError(f"NetworkModel: {name} = {shown(value)}; must be a finite number {rule}.")
