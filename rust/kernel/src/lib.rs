@@ -1,8 +1,9 @@
 //! The discrete-event kernel of batchlab.
 //!
 //! It knows jobs, nodes, policies and time, and nothing of Python. The modules stand in the order in which they
-//! may use one another: `time, random, stopwatch, event, ordered_index, spelling < workload, cluster, platform,
-//! sharing, application < execution, policy < record < simulation < replay, stream`; `workload` stands left of `cluster`.
+//! may use one another: `time, random, stopwatch, event, ordered_index, spelling < expression < workload, cluster,
+//! platform, sharing, application < execution, policy < record < simulation < replay, stream`; `workload` stands left of
+//! `cluster`.
 pub mod time;
 
 pub mod event;
@@ -10,6 +11,8 @@ pub mod ordered_index;
 pub mod random;
 pub mod spelling;
 pub mod stopwatch;
+
+pub mod expression;
 
 pub mod workload;
 
