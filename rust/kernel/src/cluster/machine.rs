@@ -1,11 +1,11 @@
 //! The machine at this moment: capacities, free amounts, and who is on each node.
 //!
 //! Taking or giving back k nodes costs O(k log n), finding the next node with room O(log n).
-use crate::ordered_index::{Greatest, OrderedIndex};
+use crate::index::ordered_index::{Greatest, OrderedIndex};
+use crate::index::segment_tree::SegmentTree;
 use crate::time::Time;
 use crate::workload::jobs::Share;
 
-use super::capacity_index::CapacityIndex;
 use super::request::Request;
 use super::room::{Room, load};
 
@@ -20,7 +20,7 @@ pub struct Machine {
     free: Vec<i64>,
     jobs_on: Vec<u32>,
     total_free: Vec<i64>,
-    by_index: CapacityIndex,
+    by_index: SegmentTree,
     by_load: Option<LoadIndex>,
     withheld: Option<Withheld>,
 }
@@ -71,7 +71,7 @@ impl Machine {
             free: capacity.clone(),
             jobs_on: vec![0; nodes],
             total_free,
-            by_index: CapacityIndex::new(resources + 1, &indexed),
+            by_index: SegmentTree::new(resources + 1, &indexed),
             by_load,
             capacity,
             withheld: None,

@@ -1,6 +1,5 @@
 //! The machine: nodes, what is free on them, and the indices that find room.
 pub mod beside;
-pub mod capacity_index;
 pub mod machine;
 pub mod power;
 pub mod request;

@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 
 use crate::cluster::{Beside, EmptyMachine, Machine, Meter, Request, Requests, Room};
-use crate::ordered_index::{Least, OrderedIndex, Sum};
+use crate::index::ordered_index::{Least, OrderedIndex, Sum};
 use crate::time::{Time, ordered_bits};
 use crate::workload::jobs::{Job, JobTable, Share, State};
 
