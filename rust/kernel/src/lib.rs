@@ -9,7 +9,7 @@ pub mod random;
 pub mod spelling;
 pub mod stopwatch;
 
-pub mod policy;
+pub mod expression;
 
 pub mod workload;
 

@@ -1,30 +1,7 @@
-//! Formulas of performance models: the usual subset of `ExprTk`, as `ElastiSim` uses it.
+//! Formulas of performance models: what their names mean for a job, and their values.
 //!
-//! ```text
-//! expression = operand {operator operand} ["?" expression ":" expression]
-//! operand    = number | 'text' | name | function "(" expression {"," expression} ")" | ("-" | "+") operand
-//!            | "(" expression ")", likewise in [] and {}
-//! operators, the strongest first:
-//!   ^                                    from the right
-//!   - + before an operand                -x^2 is -(x^2), 2^-x is 2^(-x)
-//!   * / %                                also where nothing stands: 2x, 3(a + b), (a + b)c
-//!   + -
-//!   < <= > >= = == != <>
-//!   in like ilike
-//!   and & nand
-//!   or | nor xor xnor
-//! ```
-//!
-//! Everything is float64, and texts can be compared. Truths are 1 and 0; whatever is not 0 is true. Arithmetic is
-//! IEEE's, so that a division by zero gives an infinity; `%` takes the dividend's sign, as C's `fmod`. Functions come
-//! from `libm`, the same on every platform. Words of the language may be written in capitals too.
-//!
-//! A formula is parsed once, in time linear in its length, to a flat postfix program. An evaluation takes time linear
-//! in the program, one lookup per name, and does all branches: a name that nobody knows is found at once.
-mod functions;
-mod lexer;
-mod operators;
-mod parser;
+//! A formula is written in the language [`MODELS`]. An evaluation looks each name up once, and does all branches, so
+//! that an unknown name is found at once.
 #[cfg(test)]
 mod tests;
 
@@ -33,10 +10,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use self::functions::Function;
-use self::operators::Operator;
-use super::Scope;
-use super::scope::Value;
+use super::scope::{Scope, Value};
+use crate::expression::{ExpressionError, Item, MODELS, Program};
 use crate::spelling::{shown, unknown};
 
 /// 2^53: beyond it, float64 does not tell all whole numbers apart.
@@ -46,11 +21,12 @@ const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Formula {
     text: String,
+    names: Vec<String>,
     program: Program,
 }
 
 /// Why a text is no formula, or has no value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormulaError {
     /// Where, in characters from the beginning.
     pub position: usize,
@@ -60,52 +36,26 @@ pub struct FormulaError {
     pub formula: String,
 }
 
-/// A problem at a position; the formula's text is put beside it on the way out.
-type Problem = (usize, String);
-
-/// Steps with the positions of their text, the names and texts in them, and how high the stack becomes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Program {
-    steps: Vec<(Step, u32)>,
-    names: Vec<String>,
-    texts: Vec<String>,
-    highest: usize,
-}
-
-/// One step of a program: it takes its operands from the stack, the last one on top, and leaves its value there.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-enum Step {
-    Number(f64),
-    Text(u32),
-    Name(u32),
-    Negate,
-    Operator(Operator),
-    Function(Function, u32),
-    /// condition, value, otherwise
-    Choose,
-}
-
-/// What stands on the stack.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Item<'a> {
-    Number(f64),
-    Text(&'a str),
-}
-
 impl Formula {
     /// Parses a formula.
     pub fn parse(text: &str) -> Result<Self, FormulaError> {
-        match lexer::tokens(text).and_then(|tokens| parser::program(&tokens)) {
-            Ok(program) => Ok(Self { text: text.into(), program }),
-            Err(problem) => Err(FormulaError::at(problem, text)),
+        let mut names: Vec<String> = Vec::new();
+        let mut index = |word: &str| {
+            Ok(names.iter().position(|known| known == word).unwrap_or_else(|| {
+                names.push(word.into());
+                names.len() - 1
+            }))
+        };
+        match Program::parse(text, &MODELS, &mut index) {
+            Ok(program) => Ok(Self { text: text.into(), names, program }),
+            Err(error) => Err(FormulaError::of(error, text)),
         }
     }
 
     /// A formula that is a number.
     #[must_use]
     pub fn number(number: f64) -> Self {
-        let program = Program { steps: vec![(Step::Number(number), 0)], highest: 1, ..Program::default() };
-        Self { text: number.to_string(), program }
+        Self { text: number.to_string(), names: Vec::new(), program: Program::of_number(number) }
     }
 
     /// As it was written.
@@ -117,16 +67,13 @@ impl Formula {
     /// The names in it, each once.
     #[must_use]
     pub fn names(&self) -> &[String] {
-        &self.program.names
+        &self.names
     }
 
     /// The number that it is, if it names and computes nothing.
     #[must_use]
     pub fn as_number(&self) -> Option<f64> {
-        match self.program.steps[..] {
-            [(Step::Number(number), _)] => Some(number),
-            _ => None,
-        }
+        self.program.as_number()
     }
 
     /// Its value.
@@ -134,7 +81,7 @@ impl Formula {
         self.run(|name| meaning(name, scope))
     }
 
-    /// Its value where names mean what they are told to mean, and nothing else.
+    /// Its value where names have these meanings, and no others.
     pub fn evaluate_for(&self, names: &BTreeMap<String, Value>) -> Result<f64, FormulaError> {
         let known = || names.keys().map(String::as_str).collect::<Vec<_>>();
         self.run(|name| match names.get(name) {
@@ -147,7 +94,8 @@ impl Formula {
         if let Some(number) = self.as_number() {
             return Ok(number);
         }
-        self.program.run(meaning).map_err(|problem| FormulaError::at(problem, &self.text))
+        let value = self.program.value(|index| meaning(&self.names[index]));
+        value.map_err(|error| FormulaError::of(error, &self.text))
     }
 
     /// Its value as a number of iterations or nodes, truncated.
@@ -157,60 +105,7 @@ impl Formula {
             return Ok(value as u64);
         }
         let message = format!("this counts something and gives {value}; must be from 0 to 2^53.");
-        Err(FormulaError::at((0, message), &self.text))
-    }
-}
-
-impl Program {
-    fn run<'a>(&'a self, meaning: impl Fn(&str) -> Result<Item<'a>, String>) -> Result<f64, Problem> {
-        let mut stack: Vec<Item> = Vec::with_capacity(self.highest);
-        for &(step, position) in &self.steps {
-            let at = |message: String| (position as usize, message);
-            let operands = stack.len() - step.operands();
-            let item = match step {
-                Step::Number(number) => Item::Number(number),
-                Step::Text(index) => Item::Text(&self.texts[index as usize]),
-                Step::Name(index) => meaning(&self.names[index as usize]).map_err(at)?,
-                Step::Negate => Item::Number(-stack[operands].number().map_err(at)?),
-                Step::Operator(operator) => {
-                    Item::Number(operator.apply(stack[operands], stack[operands + 1]).map_err(at)?)
-                }
-                Step::Function(function, _) => {
-                    let values: Result<Vec<f64>, String> =
-                        stack[operands..].iter().map(|item| item.number()).collect();
-                    Item::Number(function.apply(&values.map_err(at)?))
-                }
-                Step::Choose => {
-                    let holds = stack[operands].number().map_err(at)? != 0.0;
-                    stack[operands + if holds { 1 } else { 2 }]
-                }
-            };
-            stack.truncate(operands);
-            stack.push(item);
-        }
-        stack[0].number().map_err(|message| (0, message))
-    }
-}
-
-impl Step {
-    /// How many values the step takes from the stack.
-    fn operands(self) -> usize {
-        match self {
-            Self::Number(_) | Self::Text(_) | Self::Name(_) => 0,
-            Self::Negate => 1,
-            Self::Operator(_) => 2,
-            Self::Function(_, count) => count as usize,
-            Self::Choose => 3,
-        }
-    }
-}
-
-impl Item<'_> {
-    fn number(self) -> Result<f64, String> {
-        match self {
-            Self::Number(number) => Ok(number),
-            Self::Text(text) => Err(format!("{} is a text; texts can only be compared.", shown(text))),
-        }
+        Err(FormulaError { position: 0, message, formula: self.text.clone() })
     }
 }
 
@@ -259,8 +154,8 @@ impl<'a> From<&'a Value> for Item<'a> {
 }
 
 impl FormulaError {
-    fn at((position, message): Problem, formula: &str) -> Self {
-        Self { position, message, formula: formula.into() }
+    fn of(error: ExpressionError, formula: &str) -> Self {
+        Self { position: error.position, message: error.message, formula: formula.into() }
     }
 }
 

@@ -33,7 +33,7 @@ pub enum Pattern {
 }
 
 /// Why a model has no amounts for a job.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ModelError {
     /// The formula has no value.
     Formula(FormulaError),

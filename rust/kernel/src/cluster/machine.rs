@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::index::ordered_index::{Greatest, OrderedIndex};
 use crate::time::Time;
-use crate::index::CapacityIndex;
+use crate::index::SegmentTree;
 use super::availability::{Availability, load};
 use super::placement::NodeTasks;
 use super::request::Request;
@@ -21,7 +21,7 @@ pub struct Machine {
     free: Vec<i64>,
     jobs_on: Vec<u32>,
     total_free: Vec<i64>,
-    by_index: CapacityIndex,
+    by_index: SegmentTree,
     by_load: Option<LoadIndex>,
     unavailable: Option<Unavailable>,
 }
@@ -72,7 +72,7 @@ impl Machine {
             free: capacity.clone(),
             jobs_on: vec![0; nodes],
             total_free,
-            by_index: CapacityIndex::new(resources + 1, &indexed),
+            by_index: SegmentTree::new(resources + 1, &indexed),
             by_load,
             capacity,
             unavailable: None,

@@ -8,5 +8,5 @@ mod shared_column;
 pub use indexed_heap::IndexedHeap;
 pub use marks::Marks;
 pub use ordered_index::OrderedIndex;
-pub use segment_tree::CapacityIndex;
+pub use segment_tree::SegmentTree;
 pub use shared_column::SharedColumn;

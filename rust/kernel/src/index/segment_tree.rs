@@ -1,21 +1,20 @@
-//! A segment tree over the nodes: the greatest free amount of each resource in every range.
+//! A segment tree: maxima over ranges of entries, each of which has several values.
 //!
-//! O(log n) to update a node and to find the next node, by index, with enough of everything. With several resources
-//! the inner maxima are only necessary conditions, so a search may look into ranges that hold no such node.
+//! O(log n) to update an entry and to find the next entry, by index, with enough of everything. With several values
+//! the inner maxima are only necessary conditions, so a search may look into ranges that hold no such entry.
 use serde::{Deserialize, Serialize};
 
-
-/// The tree, with `width` values per node of the machine.
+/// The tree, with `width` values per entry.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct CapacityIndex {
+pub struct SegmentTree {
     width: usize,
     leaves: usize,
     count: usize,
     greatest: Vec<i64>,
 }
 
-impl CapacityIndex {
-    /// A tree over `values`, `width` of them per node.
+impl SegmentTree {
+    /// A tree over `values`, `width` of them per entry.
     #[must_use]
     pub fn new(width: usize, values: &[i64]) -> Self {
         let count = values.len() / width;
@@ -29,13 +28,13 @@ impl CapacityIndex {
         tree
     }
 
-    /// Values of a node, to be changed; `refresh_range` must follow.
-    pub fn values_mut(&mut self, node: usize) -> &mut [i64] {
-        let at = self.leaves + node;
+    /// Values of an entry, to be changed; `refresh_range` must follow.
+    pub fn values_mut(&mut self, entry: usize) -> &mut [i64] {
+        let at = self.leaves + entry;
         &mut self.greatest[at * self.width..(at + 1) * self.width]
     }
 
-    /// Brings the maxima over the nodes `first..=last` up to date.
+    /// Brings the maxima over the entries `first..=last` up to date.
     pub fn refresh_range(&mut self, first: usize, last: usize) {
         let (mut left, mut right) = (self.leaves + first, self.leaves + last);
         while left > 1 {
@@ -51,7 +50,7 @@ impl CapacityIndex {
         }
     }
 
-    /// The first node at or after `from` whose values satisfy `admits`.
+    /// The first entry at or after `from` whose values satisfy `admits`.
     ///
     /// `admits` is also asked of the maxima of ranges: more of anything must never make it false.
     #[must_use]
@@ -108,7 +107,7 @@ mod tests {
             asked in (0..6_i64, 0..6_i64),
         ) {
             let mut values: Vec<[i64; 2]> = nodes.iter().map(|&(a, b)| [a, b]).collect();
-            let mut tree = CapacityIndex::new(2, values.as_flattened());
+            let mut tree = SegmentTree::new(2, values.as_flattened());
             for (node, a, b) in updates {
                 let node = node % values.len();
                 values[node] = [a, b];

@@ -1,12 +1,13 @@
 //! Priority: the key by which queued jobs are sorted, smallest first.
+mod formula;
 mod registry;
 
 use serde::{Deserialize, Serialize};
 
-use crate::policy::expression::Expression;
 use crate::random::mix;
 use crate::scenario::Scenario;
 
+pub use formula::Expression;
 pub use registry::{Entry, PRIORITIES, named};
 
 /// The names that a formula may use, before the workload's own columns.

@@ -1,7 +1,6 @@
 //! A policy by the names of its parts, and the scheduler, priority and allocator that these mean.
 use crate::placement::{self, Allocator};
-use crate::policy::expression::Expression;
-use crate::priority::{self, Priority};
+use crate::priority::{self, Expression, Priority};
 
 use super::External;
 use super::registry::{BACKFILLING, Machine};

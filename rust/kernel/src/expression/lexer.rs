@@ -1,5 +1,6 @@
 //! From characters to tokens.
-use super::Problem;
+use super::dialect::{Dialect, Feature};
+use super::error::ExpressionError;
 use crate::spelling::shown;
 
 /// A token, and where it begins, in characters.
@@ -15,27 +16,11 @@ pub enum Token<'a> {
     End,
 }
 
-/// Longer ones first, so that `<=` is not `<` and `=`.
-const SIGNS: [&str; 25] = [
-    "<=", ">=", "==", "!=", "<>", "<", ">", "=", "+", "-", "*", "/", "%", "^", "&", "|", "(", ")", "[", "]",
-    "{", "}", ",", "?", ":",
-];
-
-/// What people write in its place elsewhere, and what `ExprTk` has but formulas need not.
-const FOREIGN: [(&str, &str); 9] = [
-    ("**", "write ^ for a power."),
-    ("&&", "write 'and'."),
-    ("||", "write 'or'."),
-    (":=", "formulas assign nothing; compare with ==."),
-    (";", "a formula is one expression; choose with if(condition, value, other value)."),
-    ("~", "a formula is one expression."),
-    ("$", "special functions are not known; write the expression out."),
-    ("\"", "write texts as 'text'."),
-    ("!", "write not(…)."),
-];
+/// A token with the number of its bytes, or why there is none.
+type Read<'a> = Result<(usize, Token<'a>), String>;
 
 /// Splits a formula into its tokens, with `End` behind the last.
-pub fn tokens(text: &str) -> Result<Vec<Placed<'_>>, Problem> {
+pub fn tokens<'a>(text: &'a str, dialect: &Dialect) -> Result<Vec<Placed<'a>>, ExpressionError> {
     let mut tokens = Vec::new();
     let (mut rest, mut position) = (text, 0);
     loop {
@@ -46,20 +31,21 @@ pub fn tokens(text: &str) -> Result<Vec<Placed<'_>>, Problem> {
             tokens.push((position, Token::End));
             return Ok(tokens);
         };
-        let (length, token) = match first {
-            '\'' => quoted(rest).map_err(|message| (position, message))?,
-            '.' | '0'..='9' => number(rest).map_err(|message| (position, message))?,
-            _ if is_word(first) => word(rest),
-            _ => sign(rest).map_err(|message| (position, message))?,
+        let read = match first {
+            '\'' if dialect.has(Feature::Texts) => quoted(rest),
+            '.' | '0'..='9' => number(rest, dialect.has(Feature::ImpliedProducts)),
+            _ if is_word(first) => Ok(word(rest, dialect.has(Feature::DottedNames))),
+            _ => sign(rest, dialect),
         };
+        let (length, token) = read.map_err(|message| ExpressionError { position, message })?;
         tokens.push((position, token));
         position += characters(&rest[..length]);
         rest = &rest[length..];
     }
 }
 
-/// Digits, a fraction, an exponent; what follows at once is a factor, as in `2x`.
-fn number(rest: &str) -> Result<(usize, Token<'_>), String> {
+/// Digits, a fraction, an exponent. What follows at once is a factor, as in `2x`, or an error.
+fn number(rest: &str, may_be_factor: bool) -> Read<'_> {
     let digits = |from: usize| rest[from..].bytes().take_while(u8::is_ascii_digit).count();
     let mut length = digits(0);
     if rest[length..].starts_with('.') {
@@ -70,31 +56,35 @@ fn number(rest: &str) -> Result<(usize, Token<'_>), String> {
         let exponent = digits(length + 1 + signed);
         length += if exponent > 0 { 1 + signed + exponent } else { 0 };
     }
-    let written = &rest[..length];
-    match written.parse::<f64>() {
+    let no_number =
+        |length| Err(format!("{} is not a number; write e.g. 1.5 or 2e3.", shown(&rest[..length])));
+    if !may_be_factor && rest[length..].starts_with(is_numeric) {
+        return no_number(rest.find(|character| !is_numeric(character)).unwrap_or(rest.len()));
+    }
+    match rest[..length].parse::<f64>() {
         Ok(_) if rest[length..].starts_with('.') => {
             Err(format!("{} is not a number; it has two points.", shown(&rest[..=length])))
         }
         Ok(number) if number.is_finite() => Ok((length, Token::Number(number))),
-        Ok(_) => Err(format!("{} is too large for a number.", shown(written))),
-        Err(_) => Err(format!("{} is not a number; write e.g. 1.5 or 2e3.", shown(written))),
+        Ok(_) => Err(format!("{} is too large for a number.", shown(&rest[..length]))),
+        Err(_) => no_number(length),
     }
 }
 
-/// Letters, digits, underlines, and points before a letter.
-fn word(rest: &str) -> (usize, Token<'_>) {
+/// Letters, digits, underlines, and points before a letter where names may have them.
+fn word(rest: &str, may_have_points: bool) -> (usize, Token<'_>) {
     let mut characters = rest.char_indices().peekable();
     while let Some((index, character)) = characters.next() {
         let next = characters.peek().map(|(_, next)| *next);
         let joins = character == '.' && next.is_some_and(|next| is_word(next) && !next.is_ascii_digit());
-        if !(is_word(character) || joins) {
+        if !(is_word(character) || may_have_points && joins) {
             return (index, Token::Word(&rest[..index]));
         }
     }
     (rest.len(), Token::Word(rest))
 }
 
-fn quoted(rest: &str) -> Result<(usize, Token<'_>), String> {
+fn quoted(rest: &str) -> Read<'_> {
     let mut text = String::new();
     let mut characters = rest.char_indices().skip(1);
     while let Some((index, character)) = characters.next() {
@@ -113,21 +103,28 @@ fn quoted(rest: &str) -> Result<(usize, Token<'_>), String> {
     Err("this text does not end; close it with '.".into())
 }
 
-fn sign(rest: &str) -> Result<(usize, Token<'_>), String> {
-    let foreign =
-        FOREIGN.into_iter().find(|(foreign, _)| rest.starts_with(foreign) && !rest.starts_with("!="));
-    if let Some((foreign, advice)) = foreign {
-        return Err(format!("'{foreign}' is not of this language; {advice}"));
+/// The longest sign, so that `<=` is not `<` and `=`.
+fn sign<'a>(rest: &'a str, dialect: &Dialect) -> Read<'a> {
+    let sign = dialect.signs().filter(|sign| rest.starts_with(sign)).max_by_key(|sign| sign.len());
+    let foreign = dialect.foreign.iter().filter(|(sign, _)| rest.starts_with(sign));
+    match (sign, foreign.max_by_key(|(sign, _)| sign.len())) {
+        (Some(sign), foreign) if foreign.is_none_or(|(foreign, _)| foreign.len() < sign.len()) => {
+            Ok((sign.len(), Token::Sign(sign)))
+        }
+        (_, Some((foreign, advice))) => Err(format!("'{foreign}' is not of this language; {advice}")),
+        (_, None) => {
+            let length = rest.chars().next().map_or(0, char::len_utf8);
+            Err(format!("{} is not of this language.", shown(&rest[..length])))
+        }
     }
-    if let Some(sign) = SIGNS.into_iter().find(|sign| rest.starts_with(sign)) {
-        return Ok((sign.len(), Token::Sign(sign)));
-    }
-    let length = rest.chars().next().map_or(0, char::len_utf8);
-    Err(format!("{} is not of this language.", shown(&rest[..length])))
 }
 
 fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
+}
+
+fn is_numeric(character: char) -> bool {
+    is_word(character) || character == '.'
 }
 
 fn characters(text: &str) -> usize {

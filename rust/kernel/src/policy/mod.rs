@@ -1,2 +1,0 @@
-//! Formulas over jobs.
-pub mod expression;
