@@ -32,6 +32,8 @@ class JobColumns(TypedDict):
     amounts: list[int | NDArray[np.int64]]
     tasks_per_node: NDArray[np.int64] | None
     exclusive: NDArray[np.bool_] | None
+    node_sets: list[list[tuple[int, int]]]
+    node_set: NDArray[np.uint32] | None
     formula: list[tuple[str, NDArray[np.float64] | None]]
     misfits: NDArray[np.bool_] | None
 

@@ -5,8 +5,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;
+use std::sync::Arc;
 
-use batchlab_kernel::cluster::{Request, Requests};
+use batchlab_kernel::cluster::{NodeSets, Request, Requests};
 use batchlab_kernel::policy::choice::{Capacities, PolicyChoice};
 use batchlab_kernel::policy::order::FORMULA_NAMES;
 use batchlab_kernel::replay::Replay;
@@ -113,11 +114,12 @@ fn opened(jobs: &[Job], nodes: usize, cores: i64, policy: &str) -> Simulation<Re
         keeps_running: false,
     };
     let amounts = vec![cores; nodes];
+    let node_sets = Arc::new(NodeSets::whole(nodes as u32));
     let mut requests = Requests::new(1, &amounts);
-    requests.intern(Request { amounts: vec![1], tasks_per_node: 0, exclusive: false });
+    requests.intern(Request { amounts: vec![1], ..Request::NOTHING });
     let table = JobTable::new(jobs.to_vec(), Vec::new());
     let replay = Replay::new(&table);
-    let capacities = Capacities { resources: 1, amounts, core: Some(0) };
+    let capacities = Capacities { resources: 1, amounts, core: Some(0), node_sets };
     let (site, scheduler) = choice.open(table, requests, capacities, &FORMULA_NAMES).expect("a known policy");
     Simulation::new(site, scheduler, replay, WallTime::Run, OrderAtInstant::CompletionsFirst, None)
 }

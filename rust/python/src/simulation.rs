@@ -1,4 +1,6 @@
 //! `Simulation`: columns in, columns out; the loop itself runs with the GIL released.
+use std::sync::Arc;
+
 use batchlab_kernel::cluster::Requests;
 use batchlab_kernel::policy::choice::{Capacities, PolicyChoice};
 use batchlab_kernel::policy::order::FORMULA_NAMES;
@@ -68,10 +70,11 @@ impl Simulation {
         let resources = capacity.shape()[1];
         let capacity: Vec<i64> = capacity.as_array().iter().copied().collect();
         let mut requests = Requests::new(resources, &capacity);
-        let jobs = columns.table(&mut requests)?;
+        let (sets, numbers) = columns.sets((capacity.len() / resources.max(1)) as u32)?;
+        let jobs = columns.table(&mut requests, &numbers)?;
         let names: Vec<String> = columns.formula.iter().map(|(name, _)| name.clone()).collect();
         let replay = Replay::new(&jobs);
-        let capacities = Capacities { resources, amounts: capacity, core };
+        let capacities = Capacities { resources, amounts: capacity, core, node_sets: Arc::new(sets) };
         let mut choice = PolicyChoice::from(policy);
         choice.keeps_running = listening.acting;
         let (site, scheduler) =

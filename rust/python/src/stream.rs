@@ -1,8 +1,8 @@
 //! `SwfStream`: a log simulated while it is read.
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use batchlab_kernel::cluster::Requests;
+use batchlab_kernel::cluster::{NodeSets, Requests};
 use batchlab_kernel::policy::choice::{Capacities, PolicyChoice};
 use batchlab_kernel::policy::order::FORMULA_NAMES;
 use batchlab_kernel::simulation::Simulation;
@@ -96,9 +96,10 @@ impl SwfStream {
         let taken = self.log.lock().ok().and_then(|mut log| log.take());
         let (log, first) = taken.ok_or_else(|| PyRuntimeError::new_err("this stream has been run"))?;
         let amounts = machine.amounts();
-        let requests = Requests::new(machine.resources.len(), &amounts);
-        let capacities =
-            Capacities { resources: machine.resources.len(), amounts, core: machine.index("core") };
+        let resources = machine.resources.len();
+        let requests = Requests::new(resources, &amounts);
+        let node_sets = Arc::new(NodeSets::whole((amounts.len() / resources.max(1)) as u32));
+        let capacities = Capacities { resources, amounts, core: machine.index("core"), node_sets };
         let policy = PolicyChoice::from(policy);
         let names: Vec<&str> = FORMULA_NAMES.into_iter().chain(FIELD_NAMES).collect();
         let options = StreamOptions {

@@ -1,7 +1,9 @@
 //! What one task asks, interned: the jobs of a log share a handful of requests.
 use std::collections::HashMap;
 
-/// What one task asks of ONE node, and how the job's tasks may share it.
+use super::node_set::NodeSetId;
+
+/// What one task asks of ONE node, how the job's tasks may share it, and which nodes may be used.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
     /// Amount of each resource, in the system's order.
@@ -10,13 +12,16 @@ pub struct Request {
     pub tasks_per_node: u32,
     /// Whether the job takes whole idle nodes.
     pub exclusive: bool,
+    /// The nodes that the job may use.
+    pub nodes: NodeSetId,
 }
 
 impl Request {
     /// No request at all.
-    pub const NOTHING: Self = Self { amounts: Vec::new(), tasks_per_node: 0, exclusive: false };
+    pub const NOTHING: Self =
+        Self { amounts: Vec::new(), tasks_per_node: 0, exclusive: false, nodes: NodeSetId::ALL };
 
-    /// Tasks that `free` amounts admit, on a node that is `idle` or not.
+    /// Tasks that `free` amounts admit, on a node of its set that is `idle` or not.
     #[must_use]
     pub fn slots(&self, free: &[i64], idle: bool) -> u32 {
         self.slots_of(free.iter().copied(), idle)
@@ -83,10 +88,11 @@ impl Requests {
         &self.all[index as usize]
     }
 
-    /// The one resource by whose total alone it is decided whether the request fits, if there is one.
+    /// The one resource by whose total in the request's node set alone it is decided whether the request fits, if there
+    /// is one.
     ///
     /// Free amounts are multiples of the granularity. Where a task asks for just that much of one resource and
-    /// nothing else, the slots of all nodes add up to the free total divided by it, however it is spread.
+    /// nothing else, the slots of the set's nodes add up to its free total divided by it, however it is spread.
     #[must_use]
     pub fn counted(&self, index: u32) -> Option<usize> {
         let request = self.get(index);
@@ -113,7 +119,7 @@ mod tests {
     use super::*;
 
     fn plain(amounts: &[i64]) -> Request {
-        Request { amounts: amounts.to_vec(), tasks_per_node: 0, exclusive: false }
+        Request { amounts: amounts.to_vec(), ..Request::NOTHING }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Room: the one question that allocators ask of a machine, now or planned.
+//! Room: the one question that allocators ask of a machine, now or planned, always within the node set of a request.
 use super::request::Request;
 
 /// Free amounts, node by node: those of this moment, or the minima over a planned time.
@@ -6,7 +6,7 @@ pub trait Room {
     /// Number of nodes.
     fn nodes(&self) -> u32;
 
-    /// How many tasks of the request the node admits.
+    /// How many tasks of the request the node admits; none where it is not in the request's set.
     fn slots(&self, node: u32, request: &Request) -> u32;
 
     /// The first node at or after `from` with slots for the request.

@@ -1,5 +1,7 @@
 //! A policy by its names, and the site and scheduler that it asks for.
-use crate::cluster::{Machine, Requests};
+use std::sync::Arc;
+
+use crate::cluster::{Machine, NodeSets, Requests};
 use crate::workload::jobs::JobTable;
 
 use super::allocate::{Allocator, Placer};
@@ -40,6 +42,8 @@ pub struct Capacities {
     pub amounts: Vec<i64>,
     /// The resource that counts as processors, if there is one.
     pub core: Option<usize>,
+    /// The sets of nodes that requests name.
+    pub node_sets: Arc<NodeSets>,
 }
 
 impl PolicyChoice {
@@ -51,13 +55,13 @@ impl PolicyChoice {
         capacities: Capacities,
         names: &[&str],
     ) -> Result<(Site, Scheduler), String> {
-        let Capacities { resources, amounts, core } = capacities;
+        let Capacities { resources, amounts, core, node_sets } = capacities;
         if amounts.is_empty() {
             return Err("the system has no nodes or no resources; it needs at least one of each".into());
         }
         let allocator: Allocator = self.allocator.parse()?;
-        let scheduler = self.scheduler(resources, &amounts)?;
-        let machine = Machine::new(resources, amounts, allocator.needs_loads());
+        let scheduler = self.scheduler(resources, &amounts, &node_sets)?;
+        let machine = Machine::new(resources, amounts, node_sets, allocator.needs_loads());
         let placer = Placer::new(allocator, self.seed);
         let plans =
             matches!(scheduler, Scheduler::Easy(_) | Scheduler::EasyReservations(_) | Scheduler::Outside(_));
@@ -67,12 +71,17 @@ impl PolicyChoice {
 
     /// The scheduler, the order and the allocator, for a simulation that is under way on this machine.
     pub fn parts(&self, machine: &Machine, names: &[&str]) -> Result<(Scheduler, Order, Placer), String> {
-        let mut scheduler = self.scheduler(machine.resources(), machine.capacity())?;
+        let mut scheduler = self.scheduler(machine.resources(), machine.capacity(), machine.node_sets())?;
         scheduler.disturbed();
         Ok((scheduler, self.order(names)?, Placer::new(self.allocator.parse()?, self.seed)))
     }
 
-    fn scheduler(&self, resources: usize, capacity: &[i64]) -> Result<Scheduler, String> {
+    fn scheduler(
+        &self,
+        resources: usize,
+        capacity: &[i64],
+        sets: &Arc<NodeSets>,
+    ) -> Result<Scheduler, String> {
         if self.order == "reject" {
             return Ok(Scheduler::Reject);
         }
@@ -80,9 +89,13 @@ impl PolicyChoice {
             ("none", _) => Scheduler::Blocking(Blocking::default()),
             ("first_fit", _) => Scheduler::FirstFit(FirstFit::default()),
             ("easy", 1) => Scheduler::Easy(Easy::default()),
-            ("easy", count) => Scheduler::EasyReservations(EasyReservations::new(count, resources, capacity)),
-            ("outside", _) => Scheduler::Outside(Box::new(Outside::new(resources, capacity))),
-            ("conservative", _) => Scheduler::Conservative(Box::new(Conservative::new(resources, capacity))),
+            ("easy", count) => {
+                Scheduler::EasyReservations(EasyReservations::new(count, resources, capacity, sets))
+            }
+            ("outside", _) => Scheduler::Outside(Box::new(Outside::new(resources, capacity, sets))),
+            ("conservative", _) => {
+                Scheduler::Conservative(Box::new(Conservative::new(resources, capacity, sets)))
+            }
             (name, _) => return Err(format!("no backfilling rule named '{name}'")),
         })
     }

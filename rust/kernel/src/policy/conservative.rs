@@ -1,7 +1,9 @@
 //! Conservative backfilling (S7), after Feitelson and Weil (IPPS 1998): every queued job has a reservation that names nodes.
 use std::collections::BTreeSet;
 use std::ops::Bound;
+use std::sync::Arc;
 
+use crate::cluster::NodeSets;
 use crate::time::Time;
 use crate::workload::jobs::Share;
 
@@ -73,10 +75,10 @@ pub struct Conservative {
 impl Conservative {
     /// No reservations yet on a machine of these capacities.
     #[must_use]
-    pub fn new(resources: usize, capacity: &[i64]) -> Self {
+    pub fn new(resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
         let nodes = capacity.len() / resources;
         Self {
-            profile: Profile::new(resources, capacity),
+            profile: Profile::new(resources, capacity, node_sets),
             reservations: Vec::new(),
             by_start: BTreeSet::new(),
             freed: Freed::new(nodes),

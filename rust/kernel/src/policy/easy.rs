@@ -1,11 +1,13 @@
 //! EASY backfilling (S6), after Lifka, "The ANL/IBM SP scheduling system" (JSSPP 1995).
 //!
 //! The reservation of the head is kept from pass to pass. As long as nothing was given back and the head is the same,
-//! only arrivals are examined; where room is counted node by node, only if the last pass started nothing, since a
-//! start can send a job that would have done harm to other nodes. Otherwise: O(log n) for the reservation where totals
+//! only arrivals are examined; where it depends on a job's nodes whether it does harm, only if the last pass started
+//! nothing, since a start can send a job that would have done harm to other nodes. It depends on them where room is
+//! counted node by node, and where the head may use part of the machine only: what a job
+//! takes elsewhere is no harm. Totals are those of the head's node set. Otherwise: O(log n) for the reservation where totals
 //! decide (all tasks alike), else O(shares of the jobs that end before it, and the head's tasks), and O(n) more for each
 //! trial where only consecutive nodes will do; then O(log q) for each later job that the totals admit.
-use crate::cluster::{Machine, Request, Room};
+use crate::cluster::{Machine, NodeSetId, Request, Room};
 use crate::time::{Time, from_ordered_bits};
 use crate::workload::jobs::Share;
 
@@ -29,10 +31,14 @@ pub(super) struct Shadow {
     pub(super) head: u32,
     /// When it is thought to start; infinite where it does not fit on what the machine offers.
     pub(super) time: f64,
-    /// What the totals leave at the shadow time, per resource, once the head has started.
+    /// The nodes that the head may use.
+    nodes: NodeSetId,
+    /// What the totals of these nodes leave at the shadow time, per resource, once the head has started.
     extra: Vec<i64>,
     /// Whether the totals do not decide, so that room is counted node by node.
     on_nodes: bool,
+    /// Whether it depends on its nodes if a job does harm.
+    goes_by_place: bool,
 }
 
 impl Backfill for Easy {
@@ -53,18 +59,18 @@ impl Easy {
     fn still_holds(&self, site: &Site) -> bool {
         let head = site.queue.first().map(|rank| rank.job);
         let same_head = |shadow: &Shadow| Some(shadow.head) == head && site.now <= shadow.time;
-        let same_places = |shadow: &Shadow| !shadow.on_nodes || !self.started;
+        let same_places = |shadow: &Shadow| !shadow.goes_by_place || !self.started;
         !site.order.is_dynamic()
             && self.examined == site.releases
             && self.shadow.as_ref().is_some_and(|shadow| same_head(shadow) && same_places(shadow))
     }
 
     fn examine_arrivals(&mut self, site: &mut Site) {
-        let on_nodes = self.shadow.as_ref().is_some_and(|shadow| shadow.on_nodes);
+        let goes_by_place = self.shadow.as_ref().is_some_and(|shadow| shadow.goes_by_place);
         for job in site.arrivals_in_order() {
             let rank = site.rank_of(job);
             self.consider(site, job);
-            if on_nodes && !site.started.is_empty() {
+            if goes_by_place && !site.started.is_empty() {
                 return self.backfill(site, rank);
             }
         }
@@ -86,7 +92,8 @@ impl Easy {
     fn backfill(&mut self, site: &mut Site, rank: Rank) {
         let mut at = Some(rank);
         while let Some(shadow) = &self.shadow {
-            let may_start = |values: &[i64]| site.may_fit(values) && shadow.may_admit(site.now, values);
+            let may_start =
+                |values: &[i64]| site.may_fit_where(values, |set, own| shadow.may_admit(site, set, own));
             let Some(rank) = site.queue.first_matching(at.as_ref(), &may_start) else { return };
             self.consider(site, rank.job);
             at = Some(rank);
@@ -109,23 +116,28 @@ impl Easy {
 impl Shadow {
     pub(super) fn of(site: &Site, head: u32, room: &mut FutureRoom) -> Self {
         let resources = site.machine.resources();
+        let nodes = site.request(head).nodes;
         let needs: Vec<i64> = (0..resources).map(|resource| site.need(head, resource)).collect();
-        let mut carried = site.machine.total_free().to_vec();
-        let enough = |totals: &[i64]| totals.iter().zip(&needs).all(|(has, need)| has >= need);
+        let mut carried = site.machine.free_totals().to_vec();
+        let enough =
+            |totals: &[i64]| totals[nodes.block(resources)].iter().zip(&needs).all(|(has, need)| has >= need);
         let end = site.running.first_prefix(&mut carried, &enough).map_or(site.now, |end| end.time.0);
         let on_nodes = site.counted(head).is_none();
         let time = if on_nodes { room.open(site, head, end) } else { end }.max(site.now);
-        let mut extra = site.machine.total_free().to_vec();
-        site.running.join_prefix(&mut extra, &|end| end.time <= Time(time));
-        for (extra, need) in extra.iter_mut().zip(&needs) {
-            *extra -= need;
-        }
-        Self { head, time, extra, on_nodes }
+        let mut then = site.machine.free_totals().to_vec();
+        site.running.join_prefix(&mut then, &|end| end.time <= Time(time));
+        let extra = then[nodes.block(resources)].iter().zip(&needs).map(|(has, need)| has - need).collect();
+        let goes_by_place = on_nodes || nodes != NodeSetId::ALL;
+        Self { head, time, nodes, extra, on_nodes, goes_by_place }
     }
 
-    /// Whether a job with these queue values may be admitted: false only if none of them is.
-    pub(super) fn may_admit(&self, now: f64, values: &[i64]) -> bool {
-        now + from_ordered_bits(values[0]) <= self.time
+    /// Whether a job of this node set with this block of queue values may be admitted: false only if none of them is.
+    ///
+    /// What a job takes of the head's nodes is known beforehand only where it may use no others: all of its needs. One
+    /// that may use others as well can have taken nothing of them, so that its nodes decide.
+    pub(super) fn may_admit(&self, site: &Site, set: NodeSetId, values: &[i64]) -> bool {
+        site.now + from_ordered_bits(values[0]) <= self.time
+            || !site.machine.node_sets().is_within(set, self.nodes)
             || values[1..].iter().zip(&self.extra).all(|(need, extra)| need <= extra)
     }
 
@@ -139,8 +151,10 @@ impl Shadow {
             }
             return true;
         }
+        let sets = site.machine.node_sets();
+        let taken = shares.iter().filter(|share| sets.contains(self.nodes, share.node));
         let held =
-            |resource| shares.iter().map(|&share| site.machine.held(request, share, resource)).sum::<i64>();
+            |resource| taken.clone().map(|&share| site.machine.held(request, share, resource)).sum::<i64>();
         if self.extra.iter().enumerate().any(|(resource, &extra)| held(resource) > extra) {
             return false;
         }
@@ -269,7 +283,7 @@ impl Room for Then<'_> {
 
     fn slots(&self, node: u32, request: &Request) -> u32 {
         let resources = self.machine.resources();
-        if self.machine.is_closed(node) {
+        if self.machine.is_closed(node) || !self.machine.node_sets().contains(request.nodes, node) {
             return 0;
         }
         let gained = &self.room.gained[node as usize * resources..][..resources];
@@ -280,12 +294,12 @@ impl Room for Then<'_> {
     }
 
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
-        (from..self.nodes()).find(|&node| self.slots(node, request) > 0)
+        self.machine.node_sets().nodes_from(request.nodes, from).find(|&node| self.slots(node, request) > 0)
     }
 
-    fn visit_by_load(&self, _: &Request, _: bool, visit: &mut dyn FnMut(u32) -> bool) {
+    fn visit_by_load(&self, request: &Request, _: bool, visit: &mut dyn FnMut(u32) -> bool) {
         // Whether a job fits does not depend on the order.
-        for node in 0..self.nodes() {
+        for node in self.machine.node_sets().nodes_from(request.nodes, 0) {
             if !visit(node) {
                 return;
             }

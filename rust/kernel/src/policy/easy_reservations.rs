@@ -1,6 +1,9 @@
 //! EASY with several reservations (S6): the first k jobs that do not fit are not delayed.
 //!
 //! A pass plans the running jobs anew, O(running shares), and checks each candidate by placing all reservations again.
+use std::sync::Arc;
+
+use crate::cluster::NodeSets;
 use crate::workload::jobs::Share;
 
 use super::allocate::Placer;
@@ -26,8 +29,8 @@ struct Reserved {
 impl EasyReservations {
     /// For a machine of these capacities.
     #[must_use]
-    pub fn new(count: usize, resources: usize, capacity: &[i64]) -> Self {
-        Self { count, empty: Profile::new(resources, capacity) }
+    pub fn new(count: usize, resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
+        Self { count, empty: Profile::new(resources, capacity, node_sets) }
     }
 }
 

@@ -16,3 +16,6 @@ pub use backfill::{Backfill, Scheduler};
 pub use order::Order;
 pub use outside::Outside;
 pub use site::Site;
+
+#[cfg(test)]
+mod tests;

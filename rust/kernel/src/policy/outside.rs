@@ -2,6 +2,9 @@
 //!
 //! The first reservation of a pass is made and kept as EASY does (S6), which costs what it costs there; with a second
 //! one, or one at a given instant, all are planned as by EASY with several reservations.
+use std::sync::Arc;
+
+use crate::cluster::NodeSets;
 use crate::workload::jobs::Share;
 
 use super::allocate::Placer;
@@ -33,8 +36,8 @@ struct Made {
 impl Outside {
     /// Nothing is reserved on a machine of these capacities.
     #[must_use]
-    pub fn new(resources: usize, capacity: &[i64]) -> Self {
-        let empty = Profile::new(resources, capacity);
+    pub fn new(resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
+        let empty = Profile::new(resources, capacity, node_sets);
         Self { empty, room: FutureRoom::default(), made: Vec::new(), first: None, placer: None, plan: None }
     }
 
@@ -122,8 +125,9 @@ impl Outside {
     #[must_use]
     pub fn next_candidate(&self, site: &Site, after: Option<Rank>) -> Option<Rank> {
         let admits = |values: &[i64]| {
-            site.may_fit(values)
-                && self.first.as_ref().is_none_or(|shadow| shadow.may_admit(site.now, values))
+            site.may_fit_where(values, |set, own| {
+                self.first.as_ref().is_none_or(|shadow| shadow.may_admit(site, set, own))
+            })
         };
         let mut at = after;
         loop {

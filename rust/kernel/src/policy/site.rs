@@ -1,7 +1,7 @@
 //! The site as schedulers see and change it: the queue in order, the machine, the running jobs by estimated end.
 use std::collections::BTreeSet;
 
-use crate::cluster::{Beside, EmptyMachine, Machine, Meter, Request, Requests, Room};
+use crate::cluster::{Beside, EmptyMachine, Machine, Meter, NodeSetId, Request, Requests, Room};
 use crate::ordered_index::{Least, OrderedIndex, Sum};
 use crate::time::{Time, ordered_bits};
 use crate::workload::jobs::{Job, JobTable, Share, State};
@@ -29,9 +29,12 @@ pub struct EstimatedEnd {
     pub job: u32,
 }
 
-/// Queued jobs in order; values: the estimate as ordered bits, then the least amount of each resource they need.
+/// Queued jobs in order; values: one block for each node set, with the estimate as ordered bits and then the least amount
+/// of each resource that the job needs in its own set, and `i64::MAX` in all other blocks.
+///
+/// With a block of its own for each set, a search skips jobs of a full set although others have free nodes.
 pub type Queue = OrderedIndex<Rank, Least>;
-/// Running jobs by estimated end; values: the amount of each resource they hold.
+/// Running jobs by estimated end; values: the amount of each resource they hold in each node set, set-major.
 pub type Running = OrderedIndex<EstimatedEnd, Sum>;
 
 /// A job as a plan needs to know it.
@@ -108,7 +111,7 @@ impl Site {
         core: Option<usize>,
         keeps_running: bool,
     ) -> Self {
-        let resources = machine.resources();
+        let (resources, sets) = (machine.resources(), machine.node_sets().count());
         Self {
             now: 0.0,
             jobs,
@@ -117,8 +120,8 @@ impl Site {
             meter: None,
             placer,
             order,
-            queue: Queue::new(resources + 1),
-            running: Running::new(resources),
+            queue: Queue::new(sets * (resources + 1)),
+            running: Running::new(sets * resources),
             arrived: Vec::new(),
             releases: 0,
             ended: Vec::new(),
@@ -139,7 +142,7 @@ impl Site {
         self.requests.get(self.jobs.job(job).request)
     }
 
-    /// Whether so many tasks of a job fit on the empty machine. O(n) for a request seen for the first time, O(1) after that, unless
+    /// Whether so many tasks of a job fit on its nodes of the empty machine. O(n) for a request seen for the first time, O(1) after that, unless
     /// only consecutive nodes will do.
     pub fn can_ever_fit(&mut self, job: u32, tasks: u32) -> bool {
         let request = self.jobs.job(job).request;
@@ -155,7 +158,8 @@ impl Site {
         let machine = &self.machine;
         let most = self.most_tasks[index].get_or_insert_with(|| {
             let empty = EmptyMachine(machine);
-            (0..machine.nodes()).map(|node| u64::from(empty.slots(node, wanted))).sum()
+            let nodes = machine.node_sets().nodes_from(wanted.nodes, 0);
+            nodes.map(|node| u64::from(empty.slots(node, wanted))).sum()
         });
         u64::from(tasks) <= *most
     }
@@ -166,7 +170,7 @@ impl Site {
         self.request(job).amounts[resource].saturating_mul(i64::from(self.jobs.job(job).tasks))
     }
 
-    /// The one resource whose free total decides whether the job fits, if there is one.
+    /// The one resource whose free total in the job's node set decides whether it fits, if there is one.
     #[must_use]
     pub fn counted(&self, job: u32) -> Option<usize> {
         let spread = self.placer.allocator().is_free_to_spread() && !self.machine.withholds();
@@ -204,16 +208,30 @@ impl Site {
         self.queue.summary().is_some_and(|least| self.may_fit(least))
     }
 
-    /// Whether needs (as in the queue's values) are within the free totals.
+    /// Whether needs (as in the queue's values) are within the free totals of their node set.
     #[must_use]
     pub fn may_fit(&self, values: &[i64]) -> bool {
-        values[1..].iter().zip(self.machine.total_free()).all(|(need, free)| need <= free)
+        self.may_fit_where(values, |_, _| true)
     }
 
-    /// Whether a job's needs are within the free totals.
+    /// Whether for some node set needs are within its free totals, and the set with its block of values is admitted.
+    ///
+    /// Both are asked of the same set: one that has free nodes and another that is admitted are not enough.
+    #[must_use]
+    pub fn may_fit_where(&self, values: &[i64], admits: impl Fn(NodeSetId, &[i64]) -> bool) -> bool {
+        let width = self.machine.resources() + 1;
+        self.machine.node_sets().ids().any(|set| {
+            let own = &values[set.block(width)];
+            own[1..].iter().zip(self.machine.total_free_in(set)).all(|(need, free)| need <= free)
+                && admits(set, own)
+        })
+    }
+
+    /// Whether a job's needs are within the free totals of its node set.
     #[must_use]
     pub fn may_fit_job(&self, job: u32) -> bool {
-        self.machine.total_free().iter().enumerate().all(|(resource, &free)| self.need(job, resource) <= free)
+        let free = self.machine.total_free_in(self.request(job).nodes);
+        free.iter().enumerate().all(|(resource, &free)| self.need(job, resource) <= free)
     }
 
     /// The queued jobs, in order. O(q).
@@ -335,9 +353,24 @@ impl Site {
 
     fn list_running(&mut self, job: u32) {
         let mut values = std::mem::take(&mut self.values);
-        self.held(job, &mut values);
+        self.held_in_sets(job, &mut values);
         self.running.insert(self.estimated_end(job), &values);
         self.values = values;
+    }
+
+    /// Puts into `amounts` what a placed job holds of each resource in each node set, set-major.
+    fn held_in_sets(&self, job: u32, amounts: &mut Vec<i64>) {
+        self.held(job, amounts);
+        let (resources, sets) = (self.machine.resources(), self.machine.node_sets());
+        amounts.resize(sets.count() * resources, 0);
+        let request = self.request(job);
+        for &share in self.jobs.placement(job) {
+            for set in sets.others_of(share.node) {
+                for (resource, amount) in amounts[set.block(resources)].iter_mut().enumerate() {
+                    *amount += self.machine.held(request, share, resource);
+                }
+            }
+        }
     }
 
     /// Takes a job out of the queue.
@@ -491,9 +524,14 @@ impl Site {
 
     fn insert(&mut self, rank: Rank) {
         let mut values = std::mem::take(&mut self.values);
+        let width = self.machine.resources() + 1;
         values.clear();
-        values.push(ordered_bits(self.jobs.job(rank.job).estimate));
-        values.extend((0..self.machine.resources()).map(|resource| self.need(rank.job, resource)));
+        values.resize(self.machine.node_sets().count() * width, i64::MAX);
+        let own = &mut values[self.request(rank.job).nodes.block(width)];
+        own[0] = ordered_bits(self.jobs.job(rank.job).estimate);
+        for (resource, need) in own[1..].iter_mut().enumerate() {
+            *need = self.need(rank.job, resource);
+        }
         self.queue.insert(rank, &values);
         self.values = values;
     }
