@@ -248,6 +248,17 @@ impl Machine {
         }
     }
 
+    /// What is no longer free of `resource` on the node of a share once a job with this request has started there.
+    #[must_use]
+    pub fn loss(&self, request: &Request, share: Share, resource: usize) -> i64 {
+        // An exclusive job gets an idle node, of which part may be withheld: only what is offered is lost.
+        if request.exclusive {
+            self.free_of(share.node)[resource]
+        } else {
+            self.held(request, share, resource)
+        }
+    }
+
     /// A job takes its shares.
     pub fn take(&mut self, request: &Request, shares: &[Share]) {
         self.change(request, shares, -1);

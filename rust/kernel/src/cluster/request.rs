@@ -53,6 +53,7 @@ pub struct Requests {
     all: Vec<Request>,
     known: HashMap<Request, u32>,
     granularity: Vec<i64>,
+    has_exclusive: bool,
 }
 
 impl Requests {
@@ -65,7 +66,7 @@ impl Requests {
                 *g = greatest_common_divisor(*g, amount);
             }
         }
-        Self { all: Vec::new(), known: HashMap::new(), granularity }
+        Self { all: Vec::new(), known: HashMap::new(), granularity, has_exclusive: false }
     }
 
     /// The index of a request, which is new or known.
@@ -76,6 +77,7 @@ impl Requests {
         for (g, &amount) in self.granularity.iter_mut().zip(&request.amounts) {
             *g = greatest_common_divisor(*g, amount);
         }
+        self.has_exclusive |= request.exclusive;
         let index = self.all.len() as u32;
         self.all.push(request.clone());
         self.known.insert(request, index);
@@ -86,6 +88,12 @@ impl Requests {
     #[must_use]
     pub fn get(&self, index: u32) -> &Request {
         &self.all[index as usize]
+    }
+
+    /// Whether any of the requests is exclusive.
+    #[must_use]
+    pub fn has_exclusive(&self) -> bool {
+        self.has_exclusive
     }
 
     /// The one resource by whose total in the request's node set alone it is decided whether the request fits, if there

@@ -3,7 +3,7 @@
 //! The reservation of the head is kept from pass to pass. As long as nothing was given back and the head is the same,
 //! only arrivals are examined; where it depends on a job's nodes whether it does harm, only if the last pass started
 //! nothing, since a start can send a job that would have done harm to other nodes. It depends on them where room is
-//! counted node by node, and where the head may use part of the machine only: what a job
+//! counted node by node, where jobs take nodes whole, and where the head may use part of the machine only: what a job
 //! takes elsewhere is no harm. Totals are those of the head's node set. Otherwise: O(log n) for the reservation where totals
 //! decide (all tasks alike), else O(shares of the jobs that end before it, and the head's tasks), and O(n) more for each
 //! trial where only consecutive nodes will do; then O(log q) for each later job that the totals admit.
@@ -127,7 +127,7 @@ impl Shadow {
         let mut then = site.machine.free_totals().to_vec();
         site.running.join_prefix(&mut then, &|end| end.time <= Time(time));
         let extra = then[nodes.block(resources)].iter().zip(&needs).map(|(has, need)| has - need).collect();
-        let goes_by_place = on_nodes || nodes != NodeSetId::ALL;
+        let goes_by_place = on_nodes || nodes != NodeSetId::ALL || site.requests.has_exclusive();
         Self { head, time, nodes, extra, on_nodes, goes_by_place }
     }
 
@@ -153,16 +153,16 @@ impl Shadow {
         }
         let sets = site.machine.node_sets();
         let taken = shares.iter().filter(|share| sets.contains(self.nodes, share.node));
-        let held =
-            |resource| taken.clone().map(|&share| site.machine.held(request, share, resource)).sum::<i64>();
-        if self.extra.iter().enumerate().any(|(resource, &extra)| held(resource) > extra) {
+        let loss =
+            |resource| taken.clone().map(|&share| site.machine.loss(request, share, resource)).sum::<i64>();
+        if self.extra.iter().enumerate().any(|(resource, &extra)| loss(resource) > extra) {
             return false;
         }
         if self.on_nodes && !room.spare(site, self.head, request, shares) {
             return false;
         }
         for (resource, extra) in self.extra.iter_mut().enumerate() {
-            *extra -= held(resource);
+            *extra -= loss(resource);
         }
         true
     }
