@@ -5,7 +5,7 @@ from collections.abc import Callable
 import batchlab as bl
 from batchlab.policy.scheduler import FirstFit
 
-__all__ = ["Scripted", "jobs_of", "run", "times"]
+__all__ = ["Script", "Scripted", "jobs_of", "run", "times"]
 
 Scripted = dict[float, list[Callable[[bl.View], object]]]
 

@@ -331,6 +331,9 @@ class Job:
     def tasks_per_node(self) -> int:
         """At most so many of its tasks share a node; 0 for no limit."""
     @property
+    def node_group(self) -> str | None:
+        """The node groups whose nodes it may use, as in the workload: "cpu|fat"; None for all nodes."""
+    @property
     def state(self) -> str:
         """Its state: "loaded", "queued", "running", "completed", "killed" or "rejected"."""
     @property
@@ -508,6 +511,9 @@ class View:
         -------
         iterator of Job
         """
+    @property
+    def offered(self) -> NDArray[np.int64]:
+        """What each node offers, free or not: int64, shape (nodes, resources)."""
     @property
     def total_offered(self) -> dict[str, int]:
         """What is on offer in all, free or not, by resource."""

@@ -187,6 +187,13 @@ impl View {
         self.by_resource(py, free.into_iter())
     }
 
+    /// What each node offers, free or not: int64, shape (nodes, resources).
+    #[getter]
+    fn offered<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let offered = self.simulation.borrow(py).kernel.site().machine.offered();
+        self.matrix(py, offered)
+    }
+
     /// What is on offer in all, free or not, by resource.
     #[getter]
     fn total_offered<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

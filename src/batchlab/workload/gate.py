@@ -66,8 +66,7 @@ def admit(
         table = elastic.prepared(table, elastic.check_applications(applications), source)
     if dependencies.DEPENDS_ON in table.columns:
         table = dependencies.with_dependencies(table, source)
-    if node_groups.NODE_GROUP in table.columns:
-        table = node_groups.with_node_groups(table, source)
+    table = node_groups.with_node_groups(table, source)
     names = _resources(table, resources, source)
     amounts = [*names, *(["tasks_per_node"] if "tasks_per_node" in table.columns else [])]
     numbers = _as_numbers(table, amounts, source)

@@ -329,6 +329,12 @@ impl Site {
         room.min(most)
     }
 
+    /// Whether a node is one of those that a job may use.
+    #[must_use]
+    pub fn may_use(&self, job: u32, node: u32) -> bool {
+        self.machine.node_sets().contains(self.request(job).nodes, node)
+    }
+
     /// How many tasks of a job a node admits now.
     #[must_use]
     pub fn slots(&self, node: u32, job: u32) -> u32 {

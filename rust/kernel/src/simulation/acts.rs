@@ -80,6 +80,9 @@ impl<F: Feed> Simulation<F> {
         }
         for &Share { node, tasks } in shares {
             self.check_node(node)?;
+            if !self.site.may_use(job, node) {
+                return Err(Refusal::OutsideSet { job, node });
+            }
             let slots = self.site.slots(node, job);
             if slots < tasks {
                 return Err(Refusal::NoRoom { job, node, tasks, slots });

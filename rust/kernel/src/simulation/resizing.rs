@@ -133,6 +133,9 @@ impl<F: Feed> Simulation<F> {
         let (beside, request) = (self.site.beside(job), self.site.request(job));
         let slots = |node| beside.tasks_on(node) + beside.slots(node, request);
         let full = held.iter().find(|share| slots(share.node) < share.tasks).unwrap_or(&held[0]);
+        if !self.site.may_use(job, full.node) {
+            return Refusal::OutsideSet { job, node: full.node };
+        }
         Refusal::NoRoom { job, node: full.node, tasks: full.tasks, slots: slots(full.node) }
     }
 }
