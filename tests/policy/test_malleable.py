@@ -193,7 +193,7 @@ def test_each_node_group_is_shared_out_by_itself(order: str) -> None:
 
 @pytest.mark.parametrize("order", SIZE_ORDERS)
 def test_a_job_counts_in_the_groups_where_it_runs(order: str) -> None:
-    """A job that may run anywhere had to start on the right: it is no reason to keep the left idle from 3 s on."""
+    """A job that may run anywhere had to start on the right: it keeps no node of the left idle at 4 s."""
     jobs = (fixed(3, 2, node_group="left"), fixed(60, 2), job(4, least=2, most=2, node_group="left"))
     result = run(order, *jobs, system=IN_GROUPS)
     assert result.jobs["nodes"].to_list() == [[0, 1], [2, 3], [0, 1]]
