@@ -85,6 +85,8 @@ class Simulation:
         If an option is not one of its values, or an observer is none.
     PolicyError
         If the policy's spec or its formula is wrong.
+    WorkloadError
+        If a job names a node group that the system does not have.
 
     Examples
     --------
@@ -135,9 +137,10 @@ class Simulation:
         self._elapsed = 0.0
         self._depth = 0
         self._sensing = sensing
+        columns = job_columns(workload, system, policy)
         try:
             self._kernel = _kernel.Simulation(
-                job_columns(workload, system, policy),
+                columns,
                 system.capacity,
                 core_index(system),
                 policy_names(policy, seed),
@@ -154,8 +157,8 @@ class Simulation:
             raise PolicyError(f"{policy}: {error}") from error
         self._driver: Driver | None = None
         if pieces.any:
-            columns = Columns(workload.jobs, clairvoyant=False)
-            self._driver = Driver(pieces, self._kernel, system, columns)
+            seen = Columns(workload.jobs, clairvoyant=False)
+            self._driver = Driver(pieces, self._kernel, system, seen)
             self._let_look_ahead(self._driver)
             self._driver.begin()
 

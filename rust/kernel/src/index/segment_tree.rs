@@ -1,6 +1,6 @@
 //! A segment tree over the nodes: the greatest free amount of each resource in every range.
 //!
-//! O(log n) to update a node and to find the next node, by index, with enough of everything. With several resources
+//! O(log n) to update a node and to find the next node of a range, by index, with enough of everything. With several resources
 //! the inner maxima are only necessary conditions, so a search may look into ranges that hold no such node.
 use serde::{Deserialize, Serialize};
 
@@ -51,12 +51,13 @@ impl CapacityIndex {
         }
     }
 
-    /// The first node at or after `from` whose values satisfy `admits`.
+    /// The first node in [from, until) whose values satisfy `admits`.
     ///
     /// `admits` is also asked of the maxima of ranges: more of anything must never make it false.
     #[must_use]
-    pub fn next(&self, from: usize, admits: impl Fn(&[i64]) -> bool) -> Option<usize> {
-        if from >= self.count {
+    pub fn next(&self, from: usize, until: usize, admits: impl Fn(&[i64]) -> bool) -> Option<usize> {
+        let until = until.min(self.count);
+        if from >= until {
             return None;
         }
         let mut at = self.leaves + from;
@@ -76,7 +77,15 @@ impl CapacityIndex {
                 }
             }
             at += 1;
+            if self.first_leaf(at) >= self.leaves + until {
+                return None;
+            }
         }
+    }
+
+    /// The leftmost leaf below a place in the tree.
+    fn first_leaf(&self, at: usize) -> usize {
+        at << (self.leaves.ilog2() - at.ilog2())
     }
 
     /// Takes an inner node's maxima from its children; whether they changed.
@@ -105,6 +114,7 @@ mod tests {
             nodes in prop::collection::vec((0..5_i64, 0..5_i64), 1..40),
             updates in prop::collection::vec((0..40_usize, 0..5_i64, 0..5_i64), 0..20),
             from in 0..40_usize,
+            until in 0..45_usize,
             asked in (0..6_i64, 0..6_i64),
         ) {
             let mut values: Vec<[i64; 2]> = nodes.iter().map(|&(a, b)| [a, b]).collect();
@@ -115,8 +125,9 @@ mod tests {
                 tree.values_mut(node).copy_from_slice(&[a, b]);
                 tree.refresh_range(node, node);
             }
-            let expected = (from..values.len()).find(|&n| values[n][0] >= asked.0 && values[n][1] >= asked.1);
-            prop_assert_eq!(tree.next(from, |has| has[0] >= asked.0 && has[1] >= asked.1), expected);
+            let admits = |has: &[i64]| has[0] >= asked.0 && has[1] >= asked.1;
+            let expected = (from..values.len().min(until)).find(|&node| admits(&values[node]));
+            prop_assert_eq!(tree.next(from, until, admits), expected);
         }
     }
 }
