@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from hypothesis import strategies
 
@@ -197,6 +198,24 @@ def random_jobs(rng: random.Random, machine: Machine, count: int, *, plain: bool
         )
         jobs.append(job)
     return tuple(jobs)
+
+
+def grouped(case: Case, rng: random.Random) -> Case:
+    """Bind some jobs to groups of nodes, of which a run of equal nodes holds one or more."""
+    counts = []
+    for _, nodes in groupby(case.machine.capacity):
+        left = len([*nodes])
+        while left:
+            counts.append(rng.randint(1, min(left, rng.choice((1, 2, 6)))))
+            left -= counts[-1]
+    numbers = range(len(counts))
+    # Few different sets let their jobs compete; one that names all groups is the whole machine.
+    choices = [tuple(rng.sample(numbers, rng.randint(1, len(counts)))) for _ in range(rng.randint(1, 4))]
+    free = rng.choice((0.0, 0.2, 0.6))
+    jobs = tuple(
+        job if rng.random() < free else replace(job, node_groups=rng.choice(choices)) for job in case.jobs
+    )
+    return replace(case, machine=replace(case.machine, groups=tuple(counts)), jobs=jobs)
 
 
 def disturbed(case: Case, rng: random.Random) -> Case:

@@ -1,7 +1,7 @@
 """Random cases through the public API, as the reference gives them: one outcome per job."""
 
 from collections.abc import Callable
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any
 
 import polars as pl
@@ -39,16 +39,23 @@ def workload_of(case: Case) -> bl.Workload:
         "user_id": pl.Series([job.row % 3 for job in jobs], dtype=pl.Int64),
         "exclusive": pl.Series([job.exclusive for job in jobs], dtype=pl.Boolean),
     }
+    if case.machine.groups:
+        names = ["|".join(f"group{group}" for group in job.node_groups) or None for job in jobs]
+        columns["node_group"] = pl.Series(names, dtype=pl.String)
     for index, name in enumerate(resources):
         columns[name] = pl.Series([job.request[index] for job in jobs], dtype=pl.Int64)
     return bl.Workload.from_table(columns, resources=resources, overrun="keep", invalid="raise")
 
 
 def system_of(machine: Machine) -> bl.System:
-    """Give the machine as groups, one per run of equal nodes."""
+    """Give the machine as its groups, or one per run of equal nodes."""
+    counts = machine.groups or [len([*nodes]) for _, nodes in groupby(machine.capacity)]
+    ends = accumulate(counts)
     groups = tuple(
-        bl.NodeGroup(f"group{number}", len([*nodes]), dict(zip(machine.resources, capacity, strict=True)))
-        for number, (capacity, nodes) in enumerate(groupby(machine.capacity))
+        bl.NodeGroup(
+            f"group{number}", count, dict(zip(machine.resources, machine.capacity[end - 1], strict=True))
+        )
+        for number, (count, end) in enumerate(zip(counts, ends, strict=True))
     )
     return bl.System(groups, equivalence={machine.resources[0]: 1})
 
@@ -195,13 +202,17 @@ def readable(case: Case) -> str:
     def line(job: Job) -> str:
         return (
             f"    Job({job.row}, {job.submit_time!r}, {job.run_time!r}, {job.requested_time!r}, {job.tasks}, "
-            f"{job.request}, {job.tasks_per_node}, {job.exclusive}),"
+            f"{job.request}, {job.tasks_per_node}, {job.exclusive}, {job.node_groups}),"
         )
 
     events = [f"    {event}," for event in case.node_events]
     settings = f"{policy_of(case)}; seed={case.seed}, {case.walltime}, {case.order_at_instant}"
     return "\n".join(
-        [settings, str(case.machine), "Job(row, submit, run, requested, tasks, request, per node, exclusive)"]
+        [
+            settings,
+            str(case.machine),
+            "Job(row, submit, run, requested, tasks, request, per node, exclusive, groups)",
+        ]
         + [line(job) for job in case.jobs]
         + events
     )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import batchlab as bl
 from python_schedulers import FirstFit
 
-__all__ = ["Scripted", "jobs_of", "run", "times"]
+__all__ = ["Script", "Scripted", "jobs_of", "run", "times"]
 
 Scripted = dict[float, list[Callable[[bl.View], object]]]
 

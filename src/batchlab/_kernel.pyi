@@ -41,6 +41,8 @@ class JobColumns(TypedDict):
     amounts: list[int | NDArray[np.int64]]
     tasks_per_node: NDArray[np.int64] | None
     exclusive: NDArray[np.bool_] | None
+    node_sets: list[list[tuple[int, int]]]
+    node_set: NDArray[np.uint32] | None
     formula: list[tuple[str, NDArray[np.float64] | None]]
     infeasible: NDArray[np.bool_] | None
 
@@ -337,6 +339,9 @@ class Job:
     def tasks_per_node(self) -> int:
         """At most so many of its tasks share a node; 0 for no limit."""
     @property
+    def node_group(self) -> str | None:
+        """The node groups whose nodes it may use, as in the workload: "cpu|fat"; None for all nodes."""
+    @property
     def state(self) -> JobState:
         """Its state: "loaded", "queued", "running", "completed", "killed" or "rejected"."""
     @property
@@ -516,6 +521,9 @@ class View:
         -------
         iterator of Job
         """
+    @property
+    def available(self) -> NDArray[np.int64]:
+        """What each node offers, free or not: int64, shape (nodes, resources)."""
     @property
     def total_available(self) -> dict[str, int]:
         """What is on offer in all, free or not, by resource."""

@@ -181,6 +181,29 @@ def test_whole_nodes() -> None:
     assert sizes(result) == {0: [2], 1: [2]}
 
 
+IN_GROUPS = bl.System(
+    (bl.NodeGroup("left", 2, {"core": 1}), bl.NodeGroup("right", 2, {"core": 1})),
+    platform=PLATFORM,
+    hosts=SYSTEM.hosts,
+)
+
+
+@pytest.mark.parametrize("order", SIZE_ORDERS)
+def test_each_node_group_is_shared_out_by_itself(order: str) -> None:
+    """A job that could have four hosts has the two of its group, and takes nothing from the other group."""
+    result = run(order, job(node_group="left"), job(node_group="right"), system=IN_GROUPS)
+    assert sizes(result) == {0: [2], 1: [2]}
+
+
+@pytest.mark.parametrize("order", SIZE_ORDERS)
+def test_a_job_counts_in_the_groups_where_it_runs(order: str) -> None:
+    """A job that may run anywhere had to start on the right: it keeps no node of the left idle at 4 s."""
+    jobs = (fixed(3, 2, node_group="left"), fixed(60, 2), job(4, least=2, most=2, node_group="left"))
+    result = run(order, *jobs, system=IN_GROUPS)
+    assert result.jobs["nodes"].to_list() == [[0, 1], [2, 3], [0, 1]]
+    assert starts(result) == [0, 0, 4]
+
+
 class Closing(bl.Malleable):
     """Closes a node at the beginning, and opens it at 5 s."""
 
@@ -202,19 +225,20 @@ def test_closed_nodes_are_nobodys(order: SizeOrderName) -> None:
     assert ends(result) == [14]
 
 
-def a_crowd(seed: int, count: int = 40) -> bl.Workload:
-    """Random jobs of all types."""
+def a_crowd(seed: int, count: int = 40, groups: tuple[str | None, ...] = (None,)) -> bl.Workload:
+    """Random jobs of all types, each of one of the node groups."""
     random = Random(seed)  # noqa: S311 - no secret
     jobs, time = [], 0.0
     for _ in range(count):
         time += random.choice((0.0, random.uniform(0, 8)))
         kind: Any = random.choice(("rigid", "moldable", "malleable", "malleable", "adaptive", "fixed"))
-        least = random.randint(1, 3)
+        group = random.choice(groups)
+        least = random.randint(1, 3 if groups == (None,) else 2)
         if kind == "fixed":
-            jobs.append(fixed(random.uniform(1, 20), least, time))
+            jobs.append(fixed(random.uniform(1, 20), least, time, node_group=group))
         else:
             most = least if kind == "rigid" else random.randint(least, 4)
-            jobs.append(job(time, random.randint(1, 5), least, most, kind))
+            jobs.append(job(time, random.randint(1, 5), least, most, kind, node_group=group))
     return bl.Workload.from_jobs(jobs)
 
 
@@ -231,9 +255,23 @@ class Forgetful(bl.Malleable):
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_remembered_changes_nothing(order: SizeOrderName, seed: int) -> None:
     """To do nothing where nothing has changed is to do what one would have done."""
-    results = [bl.simulate(a_crowd(seed), SYSTEM, kind(order)) for kind in (bl.Malleable, Forgetful)]
-    assert results[0].jobs.equals(results[1].jobs)
-    assert results[0].resizes.equals(results[1].resizes)
+    for crowd in (a_crowd(seed), a_crowd(seed, groups=("left", "right", "left|right", None))):
+        results = [bl.simulate(crowd, IN_GROUPS, kind(order)) for kind in (bl.Malleable, Forgetful)]
+        assert results[0].jobs.equals(results[1].jobs)
+        assert results[0].resizes.equals(results[1].resizes)
+
+
+@pytest.mark.parametrize("order", SIZE_ORDERS)
+@pytest.mark.parametrize("seed", range(4))
+def test_jobs_stay_in_their_node_groups(order: str, seed: int) -> None:
+    """Jobs of all types start and grow on nodes of their groups only, and all of them run."""
+    crowd = a_crowd(seed, groups=("left", "right", "left|right", None))
+    result = bl.simulate(crowd, IN_GROUPS, bl.Malleable(order))
+    nodes = {"left": {0, 1}, "right": {2, 3}}
+    groups = result.jobs["node_group"].to_list()
+    for row, held in result.allocations.select("row", "nodes").iter_rows():
+        assert groups[row] not in nodes or set(held) <= nodes[groups[row]]
+    assert result.jobs["state"].unique().to_list() == ["completed"]
 
 
 @dataclass(frozen=True)

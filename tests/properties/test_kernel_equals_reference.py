@@ -10,6 +10,7 @@ import pytest
 
 from cases import ALLOCATORS, BACKFILLS, FORMULAS, ORDERS, Case, random_case
 from public import differences, readable, shrunk
+from reference import Job, Machine, NodeEvent
 
 COMBINATIONS = tuple(product(ORDERS, BACKFILLS, ALLOCATORS))
 CASES = 7 * len(COMBINATIONS)
@@ -66,6 +67,44 @@ def test_long_queues(chunk: int) -> None:
     """The same where 60 to 200 jobs queue for one to three nodes."""
     for seed in range(chunk, LARGE, LARGE_CHUNKS):
         check(large_case(seed), f"large_case({seed})")
+
+
+# (4,) and (1,) are requests: the cores that each task asks for.
+EXCLUSIVE_BEHIND_A_HEAD = {
+    # Job 2 would take 8 cores of node 1, which harms job 1. Once job 3 is there it can only go to node 2.
+    "elsewhere after a start": Case(
+        (
+            Job(0, 0.0, 100.0, 100.0, 8, (1,)),
+            Job(1, 1.0, 100.0, 100.0, 15, (1,)),
+            Job(2, 2.0, 500.0, 500.0, 1, (1,), exclusive=True),
+            Job(3, 3.0, 10.0, 10.0, 1, (1,)),
+            Job(4, 4.0, 10.0, 10.0, 1, (1,)),
+        ),
+        Machine(("core",), [(8,), (8,), (2,)]),
+        backfill="easy",
+    ),
+    # Job 2 takes all 3 of 4 cores that node 1 offers: what is withheld is no loss to job 1, which waits.
+    "on a node of which some is withheld": Case(
+        (
+            Job(0, 0.0, 100.0, 100.0, 1, (4,)),
+            Job(1, 1.0, 100.0, 100.0, 1, (4,)),
+            Job(2, 2.0, 500.0, 500.0, 1, (1,), exclusive=True),
+        ),
+        Machine(("core",), [(4,), (4,)]),
+        backfill="easy",
+        node_events=(NodeEvent(0.0, 1, "withhold", (1,)),),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXCLUSIVE_BEHIND_A_HEAD)
+def test_exclusive_jobs_behind_a_head(name: str) -> None:
+    """What an exclusive job takes from the head depends on the node that it gets, and on what that offers."""
+    case = EXCLUSIVE_BEHIND_A_HEAD[name]
+    check(case, name)
+    outcome = case.expected()[2]
+    assert outcome.start_time is not None
+    assert outcome.start_time < 5
 
 
 def test_coverage() -> None:

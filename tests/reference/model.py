@@ -9,7 +9,10 @@ Placement = list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Job:
-    """One row of a workload: times in seconds; `request` is the amount of each resource per task."""
+    """One row of a workload: times in seconds; `request` is the amount of each resource per task.
+
+    `node_groups` are the groups whose nodes it may use, by their places in `Machine.groups`; none: all.
+    """
 
     row: int
     submit_time: float
@@ -19,16 +22,21 @@ class Job:
     request: tuple[int, ...]
     tasks_per_node: int = 0
     exclusive: bool = False
+    node_groups: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Named resources, and for each node its amounts of them; who is closed, and what nodes withhold."""
+    """Named resources, and for each node its amounts of them; who is closed, and what nodes withhold.
+
+    `groups` are the numbers of nodes of the node groups, in the order of the nodes; none: one group of all.
+    """
 
     resources: tuple[str, ...]
     capacity: list[tuple[int, ...]]
     closed: frozenset[int] = frozenset()
     withheld: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    groups: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

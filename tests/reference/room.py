@@ -1,7 +1,7 @@
 """What is free on the nodes, and how many tasks of a job it admits (S3)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from reference.model import Job, Machine, Placement
@@ -15,6 +15,7 @@ class Node:
     free: tuple[int, ...]
     jobs: int
     closed: bool
+    group: int
 
 
 Room = list[Node]
@@ -22,13 +23,19 @@ Room = list[Node]
 
 def room_beside(machine: Machine, holdings: Iterable[tuple[Job, Placement]]) -> Room:
     """Take what the given jobs hold from the empty machine; where a plan promises too much, 0 is free."""
-    room = [Node(capacity, capacity, 0, closed=False) for capacity in machine.capacity]
+    counts = machine.groups or (len(machine.capacity),)
+    groups = [group for group, count in enumerate(counts) for _ in range(count)]
+    room = [
+        Node(capacity, capacity, 0, closed=False, group=group)
+        for capacity, group in zip(machine.capacity, groups, strict=True)
+    ]
     for job, placement in holdings:
         for index, tasks in placement:
             node = room[index]
             taken = node.capacity if job.exclusive else [tasks * asked for asked in job.request]
             free = tuple(max(0, before - less) for before, less in zip(node.free, taken, strict=True))
-            room[index] = Node(node.capacity, free, node.jobs + 1, node.closed or job.exclusive)
+            closed = node.closed or job.exclusive
+            room[index] = replace(node, free=free, jobs=node.jobs + 1, closed=closed)
     return [offered(machine, index, node) for index, node in enumerate(room)]
 
 
@@ -36,7 +43,7 @@ def offered(machine: Machine, index: int, node: Node) -> Node:
     """Take what a node does not offer from what is free: all where it is closed, else what it withholds."""
     withheld = machine.capacity[index] if index in machine.closed else machine.withheld.get(index, ())
     free = tuple(max(0, free - less) for free, less in zip_longest(node.free, withheld, fillvalue=0))
-    return Node(node.capacity, free, node.jobs, node.closed or index in machine.closed)
+    return replace(node, free=free, closed=node.closed or index in machine.closed)
 
 
 def least(rooms: list[Room]) -> Room:
@@ -45,13 +52,16 @@ def least(rooms: list[Room]) -> Room:
     for nodes in zip(*rooms, strict=True):
         free = tuple(min(amounts) for amounts in zip(*(node.free for node in nodes), strict=True))
         jobs = max(node.jobs for node in nodes)
-        minima.append(Node(nodes[0].capacity, free, jobs, any(node.closed for node in nodes)))
+        closed = any(node.closed for node in nodes)
+        minima.append(replace(nodes[0], free=free, jobs=jobs, closed=closed))
     return minima
 
 
 def slots(job: Job, node: Node) -> int:
     """Give the number of tasks of the job that the node admits."""
     if node.closed or (job.exclusive and node.jobs > 0):
+        return 0
+    if job.node_groups and node.group not in job.node_groups:
         return 0
     counts = [free // asked for free, asked in zip(node.free, job.request, strict=True) if asked > 0]
     if job.tasks_per_node > 0:

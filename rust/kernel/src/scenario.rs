@@ -1,10 +1,10 @@
 //! The scenario of a run: what is given and never changes, shared by all forks of a simulation.
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
 use crate::application::Elastic;
-use crate::cluster::{Request, Requests};
+use crate::cluster::{NodeSets, Request, Requests};
 use crate::workload::{Dependencies, Job};
 
 /// What happens to a job that reaches its requested time.
@@ -59,6 +59,8 @@ pub struct Scenario {
     pub columns: Vec<Vec<f64>>,
     /// What tasks ask.
     pub requests: Requests,
+    /// The sets of nodes that requests name.
+    pub node_sets: Arc<NodeSets>,
     /// The resource that counts as processors, if there is one.
     pub core: Option<usize>,
     /// What happens to a job that reaches its requested time.
@@ -77,8 +79,13 @@ pub struct Scenario {
 impl Scenario {
     /// A scenario of these jobs; `columns` are further values, one per job each.
     #[must_use]
-    pub fn new(jobs: Vec<Job>, columns: Vec<Vec<f64>>, requests: Requests) -> Self {
-        Self { jobs, columns, requests, ..Self::default() }
+    pub fn new(
+        jobs: Vec<Job>,
+        columns: Vec<Vec<f64>>,
+        requests: Requests,
+        node_sets: Arc<NodeSets>,
+    ) -> Self {
+        Self { jobs, columns, requests, node_sets, ..Self::default() }
     }
 
     /// The job in a slot.

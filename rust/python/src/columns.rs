@@ -1,5 +1,7 @@
 //! The columns of a workload, as the Python side hands them over, and columns of what became of it.
-use batchlab_kernel::cluster::{Request, Requests};
+use std::sync::Arc;
+
+use batchlab_kernel::cluster::{NodeSet, NodeSetId, NodeSets, Request, Requests};
 use batchlab_kernel::record::AllocationIntervals;
 use batchlab_kernel::scenario::Scenario;
 use batchlab_kernel::state::JobRecords;
@@ -41,6 +43,10 @@ pub struct Columns<'py> {
     amounts: Vec<Amount<'py>>,
     tasks_per_node: Option<PyReadonlyArray1<'py, i64>>,
     exclusive: Option<PyReadonlyArray1<'py, bool>>,
+    /// The sets of nodes that jobs may be bound to, each as ranges of nodes.
+    node_sets: Vec<Vec<(u32, u32)>>,
+    /// The set of each job, counted from 1; 0 where it may use the whole machine.
+    node_set: Option<PyReadonlyArray1<'py, u32>>,
     /// What a formula may name; with values where it does.
     pub formula: Vec<(String, Option<PyReadonlyArray1<'py, f64>>)>,
     /// Jobs that ask for something the system does not have.
@@ -75,10 +81,26 @@ impl Columns<'_> {
                 self.tasks.as_array()[row]
             )));
         }
+        if let Some(column) = &self.node_set
+            && column.as_array().iter().any(|&set| set as usize > self.node_sets.len())
+        {
+            return Err(PyValueError::new_err("node_set numbers a set that node_sets does not list"));
+        }
         Ok(count)
     }
 
-    fn request(&self, job: usize) -> Request {
+    /// The node sets on a machine of so many nodes, and the numbers of those that the columns list.
+    pub fn sets(&self, nodes: u32) -> PyResult<(NodeSets, Vec<NodeSetId>)> {
+        let is_there = |&(_, end): &(u32, u32)| end <= nodes;
+        if !self.node_sets.iter().flatten().all(is_there) {
+            return Err(PyValueError::new_err(format!("node_sets name more than the {nodes} nodes")));
+        }
+        let as_set = |ranges: &Vec<(u32, u32)>| NodeSet::new(ranges.iter().map(|&(begin, end)| begin..end));
+        Ok(NodeSets::with(nodes, self.node_sets.iter().map(as_set).collect()))
+    }
+
+    fn request(&self, job: usize, sets: &[NodeSetId]) -> Request {
+        let set = self.node_set.as_ref().map_or(0, |column| column.as_array()[job] as usize);
         Request {
             amounts: self.amounts.iter().map(|amount| amount.of(job).max(0)).collect(),
             tasks_per_node: self
@@ -86,6 +108,7 @@ impl Columns<'_> {
                 .as_ref()
                 .map_or(0, |column| u32::try_from(column.as_array()[job].max(0)).unwrap_or(u32::MAX)),
             exclusive: self.exclusive.as_ref().is_some_and(|column| column.as_array()[job]),
+            nodes: if set == 0 { NodeSetId::ALL } else { sets[set - 1] },
         }
     }
 
@@ -98,13 +121,16 @@ impl Columns<'_> {
         self.amounts.iter().all(|amount| matches!(amount, Amount::Same(_)))
             && self.tasks_per_node.is_none()
             && self.exclusive.is_none()
+            && self.node_set.is_none()
     }
 
-    /// The scenario of the jobs, whose requests are interned, and their records.
-    pub fn scenario(&self, mut requests: Requests) -> PyResult<(Scenario, JobRecords)> {
+    /// The scenario of the jobs on a machine of these capacities (node-major), and their records.
+    pub fn scenario(&self, resources: usize, capacity: &[i64]) -> PyResult<(Scenario, JobRecords)> {
+        let mut requests = Requests::new(resources, capacity);
+        let (node_sets, sets) = self.sets((capacity.len() / resources.max(1)) as u32)?;
         let count = self.check()?;
         let uniform =
-            if count > 0 && self.is_uniform() { Some(requests.intern(self.request(0))) } else { None };
+            if count > 0 && self.is_uniform() { Some(requests.intern(self.request(0, &sets))) } else { None };
         let (submit, run) = (self.submit_time.as_array(), self.run_time.as_array());
         let (requested, tasks) = (self.requested_time.as_array(), self.tasks.as_array());
         let jobs: Vec<Job> = (0..count)
@@ -115,7 +141,7 @@ impl Columns<'_> {
                 run_time: run[row] + 0.0,
                 requested_time: requested[row] + 0.0,
                 tasks: u32::try_from(tasks[row]).unwrap_or(u32::MAX),
-                request: uniform.unwrap_or_else(|| requests.intern(self.request(row))),
+                request: uniform.unwrap_or_else(|| requests.intern(self.request(row, &sets))),
             })
             .collect();
         let columns = self
@@ -123,7 +149,7 @@ impl Columns<'_> {
             .iter()
             .map(|(_, column)| column.as_ref().map_or(Vec::new(), |c| c.as_array().to_vec()));
         let records = JobRecords::new(&jobs, |job| self.is_infeasible(job));
-        Ok((Scenario::new(jobs, columns.collect(), requests), records))
+        Ok((Scenario::new(jobs, columns.collect(), requests, Arc::new(node_sets)), records))
     }
 }
 

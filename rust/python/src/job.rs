@@ -158,6 +158,17 @@ impl Job {
         self.with(py, |view| view.request(self.slot).tasks_per_node)
     }
 
+    /// The node groups whose nodes it may use, as in the workload: "cpu|fat"; None for all nodes.
+    #[getter]
+    fn node_group<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let columns = self.view.get().columns.bind(py);
+        if columns.contains("node_group")? {
+            columns.get_item("node_group")?.get_item(self.slot).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
     /// Its state: "loaded", "queued", "running", "completed", "killed" or "rejected".
     #[getter]
     fn state(&self, py: Python<'_>) -> &'static str {

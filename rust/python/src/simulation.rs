@@ -1,5 +1,6 @@
 //! `Simulation`: columns in, columns out; the loop itself runs with the GIL released.
-use batchlab_kernel::cluster::{Machine, Requests};
+use std::sync::Arc;
+
 use batchlab_kernel::priority::FORMULA_NAMES;
 use batchlab_kernel::record::{Changes, DispatchLog, Recorders};
 use batchlab_kernel::replay::Replay;
@@ -64,14 +65,14 @@ impl Simulation {
         let resources = capacity.shape()[1];
         let amounts: Vec<i64> = capacity.as_array().iter().copied().collect();
         let names: Vec<String> = columns.formula.iter().map(|(name, _)| name.clone()).collect();
-        let (mut scenario, records) = columns.scenario(Requests::new(resources, &amounts))?;
+        let (mut scenario, records) = columns.scenario(resources, &amounts)?;
         scenario.core = core;
         scenario.wall_time = parse_wall_time(walltime)?;
-        let capacities = Capacities { resources, amounts };
+        let capacities = Capacities { resources, amounts, node_sets: Arc::clone(&scenario.node_sets) };
         let policy = PolicyChoice::from(policy)
             .parts(&capacities, &formula_names(&names))
             .map_err(PyValueError::new_err)?;
-        let mut state = State::new(records, Machine::new(resources, capacities.amounts, false));
+        let mut state = State::new(records, capacities.machine());
         if let Some(dependencies) = dependencies {
             scenario.dependencies = Dependencies::new(&dependencies);
             state.dependencies = DependencyState::new(&dependencies);
@@ -186,7 +187,11 @@ impl Simulation {
     /// Goes on under another policy, beginning with a pass at this very instant.
     fn adopt(&mut self, policy: PolicyNames) -> PyResult<()> {
         let machine = &self.kernel.state().machine;
-        let capacities = Capacities { resources: machine.resources(), amounts: machine.capacity().to_vec() };
+        let capacities = Capacities {
+            resources: machine.resources(),
+            amounts: machine.capacity().to_vec(),
+            node_sets: Arc::clone(machine.node_sets()),
+        };
         let parts = PolicyChoice::from(policy)
             .parts(&capacities, &formula_names(&self.names))
             .map_err(PyValueError::new_err)?;

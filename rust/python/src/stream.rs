@@ -1,8 +1,8 @@
 //! `SwfStream`: a log simulated while it is read.
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use batchlab_kernel::cluster::{Machine as Nodes, Requests};
+use batchlab_kernel::cluster::{NodeSets, Requests};
 use batchlab_kernel::priority::FORMULA_NAMES;
 use batchlab_kernel::scenario::Scenario;
 use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
@@ -98,10 +98,12 @@ impl SwfStream {
         let (log, first) = taken.ok_or_else(|| PyRuntimeError::new_err("this stream has been run"))?;
         let amounts = machine.amounts();
         let resources = machine.resources.len();
-        let mut scenario = Scenario::new(Vec::new(), Vec::new(), Requests::new(resources, &amounts));
+        let node_sets = Arc::new(NodeSets::whole((amounts.len() / resources.max(1)) as u32));
+        let requests = Requests::new(resources, &amounts);
+        let mut scenario = Scenario::new(Vec::new(), Vec::new(), requests, Arc::clone(&node_sets));
         scenario.core = machine.index("core");
         scenario.wall_time = parse_wall_time(walltime)?;
-        let capacities = Capacities { resources, amounts };
+        let capacities = Capacities { resources, amounts, node_sets };
         let policy = PolicyChoice::from(policy);
         let names: Vec<&str> = FORMULA_NAMES.into_iter().chain(FIELD_NAMES).collect();
         let options = StreamOptions {
@@ -112,7 +114,7 @@ impl SwfStream {
             keep_fields: policy.order == "expression",
         };
         let parts = policy.parts(&capacities, &names).map_err(PyValueError::new_err)?;
-        let state = State::new(JobRecords::default(), Nodes::new(resources, capacities.amounts, false));
+        let state = State::new(JobRecords::default(), capacities.machine());
         let feed = Stream::open(log, first, options, answer.as_deref()).map_err(ended)?;
         let agenda = parse_agenda(order_at_instant)?;
         let mut simulation = Simulation::new(scenario, state, parts, agenda, feed);

@@ -139,6 +139,13 @@ impl View {
         self.by_resource(py, free.into_iter())
     }
 
+    /// What each node offers, free or not: int64, shape (nodes, resources).
+    #[getter]
+    fn available<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let available = self.simulation.borrow(py).kernel.state().machine.available();
+        self.matrix(py, available)
+    }
+
     /// What is on offer in all, free or not, by resource.
     #[getter]
     fn total_available<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakKeyDictionary
 
@@ -12,7 +15,7 @@ from batchlab.policy.registry import SIZE_ORDERS
 from batchlab.policy.scheduler import Scheduler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from batchlab._kernel import Job
     from batchlab.simulation.view import View
@@ -22,6 +25,9 @@ __all__ = ["Malleable"]
 
 _SHORTEST_FIRST = frozenset({"sjf", "srtf"})
 _EVENLY = frozenset({"drf", "equipartition"})
+
+_Left = list[dict[str, int]]
+"""What is left to share out, by resource, of each node group."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,9 @@ class Malleable(Scheduler):
     target shrink at their next scheduling point; waiting jobs start, in order, each on what there is of its
     target; those that have less than their target grow. A job that asks for other tasks itself gets fewer
     always, and more if there is room for all of them.
+
+    Where jobs name node groups, each group is shared out by itself. A job that may use several of them is
+    counted first in those where it runs, then in the order of the groups.
 
     Parameters
     ----------
@@ -82,11 +91,13 @@ class Malleable(Scheduler):
     def schedule(self, view: View) -> None:
         """Shrink, start and grow."""
         asked = _grant_requests(view)
-        memory = self._memories.setdefault(view, _Memory({}))
+        memory = self._memories.get(view)
+        if memory is None:
+            memory = self._memories[view] = _Memory({}, _Groups.of(view))
         running = [memory.wish(job, view) for job in view.running]
         for wish in running:
             wish.look()
-        situation = None if asked else self._situation(view, running)
+        situation = None if asked else (self._situation(view, running), memory.groups.offered(view))
         if situation is not None and situation == memory.settled:
             return
         waiting = [memory.wish(job, view) for job in view.queue]
@@ -118,11 +129,11 @@ class Malleable(Scheduler):
         else:
             rows = queue.rows.tolist()
         sizes = [(wish.row, wish.tasks, wish.least, wish.most) for wish in running]
-        return rows, sizes, len(queue), view.total_available, view.free.tobytes()
+        return rows, sizes, len(queue), view.free.tobytes()
 
     def _set_targets(self, view: View, present: list[_SizeTarget]) -> None:
         """Share out what the machine offers; `present` is in order."""
-        left = dict(view.total_available)
+        left = self._memories[view].groups.offered(view)
         for wish in present:
             # Who runs cannot have less, whatever others want.
             wish.target = 0
@@ -152,28 +163,75 @@ class Malleable(Scheduler):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """The node groups by name, where jobs name some, and where each ends; else one group, the machine."""
+
+    numbers: Mapping[str, int]
+    ends: tuple[int, ...]
+
+    @classmethod
+    def of(cls, view: View) -> _Groups:
+        """Find out whether any job names a group."""
+        if "node_group" not in view.columns or not any(view.columns["node_group"]):
+            return cls({}, (view.system.nodes,))
+        groups = view.system.groups
+        ends = accumulate(group.count for group in groups)
+        return cls({group.name: number for number, group in enumerate(groups)}, tuple(ends))
+
+    def offered(self, view: View) -> list[dict[str, int]]:
+        """Give what the nodes of each group offer, by resource."""
+        if not self.numbers:
+            return [dict(view.total_available)]
+        available = view.available
+        parts = (available[begin:end].sum(axis=0).tolist() for begin, end in pairwise((0, *self.ends)))
+        return [dict(zip(view.resources, total, strict=True)) for total in parts]
+
+    def usable(self, job: Job) -> tuple[int, ...]:
+        """Give the numbers of the groups that a job may use."""
+        names = job.node_group if self.numbers else None
+        if names is None:
+            return tuple(range(len(self.ends)))
+        return tuple(sorted(self.numbers[name] for name in names.split("|")))
+
+    def holds(self, job: Job) -> list[list[int]]:
+        """Count the tasks that a running job has in each group: numbers and tasks, most tasks first."""
+        tasks = Counter[int]()
+        for node, count in job.nodes.items():
+            tasks[bisect_right(self.ends, node)] += count
+        return [[number, count] for number, count in tasks.most_common()]
+
+
 @dataclass(slots=True)
 class _Memory:
     """What is known of a simulation from one pass to the next."""
 
     wishes: dict[int, _SizeTarget]
+    groups: _Groups
     settled: object = None
 
     def wish(self, job: Job, view: View) -> _SizeTarget:
         """Give what is known of a job."""
         known = self.wishes.get(job.row)
-        return _SizeTarget.of(job, view) if known is None else known
+        return _SizeTarget.of(job, view, self.groups) if known is None else known
 
 
 @dataclass(slots=True)
 class _SizeTarget:
-    """A job, and what it is to have: `tasks` now or as decided, `target` once that can be."""
+    """A job, and what it is to have: `tasks` now or as decided, `target` once that can be.
+
+    `usable` are the node groups that it may use; `holds` are those in which it runs, with the tasks there
+    that its target does not count yet.
+    """
 
     job: Job
     row: int
     submit_time: float
     limits: tuple[int, int]
     per_task: tuple[tuple[str, int], ...]
+    groups: _Groups
+    usable: tuple[int, ...]
+    holds: list[list[int]] = field(default_factory=list)
     runs: bool = False
     tasks: int = 0
     least: int = 0
@@ -181,14 +239,16 @@ class _SizeTarget:
     target: int = 0
 
     @classmethod
-    def of(cls, job: Job, view: View) -> _SizeTarget:
+    def of(cls, job: Job, view: View, groups: _Groups) -> _SizeTarget:
         """Gather what stays as it is."""
         limits = (job.tasks, job.tasks) if job.job_type == "rigid" else (job.tasks_min, job.tasks_max)
-        return cls(job, job.row, job.submit_time, limits, tuple(_per_task(job, view).items()))
+        per_task = tuple(_per_task(job, view).items())
+        return cls(job, job.row, job.submit_time, limits, per_task, groups, groups.usable(job))
 
     def wait(self) -> None:
         """Describe it while it waits."""
         self.runs = False
+        self.holds = []
         self.tasks = 0
         self.least, self.most = self.limits
 
@@ -197,18 +257,36 @@ class _SizeTarget:
         job = self.job
         wanted = job.pending_ranks
         self.runs = True
+        self.holds = self.groups.holds(job) if len(self.usable) > 1 else []
         self.tasks = job.tasks if wanted is None else len(wanted)
         # Who has just asked for tasks itself has what it asked for, or what there was.
         chooses = job.is_resizable and job.requested_tasks is None
         self.least, self.most = self.limits if chooses else (self.tasks, self.tasks)
 
-    def give(self, tasks: int, left: dict[str, int]) -> None:
-        """Add to the target."""
+    def give(self, tasks: int, left: _Left) -> None:
+        """Add to the target: first where it runs, then in the first groups where tasks fit."""
         self.target += tasks
+        for place in self.holds:
+            counted = min(tasks, place[1])
+            place[1] -= counted
+            tasks -= self._take(counted, left[place[0]])
+        if len(self.usable) > 1:
+            for number in self.usable:
+                tasks -= self._take(min(tasks, self._fitting(left[number])), left[number])
+        # Who runs has what it has, whether that is on offer or not.
+        self._take(tasks, left[self.usable[0]])
+
+    def _take(self, tasks: int, left: dict[str, int]) -> int:
         for name, amount in self.per_task:
             left[name] -= tasks * amount
+        return tasks
 
-    def gets_least(self, left: dict[str, int]) -> bool:
+    def _fitting(self, left: dict[str, int]) -> int:
+        """Count the tasks that fit in what is left of a group."""
+        fitting = [left[name] // amount for name, amount in self.per_task if amount]
+        return max(0, min(fitting, default=self.most))
+
+    def gets_least(self, left: _Left) -> bool:
         """Give a waiting job the least; tell whether it has a target."""
         if self.runs:
             return True
@@ -217,14 +295,16 @@ class _SizeTarget:
             self.give(self.least, left)
         return fits
 
-    def fits(self, tasks: int, left: dict[str, int]) -> bool:
+    def fits(self, tasks: int, left: _Left) -> bool:
         """Tell whether so many more tasks are left."""
-        return all(tasks * amount <= left[name] for name, amount in self.per_task)
+        return tasks <= self._left(left)
 
-    def most_within(self, left: dict[str, int]) -> int:
+    def most_within(self, left: _Left) -> int:
         """Count how many more tasks it can have of what is left."""
-        fitting = [left[name] // amount for name, amount in self.per_task if amount]
-        return max(0, min([self.most - self.target, *fitting]))
+        return max(0, min(self.most - self.target, self._left(left)))
+
+    def _left(self, left: _Left) -> int:
+        return sum(self._fitting(left[number]) for number in self.usable)
 
 
 def _act(view: View, running: list[_SizeTarget], present: list[_SizeTarget]) -> bool:
@@ -249,9 +329,7 @@ def _act(view: View, running: list[_SizeTarget], present: list[_SizeTarget]) -> 
     return tried
 
 
-def _fill_evenly(
-    present: Iterable[_SizeTarget], left: dict[str, int], share: Callable[[_SizeTarget], float]
-) -> None:
+def _fill_evenly(present: Iterable[_SizeTarget], left: _Left, share: Callable[[_SizeTarget], float]) -> None:
     """Give one task after the other to whoever has the least."""
     heap = [(share(wish), wish.job.submit_time, wish.job.row, wish) for wish in present]
     heapq.heapify(heap)

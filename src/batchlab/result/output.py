@@ -18,6 +18,7 @@ from batchlab.application.write import document_of
 from batchlab.result.manifest import output_files
 from batchlab.workload.application_columns import COLUMNS
 from batchlab.workload.dependencies import DEPENDS_ON, with_text_lists
+from batchlab.workload.node_groups import NODE_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -123,8 +124,8 @@ def identify(workload: Workload) -> dict[str, object]:
         values = workload.jobs[name].to_numpy()
         digest.update(name.encode() + b"\0")
         digest.update(np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"))).data)
-    # Of workloads without applications and dependencies nothing more is hashed: old manifests stay right.
-    described = [DEPENDS_ON] if DEPENDS_ON in workload.jobs.columns else []
+    # Of workloads without such columns nothing more is hashed: old manifests stay right.
+    described = [name for name in (DEPENDS_ON, NODE_GROUP) if name in workload.jobs.columns]
     if workload.applications:
         applications = {name: document_of(each) for name, each in workload.applications.items()}
         digest.update(json.dumps(applications).encode())

@@ -10,6 +10,7 @@ import polars as pl
 
 from batchlab.errors import PolicyError, shown
 from batchlab.policy.kernel import KEY_COLUMN, takes_now
+from batchlab.simulation.node_sets import node_set_columns
 from batchlab.simulation.view import HIDDEN, Columns
 
 if TYPE_CHECKING:
@@ -45,6 +46,13 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
     -------
     dict
         NumPy columns, one entry per job: times in seconds, ``amounts`` per task and resource.
+
+    Raises
+    ------
+    WorkloadError
+        If a job names a node group that the system does not have.
+    PolicyError
+        If a formula names a column that it cannot use.
     """
     jobs = workload.jobs
     return {
@@ -56,6 +64,7 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
         "amounts": amounts(workload, system),
         "tasks_per_node": jobs["tasks_per_node"].to_numpy() if "tasks_per_node" in jobs.columns else None,
         "exclusive": jobs["exclusive"].to_numpy() if "exclusive" in jobs.columns else None,
+        **node_set_columns(workload, system),
         "formula": _formula_columns(jobs, policy),
         "infeasible": _infeasible(workload, system),
     }

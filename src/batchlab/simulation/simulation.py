@@ -65,6 +65,8 @@ class Simulation:
         If an option is not one of its values, or an observer is none.
     PolicyError
         If the policy's spec or its formula is wrong.
+    WorkloadError
+        If a job names a node group that the system does not have.
 
     Examples
     --------
@@ -115,9 +117,10 @@ class Simulation:
         self._depth = 0
         self._assumes_estimates = False
         self._adopted: str | None = None
+        columns = job_columns(workload, system, policy)
         try:
             self._kernel = _kernel.Simulation(
-                job_columns(workload, system, policy),
+                columns,
                 system.capacity,
                 core_index(system),
                 policy_names(policy, options.seed),

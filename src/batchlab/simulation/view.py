@@ -30,8 +30,8 @@ class View(_kernel.View):
 
     To see: ``now``, ``queue``, ``candidates``, ``running``, ``on_hold``, ``job``, ``jobs_on``, ``free``,
     ``total_free``, ``capacity``, ``slots``, ``place``, ``is_closed``, ``resources``, ``system``, ``columns``,
-    ``values``, ``clairvoyant``, ``cause``, ``at_scheduling_point``, ``room``, ``total_available``,
-    ``link_load``, ``storage_utilisation``, ``node_utilisation``; ``fork`` looks ahead.
+    ``values``, ``clairvoyant``, ``cause``, ``at_scheduling_point``, ``room``, ``available``,
+    ``total_available``, ``link_load``, ``storage_utilisation``, ``node_utilisation``; ``fork`` looks ahead.
 
     To do: ``start``, ``reserve``, ``hold``, ``release``, ``preempt``, ``kill``, ``set_estimate``, ``resize``,
     ``set_runtime_arguments``, ``close``, ``open``, ``withhold``, ``wake``. An act that breaks a rule raises

@@ -34,7 +34,7 @@ _RESOURCE = re.compile(r"[A-Za-z_][A-Za-z0-9_.:@/+-]*")
 # A resource becomes a column of the tables of jobs; these columns have another meaning there.
 _JOB_COLUMNS = frozenset(
     {"job_id", "submit_time", "run_time", "requested_time", "tasks", "tasks_per_node", "exclusive"}
-    | {"state", "start_time", "end_time", "nodes"}
+    | {"node_group", "state", "start_time", "end_time", "nodes"}
 )
 
 
@@ -74,15 +74,22 @@ def resource_name(value: object) -> str:
 
 
 def group_name(value: object) -> str:
-    """Take the name of a node group."""
-    if not isinstance(value, str) or not value or len(value) > _LONGEST_NAME or not value.isprintable():
-        raise ValueError(f"must be a name of 1 to {_LONGEST_NAME} printable characters")
-    return value
+    """Take the name of a node group, as jobs can name it: several of them stand as ``cpu|fat``."""
+    name = _printable(value)
+    if "|" in name or name != name.strip():
+        raise ValueError("must be a name without '|', and without blanks at its ends")
+    return name
 
 
 def title(value: object) -> str:
     """Take the name of a system, which may be empty."""
-    return "" if value == "" else group_name(value)
+    return "" if value == "" else _printable(value)
+
+
+def _printable(value: object) -> str:
+    if not isinstance(value, str) or not value or len(value) > _LONGEST_NAME or not value.isprintable():
+        raise ValueError(f"must be a name of 1 to {_LONGEST_NAME} printable characters")
+    return value
 
 
 def start_time(value: object) -> float:

@@ -36,7 +36,8 @@ class NodeGroup:
     Parameters
     ----------
     name
-        The group's name, unique in its system.
+        The group's name, unique in its system: 1 to 200 printable characters without ``|``, and without
+        blanks at its ends. Jobs name groups in the column ``node_group``.
     count
         The number of nodes, at least 1.
     resources

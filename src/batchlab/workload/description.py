@@ -11,6 +11,7 @@ from batchlab.errors import WorkloadError, shown
 from batchlab.vocabulary import JobType
 from batchlab.workload.application_columns import check_applications, check_arguments
 from batchlab.workload.dependencies import DEPENDS_ON
+from batchlab.workload.node_groups import NODE_GROUP, SEPARATOR
 
 if TYPE_CHECKING:
     from batchlab.application import Application
@@ -29,6 +30,7 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "tasks_max": pl.Float64,
     "arguments": pl.String,
     DEPENDS_ON: pl.List(pl.Int64),
+    NODE_GROUP: pl.String,
 }
 _ONLY_WITH_APPLICATIONS = ("application", "job_type", "tasks_min", "tasks_max", "arguments")
 
@@ -58,6 +60,8 @@ class JobDescription:
         What the formulas of its application may name: numbers and texts.
     depends_on
         The jobs that must end before: descriptions from the same workload, or their ``job_id``.
+    node_group
+        The names of the node groups whose nodes it may use, one or several; by default all nodes.
     job_id
         Its number; by default its place in the workload, from 1.
     resources
@@ -76,6 +80,7 @@ class JobDescription:
     tasks_max: int | None = None
     arguments: Mapping[str, float | str] = field(default_factory=dict)
     depends_on: "Sequence[JobDescription | int]" = ()
+    node_group: str | Sequence[str] | None = None
     job_id: int | None = None
     resources: Mapping[str, int] = field(default_factory=dict)
     others: Mapping[str, object] = field(default_factory=dict)
@@ -95,8 +100,9 @@ def table(
     resources = [*dict.fromkeys(name for job in listed for name in job.resources)]
     others = [*dict.fromkeys(name for job in listed for name in (*job.resources, *job.others))]
     columns = {name: [row.get(name) for row in rows] for name in (*schema, *others)}
-    if not any(columns[DEPENDS_ON]):
-        del columns[DEPENDS_ON]
+    for name in (DEPENDS_ON, NODE_GROUP):
+        if not any(columns[name]):
+            del columns[name]
     try:
         made = pl.DataFrame(
             columns, schema_overrides={name: schema[name] for name in columns if name in schema}
@@ -158,9 +164,17 @@ def _row(job: JobDescription, place: int, names: _Names, numbers: Mapping[int, i
         "tasks_max": job.tasks_max,
         "arguments": json.dumps(arguments) if arguments else None,
         DEPENDS_ON: [_number(other, where, numbers) for other in job.depends_on],
+        NODE_GROUP: _groups(job.node_group, where),
         **job.resources,
         **job.others,
     }
+
+
+def _groups(given: object, where: str) -> str | None:
+    names = [given] if isinstance(given, str) else [] if given is None else given
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise WorkloadError(f"{where}: node_group = {shown(given)}; must be the names of node groups.")
+    return SEPARATOR.join(names) or None
 
 
 def _number(other: "JobDescription | int", where: str, numbers: Mapping[int, int]) -> int:

@@ -8,7 +8,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.vocabulary import INVALID_ACTIONS, OVERRUN_ACTIONS, InvalidAction, OverrunAction
-from batchlab.workload import application_columns, dependencies, reasons
+from batchlab.workload import application_columns, dependencies, node_groups, reasons
 from batchlab.workload.report import NOTES_SCHEMA, Report, read_out
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def admit(
         )
     if dependencies.DEPENDS_ON in table.columns:
         table = dependencies.with_dependencies(table, source)
+    table = node_groups.with_node_groups(table, source)
     names = _resources(table, resources, source)
     amounts = [*names, *(["tasks_per_node"] if "tasks_per_node" in table.columns else [])]
     numbers = _as_numbers(table, amounts, source)
@@ -162,7 +163,7 @@ def _resources(table: pl.DataFrame, resources: Sequence[str] | None, source: str
     if resources is None:
         return tuple(name for name in DEFAULT_RESOURCES if name in table.columns)
     names = (resources,) if isinstance(resources, str) else tuple(resources)
-    reserved = (*_FIRST_COLUMNS, "tasks_per_node", "exclusive")
+    reserved = (*_FIRST_COLUMNS, "tasks_per_node", "exclusive", node_groups.NODE_GROUP)
     for name in names:
         if name not in table.columns or name in reserved:
             known = [column for column in table.columns if column not in reserved]

@@ -8,7 +8,7 @@ import polars as pl
 from batchlab.errors import WorkloadError
 from batchlab.units import format_duration
 from batchlab.vocabulary import InvalidAction, OverrunAction
-from batchlab.workload import application_columns, description, transform
+from batchlab.workload import application_columns, description, node_groups, transform
 from batchlab.workload.header import Header
 from batchlab.workload.report import Report
 from batchlab.workload.validation import admit, as_polars
@@ -43,7 +43,8 @@ class Workload:
         One row per job, in the order of the source. First the columns ``job_id`` (Int64), ``submit_time``,
         ``run_time``, ``requested_time`` (Float64, seconds since the origin, and seconds) and ``tasks``
         (Int64). Then, where present: one Int64 column per resource of ``resources``, ``tasks_per_node``
-        (Int64, 0: no limit), ``exclusive`` (Boolean), and any others.
+        (Int64, 0: no limit), ``exclusive`` (Boolean), ``node_group`` (String, the names of node groups
+        whose nodes the job may use, ``cpu|fat``; null: all nodes), and any others.
     header
         The comments of the log.
     report
@@ -79,6 +80,7 @@ class Workload:
                 f"jobs has the columns {', '.join(found)}; the first must be {listed}. "
                 "Use Workload.from_table, which checks and converts."
             )
+        object.__setattr__(self, "jobs", node_groups.with_node_groups(self.jobs, "jobs"))
         if self.applications:
             object.__setattr__(
                 self, "applications", application_columns.check_applications(self.applications)
@@ -103,8 +105,8 @@ class Workload:
             A polars or pandas data frame, an Arrow table, or a mapping of columns, with the columns
             ``submit_time``, ``run_time`` (seconds) and ``tasks``. Without ``job_id`` jobs are numbered from
             1; without ``requested_time``, and where it is missing or negative, it is the run time. In
-            ``depends_on`` a job can list the numbers of those that must end before it starts. Other columns
-            ride along.
+            ``depends_on`` a job can list the numbers of those that must end before it starts; ``node_group``
+            names the groups of nodes that it may use, as ``"cpu|fat"`` or a list. Other columns ride along.
         resources
             The columns that say how much of a resource each task asks for; by default those of ``core``,
             ``mem`` and ``gpu`` that are there.

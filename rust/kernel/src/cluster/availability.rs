@@ -1,4 +1,5 @@
-//! Availability: the questions that allocators ask of the nodes, now or at a planned time.
+//! Availability: the questions that allocators ask of the nodes, now or at a planned time, always within the node set of a
+//! request.
 use super::placement::NodeTasks;
 use super::request::Request;
 
@@ -7,7 +8,7 @@ pub trait Availability {
     /// Number of nodes.
     fn nodes(&self) -> u32;
 
-    /// How many tasks of the request the node admits.
+    /// How many tasks of the request the node admits; none where it is not in the request's set.
     fn slots(&self, node: u32, request: &Request) -> u32;
 
     /// The first node at or after `from` with slots for the request.

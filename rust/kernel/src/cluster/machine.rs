@@ -1,12 +1,17 @@
 //! The machine at this moment: capacities, free amounts, and who is on each node.
 //!
-//! Taking or giving back k nodes costs O(k log n), finding the next node with room O(log n).
+//! Taking or giving back k nodes costs O(k log n) for each node set that they are in, finding the next node with room of
+//! a set O(log n) for each of its ranges.
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
+use crate::index::SegmentTree;
 use crate::index::ordered_index::{Greatest, OrderedIndex};
 use crate::time::Time;
-use crate::index::SegmentTree;
+
 use super::availability::{Availability, load};
+use super::node_set::{NodeSetId, NodeSets};
 use super::placement::NodeTasks;
 use super::request::Request;
 
@@ -17,12 +22,15 @@ type LoadIndex = OrderedIndex<(Time, u32), Greatest>;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Machine {
     resources: usize,
+    node_sets: Arc<NodeSets>,
     capacity: Vec<i64>,
     free: Vec<i64>,
     jobs_on: Vec<u32>,
+    /// What is free in all, set-major.
     total_free: Vec<i64>,
     by_index: SegmentTree,
-    by_load: Option<LoadIndex>,
+    /// One for each node set.
+    by_load: Option<Vec<LoadIndex>>,
     unavailable: Option<Unavailable>,
 }
 
@@ -47,36 +55,30 @@ impl Unavailable {
 impl Machine {
     /// An empty machine of these capacities (node-major); `loads` asks for the index that orders nodes by load.
     ///
-    /// There must be at least one resource and one node.
+    /// There must be at least one resource and one node, and the node sets must be those of as many nodes.
     #[must_use]
-    pub fn new(resources: usize, capacity: Vec<i64>, loads: bool) -> Self {
+    pub fn new(resources: usize, capacity: Vec<i64>, node_sets: Arc<NodeSets>, loads: bool) -> Self {
         let nodes = capacity.len() / resources;
-        let mut total_free = vec![0; resources];
         let mut indexed = Vec::with_capacity(nodes * (resources + 1));
         for node in capacity.chunks_exact(resources) {
-            for (total, amount) in total_free.iter_mut().zip(node) {
-                *total += amount;
-            }
             indexed.extend_from_slice(node);
             indexed.push(1);
         }
-        let by_load = loads.then(|| {
-            let mut index = LoadIndex::new(resources + 1);
-            for (node, values) in indexed.chunks_exact(resources + 1).enumerate() {
-                index.insert((Time(0.0), node as u32), values);
-            }
-            index
-        });
-        Self {
+        let mut machine = Self {
             resources,
             free: capacity.clone(),
             jobs_on: vec![0; nodes],
-            total_free,
+            total_free: totals_of(resources, &capacity, &node_sets),
             by_index: SegmentTree::new(resources + 1, &indexed),
-            by_load,
+            by_load: None,
             capacity,
             unavailable: None,
+            node_sets,
+        };
+        if loads {
+            machine.keep_loads();
         }
+        machine
     }
 
     /// From now on nodes are also ordered by load.
@@ -84,13 +86,22 @@ impl Machine {
         if self.by_load.is_some() {
             return;
         }
-        let mut index = LoadIndex::new(self.resources + 1);
-        for node in 0..self.jobs_on.len() as u32 {
-            let load = load(self.capacity_of(node), self.free_of(node));
-            let values = self.by_index.values_mut(node as usize).to_vec();
-            index.insert((Time(load), node), &values);
-        }
-        self.by_load = Some(index);
+        let sets = Arc::clone(&self.node_sets);
+        let by_load = sets.ids().map(|set| {
+            let mut index = LoadIndex::new(self.resources + 1);
+            for node in sets.nodes_from(set, 0) {
+                let load = load(self.capacity_of(node), self.free_of(node));
+                index.insert((Time(load), node), self.by_index.values_mut(node as usize));
+            }
+            index
+        });
+        self.by_load = Some(by_load.collect());
+    }
+
+    /// The node sets of the scenario.
+    #[must_use]
+    pub fn node_sets(&self) -> &Arc<NodeSets> {
+        &self.node_sets
     }
 
     /// Number of resources.
@@ -208,6 +219,18 @@ impl Machine {
     /// What is free in all, per resource.
     #[must_use]
     pub fn total_free(&self) -> &[i64] {
+        self.total_free_in(NodeSetId::ALL)
+    }
+
+    /// What is free on the nodes of a set, per resource.
+    #[must_use]
+    pub fn total_free_in(&self, set: NodeSetId) -> &[i64] {
+        &self.total_free[set.block(self.resources)]
+    }
+
+    /// What is free on the nodes of each set, set-major.
+    #[must_use]
+    pub fn free_totals(&self) -> &[i64] {
         &self.total_free
     }
 
@@ -227,11 +250,24 @@ impl Machine {
         }
     }
 
-    /// How many tasks of a request the empty machine holds, on nodes of any choice. O(n).
+    /// What is no longer free of `resource` on the node of a part of a placement once a job with this request has started
+    /// there.
+    #[must_use]
+    pub fn loss(&self, request: &Request, part: NodeTasks, resource: usize) -> i64 {
+        // An exclusive job gets an idle node, of which part may be unavailable: only what is offered is lost.
+        if request.exclusive {
+            self.free_of(part.node)[resource]
+        } else {
+            self.held(request, part, resource)
+        }
+    }
+
+    /// How many tasks of a request the empty machine holds, on nodes of its set. O(nodes of the set).
     #[must_use]
     pub fn most_tasks(&self, request: &Request) -> u64 {
         let empty = EmptyMachine(self);
-        (0..self.nodes()).map(|node| u64::from(empty.slots(node, request))).sum()
+        let nodes = self.node_sets.nodes_from(request.nodes, 0);
+        nodes.map(|node| u64::from(empty.slots(node, request))).sum()
     }
 
     /// A job takes its placement.
@@ -268,7 +304,11 @@ impl Machine {
                     unavailable.offer(node, at, unavailable.unused[at])
                 }
             };
-            self.total_free[resource] += free - self.free[at];
+            let gain = free - self.free[at];
+            self.total_free[resource] += gain;
+            for set in self.node_sets.others_of(part.node) {
+                self.total_free[set.block(self.resources).start + resource] += gain;
+            }
             self.free[at] = free;
         }
         self.jobs_on[node] = self.jobs_on[node].wrapping_add_signed(-sign as i32);
@@ -282,12 +322,30 @@ impl Machine {
         if let Some(before) = before {
             let now = load(self.capacity_of(part.node), self.free_of(part.node));
             let values = self.by_index.values_mut(node).to_vec();
-            if let Some(index) = &mut self.by_load {
-                index.remove(&(Time(before), part.node));
-                index.insert((Time(now), part.node), &values);
+            if let Some(indices) = &mut self.by_load {
+                for set in std::iter::once(&NodeSetId::ALL).chain(self.node_sets.others_of(part.node)) {
+                    let index = &mut indices[set.index()];
+                    index.remove(&(Time(before), part.node));
+                    index.insert((Time(now), part.node), &values);
+                }
             }
         }
     }
+}
+
+/// What is there in all on the nodes of each set, set-major, of amounts that are node-major.
+#[must_use]
+pub fn totals_of(resources: usize, amounts: &[i64], node_sets: &NodeSets) -> Vec<i64> {
+    let mut totals = vec![0; node_sets.count() * resources];
+    for set in node_sets.ids() {
+        let of_set = &mut totals[set.block(resources)];
+        for node in node_sets.nodes_from(set, 0) {
+            for (total, amount) in of_set.iter_mut().zip(&amounts[node as usize * resources..]) {
+                *total += amount;
+            }
+        }
+    }
+    totals
 }
 
 /// Whether indexed values (free amounts; 1 for an idle node, −1 for a drained one) admit a task: necessary for a range, exact for a node.
@@ -303,18 +361,21 @@ impl Availability for Machine {
     }
 
     fn slots(&self, node: u32, request: &Request) -> u32 {
-        if self.is_drained(node) {
+        if self.is_drained(node) || !self.node_sets.contains(request.nodes, node) {
             return 0;
         }
         request.slots(self.free_of(node), self.jobs_on(node) == 0)
     }
 
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
-        self.by_index.next(from as usize, |values| admits(request, values)).map(|node| node as u32)
+        self.node_sets.ranges_from(request.nodes, from).find_map(|range| {
+            let (from, until) = (range.start as usize, range.end as usize);
+            self.by_index.next(from, until, |values| admits(request, values)).map(|node| node as u32)
+        })
     }
 
     fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
-        let Some(index) = &self.by_load else { return };
+        let Some(index) = self.by_load.as_ref().map(|all| &all[request.nodes.index()]) else { return };
         let matches = |values: &[i64]| admits(request, values);
         if !busiest_first {
             let mut at = index.first_matching(None, &matches);
@@ -355,11 +416,16 @@ impl Availability for EmptyMachine<'_> {
     }
 
     fn slots(&self, node: u32, request: &Request) -> u32 {
-        request.slots(self.0.capacity_of(node), true)
+        if self.0.node_sets.contains(request.nodes, node) {
+            request.slots(self.0.capacity_of(node), true)
+        } else {
+            0
+        }
     }
 
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
-        (from..self.nodes()).find(|&node| self.slots(node, request) > 0)
+        let slots = |node| request.slots(self.0.capacity_of(node), true);
+        self.0.node_sets.nodes_from(request.nodes, from).find(|&node| slots(node) > 0)
     }
 
     fn visit_by_load(&self, request: &Request, _: bool, visit: &mut dyn FnMut(u32) -> bool) {

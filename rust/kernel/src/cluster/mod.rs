@@ -2,6 +2,7 @@
 pub mod availability;
 mod expansion;
 mod machine;
+mod node_set;
 mod placement;
 mod profile;
 mod request;
@@ -9,6 +10,10 @@ mod request;
 pub use availability::{Availability, Place, PlacementRequest, Unanswered};
 pub use expansion::Expansion;
 pub use machine::{EmptyMachine, Machine};
+pub use node_set::{NodeSet, NodeSetId, NodeSets};
 pub use placement::{NodeTasks, Placement, placement_of_ranks, ranks_of_placement};
 pub use profile::Profile;
 pub use request::{Request, Requests};
+
+#[cfg(test)]
+mod tests;

@@ -3,8 +3,9 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::node_set::NodeSetId;
 
-/// What one task asks of ONE node, and how the job's tasks may share it.
+/// What one task asks of ONE node, how the job's tasks may share it, and which nodes may be used.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Request {
     /// Amount of each resource, in the system's order.
@@ -13,13 +14,16 @@ pub struct Request {
     pub tasks_per_node: u32,
     /// Whether the job takes whole idle nodes.
     pub exclusive: bool,
+    /// The nodes that the job may use.
+    pub nodes: NodeSetId,
 }
 
 impl Request {
     /// No request at all.
-    pub const NOTHING: Self = Self { amounts: Vec::new(), tasks_per_node: 0, exclusive: false };
+    pub const NOTHING: Self =
+        Self { amounts: Vec::new(), tasks_per_node: 0, exclusive: false, nodes: NodeSetId::ALL };
 
-    /// Tasks that `free` amounts admit, on a node that is `idle` or not.
+    /// Tasks that `free` amounts admit, on a node of its set that is `idle` or not.
     #[must_use]
     pub fn slots(&self, free: &[i64], idle: bool) -> u32 {
         self.slots_of(free.iter().copied(), idle)
@@ -53,6 +57,7 @@ pub struct Requests {
     #[serde(skip)]
     known: HashMap<Request, u32>,
     granularity: Vec<i64>,
+    has_exclusive: bool,
 }
 
 impl Requests {
@@ -65,7 +70,7 @@ impl Requests {
                 *g = greatest_common_divisor(*g, amount);
             }
         }
-        Self { all: Vec::new(), known: HashMap::new(), granularity }
+        Self { all: Vec::new(), known: HashMap::new(), granularity, has_exclusive: false }
     }
 
     /// The index of a request, which is new or known.
@@ -76,6 +81,7 @@ impl Requests {
         for (g, &amount) in self.granularity.iter_mut().zip(&request.amounts) {
             *g = greatest_common_divisor(*g, amount);
         }
+        self.has_exclusive |= request.exclusive;
         let index = self.all.len() as u32;
         self.all.push(request.clone());
         self.known.insert(request, index);
@@ -88,10 +94,17 @@ impl Requests {
         &self.all[index as usize]
     }
 
-    /// The one resource by whose total alone it is decided whether the request fits, if there is one.
+    /// Whether any of the requests is exclusive.
+    #[must_use]
+    pub fn has_exclusive(&self) -> bool {
+        self.has_exclusive
+    }
+
+    /// The one resource by whose total in the request's node set alone it is decided whether the request fits, if there
+    /// is one.
     ///
     /// Free amounts are multiples of the granularity. Where a task asks for just that much of one resource and
-    /// nothing else, the slots of all nodes add up to the free total divided by it, however it is spread.
+    /// nothing else, the slots of the set's nodes add up to its free total divided by it, however it is spread.
     #[must_use]
     pub fn limiting_resource(&self, index: u32) -> Option<usize> {
         let request = self.get(index);
@@ -118,7 +131,7 @@ mod tests {
     use super::*;
 
     fn plain(amounts: &[i64]) -> Request {
-        Request { amounts: amounts.to_vec(), tasks_per_node: 0, exclusive: false }
+        Request { amounts: amounts.to_vec(), ..Request::NOTHING }
     }
 
     #[test]

@@ -50,12 +50,13 @@ impl SegmentTree {
         }
     }
 
-    /// The first entry at or after `from` whose values satisfy `admits`.
+    /// The first entry in [from, until) whose values satisfy `admits`.
     ///
     /// `admits` is also asked of the maxima of ranges: more of anything must never make it false.
     #[must_use]
-    pub fn next(&self, from: usize, admits: impl Fn(&[i64]) -> bool) -> Option<usize> {
-        if from >= self.count {
+    pub fn next(&self, from: usize, until: usize, admits: impl Fn(&[i64]) -> bool) -> Option<usize> {
+        let until = until.min(self.count);
+        if from >= until {
             return None;
         }
         let mut at = self.leaves + from;
@@ -75,7 +76,15 @@ impl SegmentTree {
                 }
             }
             at += 1;
+            if self.first_leaf(at) >= self.leaves + until {
+                return None;
+            }
         }
+    }
+
+    /// The leftmost leaf below a place in the tree.
+    fn first_leaf(&self, at: usize) -> usize {
+        at << (self.leaves.ilog2() - at.ilog2())
     }
 
     /// Takes an inner node's maxima from its children; whether they changed.
@@ -104,6 +113,7 @@ mod tests {
             nodes in prop::collection::vec((0..5_i64, 0..5_i64), 1..40),
             updates in prop::collection::vec((0..40_usize, 0..5_i64, 0..5_i64), 0..20),
             from in 0..40_usize,
+            until in 0..45_usize,
             asked in (0..6_i64, 0..6_i64),
         ) {
             let mut values: Vec<[i64; 2]> = nodes.iter().map(|&(a, b)| [a, b]).collect();
@@ -114,8 +124,9 @@ mod tests {
                 tree.values_mut(node).copy_from_slice(&[a, b]);
                 tree.refresh_range(node, node);
             }
-            let expected = (from..values.len()).find(|&n| values[n][0] >= asked.0 && values[n][1] >= asked.1);
-            prop_assert_eq!(tree.next(from, |has| has[0] >= asked.0 && has[1] >= asked.1), expected);
+            let admits = |has: &[i64]| has[0] >= asked.0 && has[1] >= asked.1;
+            let expected = (from..values.len().min(until)).find(|&node| admits(&values[node]));
+            prop_assert_eq!(tree.next(from, until, admits), expected);
         }
     }
 }

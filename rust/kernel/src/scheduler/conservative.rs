@@ -1,10 +1,11 @@
 //! Conservative backfilling (S7), after Feitelson and Weil (IPPS 1998): every queued job has a reservation that names nodes.
 use std::collections::BTreeSet;
 use std::ops::Bound;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{NodeTasks, Profile, Unanswered};
+use crate::cluster::{NodeSets, NodeTasks, Profile, Unanswered};
 use crate::decision::{Decision, Where};
 use crate::index::SharedColumn;
 use crate::placement::Allocator;
@@ -55,10 +56,10 @@ pub struct Conservative {
 impl Conservative {
     /// No reservations yet on a machine of these capacities.
     #[must_use]
-    pub fn new(resources: usize, capacity: &[i64]) -> Self {
+    pub fn new(resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
         let nodes = capacity.len() / resources;
         Self {
-            profile: Profile::new(resources, capacity),
+            profile: Profile::new(resources, capacity, node_sets),
             reservations: SharedColumn::default(),
             by_start: BTreeSet::new(),
             freed: Freed::new(nodes),

@@ -1,8 +1,10 @@
 //! EASY backfilling (S6), after Lifka, "The ANL/IBM SP scheduling system" (JSSPP 1995).
 //!
 //! The reservation of the head is kept from pass to pass. As long as nothing was given back and the head is the same,
-//! only arrivals are examined; where room is counted node by node, only if the last pass started nothing, since a
-//! start can send a job that would have done harm to other nodes. Otherwise: O(log n) for the reservation where totals
+//! only arrivals are examined; where it depends on a job's nodes whether it does harm, only if the last pass started
+//! nothing, since a start can send a job that would have done harm to other nodes. It depends on them where room is
+//! counted node by node, where jobs take nodes whole, and where the head may use part of the machine only: what a job
+//! takes elsewhere is no harm. Totals are those of the head's node set. Otherwise: O(log n) for the reservation where totals
 //! decide (all tasks alike), else O(nodes of the jobs that end before it, and the head's tasks), and O(n) more for each
 //! trial where only consecutive nodes will do; then O(log q) for each later job that the totals admit.
 use serde::{Deserialize, Serialize};
@@ -108,17 +110,17 @@ impl Easy {
     fn still_holds(&self, view: View<'_>) -> bool {
         let head = view.state.queue.first().map(|rank| rank.job);
         let same_head = |shadow: &Shadow| Some(shadow.head) == head && view.now() <= shadow.time;
-        let same_places = |shadow: &Shadow| !shadow.on_nodes || !self.started;
+        let same_places = |shadow: &Shadow| !shadow.goes_by_place || !self.started;
         self.examined == view.state.releases
             && self.shadow.as_ref().is_some_and(|shadow| same_head(shadow) && same_places(shadow))
     }
 
-    /// The next arrival. Where room is counted node by node and one has started, the jobs behind that one come instead:
+    /// The next arrival. Where it depends on its nodes if a job does harm and one has started, the jobs behind come instead:
     /// the start can have sent others to other nodes.
     fn next_arrival(&mut self, view: View<'_>) -> Option<u32> {
         let Pass::Arrivals(arrivals, next) = &mut self.pass else { return None };
-        let on_nodes = self.shadow.as_ref().is_some_and(|shadow| shadow.on_nodes);
-        if on_nodes && *next > 0 && !view.state.started.is_empty() {
+        let goes_by_place = self.shadow.as_ref().is_some_and(|shadow| shadow.goes_by_place);
+        if goes_by_place && *next > 0 && !view.state.started.is_empty() {
             let latest = view.rank_of(arrivals[*next - 1]);
             return self.next_behind(view, latest);
         }
@@ -129,7 +131,8 @@ impl Easy {
     /// The next job behind `after` that the totals admit.
     fn next_behind(&mut self, view: View<'_>, after: Rank) -> Option<u32> {
         let shadow = self.shadow.as_ref()?;
-        let may_start = |values: &[i64]| view.may_fit(values) && shadow.may_admit(view.now(), values);
+        let may_start =
+            |values: &[i64]| view.may_fit_where(values, |set, own| shadow.may_admit(view, set, own));
         let found = view.state.queue.first_matching(Some(&after), &may_start)?;
         self.pass = Pass::Behind(found);
         Some(found.job)

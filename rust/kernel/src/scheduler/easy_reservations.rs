@@ -2,9 +2,11 @@
 //!
 //! A pass plans the running jobs anew, O(nodes of the running jobs), and checks each candidate by placing all
 //! reservations again.
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Profile, Unanswered};
+use crate::cluster::{NodeSets, Profile, Unanswered};
 use crate::placement::Allocator;
 use crate::state::{Rank, View};
 
@@ -25,8 +27,8 @@ pub struct EasyReservations {
 impl EasyReservations {
     /// For a machine of these capacities.
     #[must_use]
-    pub fn new(count: usize, resources: usize, capacity: &[i64]) -> Self {
-        Self { count, empty: Profile::new(resources, capacity), pass: None, begun: false }
+    pub fn new(count: usize, resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
+        Self { count, empty: Profile::new(resources, capacity, node_sets), pass: None, begun: false }
     }
 }
 

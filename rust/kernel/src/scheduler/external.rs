@@ -2,9 +2,11 @@
 //!
 //! The first reservation of a pass is made and kept as EASY does (S6), which costs what it costs there; with a second
 //! one, or one at a given instant, all are planned as by EASY with several reservations.
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{NodeTasks, Profile, Unanswered};
+use crate::cluster::{NodeSets, NodeTasks, Profile, Unanswered};
 use crate::placement::Allocator;
 use crate::state::{Rank, View};
 
@@ -55,9 +57,9 @@ impl SchedulingRule for External {
 impl External {
     /// Nothing is reserved on a machine of these capacities.
     #[must_use]
-    pub fn new(resources: usize, capacity: &[i64]) -> Self {
+    pub fn new(resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
         Self {
-            empty: Profile::new(resources, capacity),
+            empty: Profile::new(resources, capacity, node_sets),
             room: FutureRoom::default(),
             made: Vec::new(),
             first: None,
@@ -157,8 +159,9 @@ impl External {
     #[must_use]
     pub fn next_candidate(&self, view: View<'_>, after: Option<Rank>) -> Option<Rank> {
         let admits = |values: &[i64]| {
-            view.may_fit(values)
-                && self.first.as_ref().is_none_or(|shadow| shadow.may_admit(view.now(), values))
+            view.may_fit_where(values, |set, own| {
+                self.first.as_ref().is_none_or(|shadow| shadow.may_admit(view, set, own))
+            })
         };
         let mut at = after;
         loop {

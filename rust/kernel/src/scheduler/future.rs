@@ -127,7 +127,7 @@ impl Availability for AvailabilityAtShadow<'_> {
 
     fn slots(&self, node: u32, request: &Request) -> u32 {
         let resources = self.machine.resources();
-        if self.machine.is_drained(node) {
+        if self.machine.is_drained(node) || !self.machine.node_sets().contains(request.nodes, node) {
             return 0;
         }
         let gained = &self.room.gained[node as usize * resources..][..resources];
@@ -138,12 +138,12 @@ impl Availability for AvailabilityAtShadow<'_> {
     }
 
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
-        (from..self.nodes()).find(|&node| self.slots(node, request) > 0)
+        self.machine.node_sets().nodes_from(request.nodes, from).find(|&node| self.slots(node, request) > 0)
     }
 
-    fn visit_by_load(&self, _: &Request, _: bool, visit: &mut dyn FnMut(u32) -> bool) {
+    fn visit_by_load(&self, request: &Request, _: bool, visit: &mut dyn FnMut(u32) -> bool) {
         // Whether a job fits does not depend on the order.
-        for node in 0..self.nodes() {
+        for node in self.machine.node_sets().nodes_from(request.nodes, 0) {
             if !visit(node) {
                 return;
             }

@@ -1,4 +1,7 @@
 //! A policy by the names of its parts, and the scheduler, priority and allocator that these mean.
+use std::sync::Arc;
+
+use crate::cluster::{self, NodeSets};
 use crate::placement::{self, Allocator};
 use crate::priority::{self, Expression, Priority};
 
@@ -33,6 +36,16 @@ pub struct Capacities {
     pub resources: usize,
     /// Amount of each resource on each node, node-major.
     pub amounts: Vec<i64>,
+    /// The sets of nodes that requests name.
+    pub node_sets: Arc<NodeSets>,
+}
+
+impl Capacities {
+    /// The empty machine of these capacities, which are one resource and one node at least.
+    #[must_use]
+    pub fn machine(self) -> cluster::Machine {
+        cluster::Machine::new(self.resources, self.amounts, self.node_sets, false)
+    }
 }
 
 /// The parts of a policy.
@@ -49,11 +62,11 @@ pub struct PolicyParts {
 impl PolicyChoice {
     /// The parts for a machine; `names` are those that a formula may use.
     pub fn parts(&self, capacities: &Capacities, names: &[&str]) -> Result<PolicyParts, String> {
-        let Capacities { resources, amounts } = capacities;
+        let Capacities { resources, amounts, node_sets } = capacities;
         if amounts.is_empty() {
             return Err("the system has no nodes or no resources; it needs at least one of each".into());
         }
-        let machine = Machine { resources: *resources, capacity: amounts };
+        let machine = Machine { resources: *resources, capacity: amounts, node_sets };
         Ok(PolicyParts {
             scheduler: self.scheduler(machine)?,
             priority: self.priority(names)?,
@@ -66,7 +79,8 @@ impl PolicyChoice {
             return Ok(Scheduler::Reject);
         }
         if self.backfill == EXTERNAL {
-            return Ok(Scheduler::External(Box::new(External::new(machine.resources, machine.capacity))));
+            let Machine { resources, capacity, node_sets } = machine;
+            return Ok(Scheduler::External(Box::new(External::new(resources, capacity, node_sets))));
         }
         let rule = BACKFILLING.iter().find(|entry| entry.name == self.backfill);
         let rule = rule.ok_or_else(|| format!("no backfilling rule named '{}'", self.backfill))?;

@@ -1,4 +1,8 @@
 //! The backfilling rules by name: parameters, source, and how each is made.
+use std::sync::Arc;
+
+use crate::cluster::NodeSets;
+
 use super::{Blocking, Conservative, Easy, EasyReservations, FirstFit, Scheduler};
 
 /// The machine that a rule is made for.
@@ -8,6 +12,8 @@ pub struct Machine<'a> {
     pub resources: usize,
     /// Amount of each resource on each node, node-major.
     pub capacity: &'a [i64],
+    /// The sets of nodes that requests name.
+    pub node_sets: &'a Arc<NodeSets>,
 }
 
 /// A backfilling rule: its name, what it does, its source, and how it is made.
@@ -28,21 +34,19 @@ pub const BACKFILLING: [Entry; 4] = [
         name: "conservative",
         summary: "no job is delayed by a later one",
         source: "Feitelson and Weil, Utilization and predictability in scheduling the IBM SP2 (IPPS 1998)",
-        build: |machine, _| {
-            Scheduler::Conservative(Box::new(Conservative::new(machine.resources, machine.capacity)))
+        build: |Machine { resources, capacity, node_sets }, _| {
+            Scheduler::Conservative(Box::new(Conservative::new(resources, capacity, node_sets)))
         },
     },
     Entry {
         name: "easy",
         summary: "the first jobs that do not fit are not delayed",
         source: "Lifka, The ANL/IBM SP scheduling system (JSSPP 1995)",
-        build: |machine, reservations| match reservations {
+        build: |Machine { resources, capacity, node_sets }, reservations| match reservations {
             1 => Scheduler::Easy(Easy::default()),
-            count => Scheduler::EasyReservations(EasyReservations::new(
-                count,
-                machine.resources,
-                machine.capacity,
-            )),
+            count => {
+                Scheduler::EasyReservations(EasyReservations::new(count, resources, capacity, node_sets))
+            }
         },
     },
     Entry {

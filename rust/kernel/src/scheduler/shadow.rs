@@ -1,7 +1,7 @@
 //! The reservation of EASY's head: when it is thought to start, and what is left for others then.
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::NodeTasks;
+use crate::cluster::{NodeSetId, NodeTasks};
 use crate::placement::Allocator;
 use crate::state::View;
 use crate::time::{Time, from_ordered_bits};
@@ -15,40 +15,51 @@ pub struct Shadow {
     pub head: u32,
     /// When it is thought to start; infinite where it does not fit on what the machine offers.
     pub time: f64,
-    /// What the totals leave at the shadow time, per resource, once the head has started.
+    /// The nodes that the head may use.
+    nodes: NodeSetId,
+    /// What the totals of these nodes leave at the shadow time, per resource, once the head has started.
     extra: Vec<i64>,
     /// Whether the totals do not decide, so that room is counted node by node.
-    pub on_nodes: bool,
+    on_nodes: bool,
+    /// Whether it depends on its nodes if a job does harm.
+    pub goes_by_place: bool,
 }
 
 impl Shadow {
     /// The reservation of a job that does not fit now.
     pub fn of(view: View<'_>, allocator: &Allocator, head: u32, room: &mut FutureRoom) -> Self {
         let machine = &view.state.machine;
+        let nodes = view.request(head).nodes;
+        let own = nodes.block(machine.resources());
         let needs: Vec<i64> =
             (0..machine.resources()).map(|resource| view.need(head, resource)).collect();
-        let mut carried = machine.total_free().to_vec();
-        let enough = |totals: &[i64]| totals.iter().zip(&needs).all(|(has, need)| has >= need);
+        let mut carried = machine.free_totals().to_vec();
+        let enough =
+            |totals: &[i64]| totals[own.clone()].iter().zip(&needs).all(|(has, need)| has >= need);
         let ends = view.state.running.by_expected_end();
         let end = ends
             .and_then(|ends| ends.first_prefix(&mut carried, &enough))
             .map_or(view.now(), |end| end.time.0);
         let on_nodes = limiting_resource(view, allocator, head).is_none();
         let time = if on_nodes { room.open(view, allocator, head, end) } else { end }.max(view.now());
-        let mut extra = machine.total_free().to_vec();
+        let mut then = machine.free_totals().to_vec();
         if let Some(ends) = ends {
-            ends.join_prefix(&mut extra, &|end| end.time <= Time(time));
+            ends.join_prefix(&mut then, &|end| end.time <= Time(time));
         }
-        for (extra, need) in extra.iter_mut().zip(&needs) {
-            *extra -= need;
-        }
-        Self { head, time, extra, on_nodes }
+        let extra = then[own].iter().zip(&needs).map(|(has, need)| has - need).collect();
+        let goes_by_place =
+            on_nodes || nodes != NodeSetId::ALL || view.scenario.requests.has_exclusive();
+        Self { head, time, nodes, extra, on_nodes, goes_by_place }
     }
 
-    /// Whether a job with these queue values may be admitted: false only if none of them is.
+    /// Whether a job of this node set with this block of queue values may be admitted: false only if none of them is.
+    ///
+    /// What a job takes of the head's nodes is known beforehand only where it may use no others: all of its needs. One
+    /// that may use others as well can have taken nothing of them, so that its nodes decide.
     #[must_use]
-    pub fn may_admit(&self, now: f64, values: &[i64]) -> bool {
-        now + from_ordered_bits(values[0]) <= self.time
+    pub fn may_admit(&self, view: View<'_>, set: NodeSetId, values: &[i64]) -> bool {
+        view.now() + from_ordered_bits(values[0]) <= self.time
+            || !view.scenario.node_sets.is_within(set, self.nodes)
             || values[1..].iter().zip(&self.extra).all(|(need, extra)| need <= extra)
     }
 
@@ -69,22 +80,23 @@ impl Shadow {
             }
             return true;
         }
-        let held =
-            |resource| placement.iter().map(|&part| machine.held(request, part, resource)).sum::<i64>();
-        if self.extra.iter().enumerate().any(|(resource, &extra)| held(resource) > extra) {
+        let sets = &view.scenario.node_sets;
+        let taken = placement.iter().filter(|part| sets.contains(self.nodes, part.node));
+        let loss = |resource| taken.clone().map(|&part| machine.loss(request, part, resource)).sum::<i64>();
+        if self.extra.iter().enumerate().any(|(resource, &extra)| loss(resource) > extra) {
             return false;
         }
         if self.on_nodes && !room.spare(view, allocator, self.head, request, placement) {
             return false;
         }
         for (resource, extra) in self.extra.iter_mut().enumerate() {
-            *extra -= held(resource);
+            *extra -= loss(resource);
         }
         true
     }
 }
 
-/// The one resource whose free total decides whether the job fits, if there is one.
+/// The one resource whose free total in the job's node set decides whether it fits, if there is one.
 fn limiting_resource(view: View<'_>, allocator: &Allocator, job: u32) -> Option<usize> {
     if !allocator.is_free_to_spread() || view.state.machine.has_unavailable() {
         return None;

@@ -36,6 +36,9 @@ impl<F: Feed> Simulation<F> {
         let (machine, request) = (&self.state.machine, self.scenario.request(job));
         for &NodeTasks { node, tasks } in placement {
             self.check_node(node)?;
+            if !self.view().may_use(job, node) {
+                return Err(Refusal::OutsideSet { job, node });
+            }
             let slots = machine.slots(node, request);
             if slots < tasks {
                 return Err(Refusal::NoRoom { job, node, tasks, slots });
@@ -56,6 +59,9 @@ impl<F: Feed> Simulation<F> {
         self.check_nodes_differ(job, placement)?;
         for &NodeTasks { node, tasks } in placement {
             self.check_node(node)?;
+            if !self.view().may_use(job, node) {
+                return Err(Refusal::OutsideSet { job, node });
+            }
             let slots = question.slots[node as usize];
             if slots < tasks {
                 return Err(Refusal::NoRoom { job, node, tasks, slots });

@@ -59,6 +59,13 @@ pub enum Refusal {
         /// How many there is room for.
         slots: u32,
     },
+    /// A node is none of those that the job may use.
+    OutsideSet {
+        /// The job.
+        job: u32,
+        /// The node.
+        node: u32,
+    },
     /// A node is named twice.
     NodeTwice {
         /// The job.
@@ -163,6 +170,9 @@ impl fmt::Display for Refusal {
             }
             Self::NoRoom { node, tasks, slots, .. } => {
                 write!(out, "{tasks} tasks are placed on node {node}, which has room for {slots} of them")
+            }
+            Self::OutsideSet { node, .. } => {
+                write!(out, "node {node} is in none of the node groups that it may use")
             }
             Self::NodeTwice { node, .. } => {
                 write!(out, "node {node} is named twice; name it once, with all its tasks")

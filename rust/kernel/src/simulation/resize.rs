@@ -131,6 +131,9 @@ impl<F: Feed> Simulation<F> {
         let (expansion, request) = (self.view().expansion(job), self.scenario.request(job));
         let slots = |node| expansion.tasks_on(node) + expansion.slots(node, request);
         let full = held.iter().find(|part| slots(part.node) < part.tasks).unwrap_or(&held[0]);
+        if !self.view().may_use(job, full.node) {
+            return Refusal::OutsideSet { job, node: full.node };
+        }
         Refusal::NoRoom { job, node: full.node, tasks: full.tasks, slots: slots(full.node) }
     }
 }

@@ -5,6 +5,9 @@ mod queue;
 mod running;
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Machine, NodeTasks};
@@ -63,7 +66,7 @@ impl State {
     /// The state before the first instant.
     #[must_use]
     pub fn new(jobs: JobRecords, machine: Machine) -> Self {
-        let width = machine.resources() + 1;
+        let width = machine.node_sets().count() * (machine.resources() + 1);
         Self {
             now: 0.0,
             jobs,
@@ -92,7 +95,7 @@ impl State {
         }
     }
 
-    /// How many tasks of a request the empty machine holds, on nodes of any choice. O(n) for a request seen for the first
+    /// How many tasks of a request the empty machine holds, on nodes of its set. O(n) for a request seen for the first
     /// time, O(1) after that.
     pub fn most_tasks(&mut self, scenario: &Scenario, request: u32) -> u64 {
         let index = request as usize;
@@ -125,9 +128,14 @@ impl State {
 
     fn insert(&mut self, scenario: &Scenario, job: u32) {
         let mut values = std::mem::take(&mut self.values);
+        let width = self.machine.resources() + 1;
         values.clear();
-        values.push(ordered_bits(self.jobs.estimate(job)));
-        values.extend((0..self.machine.resources()).map(|resource| scenario.need(job, resource)));
+        values.resize(self.machine.node_sets().count() * width, i64::MAX);
+        let own = &mut values[scenario.request(job).nodes.block(width)];
+        own[0] = ordered_bits(self.jobs.estimate(job));
+        for (resource, need) in own[1..].iter_mut().enumerate() {
+            *need = scenario.need(job, resource);
+        }
         self.queue.index.insert(self.rank_of(scenario, job), &values);
         self.values = values;
     }
@@ -243,7 +251,7 @@ impl State {
         if self.running.is_indexed() {
             return;
         }
-        self.running.begin_index(self.machine.resources());
+        self.running.begin_index(self.machine.node_sets().count() * self.machine.resources());
         let mut running = self.running.jobs();
         running.sort_unstable();
         for job in running {
@@ -256,7 +264,7 @@ impl State {
             return;
         }
         let mut values = std::mem::take(&mut self.values);
-        self.held(scenario, job, &mut values);
+        self.held_in_sets(scenario, job, &mut values);
         let end = self.expected_end(scenario, job);
         if let Some(index) = self.running.by_expected_end_mut() {
             index.insert(end, &values);
@@ -276,6 +284,21 @@ impl State {
     pub fn expected_end(&self, scenario: &Scenario, job: u32) -> ExpectedEnd {
         let time = Time(self.jobs.start_time(job) + self.jobs.estimate(job));
         ExpectedEnd { time, row: scenario.job(job).row, job }
+    }
+
+    /// Puts into `amounts` what a placed job holds of each resource in each node set, set-major.
+    fn held_in_sets(&self, scenario: &Scenario, job: u32, amounts: &mut Vec<i64>) {
+        self.held(scenario, job, amounts);
+        let (resources, sets) = (self.machine.resources(), self.machine.node_sets());
+        amounts.resize(sets.count() * resources, 0);
+        let request = scenario.request(job);
+        for &part in self.jobs.placement(job) {
+            for set in sets.others_of(part.node) {
+                for (resource, amount) in amounts[set.block(resources)].iter_mut().enumerate() {
+                    *amount += self.machine.held(request, part, resource);
+                }
+            }
+        }
     }
 
     /// Puts into `amounts` what a placed job holds of each resource.

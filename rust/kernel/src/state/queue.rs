@@ -19,8 +19,10 @@ pub struct Rank {
     pub job: u32,
 }
 
-/// Queued jobs in order; values: the estimate as ordered bits, then the least amount of each resource that they need in
-/// each node set.
+/// Queued jobs in order; values: one block for each node set, with the estimate as ordered bits and then the least amount
+/// of each resource that the job needs in its own set, and `i64::MAX` in all other blocks.
+///
+/// With a block of its own for each set, a search skips jobs of a full set although others have free nodes.
 pub type QueueIndex = OrderedIndex<Rank, Least>;
 
 /// The jobs that wait.

@@ -40,7 +40,7 @@ pub struct ExpectedEnd {
     pub job: u32,
 }
 
-/// Running jobs by expected end; values: the amount of each resource that they hold.
+/// Running jobs by expected end; values: the amount of each resource that they hold in each node set, set-major.
 pub type ExpectedEnds = OrderedIndex<ExpectedEnd, Sum>;
 
 /// The running jobs.
@@ -108,9 +108,9 @@ impl RunningJobs {
         self.by_expected_end.is_some()
     }
 
-    /// Begins to keep the index, which is empty.
-    pub fn begin_index(&mut self, resources: usize) {
-        self.by_expected_end = Some(ExpectedEnds::new(resources));
+    /// Begins to keep the index, which is empty, with `width` values per job.
+    pub fn begin_index(&mut self, width: usize) {
+        self.by_expected_end = Some(ExpectedEnds::new(width));
     }
 
     /// The slots of the running jobs, in no order. O(most jobs that ran at once).

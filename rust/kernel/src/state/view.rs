@@ -1,6 +1,6 @@
 //! What schedulers see: the scenario and the state together, to be read.
 use crate::application::Elastic;
-use crate::cluster::{Expansion, PlacementRequest, Request};
+use crate::cluster::{Expansion, NodeSetId, PlacementRequest, Request};
 use crate::scenario::Scenario;
 use crate::workload::JobState;
 
@@ -65,16 +65,36 @@ impl<'a> View<'a> {
         self.state.queue.index.summary().is_some_and(|least| self.may_fit(least))
     }
 
-    /// Whether needs (as in the queue's values) are within the free totals.
+    /// Whether needs (as in the queue's values) are within the free totals of their node set.
     #[must_use]
     pub fn may_fit(self, values: &[i64]) -> bool {
-        values[1..].iter().zip(self.state.machine.total_free()).all(|(need, free)| need <= free)
+        self.may_fit_where(values, |_, _| true)
     }
 
-    /// Whether a job's needs are within the free totals.
+    /// Whether for some node set needs are within its free totals, and the set with its block of values is admitted.
+    ///
+    /// Both are asked of the same set: one that has free nodes and another that is admitted are not enough.
+    #[must_use]
+    pub fn may_fit_where(self, values: &[i64], admits: impl Fn(NodeSetId, &[i64]) -> bool) -> bool {
+        let machine = &self.state.machine;
+        let width = machine.resources() + 1;
+        self.scenario.node_sets.ids().any(|set| {
+            let own = &values[set.block(width)];
+            own[1..].iter().zip(machine.total_free_in(set)).all(|(need, free)| need <= free)
+                && admits(set, own)
+        })
+    }
+
+    /// Whether a node is one of those that a job may use.
+    #[must_use]
+    pub fn may_use(self, job: u32, node: u32) -> bool {
+        self.scenario.node_sets.contains(self.request(job).nodes, node)
+    }
+
+    /// Whether a job's needs are within the free totals of its node set.
     #[must_use]
     pub fn may_fit_job(self, job: u32) -> bool {
-        let free = self.state.machine.total_free();
+        let free = self.state.machine.total_free_in(self.request(job).nodes);
         free.iter().enumerate().all(|(resource, &free)| self.need(job, resource) <= free)
     }
 

@@ -147,7 +147,7 @@ impl Stream {
         if let Some(memory) = self.options.memory {
             amounts[memory] = record.memory;
         }
-        Request { amounts, tasks_per_node: 0, exclusive: false }
+        Request { amounts, ..Request::NOTHING }
     }
 
     fn write_header(&mut self) -> Result<(), StreamError> {

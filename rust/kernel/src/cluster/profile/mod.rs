@@ -1,17 +1,21 @@
 //! Availability over time: what running and reserved jobs leave free, node by node and in all.
 //!
 //! Each node has a short step function; the totals have one too, whose steps are the instants at which anything
-//! begins or ends. With k steps on a node, holding or releasing it costs O(k), the totals O(B) for B instants. The
-//! earliest fit walks the totals once and looks at the nodes only where these admit the job.
+//! begins or ends. With k steps on a node, holding or releasing it costs O(k), the totals O(B) for B instants and for
+//! each node set. The earliest fit walks the totals of the job's own set once and looks at the nodes of this set only
+//! where these admit the job.
 mod steps;
 mod window;
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
 
 use super::availability::{Place, PlacementRequest, Unanswered};
-use super::machine::Machine;
+use super::machine::{Machine, totals_of};
+use super::node_set::NodeSets;
 use super::placement::NodeTasks;
 use super::request::Request;
 
@@ -22,18 +26,20 @@ use window::{Window, slots_of_step};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Profile {
     resources: usize,
+    node_sets: Arc<NodeSets>,
     capacity: Vec<i64>,
     /// What the nodes offer of their capacities: less where part of the machine is unavailable.
     offered: Vec<i64>,
     now: f64,
     nodes: Vec<Steps>,
+    /// The totals of each node set, set-major; the last value counts what begins or ends there.
     totals: Steps,
     /// Until then some node may be promised twice, by a job that started late where it had been reserved. A negative
     /// amount there is as good as none, so the totals say too little.
     overcommitted_until: f64,
-    /// The greatest total of each resource from now until each step, as far as it is known.
+    /// The greatest total of each resource in each node set from now until each step, as far as it is known.
     peaks: Vec<i64>,
-    /// What a change holds on one node and in all, with room for the count that stands last.
+    /// What a change holds on one node and in each set, with room for the count that stands last.
     held_here: Vec<i64>,
     held_in_all: Vec<i64>,
 }
@@ -41,30 +47,27 @@ pub struct Profile {
 impl Profile {
     /// A profile of an empty machine: `capacity` is node-major.
     #[must_use]
-    pub fn new(resources: usize, capacity: &[i64]) -> Self {
-        Self::of_offered(resources, capacity, capacity.to_vec())
+    pub fn new(resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
+        Self::of_offered(resources, capacity, capacity.to_vec(), node_sets)
     }
 
     /// A profile of what an empty machine offers.
     #[must_use]
     pub fn of_machine(machine: &Machine) -> Self {
-        Self::of_offered(machine.resources(), machine.capacity(), machine.available())
+        Self::of_offered(machine.resources(), machine.capacity(), machine.available(), machine.node_sets())
     }
 
-    fn of_offered(resources: usize, capacity: &[i64], offered: Vec<i64>) -> Self {
-        let mut totals = vec![0; resources];
-        let mut nodes = Vec::with_capacity(capacity.len() / resources);
-        for node in offered.chunks_exact(resources) {
-            for (total, amount) in totals.iter_mut().zip(node) {
-                *total += amount;
-            }
-            // The last value counts the jobs there, negated, so that minima serve for it too.
-            nodes.push(Steps::new(node.iter().copied().chain([0]).collect()));
-        }
+    fn of_offered(resources: usize, capacity: &[i64], offered: Vec<i64>, node_sets: &Arc<NodeSets>) -> Self {
+        // The last value counts the jobs there, negated, so that minima serve for it too.
+        let of_node = |node: &[i64]| Steps::new(node.iter().copied().chain([0]).collect());
+        let nodes = offered.chunks_exact(resources).map(of_node).collect();
+        let mut totals = totals_of(resources, &offered, node_sets);
         // The last value counts what begins or ends there: a step of the totals stays while anything does.
         totals.push(0);
         Self {
             resources,
+            node_sets: Arc::clone(node_sets),
+            held_in_all: vec![0; totals.len()],
             capacity: capacity.to_vec(),
             offered,
             now: f64::NEG_INFINITY,
@@ -73,7 +76,6 @@ impl Profile {
             totals: Steps::new(totals),
             peaks: Vec::new(),
             held_here: vec![0; resources + 1],
-            held_in_all: vec![0; resources + 1],
         }
     }
 
@@ -117,6 +119,11 @@ impl Profile {
                 amounts[resource] = if request.exclusive { offered[resource] } else { asked };
                 totals[resource] += amounts[resource];
             }
+            for set in self.node_sets.others_of(part.node) {
+                for (total, amount) in totals[set.block(resources)].iter_mut().zip(&amounts) {
+                    *total += amount;
+                }
+            }
             amounts[resources] = 1;
             let node = &mut self.nodes[part.node as usize];
             node.trim(self.now);
@@ -140,14 +147,14 @@ impl Profile {
         for step in [last, first] {
             // The first step is what is in force now: it stays.
             if step > 0 {
-                let mark = &mut self.totals.values[step * (self.resources + 1) + self.resources];
+                let mark = self.mark(step);
                 *mark -= sign;
                 if *mark == 0 {
                     self.totals.remove(step);
                 }
             }
         }
-        self.peaks.truncate(first * self.resources);
+        self.peaks.truncate(first * (self.totals.width - 1));
     }
 
     /// The step of the totals that begins at `time`; a new one has no marks yet.
@@ -155,12 +162,18 @@ impl Profile {
         let known = self.totals.times.len();
         let step = self.totals.split(time);
         if self.totals.times.len() > known {
-            self.totals.values[step * (self.resources + 1) + self.resources] = 0;
+            *self.mark(step) = 0;
         }
         step
     }
 
-    /// Whether at some instant in [now, before) the totals reach the needs: a necessary condition for a start there.
+    /// How much begins or ends at a step of the totals.
+    fn mark(&mut self, step: usize) -> &mut i64 {
+        &mut self.totals.values[(step + 1) * self.totals.width - 1]
+    }
+
+    /// Whether at some instant in [now, before) the totals of the job's node set reach the needs: a necessary condition
+    /// for a start there.
     #[must_use]
     pub fn may_start_before(&mut self, want: &PlacementRequest<'_>, before: f64) -> bool {
         if self.now < self.overcommitted_until {
@@ -171,15 +184,16 @@ impl Profile {
             return false;
         }
         let peaks = &mut self.peaks;
-        let resources = self.resources;
-        for step in peaks.len() / resources..last {
-            for resource in 0..resources {
-                let total = self.totals.at(step)[resource];
-                let before = if step == 0 { total } else { peaks[(step - 1) * resources + resource] };
+        let width = self.totals.width - 1;
+        for step in peaks.len() / width..last {
+            for value in 0..width {
+                let total = self.totals.at(step)[value];
+                let before = if step == 0 { total } else { peaks[(step - 1) * width + value] };
                 peaks.push(total.max(before));
             }
         }
-        (0..resources).all(|resource| peaks[(last - 1) * resources + resource] >= want.need(resource))
+        let own = &peaks[(last - 1) * width..][want.request.nodes.block(self.resources)];
+        own.iter().enumerate().all(|(resource, &peak)| peak >= want.need(resource))
     }
 
     /// The earliest instant in [now, before) at which the job fits for its whole duration, and its placement then.
@@ -203,6 +217,10 @@ impl Profile {
         placement: &mut Vec<NodeTasks>,
     ) -> Result<Option<f64>, Unanswered> {
         let needs: Vec<i64> = (0..self.resources).map(|resource| want.need(resource)).collect();
+        let own = want.request.nodes.block(self.resources);
+        let lacks = |step: usize| {
+            self.totals.at(step)[own.clone()].iter().zip(&needs).any(|(total, need)| total < need)
+        };
         let count = self.totals.times.len();
         // Steps `step..admitted` are known to admit the job by the totals.
         let mut step = self.totals.find(from);
@@ -219,7 +237,7 @@ impl Profile {
                     break None;
                 }
                 let reliable = self.totals.times[admitted].max(self.now) >= self.overcommitted_until;
-                if reliable && self.totals.at(admitted).iter().zip(&needs).any(|(total, need)| total < need) {
+                if reliable && lacks(admitted) {
                     break Some(admitted);
                 }
                 admitted += 1;
@@ -241,9 +259,10 @@ impl Profile {
     fn not_before(&self, want: &PlacementRequest<'_>, start: f64) -> f64 {
         let window = Window::new(self, start, start + want.duration);
         let mut slots = 0;
-        let mut gains = Vec::with_capacity(self.nodes.len());
-        for (node, offered) in self.offered.chunks_exact(self.resources).enumerate() {
-            let (admitted, until) = window.scarcest(node as u32, want.request);
+        let mut gains = Vec::new();
+        for node in self.node_sets.nodes_from(want.request.nodes, 0) {
+            let offered = &self.offered[node as usize * self.resources..][..self.resources];
+            let (admitted, until) = window.scarcest(node, want.request);
             slots += u64::from(admitted);
             gains.push((Time(until), u64::from(want.request.slots(offered, true).saturating_sub(admitted))));
         }
@@ -271,6 +290,9 @@ impl Profile {
         within: (f64, f64),
         before: f64,
     ) -> Option<(f64, f64)> {
+        if !self.node_sets.contains(want.request.nodes, node) {
+            return None;
+        }
         let (begin, end) = within;
         let steps = &self.nodes[node as usize];
         let last_start = before.min(end);

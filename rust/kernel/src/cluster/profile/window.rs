@@ -30,6 +30,9 @@ impl<'a> Window<'a> {
     }
 
     fn count_slots(&self, node: u32, request: &Request) -> u32 {
+        if !self.profile.node_sets.contains(request.nodes, node) {
+            return 0;
+        }
         let mut slots = u32::MAX;
         for values in self.steps(node) {
             // The slots of minima are the minimum of slots.
@@ -97,12 +100,15 @@ impl Availability for Window<'_> {
     }
 
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
-        (from..self.nodes()).find(|&node| self.slots(node, request) > 0)
+        self.profile.node_sets.nodes_from(request.nodes, from).find(|&node| self.slots(node, request) > 0)
     }
 
     fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
         let sign = if busiest_first { -1.0 } else { 1.0 };
-        let mut nodes: Vec<(f64, u32)> = (0..self.nodes())
+        let mut nodes: Vec<(f64, u32)> = self
+            .profile
+            .node_sets
+            .nodes_from(request.nodes, 0)
             .filter(|&node| self.slots(node, request) > 0)
             .map(|node| (sign * self.load(node), node))
             .collect();
