@@ -49,8 +49,8 @@ def logarithmic(growth: float) -> float:
 
 
 def linear(growth: float) -> float:
-    """Allow a factor n, and half of it more for caches."""
-    return 1.5 * growth
+    """Allow a factor n, and more where the data no longer fit into caches that others use too."""
+    return 2.5 * growth
 
 
 def sorting(growth: float) -> float:
