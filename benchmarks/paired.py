@@ -5,9 +5,9 @@
 
 Each case runs as a child process of its own on each side, in turn, OLD NEW OLD NEW; the first run of each
 side is not measured but gives the rows that are compared: state, start, end and nodes of each job. Medians
-over rounds; ratios are medians of the ratios within a round. Exits with 1 where rows differ or a ratio is
-above the bound. `--instructions` counts instructions instead (valgrind), which no neighbour disturbs; it is
-slow.
+over rounds; ratios are medians of the ratios within a round. Cases above the bound get more rounds. Exits
+with 1 where rows differ, a ratio is above the bound or a case fails. `--instructions` counts instructions
+instead (valgrind), which no neighbour disturbs; it is slow.
 """
 
 import argparse
@@ -59,6 +59,7 @@ class Outcome(NamedTuple):
     """What a case gave: samples of both sides, round by round, and how many rows differ."""
 
     case: Case
+    warm: int
     calls: int
     samples: list[tuple[Sample, Sample]]
     rows: int
@@ -78,6 +79,10 @@ class Outcome(NamedTuple):
     def ratio(self, field: str) -> float:
         """Give the median of the ratios."""
         return statistics.median(self.ratios(field))
+
+    def above(self, bound: float) -> list[str]:
+        """Give what has a ratio above the bound."""
+        return [field for field in Sample._fields if self.ratio(field) > bound]
 
 
 def ratio(old: float, new: float) -> float:
@@ -133,8 +138,9 @@ def prepared(case: Case, folder: Path) -> Path | None:
     return path
 
 
-def check_round(sides: Sequence[Side], case: Case, log: Path | None, folder: Path) -> tuple[int, Outcome]:
-    """Run both sides once without measuring; give the number of calls to measure and compare the rows."""
+def check_round(sides: Sequence[Side], case: Case, folder: Path) -> Outcome:
+    """Run both sides once without measuring; find the number of calls to measure, and compare the rows."""
+    log = prepared(case, folder)
     found: list[Rows] = []
     times, sums = [], []
     for number, side in enumerate(sides):
@@ -155,7 +161,7 @@ def check_round(sides: Sequence[Side], case: Case, log: Path | None, folder: Pat
             sums.append(answer["checksum"])
     calls = min(MOST_CALLS, max(1, math.ceil(ENOUGH / times[0])))
     warm = 1 if times[0] < CHEAP else 0
-    return warm, Outcome(case, calls, [], *compared(*found), (sums[0], sums[1]))
+    return Outcome(case, warm, calls, [], *compared(*found), (sums[0], sums[1]))
 
 
 def streamed(path: Path) -> Rows:
@@ -186,19 +192,18 @@ def compared(old: Rows, new: Rows) -> tuple[int, int, int, dict[str, int]]:
     return count, int(differing.sum()), int(beyond.sum()), columns
 
 
-def measured(sides: Sequence[Side], case: Case, folder: Path, rounds: int) -> Outcome:
-    """Compare the rows of a case, then measure it round by round, the sides in turn."""
+def measure(sides: Sequence[Side], outcome: Outcome, folder: Path, rounds: int) -> None:
+    """Measure a case round by round, the sides in turn."""
+    case = outcome.case
     log = prepared(case, folder)
-    warm, outcome = check_round(sides, case, log, folder)
     for _ in range(rounds):
         samples = []
         for side in sides:
-            command = side.command(case, log, warm=warm, calls=outcome.calls)
+            command = side.command(case, log, warm=outcome.warm, calls=outcome.calls)
             cost, printed = run_process(command, side.environment)
             calls = [0.0] if case.kind == "stream" else json.loads(printed.splitlines()[-1])["calls"]
             samples.append(Sample(cost.cpu, statistics.median(calls), cost.peak))
         outcome.samples.append((samples[0], samples[1]))
-    return outcome
 
 
 HEAD = (
@@ -264,8 +269,7 @@ def summary(outcomes: Sequence[Outcome], bound: float) -> tuple[list[str], bool]
     above = [
         f"above {bound:g}: {names[field]} of {outcome.case.name}, {outcome.ratio(field):.3f}"
         for outcome in outcomes
-        for field in names
-        if outcome.ratio(field) > bound
+        for field in outcome.above(bound)
     ]
     differing = [
         f"differ: {outcome.differing} of {outcome.rows} rows of {outcome.case.name}, "
@@ -339,12 +343,36 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--all", action="store_true", help="every combination of rule, order and allocator")
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--again", type=int, default=10, help="more rounds for cases above the bound")
     parser.add_argument("--jobs", type=int, help="at most so many jobs of each log")
     parser.add_argument("--whole", action="store_true", help="whole logs under slow rules too")
     parser.add_argument("--bound", type=float, default=BOUND)
     parser.add_argument("--instructions", action="store_true")
     parser.add_argument("--out", type=Path, help="a JSON file")
     return parser.parse_args()
+
+
+def run(
+    sides: Sequence[Side], cases: Iterable[Case], folder: Path, options: argparse.Namespace
+) -> tuple[list[Outcome], list[str]]:
+    """Measure all cases and print the table; give the outcomes, and the names of the cases that failed."""
+    print(HEAD, flush=True)
+    outcomes, failed = [], []
+    for case in cases:
+        try:
+            outcome = check_round(sides, case, folder)
+            measure(sides, outcome, folder, options.rounds)
+        except SystemExit as error:
+            failed.append(case.name)
+            print(f"{case.name} failed:\n{error}", flush=True)
+            continue
+        outcomes.append(outcome)
+        print(line(outcome), flush=True)
+    for outcome in outcomes:
+        if options.again and outcome.above(options.bound):
+            measure(sides, outcome, folder, options.again)
+            print(line(outcome), flush=True)
+    return outcomes, failed
 
 
 def main() -> None:
@@ -358,18 +386,15 @@ def main() -> None:
         folder = Path(name)
         if options.instructions:
             sys.exit(0 if count_instructions(sides, cases, folder, options.bound) else 1)
-        print(HEAD, flush=True)
-        outcomes = []
-        for case in cases:
-            outcomes.append(measured(sides, case, folder, options.rounds))
-            print(line(outcomes[-1]), flush=True)
-    lines, fine = summary(outcomes, options.bound)
-    print("\n".join(lines))
-    if options.out is not None:
+        outcomes, failed = run(sides, cases, folder, options)
+    lines, fine = summary(outcomes, options.bound) if outcomes else ([], False)
+    print("\n".join([*lines, *(f"failed: {name}" for name in failed)]))
+    if options.out is not None and outcomes:
         head = {"old": str(sides[0].folder), "new": str(sides[1].folder), "rounds": options.rounds}
-        found = {**head, "totals": totals(outcomes), "cases": [described(each) for each in outcomes]}
+        found = {**head, "totals": totals(outcomes), "failed": failed}
+        found["cases"] = [described(each) for each in outcomes]
         options.out.write_text(json.dumps(found, indent=1))
-    sys.exit(0 if fine else 1)
+    sys.exit(0 if fine and not failed else 1)
 
 
 if __name__ == "__main__":
