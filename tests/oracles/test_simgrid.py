@@ -13,7 +13,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.platform import Host, Link
-from oracle import find
+from support.oracles import find
 
 TOLERANCE = 1e-9
 MODELS = {

@@ -4,7 +4,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.policy.scheduler import Easy, FirstFit, InOrder
-from scripted import Scripted, jobs_of, run, times
+from support.scripted_runs import Scripted, jobs_of, run, times
 
 
 def test_preempt_keeping_nothing() -> None:

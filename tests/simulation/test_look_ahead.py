@@ -9,7 +9,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.policy.scheduler import Easy, FirstFit, InOrder
-from scripted import jobs_of
+from support.scripted_runs import jobs_of
 
 
 def test_a_look_ahead_under_its_own_policy() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.policy.scheduler import FirstFit, InOrder
-from scripted import Scripted, jobs_of, run
+from support.scripted_runs import Scripted, jobs_of, run
 
 
 def test_attributes_of_jobs() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.policy.scheduler import FirstFit, InOrder
-from scripted import jobs_of, times
+from support.scripted_runs import jobs_of, times
 
 
 def test_decisions_outside_of_a_pass() -> None:
