@@ -159,6 +159,11 @@ def test_no_file_of_the_package_uses_itself_by_others() -> None:
     assert circles(python_uses(PACKAGE, for_checkers=False)) == []
 
 
+def test_no_file_that_tests_share_uses_itself_by_others() -> None:
+    """Neither do the modules of tests/support import one another in circles."""
+    assert circles(python_uses(ROOT / "tests/support", for_checkers=True)) == []
+
+
 def test_what_checkers_see_makes_no_circle() -> None:
     """Neither do imports under TYPE_CHECKING, but for the exceptions, each of which is needed."""
     uses = python_uses(PACKAGE, for_checkers=True)

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from cases import BACKFILLS, Case, cases, seeded_cases
 from reference import Expression, Job, Machine, Outcome, simulate
 from reference.model import Order
 from reference.numbers import divide, mix
 from reference.orders import order_key
+from support.schedule_cases import BACKFILLS, Case, cases, seeded_cases
 
 CORE = ("core",)
 

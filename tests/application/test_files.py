@@ -15,7 +15,7 @@ import batchlab as bl
 from batchlab import tasks
 from batchlab.application.read import application_of
 from batchlab.application.write import document_of
-from oracle import find
+from support.oracles import find
 
 DOCUMENT: dict[str, Any] = {
     "on_init": {"tasks": [{"type": "pfs_read", "bytes": "size", "pattern": "root_only"}]},

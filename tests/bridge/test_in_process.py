@@ -14,8 +14,8 @@ from batchlab.bridge.elastisim.algorithm_side.elastisim_python import Job, JobTy
 from batchlab.bridge.elastisim.in_process import InProcess, Schedule, run_file
 from batchlab.bridge.elastisim.ledger import Ledger, Reply
 from batchlab.errors import AlgorithmError, BridgeError
-from elastisim_books import Books, lines_of, project
-from elastisim_parts import job_of
+from support.elastisim_ledger import Books, lines_of, project
+from support.elastisim_projects import job_of
 
 URL = "ipc:///tmp/unused.ipc"
 

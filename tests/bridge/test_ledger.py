@@ -20,8 +20,8 @@ from batchlab.bridge.elastisim.ledger import (
     Reply,
 )
 from batchlab.errors import AlgorithmError
-from elastisim_books import Books, lines_of, project
-from elastisim_parts import job_of
+from support.elastisim_ledger import Books, lines_of, project
+from support.elastisim_projects import job_of
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from batchlab.bridge.elastisim import outputs
 from batchlab.bridge.elastisim.ledger import COMPLETED, Ledger, Reply
-from elastisim_parts import job_of
+from support.elastisim_projects import job_of
 
 
 @pytest.fixture

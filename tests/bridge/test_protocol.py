@@ -13,9 +13,9 @@ from batchlab.bridge.elastisim.ledger import Ledger, Reply
 from batchlab.bridge.elastisim.message import FINALIZE, INVOKE, SCHEDULED, invocation_message, replies
 from batchlab.bridge.elastisim.protocol import OverZeroMQ
 from batchlab.errors import AlgorithmError, BridgeError
-from elastisim_books import Books, lines_of, project
-from elastisim_parts import job_of
-from oracle import find
+from support.elastisim_ledger import Books, lines_of, project
+from support.elastisim_projects import job_of
+from support.oracles import find
 
 
 @pytest.fixture

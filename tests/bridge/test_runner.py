@@ -20,7 +20,7 @@ from batchlab.bridge.elastisim.algorithm_side.elastisim_python import (
 from batchlab.bridge.elastisim.configuration import OUTPUTS
 from batchlab.bridge.elastisim.runner import Run
 from batchlab.errors import AlgorithmError, BridgeError
-from elastisim_parts import write_project
+from support.elastisim_projects import write_project
 
 Schedule = Callable[[list[Job], list[Node], dict[str, Any]], None]
 

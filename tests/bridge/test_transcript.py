@@ -12,8 +12,8 @@ from batchlab.bridge.elastisim.algorithm import Algorithm, Invocation, Reason
 from batchlab.bridge.elastisim.ledger import Ledger, Reply
 from batchlab.bridge.elastisim.transcript import Line, Recorder, Replay, read_transcript
 from batchlab.errors import AlgorithmError, BridgeError
-from elastisim_parts import job_of
-from oracle import find
+from support.elastisim_projects import job_of
+from support.oracles import find
 
 LINE = {"time": 1.0, "type": "INVOKE_PERIODIC", "job": None, "reply": []}
 REPLIES = [Reply(0, (1, 0), 1, kill=False, runtime_arguments={"a": "1"}), Reply(1, (), kill=True)]

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from batchlab.cli import main
-from elastisim_parts import APPLICATION, write_project
+from support.elastisim_projects import APPLICATION, write_project
 
 ALGORITHM = """\
 from elastisim_python import *

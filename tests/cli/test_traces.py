@@ -9,7 +9,7 @@ import pytest
 
 from batchlab.cli import main, progress
 from batchlab.trace import catalogue, store, traces
-from local_archive import Archive, serving
+from support.trace_archive import Archive, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

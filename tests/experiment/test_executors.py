@@ -15,7 +15,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.experiment import Experiment
-from experiment_parts import COSTS, SYSTEM, deadly, failing, made, small
+from support.experiments import COSTS, SYSTEM, deadly, failing, made, small
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,7 +12,7 @@ import pytest
 import batchlab as bl
 from batchlab.experiment import Experiment, LogFile
 from batchlab.experiment.store import Store
-from experiment_parts import COSTS, SYSTEM, failing, made, small
+from support.experiments import COSTS, SYSTEM, failing, made, small
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,7 +116,7 @@ def test_a_failed_run_stops_no_other(tmp_path: Path) -> None:
     failure = runs.failures.row(0, named=True)
     assert (failure["policy"], failure["seed"]) == ("fcfs", 1)
     assert (failure["error"], failure["message"]) == ("RuntimeError", "no workload for seed 1")
-    assert "experiment_parts.py" in failure["traceback"]
+    assert "experiments.py" in failure["traceback"]
     assert len(runs.results()["fcfs"]) == 2
     Experiment(failing, SYSTEM, ["fcfs", "sjf"], seeds=range(4)).run(store=store)
     assert journal(store).count("started") == 8 + 4

@@ -8,7 +8,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.experiment import Experiment
-from experiment_parts import COSTS, SYSTEM, Breaking, Forgetful, small
+from support.experiments import COSTS, SYSTEM, Breaking, Forgetful, small
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,14 +22,14 @@ from batchlab.experiment.archive import compact, read_archive, read_document, ta
 from batchlab.experiment.memory import MemoryWatch, resident_memory
 from batchlab.experiment.store import Store
 from batchlab.experiment.work import execute
-from experiment_parts import COSTS, SYSTEM, made, small
+from support.experiments import COSTS, SYSTEM, made, small
 
 HERE = Path(__file__).parents[1]
 
 SCRIPT = """
 import sys
 import batchlab as bl
-from experiment_parts import SYSTEM, made
+from support.experiments import SYSTEM, made
 experiment = bl.Experiment(made, SYSTEM, ["fcfs", "easy"], seeds=range(20), replications=5)
 if __name__ == "__main__":
     experiment.run(sys.argv[2], sys.argv[1], workers=2)
@@ -39,7 +39,7 @@ LONG = """
 import signal
 import sys
 import batchlab as bl
-from experiment_parts import SYSTEM, small
+from support.experiments import SYSTEM, small
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if __name__ == "__main__":
     experiment = bl.Experiment(small(20_000, 1.0), SYSTEM, ["conservative"], replications=6)

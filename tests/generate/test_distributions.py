@@ -24,7 +24,7 @@ from batchlab.generate import (
     Weibull,
     from_distributions,
 )
-from moments import agree, shares_agree
+from support.moments import agree, shares_agree
 
 # Each with SciPy's of the same name.
 CONTINUOUS: list[tuple[Distribution, object]] = [

@@ -6,7 +6,7 @@ import pytest
 import batchlab as bl
 from batchlab.errors import WorkloadError
 from batchlab.generate import FeitelsonParameters
-from moments import agree, shares_agree
+from support.moments import agree, shares_agree
 
 JOBS = 200_000
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import batchlab as bl
 from batchlab.errors import WorkloadError
 from batchlab.generate import Constant, HyperErlang, JannClass, JannModel
-from moments import agree
+from support.moments import agree
 
 
 @given(st.integers(1, 8), st.floats(0.05, 0.95), st.floats(1e-4, 1e2), st.floats(1.3, 50))

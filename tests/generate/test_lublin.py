@@ -11,7 +11,7 @@ from scipy import integrate, stats
 import batchlab as bl
 from batchlab.errors import WorkloadError
 from batchlab.generate import LublinParameters
-from moments import agree, shares_agree
+from support.moments import agree, shares_agree
 
 JOBS = 200_000
 

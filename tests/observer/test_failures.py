@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import batchlab as bl
 from batchlab.generate import Constant, Exponential, Lognormal, Weibull
 from batchlab.observer.outages import Drawn, Outage, Trace, merged
-from big import QUICK
-from cases import BACKFILLS, Case, random_case
-from public import interruptions_of, options_of, policy_of, system_of, workload_of
 from reference import Interruption, NodeEvent, Outcome
+from support.large_cases import QUICK
+from support.schedule_cases import BACKFILLS, Case, random_case
+from support.schedule_runs import interruptions_of, options_of, policy_of, system_of, workload_of
 
 FOUR = bl.System.homogeneous(nodes=4, resources={"core": 1})
 JOBS = bl.Workload.from_table(

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 import batchlab as bl
 from batchlab.observer import Steps
 from batchlab.simulation.view import View
-from big import QUICK, big_cases
-from cases import Case, disturbed
-from public import NodeEvents, system_of, workload_of
-from python_schedulers import FirstFit
+from support.large_cases import QUICK, big_cases
+from support.python_schedulers import FirstFit
+from support.schedule_cases import Case, disturbed
+from support.schedule_runs import NodeEvents, system_of, workload_of
 
 TWO_KINDS = bl.System(
     (bl.NodeGroup("thin", 2, {"core": 4, "gpu": 0}), bl.NodeGroup("fat", 1, {"core": 8, "gpu": 2}))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import batchlab as bl
 from batchlab.observer.steps import Sampled, Steps, steps_of
 from batchlab.simulation.view import View
-from python_schedulers import FirstFit
+from support.python_schedulers import FirstFit
 
 ONE_NODE = bl.System.homogeneous(nodes=1, resources={"core": 4})
 JOB = bl.Workload.from_table({"submit_time": [600.0], "run_time": [3600.0], "tasks": [4]})

@@ -7,7 +7,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.simulation.view import View
-from python_schedulers import FirstFit
+from support.python_schedulers import FirstFit
 
 ONE_NODE = bl.System.homogeneous(nodes=1, resources={"core": 4})
 JOB = bl.Workload.from_table({"submit_time": [100.0], "run_time": [500.0], "tasks": [4]})

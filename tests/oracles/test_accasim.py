@@ -3,7 +3,7 @@
 import pytest
 
 import batchlab as bl
-from oracle import compared, differing, find, mean_wait, starts
+from support.oracles import compared, differing, find, mean_wait, starts
 
 
 @pytest.fixture(scope="module")

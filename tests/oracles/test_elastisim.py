@@ -17,7 +17,7 @@ from batchlab.bridge.elastisim.ledger import Ledger, Reply
 from batchlab.bridge.elastisim.project import open_project
 from batchlab.bridge.elastisim.runner import simulate_project
 from batchlab.bridge.elastisim.transcript import Replay, read_transcript
-from oracle import find
+from support.oracles import find
 
 EXAMPLE = Path(__file__).parents[2] / "benchmarks/elastisim_example.py"
 # Seconds, at any time: a relative tolerance would forgive whole seconds after some weeks.

@@ -6,7 +6,7 @@ import json
 import pytest
 
 import batchlab as bl
-from oracle import SHARED, find
+from support.oracles import SHARED, find
 
 SIMGRID = SHARED / "oracles/simgrid"
 ELASTISIM = SHARED / "oracles/elastisim"

@@ -7,7 +7,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.vocabulary import OrderAtInstant
-from oracle import compared, differing, find, first_differences, mean_wait, starts
+from support.oracles import compared, differing, find, first_differences, mean_wait, starts
 
 NODES = bl.System.homogeneous(nodes=100, resources={"core": 1})
 ONE_NODE = bl.System.homogeneous(nodes=1, resources={"core": 100})

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from oracle import find
 from reference.algorithms import Algorithm, InvocationType, JobState, JobType, NodeState, read_algorithm
 from reference.elastic import Decision, Elastic, Invocation
 from reference.elastisim import Replay, read_project, read_transcript
 from reference.network import LV08, PARALLEL_TASKS, Model, Network, ends
 from reference.sharing import Activity, bottleneck_max_min, fair_bottleneck, max_min
+from support.oracles import find
 
 PLATFORMS = ("dumbbell", "backbone16", "crossbar16", "fattree16", "torus64")
 SPEED = 1e9  # flops/s of the hosts of all recorded parallel tasks

@@ -13,8 +13,8 @@ import pytest
 
 import batchlab as bl
 from batchlab.platform import Host, Link
-from exchanges import simulated
-from oracle import find
+from support.exchanges import simulated
+from support.oracles import find
 
 TOLERANCE = 1e-9
 MANY = 64

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
-from oracle import find, mean_wait
+from support.oracles import find, mean_wait
 
 SYSTEM = bl.System.homogeneous(nodes=32, resources={"core": 1})
 

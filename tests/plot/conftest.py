@@ -3,7 +3,7 @@
 import pytest
 
 import batchlab as bl
-from to_draw import simulated
+from support.plotted_results import simulated
 
 
 @pytest.fixture(scope="session")

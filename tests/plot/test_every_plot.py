@@ -17,7 +17,17 @@ from matplotlib.figure import Figure
 
 import batchlab as bl
 from batchlab.errors import ResultError
-from to_draw import ONE_ONLY, PLOTS, for_plot, no_jobs, no_time, none_ran, one_job, simulated, unfinished
+from support.plotted_results import (
+    ONE_ONLY,
+    PLOTS,
+    for_plot,
+    no_jobs,
+    no_time,
+    none_ran,
+    one_job,
+    simulated,
+    unfinished,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 
 import batchlab as bl
 from batchlab.plot.over_time import Line, Steps, means, over_time
-from hand_made import Job, make_result
-from to_draw import with_costs
+from support.plotted_results import with_costs
+from support.results import Job, make_result
 
 
 def test_means_are_exact() -> None:

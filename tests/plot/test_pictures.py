@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 import batchlab as bl
-from to_draw import resized, simulated, with_power
+from support.plotted_results import resized, simulated, with_power
 
 PICTURES = Path(__file__).parent / "pictures"
 # Of 255, the root of the mean square. Other renderings of fonts stay below 4, other curves are above 8.

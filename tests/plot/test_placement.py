@@ -6,7 +6,7 @@ import pytest
 import batchlab as bl
 from batchlab.generate import demo_system, demo_workload
 from batchlab.plot.placement import Placements, cells, placements, rectangles
-from hand_made import Job, make_result
+from support.results import Job, make_result
 
 
 @pytest.fixture(scope="module")

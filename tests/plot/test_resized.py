@@ -8,8 +8,8 @@ from matplotlib.collections import LineCollection, PolyCollection
 
 import batchlab as bl
 from batchlab.plot.results import jobs_of
-from hand_made import Job, make_result
-from to_draw import resized, simulated
+from support.plotted_results import resized, simulated
+from support.results import Job, make_result
 
 STEPS = bl.Application(
     [bl.Phase([bl.tasks.Compute(flops=12e9, computation_pattern="all_ranks")], iterations=4)]

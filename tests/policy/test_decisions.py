@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 import batchlab as bl
-from python_schedulers import Easy
+from support.python_schedulers import Easy
 
 Deed = Callable[[bl.View], object]
 

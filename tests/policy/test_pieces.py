@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 import batchlab as bl
-from python_schedulers import InOrder
+from support.python_schedulers import InOrder
 
 
 def test_policies_with_pieces_in_python() -> None:

@@ -12,7 +12,7 @@ import batchlab as bl
 from batchlab.policy import PREDICTORS as RULES
 from batchlab.predictor import PREDICTORS, LastTwo, Quantile, RecursiveMean
 from batchlab.vocabulary import PredictorName
-from python_schedulers import FirstFit
+from support.python_schedulers import FirstFit
 
 ONE = bl.System.homogeneous(nodes=1, resources={"core": 1})
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from elastic_cases import SHARINGS, Question, expected, random_case
-from elastic_public import forked, simulated
 from reference.elastic import Elastic
+from support.application_cases import SHARINGS, Question, expected, random_case
+from support.application_runs import forked, simulated
 
 CASES = 200
 CHUNKS = 10

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import batchlab as bl
-from big import QUICK, big_cases, record, run
-from cases import Case
-from public import options_of, policy_of, simulation_of
+from support.large_cases import QUICK, big_cases, record, run
+from support.schedule_cases import Case
+from support.schedule_runs import options_of, policy_of, simulation_of
 
 
 @QUICK

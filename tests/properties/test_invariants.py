@@ -4,9 +4,9 @@ import polars as pl
 from hypothesis import given
 
 import batchlab as bl
-from big import QUICK, big_cases, run
-from cases import Case
-from public import workload_of
+from support.large_cases import QUICK, big_cases, run
+from support.schedule_cases import Case
+from support.schedule_runs import workload_of
 
 
 def held_by(result: bl.Result) -> pl.DataFrame:

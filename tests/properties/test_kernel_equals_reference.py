@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from cases import ALLOCATORS, BACKFILLS, FORMULAS, ORDERS, Case, random_case
-from public import differences, readable, shrunk
 from reference import Job, Machine, NodeEvent
+from support.schedule_cases import ALLOCATORS, BACKFILLS, FORMULAS, ORDERS, Case, random_case
+from support.schedule_runs import differences, readable, shrunk
 
 COMBINATIONS = tuple(product(ORDERS, BACKFILLS, ALLOCATORS))
 CASES = 7 * len(COMBINATIONS)

@@ -13,11 +13,19 @@ from hypothesis import strategies as st
 
 import batchlab as bl
 from batchlab.simulation.view import View
-from big import QUICK, big_cases, record, run
-from cases import BACKFILLS, FATES, Case, disturbed, random_case
-from public import NodeEvents, differences, interruptions_of, options_of, readable, shrunk, simulation_of
-from python_schedulers import Easy, FirstFit, InOrder
 from reference.model import Interruption  # noqa: TC001  # mypy wants the name
+from support.large_cases import QUICK, big_cases, record, run
+from support.python_schedulers import Easy, FirstFit, InOrder
+from support.schedule_cases import BACKFILLS, FATES, Case, disturbed, random_case
+from support.schedule_runs import (
+    NodeEvents,
+    differences,
+    interruptions_of,
+    options_of,
+    readable,
+    shrunk,
+    simulation_of,
+)
 
 CASES = 1200
 CHUNKS = 12

@@ -9,10 +9,19 @@ from itertools import product
 import pytest
 
 import batchlab as bl
-from cases import ALLOCATORS, BACKFILLS, FORMULAS, ORDERS, Case, disturbed, grouped, random_case
-from in_python import ALLOCATORS as PYTHON_ALLOCATORS
-from in_python import SCHEDULERS
-from public import differences, readable, shrunk
+from support.python_policies import ALLOCATORS as PYTHON_ALLOCATORS
+from support.python_policies import SCHEDULERS
+from support.schedule_cases import (
+    ALLOCATORS,
+    BACKFILLS,
+    FORMULAS,
+    ORDERS,
+    Case,
+    disturbed,
+    grouped,
+    random_case,
+)
+from support.schedule_runs import differences, readable, shrunk
 
 COMBINATIONS = [*product(ORDERS, BACKFILLS, ALLOCATORS)]
 CASES = 3 * len(COMBINATIONS)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import batchlab as bl
-from cases import Case, random_case
-from in_python import ALLOCATORS, DYNAMIC_ORDERS, SCHEDULERS, STATIC_ORDERS
-from public import differences, outcomes, policy_of, readable, shrunk
 from reference.predictors import PREDICTORS
+from support.python_policies import ALLOCATORS, DYNAMIC_ORDERS, SCHEDULERS, STATIC_ORDERS
+from support.schedule_cases import Case, random_case
+from support.schedule_runs import differences, outcomes, policy_of, readable, shrunk
 
 CASES = 360
 CHUNKS = 12

@@ -6,12 +6,12 @@ from math import inf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from big import QUICK, big_cases
-from cases import Case
-from public import outcomes
 from reference import Job, Outcome
 from reference.allocators import Allocator
 from reference.room import room_beside
+from support.large_cases import QUICK, big_cases
+from support.schedule_cases import Case
+from support.schedule_runs import outcomes
 
 
 def with_estimates(case: Case, *, exact: bool) -> Case:

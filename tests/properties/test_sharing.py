@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from sharing_cases import MODELS, expected, found, random_case
+from support.sharing_cases import MODELS, expected, found, random_case
 
 CASES = 600
 CHUNKS = 10

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
-from snapshot_cases import (
+from support.snapshot_cases import (
     KINDS,
     random_run,
     record,

@@ -14,8 +14,8 @@ from batchlab.report.markup import Html, element, table
 from batchlab.report.measures import cost_measures, measures_table, schedule_measures, statistics_table
 from batchlab.report.origin import what_was_run
 from batchlab.report.pictures import figure
-from hand_made import Job, make_result
-from to_draw import no_jobs, with_costs
+from support.plotted_results import no_jobs, with_costs
+from support.results import Job, make_result
 
 
 def text_of(html: str) -> str:

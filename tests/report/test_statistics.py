@@ -9,7 +9,7 @@ from batchlab.generate import demo_system, demo_workload
 from batchlab.plot.estimate import estimate
 from batchlab.plot.results import Group, groups
 from batchlab.report.statistics import compare, holm
-from hand_made import Job, make_result
+from support.results import Job, make_result
 
 
 def waited(*waits: float) -> bl.Result:

@@ -8,7 +8,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.errors import MissingExtraError, ResultError
-from to_draw import resized
+from support.plotted_results import resized
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import pytest
 
 from batchlab.result.result import Result
-from hand_made import Job, make_result
+from support.results import Job, make_result
 
 
 @pytest.fixture

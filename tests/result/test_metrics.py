@@ -12,7 +12,7 @@ import pytest
 
 from batchlab.errors import ResultError
 from batchlab.result import metrics
-from hand_made import Job, make_result
+from support.results import Job, make_result
 
 if TYPE_CHECKING:
     from batchlab.result.result import Result

@@ -17,7 +17,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.errors import ResultError
-from hand_made import Job, make_result
+from support.results import Job, make_result
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,7 +133,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 sys.path[:0] = {path!r}
-from hand_made import Job, make_result
+from support.results import Job, make_result
 replace, calls = Path.replace, []
 def killing(self, target):
     if len(calls) == int(sys.argv[2]):

@@ -15,7 +15,7 @@ import batchlab as bl
 from batchlab import metrics
 from batchlab.platform import SharedStorage
 from batchlab.plot.placement import placements
-from hand_made import Job, make_result
+from support.results import Job, make_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

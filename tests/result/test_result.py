@@ -10,7 +10,7 @@ import pytest
 
 from batchlab.errors import ResultError
 from batchlab.vocabulary import JOB_STATES
-from hand_made import Job, make_result
+from support.results import Job, make_result
 
 if TYPE_CHECKING:
     from batchlab.result.result import Result

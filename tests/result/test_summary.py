@@ -9,7 +9,7 @@ import pytest
 
 from batchlab.options import RunOptions
 from batchlab.result.summary import compare
-from hand_made import Job, make_result
+from support.results import Job, make_result
 
 if TYPE_CHECKING:
     from batchlab.result.result import Result

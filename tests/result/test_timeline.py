@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hand_made import Job, make_result
+from support.results import Job, make_result
 
 if TYPE_CHECKING:
     from batchlab.result.result import Result

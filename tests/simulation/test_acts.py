@@ -3,8 +3,8 @@
 import pytest
 
 import batchlab as bl
-from python_schedulers import Easy, FirstFit, InOrder
-from scripted import Scripted, jobs_of, run, times
+from support.python_schedulers import Easy, FirstFit, InOrder
+from support.scripted_runs import Scripted, jobs_of, run, times
 
 
 def test_preempt_keeping_nothing() -> None:

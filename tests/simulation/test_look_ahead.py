@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import batchlab as bl
-from python_schedulers import Easy, FirstFit, InOrder
-from scripted import jobs_of
+from support.python_schedulers import Easy, FirstFit, InOrder
+from support.scripted_runs import jobs_of
 
 
 def test_a_look_ahead_under_its_own_policy() -> None:

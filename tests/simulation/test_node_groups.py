@@ -5,8 +5,8 @@ import pytest
 
 import batchlab as bl
 from batchlab import tasks
-from cases import ALLOCATORS
-from scripted import Script
+from support.schedule_cases import ALLOCATORS
+from support.scripted_runs import Script
 
 SYSTEM = bl.System(
     (

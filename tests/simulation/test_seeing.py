@@ -5,8 +5,8 @@ import inspect
 import pytest
 
 import batchlab as bl
-from python_schedulers import FirstFit, InOrder
-from scripted import Scripted, jobs_of, run
+from support.python_schedulers import FirstFit, InOrder
+from support.scripted_runs import Scripted, jobs_of, run
 
 
 def test_attributes_of_jobs() -> None:

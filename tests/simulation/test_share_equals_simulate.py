@@ -5,13 +5,13 @@ from random import Random
 
 import numpy as np
 import pytest
+from sharing_cases import platform_of, random_case
 
 import batchlab as bl
 from batchlab import tasks
 from batchlab.platform import Host, Link
 from batchlab.platform.network_model import MODELS
-from exchanges import simulated
-from sharing_cases import platform_of, random_case
+from support.exchanges import simulated
 
 BOTH = [name for name in MODELS if bl.NetworkModel(name).knows_tasks]
 CASES = 60

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 import batchlab as bl
-from python_schedulers import FirstFit, InOrder
-from scripted import jobs_of, times
+from support.python_schedulers import FirstFit, InOrder
+from support.scripted_runs import jobs_of, times
 
 
 def test_decisions_outside_of_a_pass() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from batchlab.trace import store, traces
-from local_archive import Archive, serving
+from support.trace_archive import Archive, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from batchlab.trace import store
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from local_archive import Archive
+    from support.trace_archive import Archive
 
 NAME = "LCG-2005-1"
 FILE = "/l_lcg/LCG-2005-1.swf.gz"

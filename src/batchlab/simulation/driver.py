@@ -14,7 +14,6 @@ from batchlab.errors import SimulationError, shown
 from batchlab.observer import Observer
 from batchlab.policy.allocator import Allocator
 from batchlab.policy.kernel import takes_now
-from batchlab.policy.scheduler import Scheduler
 from batchlab.predictor import PREDICTORS, Predictor
 from batchlab.result.table import JOBS
 from batchlab.simulation.snapshot import components_of_bytes
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from batchlab import _kernel
     from batchlab.policy import Policy
+    from batchlab.policy.scheduler import Scheduler
     from batchlab.system import System
 
 __all__ = ["Driver", "PythonComponents", "python_components", "with_components"]

@@ -269,8 +269,8 @@ class Simulation:
         data
             What `snapshot` gave.
         workload, system, policy
-            Those of the simulation that it was taken of; its options and observers are in the snapshot. What of
-            the policy is written in Python has the state that it had when the snapshot was taken.
+            Those of the simulation that it was taken of; its options and observers are in the snapshot. What
+            of the policy is written in Python has the state that it had when the snapshot was taken.
 
         Raises
         ------
@@ -287,11 +287,11 @@ class Simulation:
                 rule = "give what the snapshot was taken of"
                 raise SimulationError(f"the snapshot's {name} = {facts.get(name)}, not {value}; {rule}.")
         simulation = cls.__new__(cls)
-        simulation._driver = None
+        simulation._driver = None  # noqa: SLF001  # our own
         simulation._make(
             workload, system, policy, python_components(policy, ()), RunOptions.from_dict(facts["options"])
         )
-        simulation._go_on_from(snapshot)
+        simulation._go_on_from(snapshot)  # noqa: SLF001  # likewise
         return simulation
 
     def _go_on_from(self, snapshot: Snapshot) -> None:

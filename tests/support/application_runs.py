@@ -7,7 +7,7 @@ import polars as pl
 import batchlab as bl
 from batchlab.application.read import application_of
 from batchlab.platform import Disk, Host, Link
-from elastic_cases import ElasticCase, ElasticJob, Seen, decide
+from support.application_cases import ElasticCase, ElasticJob, Seen, decide
 
 __all__ = ["forked", "simulated"]
 

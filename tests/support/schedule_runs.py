@@ -8,8 +8,8 @@ import polars as pl
 
 import batchlab as bl
 from batchlab.simulation.view import View
-from cases import Case
 from reference import Interruption, Job, Machine, Outcome
+from support.schedule_cases import Case
 
 __all__ = [
     "NodeEvents",

@@ -6,8 +6,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 import batchlab as bl
-from cases import ALLOCATORS, BACKFILLS, ORDERS, Case, random_jobs, random_machine
-from public import simulation_of
+from support.schedule_cases import ALLOCATORS, BACKFILLS, ORDERS, Case, random_jobs, random_machine
+from support.schedule_runs import simulation_of
 
 __all__ = ["QUICK", "big_cases", "record", "run"]
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 import batchlab as bl
 from batchlab.generate import demo_system, demo_workload
 from batchlab.plot.results import Results
-from hand_made import Job, make_result
+from support.results import Job, make_result
 
 # What every plot of results can be called with.
 PLOTS: dict[str, Callable[..., Axes]] = {

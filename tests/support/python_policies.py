@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 import batchlab as bl
-from python_schedulers import Easy, FirstFit, InOrder
+from support.python_schedulers import Easy, FirstFit, InOrder
 
 __all__ = ["ALLOCATORS", "DYNAMIC_ORDERS", "SCHEDULERS", "STATIC_ORDERS"]
 

@@ -9,7 +9,7 @@ import batchlab as bl
 
 __all__ = ["STARTS", "compared", "differing", "find", "first_differences", "mean_wait", "starts"]
 
-SHARED = Path(__file__).parents[2] / "shared"
+SHARED = Path(__file__).parents[3] / "shared"
 STARTS = pl.col("start_time"), pl.col("oracle_start")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import batchlab as bl
-from python_schedulers import FirstFit
+from support.python_schedulers import FirstFit
 
 __all__ = ["Script", "Scripted", "jobs_of", "run", "times"]
 

@@ -14,14 +14,14 @@ import polars as pl
 import batchlab as bl
 from batchlab.generate import Lognormal, Weibull
 from batchlab.predictor import LastTwo, RecursiveMean
-from cases import BACKFILLS, Case, disturbed, random_case
-from elastic_cases import ElasticCase
-from elastic_cases import random_case as random_elastic_case
-from elastic_public import AsDecided, platform_of
-from elastic_public import workload_of as elastic_workload_of
-from in_python import BusiestFirst, Greedy, LeastBusyFirst
-from public import observers_of, policy_of, system_of, workload_of
-from python_schedulers import Easy, FirstFit, InOrder
+from support.application_cases import ElasticCase
+from support.application_cases import random_case as random_elastic_case
+from support.application_runs import AsDecided, platform_of
+from support.application_runs import workload_of as elastic_workload_of
+from support.python_policies import BusiestFirst, Greedy, LeastBusyFirst
+from support.python_schedulers import Easy, FirstFit, InOrder
+from support.schedule_cases import BACKFILLS, Case, disturbed, random_case
+from support.schedule_runs import observers_of, policy_of, system_of, workload_of
 
 __all__ = [
     "KINDS",
@@ -339,7 +339,7 @@ def sent(simulation: bl.Simulation, run: Run, *, whole: bool) -> Sent:
     if whole:
         return Sent(pickle.dumps(simulation), None)
     data: bytes = cast("Any", simulation).snapshot()
-    parts = (run.workload, run.system, simulation.policy, run.observers)
+    parts = (run.workload, run.system, simulation.policy)
     return Sent(data, pickle.dumps(parts))
 
 
@@ -348,7 +348,7 @@ def received(message: Sent) -> bl.Simulation:
     if message.parts is None:
         simulation: bl.Simulation = pickle.loads(message.data)  # noqa: S301  # our own
         return simulation
-    workload, system, policy, observers = pickle.loads(message.parts)  # noqa: S301  # likewise
+    workload, system, policy = pickle.loads(message.parts)  # noqa: S301  # likewise
     restore = cast("Any", bl.Simulation).restore
     restored: bl.Simulation = restore(message.data, workload, system, policy)
     return restored

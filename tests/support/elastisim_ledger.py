@@ -19,7 +19,7 @@ from batchlab.bridge.elastisim.ledger import (
     Reply,
 )
 from batchlab.bridge.elastisim.transcript import Line, read_transcript
-from oracle import find
+from support.oracles import find
 
 __all__ = ["Books", "Project", "lines_of", "project"]
 
