@@ -160,13 +160,13 @@ impl Simulation {
     }
 
     /// An independent copy of the present state.
-    fn fork(&self) -> Self {
+    fn fork(&mut self) -> Self {
         // A copy that is made in the midst of a pass decides in it anew.
         let is_decision = |&point: &YieldPoint| {
             matches!(point, YieldPoint::Decision | YieldPoint::Allocation(_))
         };
         let asking = self.asking.filter(is_decision);
-        Self { kernel: self.kernel.clone(), asking, names: self.names.clone() }
+        Self { kernel: self.kernel.fork(), asking, names: self.names.clone() }
     }
 
     /// The present state as bytes.
@@ -177,7 +177,7 @@ impl Simulation {
 
     /// Goes on from a snapshot of a simulation of the same jobs, system, policy and options.
     fn restore(&mut self, data: &[u8]) -> PyResult<()> {
-        let fresh = self.kernel.clone();
+        let fresh = self.kernel.fork();
         let restored = fresh.restored(data, |fresh, restored| fresh.moved_to(&restored));
         let (kernel, asking) = restored.map_err(|error| PyValueError::new_err(error.to_string()))?;
         (self.kernel, self.asking) = (kernel, asking);

@@ -1,6 +1,7 @@
 //! A column of values in chunks that clones share until one of them writes.
 //!
-//! A clone costs O(n / 512), the first write to a shared chunk copies its 512 values, every other access is O(1). So a
+//! After [`SharedColumn::share`] a clone costs O(n / 512), the first write to a shared chunk copies its 512 values, every
+//! other access is O(1). So a
 //! fork of a simulation pays for the rows that change after it, not for the rows of the workload.
 use std::sync::Arc;
 
@@ -12,13 +13,48 @@ const CHUNK: usize = 512;
 /// Values by index; see the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SharedColumn<T> {
-    chunks: Vec<Arc<Vec<T>>>,
+    chunks: Vec<Chunk<T>>,
     length: usize,
+}
+
+/// One chunk. What is owned is written without asking whether another column shares it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Chunk<T> {
+    Owned(Vec<T>),
+    Shared(Arc<Vec<T>>),
 }
 
 impl<T> Default for SharedColumn<T> {
     fn default() -> Self {
         Self { chunks: Vec::new(), length: 0 }
+    }
+}
+
+impl<T> Chunk<T> {
+    fn values(&self) -> &[T] {
+        match self {
+            Self::Owned(values) => values,
+            Self::Shared(values) => values,
+        }
+    }
+}
+
+impl<T: Clone> Chunk<T> {
+    /// The values, to be changed: those of a shared chunk are copied, unless no other column has them any more.
+    fn values_mut(&mut self) -> &mut Vec<T> {
+        if let Self::Shared(values) = self {
+            *self = Self::Owned(Arc::unwrap_or_clone(std::mem::take(values)));
+        }
+        match self {
+            Self::Owned(values) => values,
+            Self::Shared(values) => Arc::make_mut(values),
+        }
+    }
+
+    fn share(&mut self) {
+        if let Self::Owned(values) = self {
+            *self = Self::Shared(Arc::new(std::mem::take(values)));
+        }
     }
 }
 
@@ -35,24 +71,31 @@ impl<T: Clone> SharedColumn<T> {
         self.length == 0
     }
 
+    /// Lets the next clones share the values: O(n / 512). Without it a clone copies what was written since.
+    pub fn share(&mut self) {
+        for chunk in &mut self.chunks {
+            chunk.share();
+        }
+    }
+
     /// The value at an index below the length.
     #[must_use]
     pub fn get(&self, index: usize) -> &T {
-        &self.chunks[index / CHUNK][index % CHUNK]
+        &self.chunks[index / CHUNK].values()[index % CHUNK]
     }
 
     /// The same, to be changed.
     pub fn get_mut(&mut self, index: usize) -> &mut T {
-        &mut Arc::make_mut(&mut self.chunks[index / CHUNK])[index % CHUNK]
+        &mut self.chunks[index / CHUNK].values_mut()[index % CHUNK]
     }
 
     /// Adds a value at the end.
     pub fn push(&mut self, value: T) {
         if self.length.is_multiple_of(CHUNK) {
-            self.chunks.push(Arc::new(Vec::with_capacity(if self.length == 0 { 4 } else { CHUNK })));
+            self.chunks.push(Chunk::Owned(Vec::with_capacity(if self.length == 0 { 4 } else { CHUNK })));
         }
         if let Some(last) = self.chunks.last_mut() {
-            Arc::make_mut(last).push(value);
+            last.values_mut().push(value);
         }
         self.length += 1;
     }
@@ -66,13 +109,13 @@ impl<T: Clone> SharedColumn<T> {
 
     /// All values in order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.chunks.iter().flat_map(|chunk| chunk.iter())
+        self.chunks.iter().flat_map(|chunk| chunk.values())
     }
 
     /// The last value.
     #[must_use]
     pub fn last(&self) -> Option<&T> {
-        self.chunks.last().and_then(|chunk| chunk.last())
+        self.chunks.last().and_then(|chunk| chunk.values().last())
     }
 
     /// All values as one vector.
@@ -105,12 +148,16 @@ mod tests {
     #[test]
     fn clones_go_their_own_ways() {
         let mut column: SharedColumn<usize> = (0..5 * CHUNK).collect();
+        column.share();
         let mut twin = column.clone();
         *column.get_mut(CHUNK + 1) = 7;
         twin.push(9);
         assert_eq!((*column.get(CHUNK + 1), *twin.get(CHUNK + 1)), (7, CHUNK + 1));
         assert_eq!((column.len(), twin.len(), twin.last()), (5 * CHUNK, 5 * CHUNK + 1, Some(&9)));
-        let shared = column.chunks.iter().zip(&twin.chunks).filter(|(a, b)| Arc::ptr_eq(a, b)).count();
+        let is_shared = |(a, b): &(&Chunk<usize>, &Chunk<usize>)| {
+            matches!((a, b), (Chunk::Shared(a), Chunk::Shared(b)) if Arc::ptr_eq(a, b))
+        };
+        let shared = column.chunks.iter().zip(&twin.chunks).filter(is_shared).count();
         assert_eq!(shared, 4);
     }
 

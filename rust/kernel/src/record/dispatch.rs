@@ -21,6 +21,14 @@ pub struct DispatchLog {
 }
 
 impl DispatchLog {
+    /// Lets the next clone share the entries.
+    pub fn share(&mut self) {
+        self.time.share();
+        self.queue_length.share();
+        self.cpu_time.share();
+        self.started.share();
+    }
+
     /// Begins to time a pass.
     #[must_use]
     pub fn begin(&self) -> Timer {

@@ -23,6 +23,16 @@ pub struct AllocationIntervals {
 }
 
 impl AllocationIntervals {
+    /// Lets the next clone share the entries.
+    pub fn share(&mut self) {
+        self.job.share();
+        self.start_time.share();
+        self.end_time.share();
+        self.until.share();
+        self.nodes.share();
+        self.held.share();
+    }
+
     /// Records what a running job has had since then, which is about to end.
     pub fn add(&mut self, view: View<'_>, job: u32, since: f64) {
         self.job.push(job);
@@ -46,6 +56,12 @@ pub struct Interruptions {
 }
 
 impl Interruptions {
+    /// Lets the next clone share the entries.
+    pub fn share(&mut self) {
+        self.runs.share();
+        self.saved.share();
+    }
+
     /// Records a running job that is about to be interrupted.
     pub fn add(&mut self, view: View<'_>, job: u32, saved: f64) {
         self.runs.add(view, job, view.state.jobs.start_time(job));

@@ -35,6 +35,18 @@ pub struct Recorders {
 }
 
 impl Recorders {
+    /// Lets the next clone share what is recorded.
+    pub fn share(&mut self) {
+        if let Some(dispatch) = &mut self.dispatch {
+            dispatch.share();
+        }
+        self.interruptions.share();
+        self.resizes.share();
+        if let Some(power) = &mut self.power {
+            power.share();
+        }
+    }
+
     /// A job was given these nodes.
     pub fn nodes_taken(&mut self, view: View<'_>, job: u32, placement: &[NodeTasks]) {
         if let Some(power) = &mut self.power {

@@ -201,6 +201,14 @@ impl PowerMeter {
         *self.shared_before.get_mut(job as usize) = f64::NAN;
     }
 
+    /// Lets the next clone share what is recorded.
+    pub fn share(&mut self) {
+        self.energy_of_jobs.share();
+        self.shared_before.share();
+        self.times.share();
+        self.powers.share();
+    }
+
     /// Whether the job runs, as far as the meter knows.
     #[must_use]
     pub fn runs(&self, job: u32) -> bool {

@@ -51,6 +51,7 @@ pub struct Conservative {
     /// Whether something happened that no plan foresees, so that all of it is made anew.
     is_void: bool,
     pass: Pass,
+    scratch: Vec<NodeTasks>,
 }
 
 impl Conservative {
@@ -66,11 +67,16 @@ impl Conservative {
             freed_before: Freed::new(nodes),
             is_void: false,
             pass: Pass::Over,
+            scratch: Vec::new(),
         }
     }
 }
 
 impl SchedulingRule for Conservative {
+    fn share(&mut self) {
+        self.reservations.share();
+    }
+
     fn disturbed(&mut self) {
         self.is_void = true;
     }
@@ -195,16 +201,19 @@ impl Conservative {
         let (first, last) = self.freed_before.starts(&self.profile, &want, old);
         let (earliest, latest) = self.freed.starts(&self.profile, &want, old);
         let (first, before) = (first.min(earliest), last.max(latest).next_up().min(old));
-        let mut placement = Vec::new();
-        if first < before
-            && let Some(start) =
-                self.profile.earliest_within(&want, first, before, allocator, &mut placement)?
-        {
+        let mut placement = std::mem::take(&mut self.scratch);
+        let mut earlier = None;
+        if first < before {
+            earlier = self.profile.earliest_within(&want, first, before, allocator, &mut placement)?;
+        }
+        if let Some(start) = earlier {
             self.freed.add(&reservation.placement, old, old + want.duration);
-            *reservation = Reservation { start, placement };
+            reservation.start = start;
+            std::mem::swap(&mut reservation.placement, &mut placement);
             self.by_start.remove(&(Time(old), job));
             self.by_start.insert((Time(start), job));
         }
+        self.scratch = placement;
         let Reservation { start, placement } = &*reservation;
         self.profile.hold(want.request, placement, *start, start + want.duration);
         Ok(())

@@ -57,6 +57,9 @@ pub trait SchedulingRule {
     /// Takes note that nodes came or went, or that jobs left queue or nodes otherwise than by starting or ending.
     fn disturbed(&mut self) {}
 
+    /// Lets the next clone share what is kept of single jobs.
+    fn share(&mut self) {}
+
     /// Takes note that jobs which did not fit may fit now for reasons that the kernel does not see.
     fn reexamine(&mut self) {}
 
@@ -138,6 +141,10 @@ impl SchedulingRule for Scheduler {
 
     fn disturbed(&mut self) {
         of_rule!(self, rule => rule.disturbed(), ());
+    }
+
+    fn share(&mut self) {
+        of_rule!(self, rule => rule.share(), ());
     }
 
     fn reexamine(&mut self) {

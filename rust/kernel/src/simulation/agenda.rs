@@ -72,6 +72,8 @@ pub struct Agenda {
     pub pass: PassRule,
     /// In which order jobs end that end at one instant.
     pub ties: EndTies,
+    /// Whether the order has an [`EventKind::EarlyRelease`].
+    pub releases_early: bool,
     /// Which events a scheduler outside is asked about; None: whatever makes a pass due.
     pub triggers: Option<TriggerRules>,
 }
@@ -95,6 +97,7 @@ impl Agenda {
             order: vec![Timer, Application, Completion, Expiry, Periodic, Submission],
             pass: PassRule::OncePerInstant,
             ties: EndTies::ByRow,
+            releases_early: false,
             triggers: None,
         }
     }
@@ -107,6 +110,7 @@ impl Agenda {
             order: vec![Timer, Expiry, EarlyRelease, Submission, Application, Completion, Periodic],
             pass: PassRule::AfterEachEvent,
             ties: EndTies::ByStart,
+            releases_early: true,
             triggers: None,
         }
     }

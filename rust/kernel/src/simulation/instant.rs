@@ -15,7 +15,7 @@ impl<F: Feed> Simulation<F> {
         if !self.waits_for_timers() {
             self.cursor.idle = 0;
         }
-        let releases_early = self.agenda.order.contains(&EventKind::EarlyRelease);
+        let releases_early = self.agenda.releases_early;
         self.cursor.pass_is_due = !releases_early && self.reservation_is_due();
         self.cursor.released_early = !releases_early;
         self.cursor.round = None;
@@ -65,8 +65,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Whether the end of a running job is on its way already, so that it cannot be decided about.
     pub(super) fn is_ending(&self, job: u32) -> bool {
-        let early = self.agenda.order.contains(&EventKind::EarlyRelease) && self.cursor.released_early;
-        early && self.ends_now(job)
+        self.agenda.releases_early && self.cursor.released_early && self.ends_now(job)
     }
 
     /// Whether a running job ends at this very instant.
@@ -85,8 +84,13 @@ impl<F: Feed> Simulation<F> {
             }
             self.cursor.round = None;
         }
-        let agenda = std::sync::Arc::clone(&self.agenda);
-        agenda.order.iter().copied().find(|&kind| self.is_due(kind))
+        for place in 0..self.agenda.order.len() {
+            let kind = self.agenda.order[place];
+            if self.is_due(kind) {
+                return Some(kind);
+            }
+        }
+        None
     }
 
     fn is_due(&mut self, kind: EventKind) -> bool {

@@ -92,6 +92,11 @@ impl JobRecords {
         self.vacant.push(slot);
     }
 
+    /// Lets the next clone share the records.
+    pub fn share(&mut self) {
+        self.records.share();
+    }
+
     fn of(&self, slot: u32) -> &Record {
         self.records.get(slot as usize)
     }

@@ -88,6 +88,12 @@ impl State {
         }
     }
 
+    /// Lets the next clone share the records of jobs, so that it costs what is alive.
+    pub fn share(&mut self) {
+        self.jobs.share();
+        self.dependencies.share();
+    }
+
     /// Takes over what a restored state shares with one that was made anew: the platform of the applications.
     pub(crate) fn rejoin(&mut self, fresh: &Self) {
         if let (Some(running), Some(fresh)) = (&mut self.applications, &fresh.applications) {

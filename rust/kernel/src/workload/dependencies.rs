@@ -72,6 +72,11 @@ impl DependencyState {
         Self { missing: missing.collect(), held: BTreeSet::new() }
     }
 
+    /// Lets the next clone share what does not change.
+    pub fn share(&mut self) {
+        self.missing.share();
+    }
+
     fn of(&self, job: u32) -> Option<&Missing> {
         ((job as usize) < self.missing.len()).then(|| self.missing.get(job as usize))
     }
