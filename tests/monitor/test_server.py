@@ -195,7 +195,7 @@ def test_the_page_in_a_browser(server: Server, tmp_path: Path) -> None:
 def test_closed_nodes_are_crossed_out(snapshot: Snapshot, history: History, tmp_path: Path) -> None:
     """And counted."""
     exchange = SnapshotExchange(snapshot)
-    exchange.close(replace(snapshot, status=replace(snapshot.status, closed=np.array([True, False]))))
+    exchange.close(replace(snapshot, status=replace(snapshot.status, drained=np.array([True, False]))))
     with Server(exchange, history, Serving()) as server:
         document = browse(server.url, tmp_path)
     assert re.search(r'<div id="error" role="alert" hidden="">', document)

@@ -104,7 +104,7 @@ def test_simulations_and_experiments_remember_the_model() -> None:
     system = bl.System.of(bl.Platform.crossbar(2, bandwidth="1GBps", speed="1Gf"))
     model = bl.NetworkModel("max_min", window=1e4)
     result = bl.simulate(workload, system, "fcfs", sharing=model)
-    assert result.options["sharing"] == {"model": "max_min", "window": 1e4}
-    assert bl.simulate(workload, system, "fcfs", sharing="max_min").options["sharing"] == "max_min"
+    assert result.options.sharing == model
+    assert bl.simulate(workload, system, "fcfs", sharing="max_min").options.sharing == "max_min"
     runs = Experiment(workload, system, "fcfs", sharing=model).run()
-    assert runs.results()["fcfs"][0].options["sharing"] == {"model": "max_min", "window": 1e4}
+    assert runs.results()["fcfs"][0].options.sharing == model

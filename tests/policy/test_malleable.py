@@ -189,14 +189,14 @@ IN_GROUPS = bl.System(
 
 
 @pytest.mark.parametrize("order", SIZE_ORDERS)
-def test_each_node_group_is_shared_out_by_itself(order: str) -> None:
+def test_each_node_group_is_shared_out_by_itself(order: SizeOrderName) -> None:
     """A job that could have four hosts has the two of its group, and takes nothing from the other group."""
     result = run(order, job(node_group="left"), job(node_group="right"), system=IN_GROUPS)
     assert sizes(result) == {0: [2], 1: [2]}
 
 
 @pytest.mark.parametrize("order", SIZE_ORDERS)
-def test_a_job_counts_in_the_groups_where_it_runs(order: str) -> None:
+def test_a_job_counts_in_the_groups_where_it_runs(order: SizeOrderName) -> None:
     """A job that may run anywhere had to start on the right: it keeps no node of the left idle at 4 s."""
     jobs = (fixed(3, 2, node_group="left"), fixed(60, 2), job(4, least=2, most=2, node_group="left"))
     result = run(order, *jobs, system=IN_GROUPS)
@@ -263,7 +263,7 @@ def test_what_is_remembered_changes_nothing(order: SizeOrderName, seed: int) -> 
 
 @pytest.mark.parametrize("order", SIZE_ORDERS)
 @pytest.mark.parametrize("seed", range(4))
-def test_jobs_stay_in_their_node_groups(order: str, seed: int) -> None:
+def test_jobs_stay_in_their_node_groups(order: SizeOrderName, seed: int) -> None:
     """Jobs of all types start and grow on nodes of their groups only, and all of them run."""
     crowd = a_crowd(seed, groups=("left", "right", "left|right", None))
     result = bl.simulate(crowd, IN_GROUPS, bl.Malleable(order))

@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,7 @@ from support.schedule_runs import differences, readable, shrunk
 COMBINATIONS = [*product(ORDERS, BACKFILLS, ALLOCATORS)]
 CASES = 3 * len(COMBINATIONS)
 CHUNKS = 12
+SHORT = 25
 # `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_node_groups.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "10000"))
 CAMPAIGN_CHUNK = 250
@@ -61,17 +63,19 @@ def check(case: Case, name: str, policy: bl.Policy | None = None) -> None:
 
 def check_in_python(number: int) -> None:
     """Check a case whose rule and allocator are written in Python as well."""
-    case = numbered_case(number)
+    # The names of a case are those that the reference knows.
+    case: Any = numbered_case(number)
     if case.backfill in SCHEDULERS:
         scheduler = SCHEDULERS[case.backfill](case.reservations)
         policy = bl.Policy(case.order_text, allocator=case.allocator, scheduler=scheduler)
         check(case, f"numbered_case({number})", policy)
-        name, kinds = [*PYTHON_ALLOCATORS.items()][number % len(PYTHON_ALLOCATORS)]
-        # Several reservations are placed as `first_fit` does, whatever the allocator in Python.
-        case = replace(case, allocator=name, reservations=1)
-        for kind in kinds:
-            policy = bl.Policy(case.order_text, case.backfill, kind(), case.reservations)
-            check(case, f"numbered_case({number}) with {name}", policy)
+    if case.backfill == "conservative" and len(case.jobs) > SHORT:
+        return  # The reference is slow there.
+    name, kinds = [*PYTHON_ALLOCATORS.items()][number % len(PYTHON_ALLOCATORS)]
+    case = replace(case, allocator=name)
+    for kind in kinds:
+        policy = bl.Policy(case.order_text, case.backfill, kind(), case.reservations)
+        check(case, f"numbered_case({number}) with {name}", policy)
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

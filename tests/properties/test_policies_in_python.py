@@ -84,6 +84,20 @@ def test_allocators(chunk: int) -> None:
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_allocators_place_reservations(chunk: int) -> None:
+    """Under `conservative`, and `easy` with several reservations, they are asked about later times."""
+    for number in range(chunk, CASES // 3, CHUNKS):
+        name, kinds = [*ALLOCATORS.items()][number % len(ALLOCATORS)]
+        backfill, reservations = ("conservative", 1) if number % 2 == 0 else ("easy", 2 + number % 3)
+        case = replace(
+            case_of(number, large=0.0), allocator=name, backfill=backfill, reservations=reservations
+        )
+        for kind in kinds:
+            policy: Any = bl.Policy(case.order_text, case.backfill, kind(), case.reservations)  # type: ignore[arg-type]
+            check(case, policy, f"case_of({number}, large=0.0) with {name}")
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_predictors(chunk: int) -> None:
     """Every rule plans with estimates, and with corrected ones once they have run out."""
     for number in range(chunk, CASES, CHUNKS):

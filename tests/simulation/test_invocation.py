@@ -141,7 +141,6 @@ def test_questions_without_end() -> None:
     [
         ({"policy": "easy"}, "invocation with policy = easy; only a scheduler written in Python"),
         ({"invocation": 3}, r"invocation = 3; must be a batchlab\.Invocation"),
-        ({"order_at_instant": "arrivals_first"}, "must be 'completions_first' with invocations"),
         ({"sensing": 3.0}, r"sensing = 3\.0; must be a batchlab\.Sensing"),
         ({"task_times": 1}, "task_times = 1; must be True or False"),
     ],

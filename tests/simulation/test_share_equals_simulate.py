@@ -5,21 +5,23 @@ from random import Random
 
 import numpy as np
 import pytest
-from sharing_cases import platform_of, random_case
 
 import batchlab as bl
 from batchlab import tasks
+from batchlab.application.rules import PairPattern
 from batchlab.platform import Host, Link
 from batchlab.platform.network_model import MODELS
+from batchlab.vocabulary import SHARING_MODELS, SharingModel
 from support.exchanges import simulated
+from support.sharing_cases import platform_of, random_case
 
-BOTH = [name for name in MODELS if bl.NetworkModel(name).knows_tasks]
+BOTH = [name for name in SHARING_MODELS if bl.NetworkModel(name).knows_tasks]
 CASES = 60
 EXCHANGES = 100
 
 
 @pytest.mark.parametrize("model", BOTH)
-def test_random_flows_and_tasks(model: str) -> None:
+def test_random_flows_and_tasks(model: SharingModel) -> None:
     """Flows and parallel tasks on random routes, with random parameters, some from a host to itself."""
     seeds = [seed for seed in range(10 * CASES) if random_case(seed).model == model][:CASES]
     assert len(seeds) == CASES
@@ -56,7 +58,7 @@ def pairs(hosts: list[str]) -> list[tuple[str, str]]:
     return [(one, other) for one in hosts for other in hosts if one != other]
 
 
-def matrix_of(pattern: str, total: float, ranks: int) -> np.ndarray:
+def matrix_of(pattern: PairPattern, total: float, ranks: int) -> np.ndarray:
     """Give the bytes of a pattern, row by row."""
     matrix = np.zeros((ranks, ranks))
     ring = {"ring": (1, -1), "ring_clockwise": (1,), "ring_counter_clockwise": (-1,)}.get(pattern, ())
@@ -74,7 +76,7 @@ def matrix_of(pattern: str, total: float, ranks: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("model", BOTH)
-def test_sums_of_many_messages(model: str) -> None:
+def test_sums_of_many_messages(model: SharingModel) -> None:
     """The bytes of up to twelve messages over one link are added up one by one."""
     platform, groups = tight()
     random = Random(0)  # noqa: S311  # no secret
@@ -89,7 +91,7 @@ def test_sums_of_many_messages(model: str) -> None:
         assert simulated(platform, exchanges, model, described) == shared.tolist()
 
 
-PATTERNS = (
+PATTERNS: tuple[PairPattern, ...] = (
     "all_to_all",
     "ring",
     "ring_clockwise",
@@ -101,7 +103,7 @@ PATTERNS = (
 
 
 @pytest.mark.parametrize("model", BOTH)
-def test_every_pattern(model: str) -> None:
+def test_every_pattern(model: SharingModel) -> None:
     """A pattern moves what its matrix moves; with flops in lock-step, and with another total as well."""
     platform = bl.Platform.torus((3, 3), bandwidth="1GBps", latency="1us", speed="1Gf")
     random = Random(1)  # noqa: S311  # no secret
@@ -132,7 +134,7 @@ def test_every_pattern(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", BOTH)
-def test_transfers_are_divided_by_the_number_of_their_targets(model: str) -> None:
+def test_transfers_are_divided_by_the_number_of_their_targets(model: SharingModel) -> None:
     """Bytes / k, and not bytes times 1 / k, go to each of k storage hosts."""
     stores = [f"store{number}" for number in range(3)]
     hosts = [Host("node", speed=1e9), *(Host(name, role="storage") for name in stores)]
@@ -164,6 +166,6 @@ def test_only_models_of_parallel_tasks_can_be_simulated() -> None:
     flow = [bl.Flow("h0", "h1", 1.0)]
     for model in set(MODELS) - set(BOTH):
         with pytest.raises(bl.SimulationError, match=rf"sharing = '{model}'; {model} knows flows only"):
-            simulated(platform, flow, model)
+            simulated(platform, flow, model)  # type: ignore[arg-type]  # what is refused
     with pytest.raises(bl.SimulationError, match=r"sharing = 'maxmin'; .* Did you mean 'max_min'\?"):
-        simulated(platform, flow, "maxmin")
+        simulated(platform, flow, "maxmin")  # type: ignore[arg-type]  # what is refused

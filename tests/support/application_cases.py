@@ -64,7 +64,7 @@ class ElasticCase:
     sharing: SharingModel
     seed: int
     settings: Settings = field(default_factory=Settings)
-    changed: Mapping[str, float] = field(default_factory=dict)
+    changed: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def model(self) -> Model:

@@ -7,6 +7,7 @@ import polars as pl
 import batchlab as bl
 from batchlab.application.read import application_of
 from batchlab.platform import Disk, Host, Link
+from batchlab.vocabulary import SharingModel
 from support.application_cases import ElasticCase, ElasticJob, Seen, decide
 
 __all__ = ["forked", "simulated"]
@@ -82,7 +83,7 @@ def platform_of(case: ElasticCase) -> bl.Platform:
     return bl.Platform.from_routes(links, routes, hosts=hosts, symmetrical=False)
 
 
-def network_of(case: ElasticCase) -> bl.NetworkModel | str:
+def network_of(case: ElasticCase) -> bl.NetworkModel | SharingModel:
     """Give the network model, by its name where nothing is changed."""
     names = {"gamma": "window", "crosstraffic": "cross_traffic"}
     changed = {names.get(name, name): value for name, value in case.changed.items()}

@@ -6,7 +6,8 @@ import numpy as np
 
 import batchlab as bl
 from batchlab import tasks
-from batchlab.application.tasks import Compute
+from batchlab.application.tasks import Compute, Write
+from batchlab.vocabulary import SharingModel
 
 __all__ = ["job_of", "simulated"]
 
@@ -24,7 +25,7 @@ class Placed(bl.Scheduler):
             assert view.start(job, nodes=list(self.nodes[job.row]))
 
 
-def job_of(task: Compute, ranks: int, start: float) -> bl.JobDescription:
+def job_of(task: Compute | Write, ranks: int, start: float) -> bl.JobDescription:
     """Give a job that does one task."""
     application = bl.Application([bl.Phase([task], scheduling_point=False)])
     return bl.JobDescription(application=application, submit_time=start, tasks=ranks, resources={"place": 1})
@@ -48,14 +49,14 @@ def task_of(activity: bl.Flow | bl.ParallelTask) -> Compute:
 def simulated(
     platform: bl.Platform,
     activities: Sequence[bl.Flow | bl.ParallelTask],
-    model: str | bl.NetworkModel,
-    described: Sequence[Compute] | None = None,
+    model: SharingModel | bl.NetworkModel,
+    described: Sequence[Compute | Write] | None = None,
 ) -> list[float]:
     """Say when each is done in a simulation; `described` are tasks that do the same in other words."""
     hosts = [(each.src, each.dst) if isinstance(each, bl.Flow) else tuple(each.hosts) for each in activities]
     names = [host.name for host in platform.nodes]
     nodes = [[names.index(str(host)) for host in chosen] for chosen in hosts]
-    work = described or [task_of(each) for each in activities]
+    work: Sequence[Compute | Write] = described or [task_of(each) for each in activities]
     jobs = [
         job_of(task, len(chosen), each.start)
         for task, chosen, each in zip(work, nodes, activities, strict=True)

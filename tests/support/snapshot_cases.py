@@ -184,12 +184,12 @@ def in_python(rng: Random) -> Run:
         partial(Impatient, rng.randrange(100)),
     )
     order = rng.choice((area, patience, case.order_text, case.order_text))
-    allocator = rng.choice((Greedy(), BusiestFirst(), LeastBusyFirst(), case.allocator, case.allocator))
-    predictor = rng.choice((LastTwo(), RecursiveMean(), "requested", "requested"))
+    allocator: Any = rng.choice((Greedy(), BusiestFirst(), LeastBusyFirst(), case.allocator, case.allocator))
+    predictor: Any = rng.choice((LastTwo(), RecursiveMean(), "requested", "requested"))
     if rng.random() < 0.7:
         policy = bl.Policy(order, "none", allocator, 1, predictor, rng.choice(schedulers)())
     else:
-        rule = rng.choice(("none", "first_fit", "easy"))
+        rule: Any = rng.choice(("none", "first_fit", "easy", "conservative"))
         policy = bl.Policy(order, rule, allocator, 1, predictor)
     return run_of(disturbed(case, rng) if rng.random() < 0.3 else case, policy)
 

@@ -93,25 +93,6 @@ class RunOptions:
     def __post_init__(self) -> None:
         for name, check in _RULES.items():
             check(name, getattr(self, name))
-        if self.invocation is not None:
-            self.check_order("invocations")
-
-    def check_order(self, what: str) -> None:
-        """Refuse ``"arrivals_first"`` with what the kernel does in the other order only.
-
-        Parameters
-        ----------
-        what
-            What it is, in the plural.
-
-        Raises
-        ------
-        SimulationError
-            If the order at an instant is not ``"completions_first"``.
-        """
-        if self.order_at_instant != "completions_first":
-            given = f"order_at_instant = {self.order_at_instant!r}"
-            raise SimulationError(f"{given}; must be 'completions_first' with {what}.")
 
     @classmethod
     def of(cls, options: RunOptions | None, arguments: Mapping[str, Any], *, function: str) -> RunOptions:

@@ -16,8 +16,9 @@ __all__ = ["Allocator"]
 class Allocator:
     """Decides where a job goes; one method, `allocate`.
 
-    Goes with the backfilling rules ``none``, ``first_fit`` and ``easy``, and with schedulers written in
-    Python.
+    Goes with every backfilling rule, and with schedulers written in Python. ``conservative``, and ``easy``
+    with several reservations, also ask where a job would go later: then ``view.free`` and ``view.slots`` say
+    what is free over the whole of that time.
 
     Attributes
     ----------
@@ -41,14 +42,14 @@ class Allocator:
         """Prepare for a run; called once, before its first instant."""
 
     def allocate(self, job: Job, view: View) -> Mapping[int, int] | Iterable[int] | None:
-        """Choose nodes for a job that may start now.
+        """Choose nodes for a job that may start at the time in question.
 
         Parameters
         ----------
         job
-            The job; what it asks in all is free somewhere, though perhaps not where it could go.
+            The job; the slots of all nodes suffice for it.
         view
-            The machine at this moment.
+            The machine at this moment; what is free, over the time in question.
 
         Returns
         -------

@@ -16,7 +16,7 @@ from batchlab.policy.allocator import Allocator
 from batchlab.policy.kernel import takes_now
 from batchlab.predictor import PREDICTORS, Predictor
 from batchlab.result.table import JOBS
-from batchlab.simulation.snapshot import components_of_bytes
+from batchlab.simulation.snapshot import components_as_bytes, components_of_bytes
 from batchlab.simulation.view import Columns, Values, View
 
 if TYPE_CHECKING:
@@ -213,9 +213,13 @@ class Driver:
         pieces = PythonComponents(None, None, self.pieces.predictor, None, self.pieces.observers)
         return Driver(pieces, simulation, system, self._columns)
 
+    def as_bytes(self) -> bytes:
+        """Pickle the pieces, for a snapshot."""
+        return components_as_bytes(self.pieces, self.own_objects())
+
     def restored(self, data: bytes) -> None:
         """Go on with the pieces of a snapshot."""
-        self._put_to_work(components_of_bytes(data, self))
+        self._put_to_work(components_of_bytes(data, self.own_objects()))
 
     def _put_to_work(self, pieces: PythonComponents) -> None:
         self.pieces = pieces

@@ -21,7 +21,7 @@ from batchlab.simulation.application_inputs import application_inputs, dependenc
 from batchlab.simulation.columns import core_index, job_columns
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
 from batchlab.simulation.sensing import links_seen
-from batchlab.simulation.snapshot import Snapshot, components_as_bytes
+from batchlab.simulation.snapshot import Snapshot
 from batchlab.simulation.status import Gauges, Status, shares_in_use
 from batchlab.simulation.view import Columns
 from batchlab.system import System
@@ -108,8 +108,6 @@ class Simulation:
         _check_types(workload, system)
         self._options = options
         inputs = application_inputs(workload, system, options)
-        if inputs is not None:
-            options.check_order("jobs with applications")
         if options.invocation is not None:
             _check_asked(components, policy)
         self._made_of = self._run_of = (workload, system, policy)
@@ -251,7 +249,7 @@ class Simulation:
             "depth": self._depth,
             "driven": self._driver is not None,
         }
-        components = b"" if self._driver is None else components_as_bytes(self._driver)
+        components = b"" if self._driver is None else self._driver.as_bytes()
         return Snapshot(facts, self._kernel.snapshot(), components).to_bytes()
 
     @classmethod

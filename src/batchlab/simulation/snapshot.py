@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from batchlab.errors import SimulationError
 
 if TYPE_CHECKING:
-    from batchlab.simulation.driver import Driver, PythonComponents
+    from collections.abc import Mapping
 
 __all__ = ["Snapshot", "components_as_bytes", "components_of_bytes"]
 
@@ -71,9 +71,9 @@ class Snapshot:
 class _Pickler(pickle.Pickler):
     """Pickles components; views and columns are named, since a restored simulation has its own."""
 
-    def __init__(self, file: io.BytesIO, driver: Driver) -> None:
+    def __init__(self, file: io.BytesIO, own: Mapping[str, object]) -> None:
         super().__init__(file)
-        self._names = {id(own): name for name, own in driver.own_objects().items()}
+        self._names = {id(it): name for name, it in own.items()}
 
     def persistent_id(self, obj: object) -> str | None:
         """Give the name of what belongs to the simulation."""
@@ -83,17 +83,17 @@ class _Pickler(pickle.Pickler):
 class _Unpickler(pickle.Unpickler):
     """Gives components the views and columns of the restored simulation."""
 
-    def __init__(self, data: bytes, driver: Driver) -> None:
+    def __init__(self, data: bytes, own: Mapping[str, object]) -> None:
         super().__init__(io.BytesIO(data))
-        self._own = driver.own_objects()
+        self._own = own
 
     def persistent_load(self, pid: str) -> object:
         """Find what belongs to the simulation by its name."""
         return self._own[pid]
 
 
-def components_as_bytes(driver: Driver) -> bytes:
-    """Pickle what of a run is written in Python.
+def components_as_bytes(components: object, own: Mapping[str, object]) -> bytes:
+    """Pickle what of a run is written in Python; `own` is what belongs to the simulation, by name.
 
     Raises
     ------
@@ -102,15 +102,15 @@ def components_as_bytes(driver: Driver) -> bytes:
     """
     file = io.BytesIO()
     try:
-        _Pickler(file, driver).dump(driver.pieces)
+        _Pickler(file, own).dump(components)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         rule = "what is written in Python goes along by pickle; define it in a module, without open files"
         raise SimulationError(f"the simulation has no snapshot: {error}; {rule}.") from error
     return file.getvalue()
 
 
-def components_of_bytes(data: bytes, driver: Driver) -> PythonComponents:
-    """Give what was pickled, at home in another simulation.
+def components_of_bytes(data: bytes, own: Mapping[str, object]) -> Any:  # noqa: ANN401  # as it was given
+    """Give what was pickled; `own` is what belongs to the simulation into which it is restored, by name.
 
     Raises
     ------
@@ -118,10 +118,9 @@ def components_of_bytes(data: bytes, driver: Driver) -> PythonComponents:
         If it cannot be unpickled.
     """
     try:
-        components: PythonComponents = _Unpickler(data, driver).load()
+        return _Unpickler(data, own).load()
     except (pickle.UnpicklingError, AttributeError, ImportError, EOFError, IndexError, KeyError) as error:
         rule = "its classes must be importable where it is restored"
         raise SimulationError(
             f"the snapshot's Python components cannot be restored: {error}; {rule}."
         ) from error
-    return components
