@@ -33,8 +33,9 @@ lint:
 types:
     mypy
 
-# the stubs against the compiled module
+# write the stub anew from the compiled module, and hold its signatures against it
 stubs:
+    python scripts/stub.py
     python -m mypy.stubtest batchlab._kernel --mypy-config-file pyproject.toml --allowlist .ci/stubs
 
 # the tests of both languages

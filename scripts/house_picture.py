@@ -193,7 +193,7 @@ def settle(rows: list[list[Place]]) -> None:
 
 def _separate(row: list[Place], half: float) -> None:
     """Keep the places of a layer apart, and within the picture."""
-    for _ in range(40):
+    for _ in range(400):
         for left, right in pairwise(row):
             lack = (left.width + right.width) / 2 + GAP - (right.x - left.x)
             if lack > 0:

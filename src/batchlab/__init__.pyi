@@ -54,12 +54,14 @@ from batchlab.platform import Platform as Platform
 from batchlab.platform import read_platform as read_platform
 from batchlab.platform import share as share
 from batchlab.policy import Allocator as Allocator
+from batchlab.policy import ExternalScheduler as ExternalScheduler
 from batchlab.policy import Malleable as Malleable
 from batchlab.policy import Policy as Policy
 from batchlab.policy import Scheduler as Scheduler
 from batchlab.predictor import Predictor as Predictor
 from batchlab.result import metrics as metrics
 from batchlab.result.result import Result as Result
+from batchlab.simulation import DecisionPoint as DecisionPoint
 from batchlab.simulation import Simulation as Simulation
 from batchlab.simulation.simulate import simulate as simulate
 from batchlab.simulation.view import Columns as Columns

@@ -16,6 +16,7 @@ from batchlab.vocabulary import (
     OrderAtInstant,
     OverrunAction,
     ProcessorField,
+    StopKind,
     WalltimeAction,
 )
 
@@ -145,6 +146,8 @@ class StreamedRun(TypedDict):
 
 @final
 class SwfStream:
+    """A log that is opened, its comments read up to the first job."""
+
     def __new__(
         cls,
         path: str | PathLike[str],
@@ -155,7 +158,8 @@ class SwfStream:
         use_memory: bool,
     ) -> SwfStream: ...
     @property
-    def comments(self) -> list[str]: ...
+    def comments(self) -> list[str]:
+        """The comments before the first job, and some after it."""
     def run(
         self,
         machine: StreamedMachine,
@@ -165,10 +169,13 @@ class SwfStream:
         order_at_instant: OrderAtInstant,
         answer: str | PathLike[str] | None = None,
         progress: Callable[[int, float], object] | None = None,
-    ) -> StreamedRun: ...
+    ) -> StreamedRun:
+        """Simulates the log; `progress(finished, now)` is called now and then, and `answer` gets the table of jobs."""
 
 @final
 class SwfParser:
+    """Reads a log that comes in pieces of bytes."""
+
     def __new__(
         cls,
         *,
@@ -178,8 +185,10 @@ class SwfParser:
         use_memory: bool,
         max_jobs: int | None = None,
     ) -> SwfParser: ...
-    def feed(self, piece: bytes) -> bool: ...
-    def finish(self) -> SwfColumns: ...
+    def feed(self, piece: bytes) -> bool:
+        """Takes the next piece; says whether more is wanted."""
+    def finish(self) -> SwfColumns:
+        """Takes the log for complete, and gives what was read."""
 
 @final
 class Formula:
@@ -224,15 +233,21 @@ class Formula:
 
 @final
 class Application:
+    """An application, made once of `batchlab.Application` for all jobs that run it."""
+
     def __new__(cls, description: Description) -> Application: ...
 
 @final
 class Elastics:
+    """The same, row by row, as the simulation takes it."""
+
     def __new__(cls, columns: ApplicationJobColumns) -> Elastics: ...
     def __len__(self) -> int: ...
 
 @final
 class Simulation:
+    """A replay of a workload: the compiled half of `batchlab.Simulation`."""
+
     def __new__(
         cls,
         columns: JobColumns,
@@ -249,13 +264,18 @@ class Simulation:
         invocation: object = None,
     ) -> Simulation: ...
     @property
-    def now(self) -> float: ...
+    def now(self) -> float:
+        """The present time, seconds."""
     @property
-    def next_time(self) -> float | None: ...
+    def next_time(self) -> float | None:
+        """The next instant at which something happens, or None at the end."""
     @property
-    def finished(self) -> int: ...
-    def step(self) -> bool: ...
-    def run_until(self, time: float, progress: Callable[[int, float], object] | None = None) -> None: ...
+    def finished(self) -> int:
+        """Jobs that ended or were rejected so far."""
+    def step(self) -> bool:
+        """Does everything that happens at the next instant, asking nobody outside; false if nothing was left."""
+    def run_until(self, time: float, progress: Callable[[int, float], object] | None = None) -> None:
+        """Does everything until `time`, inclusive, asking nobody outside; `progress(finished, now)` is called now and then."""
     def drive_until(
         self,
         time: float,
@@ -263,21 +283,40 @@ class Simulation:
         view: View,
         progress: Callable[[int, float], object] | None = None,
         instants: int = ...,
-    ) -> bool: ...
-    def fork(self) -> Simulation: ...
-    def snapshot(self) -> bytes: ...
-    def restore(self, data: bytes) -> None: ...
-    def adopt(self, policy: PolicyNames) -> None: ...
-    def assume_estimates(self) -> None: ...
-    def run_times(self) -> NDArray[np.float64]: ...
-    def interruptions(self) -> InterruptionColumns: ...
-    def resizes(self) -> StretchColumns | None: ...
-    def sensed(self) -> SensedColumns | None: ...
-    def task_times(self) -> TaskTimeColumns | None: ...
-    def outcome(self) -> OutcomeColumns: ...
-    def status(self) -> StatusColumns: ...
-    def gauges(self) -> tuple[int, list[int]]: ...
-    def dispatch(self) -> dict[str, NDArray[np.generic]] | None: ...
+    ) -> StopKind:
+        """Goes on until a time, inclusive, asking the hooks; at most so many instants. Gives why it stopped: "over",
+        "instants", or "decision" where there is no hook that decides: the caller does, and then calls `end_decision`.
+        """
+    def end_decision(self) -> None:
+        """Ends the pass in which the caller was to decide; without this it is asked again."""
+    def fork(self) -> Simulation:
+        """An independent copy of the present state."""
+    def snapshot(self) -> bytes:
+        """The present state as bytes."""
+    def restore(self, data: bytes) -> None:
+        """Goes on from a snapshot of a simulation of the same jobs, system, policy and options."""
+    def adopt(self, policy: PolicyNames) -> None:
+        """Goes on under another policy, beginning with a pass at this very instant."""
+    def assume_estimates(self) -> None:
+        """From now on every job runs for its estimate, and no further job comes."""
+    def run_times(self) -> NDArray[np.float64]:
+        """How long every job runs, seconds: in a look ahead, as far as it is known."""
+    def interruptions(self) -> InterruptionColumns:
+        """The runs that were cut short so far, as columns."""
+    def resizes(self) -> StretchColumns | None:
+        """What jobs had before they were resized, as columns; None where no job carries an application."""
+    def sensed(self) -> SensedColumns | None:
+        """What was seen of the platform, as columns and matrices; None where nobody looks."""
+    def task_times(self) -> TaskTimeColumns | None:
+        """The times of the tasks of applications, as columns; None where nobody wants them."""
+    def outcome(self) -> OutcomeColumns:
+        """What became of every job so far: columns by name."""
+    def status(self) -> StatusColumns:
+        """Who waits, who runs where, and what is free."""
+    def gauges(self) -> tuple[int, list[int]]:
+        """How many jobs wait, and what is free of each resource in all."""
+    def dispatch(self) -> dict[str, NDArray[np.generic]] | None:
+        """The cost of every pass so far, as columns; None where it was not asked for."""
 
 @final
 class Job:
@@ -396,18 +435,25 @@ class Queue:
 
 @final
 class Candidates:
+    """A walk over waiting jobs, in order. Jobs that leave the queue meanwhile do it no harm."""
+
     def __deepcopy__(self, memo: dict[int, object]) -> Candidates: ...
     def __iter__(self) -> Candidates: ...
     def __next__(self) -> Job: ...
 
 @final
 class Platform:
+    """Hosts, links and routes, for the kernel."""
+
     def __new__(cls, parts: list[tuple[str, int | None, object]]) -> Platform: ...
     @property
-    def hosts(self) -> list[str]: ...
+    def hosts(self) -> list[str]:
+        """The hosts' names, in order."""
     @property
-    def links(self) -> list[tuple[str, float, float, bool]]: ...
-    def route(self, source: int, target: int) -> tuple[list[int], float] | None: ...
+    def links(self) -> list[tuple[str, float, float, bool]]:
+        """Name, bandwidth in bytes per second, latency in seconds of each link; and whether flows do not share it."""
+    def route(self, source: int, target: int) -> tuple[list[int], float] | None:
+        """The numbers of the links from one host to another, and their latency in seconds; None where there is no way."""
 
 class ParallelTask(TypedDict):
     hosts: list[int]
@@ -415,7 +461,7 @@ class ParallelTask(TypedDict):
     bytes: list[float]
 
 def network_models() -> list[tuple[str, str, bool, list[str]]]:
-    """Give the network models: name, text, whether it knows parallel tasks, the parameters that it takes."""
+    """The network models in their order."""
 
 def share(
     platform: Platform,
@@ -425,7 +471,12 @@ def share(
     size: NDArray[np.float64],
     start: NDArray[np.float64],
     tasks: list[ParallelTask],
-) -> NDArray[np.float64]: ...
+) -> NDArray[np.float64]:
+    """When each flow or task ends, in seconds.
+
+    Rows whose source is -1 are the parallel tasks, in order. The Python side has checked all values; where there is no
+    route, a `LookupError` has the row and the two hosts' numbers.
+    """
 
 class Draw(TypedDict):
     idle: float
@@ -441,26 +492,36 @@ class Warms(TypedDict):
 
 @final
 class PowerMeter:
+    """Reads the meter of the simulation that a view is of."""
+
     def __new__(cls, view: View) -> PowerMeter: ...
     @property
-    def power(self) -> float: ...
+    def power(self) -> float:
+        """Watts now, of all nodes."""
     @property
-    def energy(self) -> float: ...
+    def energy(self) -> float:
+        """Joules so far, of all nodes."""
     @property
-    def node_power(self) -> NDArray[np.float64]: ...
+    def node_power(self) -> NDArray[np.float64]:
+        """Watts now, node by node."""
     @property
-    def node_energy(self) -> NDArray[np.float64]: ...
+    def node_energy(self) -> NDArray[np.float64]:
+        """Joules so far, node by node."""
     @property
-    def job_energy(self) -> NDArray[np.float64]: ...
+    def job_energy(self) -> NDArray[np.float64]:
+        """Joules so far, job by job."""
     @property
-    def temperatures(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def temperatures(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Degrees Celsius now and the most so far, node by node; empty where they are not told."""
     @property
-    def steps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
-    def measure(self, kinds: NDArray[np.uint32], draws: list[Draw]) -> None: ...
-    def measure_temperature(self, warms: list[Warms]) -> None: ...
-    def power_with(
-        self, job: Job, nodes: Mapping[int, int] | Iterable[int] | None = None
-    ) -> float | None: ...
+    def steps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The power as a step function: times, and watts from each of them on; the last time is now."""
+    def measure(self, kinds: NDArray[np.uint32], draws: list[Draw]) -> None:
+        """Measures from now on: `kinds` gives each node's place in `draws`."""
+    def measure_temperature(self, warms: list[Warms]) -> None:
+        """Also tells how warm the nodes get: one entry per kind of node."""
+    def power_with(self, job: Job, nodes: Mapping[int, int] | Iterable[int] | None = None) -> float | None:
+        """Watts of all nodes once a job has started; None where it does not fit."""
 
 @disjoint_base
 class View:
@@ -539,7 +600,7 @@ class View:
     def work_on(self, node: int) -> tuple[float, int]:
         """Give the operations per second on a node's CPU, and how many of its GPUs are at work."""
     def is_drained(self, node: int) -> bool:
-        """Tell whether a node takes nobody."""
+        """Whether a node is drained: no further job starts there."""
     def jobs_on(self, node: int) -> list[Job]:
         """List the running jobs with tasks on a node, by expected end."""
     def job(self, row: int) -> Job:
@@ -557,10 +618,10 @@ class View:
         Parameters
         ----------
         job
-            Who; in the queue.
+            The job; in the queue.
         nodes
-            Where: the number of tasks by node, or one node per task, by rank. Unless given, the allocator
-            chooses.
+            Its nodes: the number of tasks by node, or one node per task, by rank. Unless given, the
+            allocator chooses.
         tasks
             On how many tasks, of a job that is not rigid; those that it asks for unless given.
         gpus
@@ -587,12 +648,12 @@ class View:
     def slots(self, job: Job, node: int) -> int:
         """Count how many tasks of a job a node admits now."""
     def reserve(self, job: Job, time: float | None = None) -> float:
-        """Keep room for a waiting job, until the end of this pass: nobody starts who would delay it.
+        """Reserve for a waiting job until the end of this pass: no job starts that would delay it.
 
         Parameters
         ----------
         job
-            Who. A reservation that it has is changed.
+            The job. A reservation that it has is changed.
         time
             When, seconds. Unless given, as early as running jobs and earlier reservations let it.
 
@@ -642,7 +703,7 @@ class View:
         Parameters
         ----------
         job
-            Who; not done yet.
+            The job; not done yet.
         seconds
             From its start, finite and >= 0.
         """
@@ -659,12 +720,12 @@ class View:
         At once where it is at a scheduling point or asks for it, else from its next scheduling point on.
 
         Nodes that it gains are its own from now on. It loses its last ranks, and gains such nodes as the
-        allocator chooses, unless told otherwise.
+        allocator chooses, unless they are given.
 
         Parameters
         ----------
         job
-            Who; running.
+            The job; running.
         tasks
             How many tasks it is to have.
         nodes
@@ -689,7 +750,7 @@ class View:
     def resume(self, node: int) -> None:
         """Let jobs start on a drained node again."""
     def reserve_capacity(self, node: int, amounts: dict[str, int]) -> None:
-        """Withhold amounts of a node's resources, by name, in place of what was withheld of it before."""
+        """Keep amounts of a node's resources from jobs, by name, in place of what was kept from them before."""
     def wake(self, time: float, *, watching: bool = False) -> None:
         """Ask to be called at a time.
 
@@ -698,7 +759,7 @@ class View:
         time
             Seconds; not before now.
         watching
-            Only to watch: it keeps no run going, and lets nobody decide.
+            Only to watch: it keeps no run going, and no pass follows.
         """
 
 def read_swf_file(
@@ -709,5 +770,8 @@ def read_swf_file(
     processors: ProcessorField,
     use_memory: bool,
     max_jobs: int | None = None,
-) -> SwfColumns: ...
-def node_ranges(offsets: NDArray[np.int64], nodes: NDArray[np.uint32]) -> list[str]: ...
+) -> SwfColumns:
+    """Reads a file, plain or gzip by its content."""
+
+def node_ranges(offsets: NDArray[np.int64], nodes: NDArray[np.uint32]) -> list[str]:
+    """The nodes of every row as ranges; row i holds `nodes[offsets[i]..offsets[i + 1]]`, rising."""

@@ -34,6 +34,7 @@ __all__ = [
     "SchedulerName",
     "SharingModel",
     "SizeOrderName",
+    "StopKind",
     "WalltimeAction",
 ]
 
@@ -71,6 +72,9 @@ CauseKind = Literal[
     "reconfiguration",
 ]
 """Why a scheduler is asked."""
+
+StopKind = Literal["over", "instants", "decision"]
+"""Why the compiled half of a simulation is driven no further: see `Simulation.drive_until` there."""
 
 OverrunAction = Literal["extend", "cut", "keep"]
 OVERRUN_ACTIONS: tuple[OverrunAction, ...] = get_args(OverrunAction)

@@ -22,10 +22,10 @@ impl View {
     /// Parameters
     /// ----------
     /// job
-    ///     Who; in the queue.
+    ///     The job; in the queue.
     /// nodes
-    ///     Where: the number of tasks by node, or one node per task, by rank. Unless given, the allocator
-    ///     chooses.
+    ///     Its nodes: the number of tasks by node, or one node per task, by rank. Unless given, the
+    ///     allocator chooses.
     /// tasks
     ///     On how many tasks, of a job that is not rigid; those that it asks for unless given.
     /// gpus
@@ -79,12 +79,12 @@ impl View {
         Ok(started)
     }
 
-    /// Keep room for a waiting job, until the end of this pass: nobody starts who would delay it.
+    /// Reserve for a waiting job until the end of this pass: no job starts that would delay it.
     ///
     /// Parameters
     /// ----------
     /// job
-    ///     Who. A reservation that it has is changed.
+    ///     The job. A reservation that it has is changed.
     /// time
     ///     When, seconds. Unless given, as early as running jobs and earlier reservations let it.
     ///
@@ -133,8 +133,8 @@ impl View {
     /// job
     ///     The job; not started in this very pass, nor ending at this very instant.
     /// mode
-    ///     What it keeps of its run: "requeue", nothing, it runs again from its start; "suspend", everything, it
-    ///     goes on where it was; "from_checkpoint", what was done at its latest checkpoint.
+    ///     What it keeps of its run: "requeue", nothing, it runs again from its start; "suspend", everything,
+    ///     it goes on where it was; "from_checkpoint", what was done at its latest checkpoint.
     /// every
     ///     Seconds of its run between two checkpoints.
     ///
@@ -165,7 +165,7 @@ impl View {
     /// Parameters
     /// ----------
     /// job
-    ///     Who; not done yet.
+    ///     The job; not done yet.
     /// seconds
     ///     From its start, finite and >= 0.
     fn set_estimate(slf: &Bound<'_, Self>, job: &Job, seconds: f64) -> PyResult<()> {
@@ -178,12 +178,12 @@ impl View {
     /// At once where it is at a scheduling point or asks for it, else from its next scheduling point on.
     ///
     /// Nodes that it gains are its own from now on. It loses its last ranks, and gains such nodes as the
-    /// allocator chooses, unless told otherwise.
+    /// allocator chooses, unless they are given.
     ///
     /// Parameters
     /// ----------
     /// job
-    ///     Who; running.
+    ///     The job; running.
     /// tasks
     ///     How many tasks it is to have.
     /// nodes
@@ -263,7 +263,7 @@ impl View {
     /// time
     ///     Seconds; not before now.
     /// watching
-    ///     Only to watch: it keeps no run going, and lets nobody decide.
+    ///     Only to watch: it keeps no run going, and no pass follows.
     #[pyo3(signature = (time, *, watching=false))]
     fn wake(&self, py: Python<'_>, time: f64, watching: bool) -> PyResult<()> {
         let caller = self.caller.load(Ordering::Relaxed);

@@ -14,7 +14,8 @@ use crate::simulation::{STRIDE, Simulation};
 /// What is asked at which point; None where nothing is.
 #[derive(FromPyObject)]
 pub struct Hooks {
-    /// `schedule(view)`: makes decisions, or returns jobs to be started in order.
+    /// `schedule(view)`: makes decisions, or returns jobs to be started in order. None: the caller decides, to whom the
+    /// loop returns at each decision.
     schedule: Option<Py<PyAny>>,
     /// `order(queue, now)`: keys, one per queued job.
     order: Option<Py<PyAny>>,
@@ -34,7 +35,28 @@ pub struct Hooks {
     wake: Option<Py<PyAny>>,
 }
 
-/// Drives a simulation until a time, inclusive, or for so many instants; false if nothing is left to happen.
+/// Why a simulation is driven no further.
+#[derive(Clone, Copy)]
+enum Stop {
+    /// Nothing is left to happen until the given time.
+    Over,
+    /// The given number of instants is done.
+    Instants,
+    /// The caller is to decide.
+    Decision,
+}
+
+impl Stop {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Over => "over",
+            Self::Instants => "instants",
+            Self::Decision => "decision",
+        }
+    }
+}
+
+/// Drives a simulation until a time, inclusive, for so many instants, or until the caller is to decide.
 fn drive(
     simulation: &Bound<'_, Simulation>,
     time: f64,
@@ -42,7 +64,7 @@ fn drive(
     view: &Bound<'_, View>,
     progress: Option<&Py<PyAny>>,
     instants: u64,
-) -> PyResult<bool> {
+) -> PyResult<Stop> {
     let py = simulation.py();
     let mut done = 0;
     let report = || match progress {
@@ -53,8 +75,10 @@ fn drive(
         }
     };
     let asked_before = simulation.borrow().asking;
-    if let Some(point) = asked_before {
-        ask_outside(point, simulation, hooks, view)?;
+    if let Some(point) = asked_before
+        && !ask_outside(point, simulation, hooks, view)?
+    {
+        return Ok(Stop::Decision);
     }
     loop {
         let point = {
@@ -77,19 +101,24 @@ fn drive(
                     report()?;
                 }
                 if done >= instants {
-                    return Ok(true);
+                    return Ok(Stop::Instants);
                 }
             }
-            point => ask_outside(point, simulation, hooks, view)?,
+            point => {
+                if !ask_outside(point, simulation, hooks, view)? {
+                    return Ok(Stop::Decision);
+                }
+            }
         }
     }
     report()?;
-    Ok(false)
+    Ok(Stop::Over)
 }
 
 #[pymethods]
 impl Simulation {
-    /// Goes on until a time, inclusive, asking the hooks; at most so many instants. False if nothing is left to happen.
+    /// Goes on until a time, inclusive, asking the hooks; at most so many instants. Gives why it stopped: "over",
+    /// "instants", or "decision" where there is no hook that decides: the caller does, and then calls `end_decision`.
     #[pyo3(signature = (time, hooks, view, progress=None, instants=u64::MAX))]
     fn drive_until(
         slf: &Bound<'_, Self>,
@@ -98,8 +127,13 @@ impl Simulation {
         view: &Bound<'_, View>,
         progress: Option<Py<PyAny>>,
         instants: u64,
-    ) -> PyResult<bool> {
-        drive(slf, time, &hooks, view, progress.as_ref(), instants)
+    ) -> PyResult<&'static str> {
+        drive(slf, time, &hooks, view, progress.as_ref(), instants).map(Stop::name)
+    }
+
+    /// Ends the pass in which the caller was to decide; without this it is asked again.
+    fn end_decision(&mut self) {
+        self.asking = self.asking.filter(|&point| point != YieldPoint::Decision);
     }
 }
 
@@ -119,17 +153,21 @@ fn stuck(py: Python<'_>, simulation: &Bound<'_, Simulation>) -> PyErr {
     )
 }
 
+/// Asks the hooks what a point is about; false where it is the caller who is to decide.
 fn ask_outside(
     point: YieldPoint,
     simulation: &Bound<'_, Simulation>,
     hooks: &Hooks,
     view: &Bound<'_, View>,
-) -> PyResult<()> {
+) -> PyResult<bool> {
     // Changes are told once, whatever comes of it.
     simulation.borrow_mut().asking = (point != YieldPoint::Changes).then_some(point);
+    if point == YieldPoint::Decision && hooks.schedule.is_none() {
+        return Ok(false);
+    }
     ask(point, simulation, hooks, view)?;
     simulation.borrow_mut().asking = None;
-    Ok(())
+    Ok(true)
 }
 
 fn ask(

@@ -249,7 +249,7 @@ impl View {
         self.simulation.borrow(py).kernel.trigger().described()
     }
 
-    /// Who calls: 0 for the scheduler, else the number of the observer.
+    /// The number of the caller: 0 for the scheduler, else that of the observer.
     #[getter]
     fn get_caller(&self) -> u32 {
         self.caller.load(Ordering::Relaxed)

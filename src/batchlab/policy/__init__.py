@@ -12,7 +12,7 @@ from batchlab.policy.registry import (
     SIZE_ORDERS,
     Rule,
 )
-from batchlab.policy.scheduler import Scheduler
+from batchlab.policy.scheduler import ExternalScheduler, Scheduler
 
 __all__ = [
     "ALLOCATORS",
@@ -22,6 +22,7 @@ __all__ = [
     "SCHEDULERS",
     "SIZE_ORDERS",
     "Allocator",
+    "ExternalScheduler",
     "Malleable",
     "Policy",
     "Rule",

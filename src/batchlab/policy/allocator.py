@@ -14,11 +14,10 @@ __all__ = ["Allocator"]
 
 
 class Allocator:
-    """Decides where a job goes; one method, `allocate`.
+    """Decides where jobs go; one method, `allocate`.
 
-    Goes with every backfilling rule, and with schedulers written in Python. ``conservative``, and ``easy``
-    with several reservations, also ask where a job would go later: then ``view.free`` and ``view.slots`` say
-    what is free over the whole of that time.
+    Goes with every backfilling rule, and with schedulers written in Python. Rules that reserve nodes ask it
+    about planned instants as well: ``view.free`` and ``view.slots`` then show the nodes at that time.
 
     Attributes
     ----------
@@ -42,14 +41,14 @@ class Allocator:
         """Prepare for a run; called once, before its first instant."""
 
     def allocate(self, job: Job, view: View) -> Mapping[int, int] | Iterable[int] | None:
-        """Choose nodes for a job that may start at the time in question.
+        """Choose nodes for a job, now or at the instant that is being planned.
 
         Parameters
         ----------
         job
-            The job; the slots of all nodes suffice for it.
+            The job; the slots of the nodes suffice for it, though perhaps not those where it is to go.
         view
-            The machine at this moment; what is free, over the time in question.
+            The machine; ``free`` and ``slots`` at the instant in question, all else now.
 
         Returns
         -------

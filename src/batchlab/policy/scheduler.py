@@ -1,8 +1,10 @@
-"""Schedulers written in Python: subclass `Scheduler`, and give an object of the class to `simulate`."""
+"""Schedulers outside the kernel: a subclass of `Scheduler`, or the loop that drives the simulation."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NoReturn
+
+from batchlab.errors import SimulationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -10,7 +12,7 @@ if TYPE_CHECKING:
     from batchlab._kernel import Job
     from batchlab.simulation.view import View
 
-__all__ = ["Scheduler"]
+__all__ = ["ExternalScheduler", "Scheduler"]
 
 
 class Scheduler:
@@ -68,3 +70,30 @@ class Scheduler:
             From the view's methods: a decision that breaks a rule was refused, and nothing was changed.
         """
         raise NotImplementedError(f"{type(self).__name__} must define schedule(view)")
+
+
+class ExternalScheduler(Scheduler):
+    """Leaves the decisions to the loop that drives the simulation: `Simulation.decision_points`.
+
+    It is given where a policy or a scheduler goes, and holds no state. A subclass may set ``clairvoyant`` and
+    ``every_instant``, as for any `Scheduler`.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> simulation = bl.Simulation(workload, system, bl.ExternalScheduler())  # doctest: +SKIP
+    >>> for point in simulation.decision_points():  # doctest: +SKIP
+    ...     for job in point.view.candidates():
+    ...         point.view.start(job)
+    """
+
+    def schedule(self, view: View) -> NoReturn:  # noqa: ARG002  # the signature is Scheduler's
+        """Refuse: the caller decides.
+
+        Raises
+        ------
+        SimulationError
+            Always.
+        """
+        rule = "loop over Simulation.decision_points()"
+        raise SimulationError(f"{type(self).__name__} leaves the decisions to the caller; {rule}.")

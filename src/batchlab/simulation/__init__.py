@@ -1,7 +1,8 @@
 """Running a workload on a system under a policy."""
 
+from batchlab.simulation.decision_point import DecisionPoint
 from batchlab.simulation.simulate import simulate
 from batchlab.simulation.simulation import Simulation
 from batchlab.simulation.status import Gauges, Status
 
-__all__ = ["Gauges", "Simulation", "Status", "simulate"]
+__all__ = ["DecisionPoint", "Gauges", "Simulation", "Status", "simulate"]

@@ -14,6 +14,7 @@ from batchlab.errors import SimulationError, shown
 from batchlab.observer import Observer
 from batchlab.policy.allocator import Allocator
 from batchlab.policy.kernel import takes_now
+from batchlab.policy.scheduler import ExternalScheduler
 from batchlab.predictor import PREDICTORS, Predictor
 from batchlab.result.table import JOBS
 from batchlab.simulation.snapshot import components_as_bytes, components_of_bytes
@@ -135,6 +136,8 @@ class Driver:
         self.pieces = pieces
         self._columns = columns
         self._is_at_work = False
+        self.loop: object = None
+        """The latest loop over decision points."""
         self._values = Values()
         allocator = None if pieces.allocator is None else self._allocate
 
@@ -261,9 +264,15 @@ class Driver:
     # The hooks, by the names that the compiled module asks for.
 
     @property
+    def is_left_to_caller(self) -> bool:
+        """Whether the decisions come from the loop that drives the simulation."""
+        return isinstance(self.pieces.scheduler, ExternalScheduler)
+
+    @property
     def schedule(self) -> Callable[[View], object] | None:
-        """Ask for decisions."""
-        return None if self.pieces.scheduler is None else self.pieces.scheduler.schedule
+        """Ask for decisions; None where the caller makes them."""
+        scheduler = self.pieces.scheduler
+        return None if scheduler is None or self.is_left_to_caller else scheduler.schedule
 
     @property
     def order(self) -> Callable[..., object] | None:

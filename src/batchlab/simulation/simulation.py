@@ -11,29 +11,33 @@ from typing import TYPE_CHECKING, cast
 import polars as pl
 
 from batchlab import _kernel
-from batchlab.errors import PolicyError, SimulationError, SystemDescriptionError, WorkloadError, shown
+from batchlab.errors import PolicyError, SimulationError
 from batchlab.options import RunOptions
 from batchlab.policy.kernel import policy_names
 from batchlab.policy.policy import as_policy
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
 from batchlab.simulation.application_inputs import application_inputs, dependencies
+from batchlab.simulation.checks import check_asked, check_decides, check_time, check_types
 from batchlab.simulation.columns import core_index, job_columns
+from batchlab.simulation.decision_point import points
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
 from batchlab.simulation.sensing import links_seen
 from batchlab.simulation.snapshot import Snapshot
 from batchlab.simulation.status import Gauges, Status, shares_in_use
 from batchlab.simulation.view import Columns
-from batchlab.system import System
-from batchlab.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Unpack
 
     from batchlab.observer import Observer
     from batchlab.options import RunArguments
     from batchlab.policy import Policy, Scheduler
+    from batchlab.simulation.decision_point import DecisionPoint
+    from batchlab.system import System
+    from batchlab.vocabulary import StopKind
+    from batchlab.workload import Workload
 
 __all__ = ["Simulation"]
 
@@ -105,11 +109,11 @@ class Simulation:
         options: RunOptions,
     ) -> None:
         """Make the compiled half; nothing written in Python takes part yet."""
-        _check_types(workload, system)
+        check_types(workload, system)
         self._options = options
         inputs = application_inputs(workload, system, options)
         if options.invocation is not None:
-            _check_asked(components, policy)
+            check_asked(components, policy)
         self._made_of = self._run_of = (workload, system, policy)
         self._elapsed = 0.0
         self._depth = 0
@@ -171,11 +175,18 @@ class Simulation:
         -------
         bool
             False if nothing was left to happen.
+
+        Raises
+        ------
+        SimulationError
+            If the decisions are to come from a loop over `decision_points`.
         """
         if self._driver is None:
             return self._kernel.step()
+        check_decides(self._driver, self.policy)
         with self._driver.at_work():
-            return self._kernel.drive_until(math.inf, self._driver, self._driver.view, instants=1)
+            stop = self._kernel.drive_until(math.inf, self._driver, self._driver.view, instants=1)
+        return stop == "instants"
 
     def run_until(
         self, until: float = math.inf, *, progress: Callable[[int, int], object] | None = None
@@ -192,19 +203,69 @@ class Simulation:
         Raises
         ------
         SimulationError
-            If the time is not a number.
+            If the time is not a number, or the decisions are to come from a loop over `decision_points`.
         """
-        if math.isnan(until):
-            raise SimulationError("until = nan; must be a time in seconds.")
+        check_time(until)
         total = len(self._run_of[0])
-        begin = time.perf_counter()
         report = None if progress is None else lambda finished, _now: progress(finished, total)
-        if self._driver is None:
-            self._kernel.run_until(float(until), report)
-        else:
-            with self._driver.at_work():
-                self._kernel.drive_until(float(until), self._driver, self._driver.view, report)
+        if self._driver is not None:
+            check_decides(self._driver, self.policy)
+            self._drive(self._driver, float(until), report)
+            return
+        begin = time.perf_counter()
+        self._kernel.run_until(float(until), report)
         self._elapsed += time.perf_counter() - begin
+
+    def decision_points(self, until: float = math.inf) -> Iterator[DecisionPoint]:
+        """Run until a time, inclusive, and stop at every point at which a scheduler would be asked.
+
+        The body of the loop decides through ``point.view``, as `Scheduler.schedule` does; when the loop goes
+        on, the pass ends. A loop that is left by ``break`` or an exception has not ended its pass: the next
+        one begins at the same point. So does a fork or a snapshot that is taken within the body.
+
+        Parameters
+        ----------
+        until
+            Seconds since the workload's origin; the end of the workload unless given.
+
+        Returns
+        -------
+        iterator of DecisionPoint
+            One for each call of ``schedule`` that `run_until` would make.
+
+        Raises
+        ------
+        SimulationError
+            If the time is not a number, the policy's scheduler is no `ExternalScheduler`, or a newer loop
+            over the points was begun.
+
+        Examples
+        --------
+        >>> import batchlab as bl
+        >>> jobs = {"submit_time": [0, 0, 0], "run_time": [60, 60, 30], "tasks": [2, 4, 1]}
+        >>> system = bl.System.homogeneous(nodes=1, resources={"core": 4})
+        >>> simulation = bl.Simulation(bl.Workload.from_table(jobs), system, bl.ExternalScheduler())
+        >>> for point in simulation.decision_points():
+        ...     for job in point.view.candidates():
+        ...         point.view.start(job)
+        >>> simulation.result().jobs["start_time"].to_list()
+        [0.0, 60.0, 0.0]
+        """
+        check_time(until)
+        driver = self._driver
+        if driver is None or not driver.is_left_to_caller:
+            rule = "needs policy = ExternalScheduler(), or a Policy with it as its scheduler"
+            raise SimulationError(f"policy = {self.policy} decides itself; decision_points() {rule}.")
+        return points(self._kernel, driver, lambda: self._drive(driver, float(until)))
+
+    def _drive(
+        self, driver: Driver, until: float, report: Callable[[int, float], object] | None = None
+    ) -> StopKind:
+        begin = time.perf_counter()
+        with driver.at_work():
+            stop = self._kernel.drive_until(until, driver, driver.view, report)
+        self._elapsed += time.perf_counter() - begin
+        return stop
 
     def fork(self) -> Simulation:
         """Give an independent copy in the present state; what is written in Python is copied deeply."""
@@ -430,19 +491,6 @@ class Simulation:
         workload, system, policy = self._run_of
         done = f"{self.finished:,} of {len(workload):,} jobs done"
         return f"<Simulation of {policy} on {system.nodes:,} nodes at {self.now:g} s: {done}>"
-
-
-def _check_types(workload: object, system: object) -> None:
-    if not isinstance(system, System):
-        raise SystemDescriptionError(f"system = {shown(system)}; must be a System, e.g. of read_system().")
-    if not isinstance(workload, Workload):
-        raise WorkloadError(f"workload = {shown(workload)}; must be a Workload. See Workload.from_table().")
-
-
-def _check_asked(components: PythonComponents, policy: Policy) -> None:
-    if components.scheduler is None:
-        rule = "only a scheduler written in Python is asked event by event. Leave invocation out"
-        raise SimulationError(f"invocation with policy = {policy}; {rule}.")
 
 
 def _restored(data: bytes, workload: Workload, system: System, policy: Policy) -> Simulation:

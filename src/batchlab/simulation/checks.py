@@ -1,0 +1,68 @@
+"""What is checked before a simulation is made or driven."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from batchlab.errors import SimulationError, SystemDescriptionError, WorkloadError, shown
+from batchlab.system import System
+from batchlab.workload import Workload
+
+if TYPE_CHECKING:
+    from batchlab.policy import Policy
+    from batchlab.simulation.driver import Driver, PythonComponents
+
+__all__ = ["check_asked", "check_decides", "check_time", "check_types"]
+
+
+def check_types(workload: object, system: object) -> None:
+    """Refuse what is no workload, or no system.
+
+    Raises
+    ------
+    SystemDescriptionError, WorkloadError
+        Which of them it is.
+    """
+    if not isinstance(system, System):
+        raise SystemDescriptionError(f"system = {shown(system)}; must be a System, e.g. of read_system().")
+    if not isinstance(workload, Workload):
+        raise WorkloadError(f"workload = {shown(workload)}; must be a Workload. See Workload.from_table().")
+
+
+def check_asked(components: PythonComponents, policy: Policy) -> None:
+    """Refuse an invocation where no scheduler outside the kernel is asked.
+
+    Raises
+    ------
+    SimulationError
+        If the policy has no such scheduler.
+    """
+    if components.scheduler is None:
+        rule = "only a scheduler written in Python is asked event by event. Leave invocation out"
+        raise SimulationError(f"invocation with policy = {policy}; {rule}.")
+
+
+def check_time(until: float) -> None:
+    """Refuse a time that is not a number.
+
+    Raises
+    ------
+    SimulationError
+        If it is nan.
+    """
+    if math.isnan(until):
+        raise SimulationError("until = nan; must be a time in seconds.")
+
+
+def check_decides(driver: Driver, policy: Policy) -> None:
+    """Refuse to run a simulation whose decisions the caller makes without the loop in which it makes them.
+
+    Raises
+    ------
+    SimulationError
+        If the policy's scheduler is an `ExternalScheduler`.
+    """
+    if driver.is_left_to_caller:
+        rule = "make a Simulation, and loop over its decision_points()"
+        raise SimulationError(f"policy = {policy} leaves the decisions to the caller; {rule}.")

@@ -1,0 +1,71 @@
+"""The points at which the caller of a simulation decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from batchlab.errors import SimulationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from batchlab import _kernel
+    from batchlab.options import Cause
+    from batchlab.simulation.driver import Driver
+    from batchlab.simulation.view import View
+    from batchlab.vocabulary import StopKind
+
+__all__ = ["DecisionPoint", "points"]
+
+
+@dataclass(frozen=True)
+class DecisionPoint:
+    """A point of a run at which a scheduler would be asked; made by `Simulation.decision_points`.
+
+    Parameters
+    ----------
+    now
+        The time, seconds since the workload's origin.
+    cause
+        Why a scheduler would be asked; its kind is ``"instant"`` unless the run has an `Invocation`.
+    view
+        The state, and the decisions: ``point.view.start(job)``. It is always the same object, which shows the
+        present state; decisions of the pass are possible until the loop goes on.
+    """
+
+    now: float
+    cause: Cause
+    view: View
+
+
+def points(
+    kernel: _kernel.Simulation, driver: Driver, drive: Callable[[], StopKind]
+) -> Iterator[DecisionPoint]:
+    """Drive a simulation from one decision of the caller to the next.
+
+    Parameters
+    ----------
+    kernel
+        The compiled half of the simulation.
+    driver
+        Its Python half, which no loop drives but the latest.
+    drive
+        Goes on to the next decision, or to the end.
+
+    Raises
+    ------
+    SimulationError
+        If another loop was begun since.
+    """
+    driver.loop = loop = object()
+
+    def go_on() -> Iterator[DecisionPoint]:
+        while drive() == "decision":
+            yield DecisionPoint(driver.view.now, driver.view.cause, driver.view)
+            if driver.loop is not loop:
+                rule = "go on with that one, or begin another"
+                raise SimulationError(f"a newer loop over decision_points() drives the simulation; {rule}.")
+            kernel.end_decision()
+
+    return go_on()
