@@ -65,7 +65,7 @@ def test_a_file_says_what_is_not_as_usual() -> None:
 
 
 def test_what_is_recorded_does_not_bear_on_the_schedule() -> None:
-    """Only what does is told of a run."""
+    """What is not as usual leaves them out."""
     assert replace(OTHERS, dispatch=False, task_times=False, sensing=None).unusual == OTHERS.unusual
     assert list(OTHERS.unusual) == ["seed", "walltime", "invocation", "sharing", "clip_requests"]
 

@@ -19,8 +19,8 @@ __all__ = ["LogRequest", "MachineRequest", "RunRequest", "Watching", "input_file
 class LogRequest:
     """Which log, and how to read it.
 
-    `trace` is the file, and `name` that of the catalogue, where it told the file; `applications` is the
-    folder with the applications of its jobs, where one was given.
+    `trace` is the file, and `name` its name in the catalogue, where it was found there; `applications` is
+    the folder with the applications of its jobs, where one was given.
     """
 
     trace: Path

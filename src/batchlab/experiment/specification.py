@@ -161,7 +161,7 @@ def _specification(file: Path, said: Description) -> Specification:
 
 def _options(said: Mapping[str, Any]) -> RunOptions:
     if "seed" in said:
-        raise ExperimentError("options.seed: no such key; an experiment has seeds, beside its options.")
+        raise ExperimentError("options.seed: no such key; an experiment has seeds instead.")
     try:
         return RunOptions.from_dict(said)
     except SimulationError as error:

@@ -39,7 +39,7 @@ class RunOptions:
     """The options of a run.
 
     An object is a value: it can be compared, hashed, pickled and written to a file. Observers keep a state of
-    their own, as policies do, and are passed beside it.
+    their own, as policies do, and are passed separately.
 
     Parameters
     ----------

@@ -39,8 +39,8 @@ def write(
     """Write the files of a run as a set.
 
     All are complete on disk under temporary names before the first takes its place, and the manifest is the
-    last to do so. It holds the hashes of the others, so a set that an ill-timed kill left half replaced is
-    told from a whole one.
+    last to do so. It holds the hashes of the others, so a set that an ill-timed kill left half replaced can
+    be recognised.
 
     Parameters
     ----------

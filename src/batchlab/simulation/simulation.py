@@ -57,7 +57,7 @@ class Simulation:
     policy
         Who runs next, and where: a `Policy`, its spec string, or a `Scheduler`.
     observers
-        What watches the run, and acts in it; see `batchlab.Observer`.
+        What watches the run, and may change it; see `batchlab.Observer`.
     options
         How it is run: a `RunOptions`, which describes every option; the usual ones unless given.
     **arguments
