@@ -76,9 +76,9 @@ def test_what_policies_see() -> None:
         bound, free = view.job(0), view.job(1)
         seen.append((bound.node_group, bound["node_group"], free.node_group, view.queue.node_group.tolist()))
         seen.append([[view.slots(job, node) for node in range(4)] for job in (bound, free)])
-        seen.append(view.room(bound, 99))
+        seen.append(view.max_additional_tasks(bound, 99))
         seen.append(view.available.tolist())
-        view.close(2)
+        view.drain(2)
         seen.append((view.slots(bound, 2), view.available[2].tolist()))
 
     bl.simulate(workload((0, 5, 1, "gpu|fat"), (0, 5, 1, None)), SYSTEM, Script({0.0: [look]}))
@@ -137,7 +137,7 @@ def test_applications_stay_in_their_groups() -> None:
         view.start(view.job(0))
 
     def grow(view: bl.View) -> None:
-        assert view.room(view.job(0), 9) == 1
+        assert view.max_additional_tasks(view.job(0), 9) == 1
         with pytest.raises(bl.DecisionError, match="node 0 is in none of the node groups that it may use"):
             view.resize(view.job(0), nodes=[2, 0])
         view.resize(view.job(0), nodes=[2, 3])

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from sharing_cases import platform_of, random_case
+from support.sharing_cases import platform_of, random_case
 
 import batchlab as bl
 from batchlab import tasks
