@@ -265,6 +265,8 @@ class Simulation:
         instants: int = ...,
     ) -> bool: ...
     def fork(self) -> Simulation: ...
+    def snapshot(self) -> bytes: ...
+    def restore(self, data: bytes) -> None: ...
     def adopt(self, policy: PolicyNames) -> None: ...
     def assume_estimates(self) -> None: ...
     def run_times(self) -> NDArray[np.float64]: ...
@@ -527,7 +529,7 @@ class View:
     @property
     def total_available(self) -> dict[str, int]:
         """What is on offer in all, free or not, by resource."""
-    def room(self, job: Job, most: int) -> int:
+    def max_additional_tasks(self, job: Job, limit: int) -> int:
         """Count how many more tasks of a job there is room for now, up to a number.
 
         Those count that a running job was to lose at its next scheduling point, and could keep.
@@ -536,7 +538,7 @@ class View:
         """Give the bytes per second that flow over a link of the platform, by its number."""
     def work_on(self, node: int) -> tuple[float, int]:
         """Give the operations per second on a node's CPU, and how many of its GPUs are at work."""
-    def is_closed(self, node: int) -> bool:
+    def is_drained(self, node: int) -> bool:
         """Tell whether a node takes nobody."""
     def jobs_on(self, node: int) -> list[Job]:
         """List the running jobs with tasks on a node, by expected end."""
@@ -616,16 +618,16 @@ class View:
         DecisionError
             If it is neither, was started in this very pass, or ends at this very instant.
         """
-    def preempt(self, job: Job, keep: str = "nothing", every: float | None = None) -> None:
+    def preempt(self, job: Job, mode: str = "requeue", every: float | None = None) -> None:
         """Put a running job back into the queue.
 
         Parameters
         ----------
         job
-            Who; not started in this very pass, nor ending at this very instant.
-        keep
-            What it has done already: "nothing", it runs again from its start; "everything", it goes on where
-            it was; "checkpoints", it goes on where it was at the latest one.
+            The job; not started in this very pass, nor ending at this very instant.
+        mode
+            What it keeps of its run: "requeue", nothing, it runs again from its start; "suspend", everything,
+            it goes on where it was; "from_checkpoint", what was done at its latest checkpoint.
         every
             Seconds of its run between two checkpoints.
 
@@ -682,11 +684,11 @@ class View:
         """The jobs that can be resized at this very instant, in the order in which they came there."""
     def get_trigger(self) -> tuple[CauseKind, int | None, int | None]:
         """Why the scheduler is asked: what happened, to which row, and how many tasks are asked for."""
-    def close(self, node: int) -> None:
-        """Let a node take nobody more; who is there stays."""
-    def open(self, node: int) -> None:
-        """Let a node take jobs again."""
-    def withhold(self, node: int, amounts: dict[str, int]) -> None:
+    def drain(self, node: int) -> None:
+        """Drain a node: no further job starts there; the jobs on it stay."""
+    def resume(self, node: int) -> None:
+        """Let jobs start on a drained node again."""
+    def reserve_capacity(self, node: int, amounts: dict[str, int]) -> None:
         """Withhold amounts of a node's resources, by name, in place of what was withheld of it before."""
     def wake(self, time: float, *, watching: bool = False) -> None:
         """Ask to be called at a time.
