@@ -5,13 +5,13 @@ from random import Random
 
 import numpy as np
 import pytest
-from support.sharing_cases import platform_of, random_case
 
 import batchlab as bl
 from batchlab import tasks
 from batchlab.platform import Host, Link
 from batchlab.platform.network_model import MODELS
 from support.exchanges import simulated
+from support.sharing_cases import platform_of, random_case
 
 BOTH = [name for name in MODELS if bl.NetworkModel(name).knows_tasks]
 CASES = 60
