@@ -40,7 +40,7 @@ CAMPAIGN_CHUNK = 50
 FRESH = (
     "import pickle, sys\n"
     "sys.path[:0] = pickle.load(sys.stdin.buffer)\n"
-    "from snapshot_cases import resumed\n"
+    "from support.snapshot_cases import resumed\n"
     "sys.stdout.buffer.write(pickle.dumps(resumed(pickle.load(sys.stdin.buffer))))\n"
 )
 # Runs on, and after every step replaces a file by a snapshot; goes on where that file stands.
@@ -48,7 +48,7 @@ SAVING = (
     "import os, pickle, sys, time\n"
     "folder, kind, seed, latest = sys.argv[1:]\n"
     "sys.path.insert(0, folder)\n"
-    "from snapshot_cases import random_run, received, sent, simulation_of\n"
+    "from support.snapshot_cases import random_run, received, sent, simulation_of\n"
     "run = random_run(kind, int(seed))\n"
     "simulation = simulation_of(run)\n"
     "if os.path.exists(latest):\n"

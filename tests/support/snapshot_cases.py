@@ -20,7 +20,7 @@ from support.application_runs import AsDecided, platform_of
 from support.application_runs import workload_of as elastic_workload_of
 from support.python_policies import BusiestFirst, Greedy, LeastBusyFirst
 from support.python_schedulers import Easy, FirstFit, InOrder
-from support.schedule_cases import BACKFILLS, Case, disturbed, random_case
+from support.schedule_cases import BACKFILLS, Case, disturbed, grouped, random_case
 from support.schedule_runs import observers_of, policy_of, system_of, workload_of
 
 __all__ = [
@@ -150,14 +150,15 @@ def temperature_outside(seconds: float) -> float:
 
 
 def built_in(rng: Random) -> Run:
-    """Give a run under a built-in policy, half of the time with nodes that come and go."""
+    """Give a run under a built-in policy; half have nodes that come and go, half have node groups."""
     case = replace(random_case(rng, large=0.1), backfill=rng.choice(BACKFILLS), reservations=1)
     if case.backfill == "easy":
         case = replace(case, reservations=rng.choice((1, 1, 2, 4)))
     if rng.random() < 0.3:
         predictor = rng.choice(("clairvoyant", "last_two", "recursive_mean"))
         case = replace(case, predictor=predictor)
-    return run_of(disturbed(case, rng) if rng.random() < 0.5 else case)
+    case = disturbed(case, rng) if rng.random() < 0.5 else case
+    return run_of(grouped(case, rng) if rng.random() < 0.5 else case)
 
 
 def run_of(case: Case, policy: bl.Policy | None = None, observers: Sequence[bl.Observer] = ()) -> Run:
