@@ -417,3 +417,36 @@ def test_no_url(tmp_path: Path) -> None:
     """Who waits for an algorithm needs to know where."""
     with pytest.raises(BridgeError, match="zmq_url is missing"):
         run(write_project(tmp_path, [{}]))
+
+
+READS = {"phases": [{"tasks": [{"type": "bb_read", "bytes": "work", "pattern": "root_only"}]}]}
+BUFFERS = (
+    '<prop id="node_local_bb" value="true"/><prop id="bb_read_bw" value="3Bps"/>'
+    '<prop id="bb_write_bw" value="2Bps"/></cluster>'
+)
+
+
+def reading(folder: Path, *submissions: float, **configuration: object) -> Path:
+    """Write a project whose jobs read 10 bytes each from burst buffers that read 3 bytes per second."""
+    jobs = [{"type": "rigid", "submit_time": time, "arguments": {"work": 10}} for time in submissions]
+    path = write_project(folder, jobs, application=READS, **configuration)
+    platform = folder / "platform.xml"
+    platform.write_text(platform.read_text().replace("</cluster>", BUFFERS))
+    return path
+
+
+def test_disks_progress_in_whole_bytes_at_every_event(tmp_path: Path) -> None:
+    """At the second submission 4.5 bytes of the first job count as 4: there are 6 left."""
+    path = reading(tmp_path, 0.0, 1.5)
+    assert times(run(path, starting())) == [(0.0, 3.5), (1.5, pytest.approx(1.5 + 10 / 3))]
+    disks = {host.disk.whole_bytes for host in open_project(path).hosts if host.disk is not None}
+    assert disks == {True}
+    platform = bl.read_platform(tmp_path / "platform.xml")
+    assert not any(host.disk.whole_bytes for host in platform.nodes if host.disk is not None)
+    assert platform.in_whole_bytes().in_whole_bytes() == open_project(path).platform
+
+
+def test_looks_of_sensors_are_events_for_disks(tmp_path: Path) -> None:
+    """2.4 bytes count as 2 at each of four looks; the last two take 2/3 s."""
+    path = reading(tmp_path, 0.0, sensing=True, sensing_interval=0.8, pfs_read_links=[], pfs_write_links=[])
+    assert times(run(path, starting())) == [(0.0, pytest.approx(3.2 + 2 / 3))]

@@ -267,3 +267,21 @@ def test_unknown_arguments_and_hosts() -> None:
         platform.route("nod1", "node0")
     with pytest.raises(PlatformError, match=r"no host is called 3. Give a host's name"):
         platform.number(3)  # type: ignore[arg-type]
+
+
+def test_disks_in_whole_bytes() -> None:
+    """Those of all zones and clusters, however deep; a platform without disks is itself."""
+    disk = Disk("2GBps", "1GBps")
+    inner = Zone("inner", hosts=(Host("a", disk=disk), Host("b")))
+    cluster = Cluster("c", range(2), Host(disk=disk), "1GBps", topology=Torus((2,)))
+    platform = bl.Platform(Zone("all", members=(inner, cluster)))
+    whole = platform.in_whole_bytes()
+    assert [host.disk for host in whole.hosts] == [
+        host.disk and Disk("2GBps", "1GBps", whole_bytes=True) for host in platform.hosts
+    ]
+    assert whole != platform
+    assert pickle.loads(pickle.dumps(whole)) == whole  # noqa: S301  # our own
+    bare = bl.Platform.crossbar(2, bandwidth="1GBps")
+    assert bare.in_whole_bytes() is bare
+    with pytest.raises(PlatformError, match="whole_bytes = 1; must be True or False"):
+        Disk("2GBps", "1GBps", whole_bytes=1)  # type: ignore[arg-type]

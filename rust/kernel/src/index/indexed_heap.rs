@@ -120,11 +120,14 @@ impl<K: Ord + Copy> IndexedHeap<K> {
 
     /// Moves an entry to where it belongs.
     fn settle(&mut self, at: usize) {
-        let at = self.rise(at);
-        self.sink(at);
+        if at > 0 && self.heap[at].key < self.heap[(at - 1) / 2].key {
+            self.rise(at);
+        } else {
+            self.sink(at);
+        }
     }
 
-    fn rise(&mut self, mut at: usize) -> usize {
+    fn rise(&mut self, mut at: usize) {
         let entry = self.heap[at];
         while at > 0 {
             let above = (at - 1) / 2;
@@ -135,7 +138,6 @@ impl<K: Ord + Copy> IndexedHeap<K> {
             at = above;
         }
         self.put(at, entry);
-        at
     }
 
     fn sink(&mut self, mut at: usize) {

@@ -3,11 +3,12 @@
 //! Every name is looked up and checked here, once; O(1) per part, and O(links) per route.
 use std::collections::HashMap;
 
-use super::Platform;
 use super::graph::{Graph, ShortestPaths};
 use super::host::{Host, Link, Role, Sharing};
+use super::platform::Platform;
 use super::refusal::{Kind, MOST_HOSTS, MOST_LINKS, Refusal};
-use super::zone::{Ends, Given, Place, Ray, Routing, Star, Table, Zone};
+use super::route::{Ends, Given};
+use super::zone::{Place, Ray, Routing, Star, Table, Zone};
 
 /// A link that has no twin for the other way.
 const NONE: u32 = u32::MAX;

@@ -8,7 +8,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::OnceLock;
 
 use super::path::Path;
-use super::zone::{Ends, Given};
+use super::route::{Ends, Given};
 
 /// Which of the shortest paths are found, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

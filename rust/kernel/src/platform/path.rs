@@ -3,19 +3,26 @@
 //! Latencies are added in the order in which they are found, which is not that of the links: first the way between
 //! two zones, then from the source to the gateway, then from the other gateway to the target. `SimGrid` adds in this
 //! order, and sums of floating-point numbers depend on it.
-use super::Platform;
+use super::host::Link;
+
+/// Finds ways between any two points; a zone needs it where its routes lead through other zones.
+pub trait Ways {
+    /// Goes from one point to another; None where there is no way.
+    fn walk(&self, from: u32, to: u32, path: &mut Path<'_>) -> Option<()>;
+}
 
 /// The links found so far, and their latency.
 pub struct Path<'a> {
-    platform: &'a Platform,
-    links: &'a mut Vec<u32>,
+    ways: &'a dyn Ways,
+    links: &'a [Link],
+    found: &'a mut Vec<u32>,
     latency: f64,
 }
 
 impl<'a> Path<'a> {
-    /// A path that appends its links to `links`.
-    pub fn new(platform: &'a Platform, links: &'a mut Vec<u32>) -> Self {
-        Self { platform, links, latency: 0.0 }
+    /// A path over some of the links, which it appends to `found`.
+    pub fn new(ways: &'a dyn Ways, links: &'a [Link], found: &'a mut Vec<u32>) -> Self {
+        Self { ways, links, found, latency: 0.0 }
     }
 
     /// Seconds, of all links.
@@ -25,8 +32,8 @@ impl<'a> Path<'a> {
 
     /// Goes over a link.
     pub fn push(&mut self, link: u32) {
-        self.latency += self.platform.links[link as usize].latency;
-        self.links.push(link);
+        self.latency += self.links[link as usize].latency;
+        self.found.push(link);
     }
 
     /// Goes over some links, in order.
@@ -39,7 +46,7 @@ impl<'a> Path<'a> {
     /// Goes over those of some links that are not among the last ones, from `since` on.
     pub fn extend_with_new(&mut self, links: &[u32], since: usize) {
         for &link in links {
-            if !self.links[since..].contains(&link) {
+            if !self.found[since..].contains(&link) {
                 self.push(link);
             }
         }
@@ -47,30 +54,22 @@ impl<'a> Path<'a> {
 
     /// How many links there are.
     pub fn len(&self) -> usize {
-        self.links.len()
+        self.found.len()
     }
 
     /// Reverses the links from `start` on.
     pub fn turn_round(&mut self, start: usize) {
-        self.links[start..].reverse();
+        self.found[start..].reverse();
+    }
+
+    /// Brings the first `count` links from `start` on behind the others.
+    pub fn rotate(&mut self, start: usize, count: usize) {
+        self.found[start..].rotate_left(count);
     }
 
     /// Goes from one point of the platform to another; None where there is no way.
     pub fn walk(&mut self, from: u32, to: u32) -> Option<()> {
-        let platform = self.platform;
-        let (zone, source, target) = platform.meeting(from, to);
-        let start = self.len();
-        let ends = platform.zones[zone as usize].routing.route(source.member, target.member, self)?;
-        let found = self.len() - start;
-        let leave = ends.source.or(source.direct.then_some(from))?;
-        let enter = ends.target.or(target.direct.then_some(to))?;
-        if leave != from {
-            self.walk(from, leave)?;
-            self.links[start..].rotate_left(found);
-        }
-        if enter != to {
-            self.walk(enter, to)?;
-        }
-        Some(())
+        let ways = self.ways;
+        ways.walk(from, to, self)
     }
 }

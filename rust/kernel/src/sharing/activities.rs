@@ -1,9 +1,8 @@
 //! The engine: activities that run, the resources they use, and when each ends.
 use super::blocks::Range;
 use super::demand::{Demand, Rule};
-use super::slots::{Activities, Activity, State, Use, User};
+use super::slots::{Activities, Activity, End, State, Use, User};
 use crate::platform::Sharing;
-use crate::time::Time;
 
 impl Activities {
     /// Starts an activity; gives its handle, which is good until it has ended or was cancelled.
@@ -40,7 +39,7 @@ impl Activities {
             self.slots[handle as usize] = activity;
         }
         if demand.latency > 0.0 {
-            self.ends.set(handle, (Time(now + demand.latency), sequence));
+            self.ends.set(handle, End::new(now + demand.latency, sequence));
         } else {
             self.run(now, handle);
         }
@@ -56,13 +55,14 @@ impl Activities {
     /// The next time at which something happens, an end or the end of a latency; infinite where nothing will.
     pub fn next_time(&mut self) -> f64 {
         self.flush();
-        self.ends.peek().map_or(f64::INFINITY, |(key, _)| key.0.0)
+        self.ends.peek().map_or(f64::INFINITY, |(end, _)| end.time())
     }
 
     /// Takes out one activity that has ended by `now`: the tag it was started with. They come by end, then by start.
     pub fn pop_finished(&mut self, now: f64) -> Option<u64> {
         self.flush_before(now);
-        while let Some(((Time(time), _), activity)) = self.ends.peek() {
+        while let Some((end, activity)) = self.ends.peek() {
+            let time = end.time();
             if time > now {
                 return None;
             }
@@ -97,7 +97,7 @@ impl Activities {
             activity.remaining = (activity.remaining - done).max(0.0);
             activity.since = now;
             let end = if activity.remaining > 0.0 { now + activity.remaining / activity.rate } else { now };
-            self.ends.set(handle, (Time(end), activity.sequence));
+            self.ends.set(handle, End::new(end, activity.sequence));
         }
         self.members = members;
     }
@@ -155,7 +155,7 @@ impl Activities {
         if activity.remaining <= 0.0 || (activity.uses.count == 0 && activity.bound.is_infinite()) {
             activity.remaining = 0.0;
             activity.state = State::Ending;
-            self.ends.set(handle, (Time(now), activity.sequence));
+            self.ends.set(handle, End::new(now, activity.sequence));
             return;
         }
         let range = activity.uses;

@@ -7,9 +7,8 @@
 use std::cmp::Reverse;
 
 use super::demand::{Resource, Rule};
-use super::slots::{Activities, Activity, State, Use};
+use super::slots::{Activities, Activity, End, State, Use};
 use crate::platform::Sharing;
-use crate::time::Time;
 
 /// Levels are compared with those of other solves: rounding must not leave anybody out.
 const MARGIN: f64 = 1e-9;
@@ -198,7 +197,7 @@ impl Activities {
             activity.rate = rate;
             let end = if activity.remaining > 0.0 { now + activity.remaining / rate } else { now };
             if end.is_finite() {
-                self.ends.set(member, (Time(end), activity.sequence));
+                self.ends.set(member, End::new(end, activity.sequence));
             } else {
                 self.ends.remove(member);
             }
