@@ -17,8 +17,7 @@ pub struct Entry {
     pub key: fn(&Candidate<'_>) -> f64,
 }
 
-const TANG: &str =
-    "Tang, Lan, Desai and Buettner, Fault-aware, utility-based job scheduling on Blue Gene/P systems (CLUSTER 2009)";
+const TANG: &str = "Tang, Lan, Desai and Buettner, Fault-aware, utility-based job scheduling on Blue Gene/P systems (CLUSTER 2009)";
 const CARASTAN: &str = "Carastan-Santos and de Camargo, Obtaining dynamic scheduling policies with simulation and \
                         machine learning (SC'17)";
 
