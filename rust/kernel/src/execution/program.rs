@@ -198,16 +198,18 @@ impl Program {
         for (&host, &amount) in with.hosts.iter().zip(flops) {
             task.compute(host, amount);
         }
-        let mut sent = Ok(());
+        let mut outcome = Ok(());
         let mut send = |from: u32, to: u32, bytes: f64| {
-            if sent.is_ok() {
-                sent = task.send(with.hosts[from as usize], with.hosts[to as usize], bytes);
+            if outcome.is_ok() {
+                outcome = task.send(with.hosts[from as usize], with.hosts[to as usize], bytes);
             }
         };
         let inside = pattern
             .gpu_pairs(with.hosts.len() as u32, gpus, total, &mut send)
             .map_err(|error| ExecutionError::Model { task: String::new(), error })?;
-        sent.and_then(|()| task.finish()).map_err(|route| ExecutionError::no_route(with.platform, route))?;
+        outcome
+            .and_then(|()| task.finish())
+            .map_err(|route| ExecutionError::no_route(with.platform, route))?;
         Ok(Ready { demand: self.demands.keep(&builder.demand()), inside })
     }
 

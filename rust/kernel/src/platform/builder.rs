@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 
 use super::Platform;
+use super::given::{Ends, Given};
 use super::graph::{Graph, ShortestPaths};
 use super::host::{Host, Link, Role, Sharing};
 use super::refusal::{Kind, MOST_HOSTS, MOST_LINKS, Refusal};
-use super::zone::{Ends, Given, Place, Ray, Routing, Star, Table, Zone};
+use super::zone::{Place, Ray, Routing, Star, Table, Zone};
 
 /// A link that has no twin for the other way.
 const NONE: u32 = u32::MAX;

@@ -7,8 +7,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::OnceLock;
 
+use super::given::{Ends, Given};
 use super::path::Path;
-use super::zone::{Ends, Given};
 
 /// Which of the shortest paths are found, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

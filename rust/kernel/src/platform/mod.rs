@@ -13,6 +13,7 @@ mod cables;
 pub mod cluster;
 mod dragonfly;
 mod fat_tree;
+mod given;
 mod graph;
 pub mod host;
 mod path;
@@ -27,8 +28,9 @@ pub use fat_tree::FatTreeShape;
 pub use host::{Disk, Host, Link, Role, Sharing};
 pub use refusal::{Kind, Refusal};
 
-use path::Path;
-use zone::{Ends, Given, Place, Routing, Table, Zone};
+use given::{Ends, Given};
+use path::{Path, Ways};
+use zone::{Place, Routing, Table, Zone};
 
 /// Hosts, links and routes; hosts and links are known by their places in the lists.
 #[derive(Debug, Default)]
@@ -97,7 +99,7 @@ impl Platform {
     /// of them in seconds. Where there is no route, `links` is as it was.
     pub fn route(&self, from: u32, to: u32, links: &mut Vec<u32>) -> Result<f64, NoRoute> {
         let start = links.len();
-        let mut path = Path::new(self, links);
+        let mut path = Path::new(self, &self.links, links);
         if path.walk(self.host_points[from as usize], self.host_points[to as usize]).is_some() {
             return Ok(path.latency());
         }
@@ -120,6 +122,25 @@ impl Platform {
         }
         let member = |place: Place, own: Place| Member { member: place.member, direct: place == own };
         (one.zone, member(one, first), member(other, second))
+    }
+}
+
+impl Ways for Platform {
+    fn walk(&self, from: u32, to: u32, path: &mut Path<'_>) -> Option<()> {
+        let (zone, source, target) = self.meeting(from, to);
+        let start = path.len();
+        let ends = self.zones[zone as usize].routing.route(source.member, target.member, path)?;
+        let found = path.len() - start;
+        let leave = ends.source.or(source.direct.then_some(from))?;
+        let enter = ends.target.or(target.direct.then_some(to))?;
+        if leave != from {
+            self.walk(from, leave, path)?;
+            path.move_back(start, found);
+        }
+        if enter != to {
+            self.walk(enter, to, path)?;
+        }
+        Some(())
     }
 }
 

@@ -3,19 +3,26 @@
 //! Latencies are added in the order in which they are found, which is not that of the links: first the way between
 //! two zones, then from the source to the gateway, then from the other gateway to the target. `SimGrid` adds in this
 //! order, and sums of floating-point numbers depend on it.
-use super::Platform;
+use super::host::Link;
+
+/// What knows the ways between the points of a platform.
+pub trait Ways {
+    /// Goes from one point to another; None where there is no way.
+    fn walk(&self, from: u32, to: u32, path: &mut Path<'_>) -> Option<()>;
+}
 
 /// The links found so far, and their latency.
 pub struct Path<'a> {
-    platform: &'a Platform,
+    ways: &'a dyn Ways,
+    all: &'a [Link],
     links: &'a mut Vec<u32>,
     latency: f64,
 }
 
 impl<'a> Path<'a> {
-    /// A path that appends its links to `links`.
-    pub fn new(platform: &'a Platform, links: &'a mut Vec<u32>) -> Self {
-        Self { platform, links, latency: 0.0 }
+    /// A path over some of `all` links, which it appends to `links`.
+    pub fn new(ways: &'a dyn Ways, all: &'a [Link], links: &'a mut Vec<u32>) -> Self {
+        Self { ways, all, links, latency: 0.0 }
     }
 
     /// Seconds, of all links.
@@ -25,7 +32,7 @@ impl<'a> Path<'a> {
 
     /// Goes over a link.
     pub fn push(&mut self, link: u32) {
-        self.latency += self.platform.links[link as usize].latency;
+        self.latency += self.all[link as usize].latency;
         self.links.push(link);
     }
 
@@ -55,22 +62,13 @@ impl<'a> Path<'a> {
         self.links[start..].reverse();
     }
 
+    /// Moves the first `count` links since `start` behind those found after them.
+    pub fn move_back(&mut self, start: usize, count: usize) {
+        self.links[start..].rotate_left(count);
+    }
+
     /// Goes from one point of the platform to another; None where there is no way.
     pub fn walk(&mut self, from: u32, to: u32) -> Option<()> {
-        let platform = self.platform;
-        let (zone, source, target) = platform.meeting(from, to);
-        let start = self.len();
-        let ends = platform.zones[zone as usize].routing.route(source.member, target.member, self)?;
-        let found = self.len() - start;
-        let leave = ends.source.or(source.direct.then_some(from))?;
-        let enter = ends.target.or(target.direct.then_some(to))?;
-        if leave != from {
-            self.walk(from, leave)?;
-            self.links[start..].rotate_left(found);
-        }
-        if enter != to {
-            self.walk(enter, to)?;
-        }
-        Some(())
+        self.ways.walk(from, to, self)
     }
 }

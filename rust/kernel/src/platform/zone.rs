@@ -7,6 +7,7 @@ use std::collections::hash_map::Entry;
 
 use super::dragonfly::Dragonfly;
 use super::fat_tree::FatTree;
+use super::given::{Ends, Given};
 use super::graph::Graph;
 use super::path::Path;
 use super::torus::Torus;
@@ -29,15 +30,6 @@ pub struct Zone {
     pub depth: u32,
     /// How its members reach one another.
     pub routing: Routing,
-}
-
-/// The points at which a route between zones leaves the one and enters the other; None for a member that is no zone.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Ends {
-    /// In the zone of the source.
-    pub source: Option<u32>,
-    /// In the zone of the target.
-    pub target: Option<u32>,
 }
 
 /// How the members of a zone reach one another.
@@ -70,15 +62,6 @@ impl Routing {
         }
         Some(Ends::default())
     }
-}
-
-/// A route that was given: links, in order, and the ends where it joins zones.
-#[derive(Clone, Debug)]
-pub struct Given {
-    /// The links.
-    pub links: Box<[u32]>,
-    /// The ends.
-    pub ends: Ends,
 }
 
 /// Routes that were given, by members.

@@ -34,12 +34,9 @@ impl<F: Feed> Simulation<F> {
     /// Takes the scheduler's proposals until the pass is over, or something outside is asked.
     pub(super) fn propose(&mut self) -> Option<YieldPoint> {
         loop {
-            let step = match self.next_step() {
-                Ok(step) => step,
-                Err(Unanswered) => {
-                    let question = self.allocator.as_external().and_then(|allocator| allocator.question());
-                    return question.map(|question| YieldPoint::Allocation(question.job));
-                }
+            let Ok(step) = self.next_step() else {
+                let question = self.allocator.as_external().and_then(|allocator| allocator.question());
+                return question.map(|question| YieldPoint::Allocation(question.job));
             };
             let goes_on = match step {
                 Step::Ask if self.is_asked() => return Some(YieldPoint::Decision),
