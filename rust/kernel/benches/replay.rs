@@ -5,14 +5,17 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;
+use std::sync::Arc;
 
-use batchlab_kernel::cluster::{Request, Requests};
-use batchlab_kernel::policy::choice::{Capacities, PolicyChoice};
-use batchlab_kernel::policy::order::FORMULA_NAMES;
+use batchlab_kernel::cluster::{NodeSets, Request, Requests};
+use batchlab_kernel::priority::FORMULA_NAMES;
 use batchlab_kernel::replay::Replay;
-use batchlab_kernel::simulation::{OrderAtInstant, Simulation, WallTime};
+use batchlab_kernel::scenario::Scenario;
+use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
+use batchlab_kernel::simulation::{Agenda, Simulation};
+use batchlab_kernel::state::{JobRecords, State};
 use batchlab_kernel::time::Time;
-use batchlab_kernel::workload::jobs::{Job, JobTable};
+use batchlab_kernel::workload::Job;
 use batchlab_kernel::workload::swf::{Invalid, Overrun, ProcessorField, SwfFile, SwfOptions};
 use cpu_time::ThreadTime;
 
@@ -77,7 +80,6 @@ fn read(log: &str) -> Vec<Job> {
             submit_time: record.submit_time,
             run_time: record.run_time,
             requested_time: record.requested_time,
-            estimate: record.requested_time,
             tasks: record.tasks,
             request: 0,
         })
@@ -110,16 +112,17 @@ fn opened(jobs: &[Job], nodes: usize, cores: i64, policy: &str) -> Simulation<Re
         allocator: part("first_fit"),
         reservations: 1,
         seed: 0,
-        keeps_running: false,
     };
     let amounts = vec![cores; nodes];
     let mut requests = Requests::new(1, &amounts);
-    requests.intern(Request { amounts: vec![1], tasks_per_node: 0, exclusive: false });
-    let table = JobTable::new(jobs.to_vec(), Vec::new());
-    let replay = Replay::new(&table);
-    let capacities = Capacities { resources: 1, amounts, core: Some(0) };
-    let (site, scheduler) = choice.open(table, requests, capacities, &FORMULA_NAMES).expect("a known policy");
-    Simulation::new(site, scheduler, replay, WallTime::Run, OrderAtInstant::CompletionsFirst, None)
+    requests.intern(Request { amounts: vec![1], ..Request::NOTHING });
+    let node_sets = Arc::new(NodeSets::whole(nodes as u32));
+    let capacities = Capacities { resources: 1, amounts, node_sets: Arc::clone(&node_sets) };
+    let parts = choice.parts(&capacities, &FORMULA_NAMES).expect("a known policy");
+    let state = State::new(JobRecords::new(jobs, |_| false), capacities.machine());
+    let scenario =
+        Scenario { core: Some(0), ..Scenario::new(jobs.to_vec(), Vec::new(), requests, node_sets) };
+    Simulation::new(scenario, state, parts, Agenda::default(), Replay::new(jobs))
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> f64 {

@@ -4,10 +4,11 @@
 //! may use one another; a test holds it.
 pub mod time;
 
-pub mod index;
 pub mod random;
 pub mod spelling;
 pub mod stopwatch;
+
+pub mod index;
 
 pub mod expression;
 

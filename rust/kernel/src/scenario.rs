@@ -79,12 +79,7 @@ pub struct Scenario {
 impl Scenario {
     /// A scenario of these jobs; `columns` are further values, one per job each.
     #[must_use]
-    pub fn new(
-        jobs: Vec<Job>,
-        columns: Vec<Vec<f64>>,
-        requests: Requests,
-        node_sets: Arc<NodeSets>,
-    ) -> Self {
+    pub fn new(jobs: Vec<Job>, columns: Vec<Vec<f64>>, requests: Requests, node_sets: Arc<NodeSets>) -> Self {
         Self { jobs, columns, requests, node_sets, ..Self::default() }
     }
 

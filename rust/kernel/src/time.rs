@@ -3,7 +3,6 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-
 /// Seconds since the workload's origin. Ordered totally, so that it can be a key.
 ///
 /// Inputs are finite and never −0 (the gates see to that), so the total order is the numeric one.

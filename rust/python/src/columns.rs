@@ -154,7 +154,11 @@ impl Columns<'_> {
 }
 
 /// Times during which jobs kept the same nodes, as columns.
-pub fn intervals<'py>(py: Python<'py>, log: &AllocationIntervals, resources: usize) -> PyResult<Bound<'py, PyDict>> {
+pub fn intervals<'py>(
+    py: Python<'py>,
+    log: &AllocationIntervals,
+    resources: usize,
+) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("row", log.job.to_vec().into_pyarray(py))?;
     result.set_item("start_time", log.start_time.to_vec().into_pyarray(py))?;

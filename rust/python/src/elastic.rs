@@ -2,8 +2,8 @@
 use std::sync::Arc;
 
 use batchlab_kernel::execution::{Execution, Options};
-use batchlab_kernel::replay::Replay;
 use batchlab_kernel::record::{PlatformSensor, Sensors};
+use batchlab_kernel::replay::Replay;
 use batchlab_kernel::scenario::ApplicationJobs;
 use batchlab_kernel::simulation::{Simulation as Kernel, TriggerKind, TriggerRules};
 use numpy::{IntoPyArray, PyArrayMethods};
@@ -98,9 +98,9 @@ impl From<Invocation> for TriggerRules {
 
 /// The jobs that can be resized at this very instant.
 pub fn at_point(kernel: &Kernel<Replay>) -> Vec<u32> {
-    kernel
-        .applications()
-        .map_or(Vec::new(), |applications| applications.at_scheduling_point().iter().map(|point| point.job).collect())
+    kernel.applications().map_or(Vec::new(), |applications| {
+        applications.at_scheduling_point().iter().map(|point| point.job).collect()
+    })
 }
 
 /// What was seen of the platform, as columns and matrices; None where nobody looks.

@@ -125,7 +125,8 @@ impl Job {
     /// Whether it is still at what it does once at its start, or after its nodes changed.
     #[getter]
     fn is_preparing(&self, py: Python<'_>) -> bool {
-        self.application(py, |applications| Some(applications.execution.is_preparing(self.slot))).unwrap_or(false)
+        self.application(py, |applications| Some(applications.execution.is_preparing(self.slot)))
+            .unwrap_or(false)
     }
 
     /// What each task asks of ONE node, by resource.

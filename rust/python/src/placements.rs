@@ -47,11 +47,7 @@ pub fn ask_allocator(view: &Bound<'_, View>, job: &Job) -> PyResult<Option<Vec<N
 }
 
 /// The nodes of a decision: a mapping from node to tasks, or one node per task.
-pub fn placement(
-    view: &Bound<'_, View>,
-    job: &Job,
-    nodes: &Bound<'_, PyAny>,
-) -> PyResult<Vec<NodeTasks>> {
+pub fn placement(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyResult<Vec<NodeTasks>> {
     read_placement(nodes).map_err(|error| no_nodes(view, job, nodes, error))
 }
 

@@ -32,7 +32,13 @@ impl Queue {
     fn estimate<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let simulation = self.view.get().simulation.borrow(py);
         let state = simulation.kernel.state();
-        state.queue.jobs().into_iter().map(|job| state.jobs.estimate(job)).collect::<Vec<_>>().into_pyarray(py)
+        state
+            .queue
+            .jobs()
+            .into_iter()
+            .map(|job| state.jobs.estimate(job))
+            .collect::<Vec<_>>()
+            .into_pyarray(py)
     }
 
     /// What they ask in all of each resource: int64, shape (jobs, resources).

@@ -162,16 +162,16 @@ impl Simulation {
     /// An independent copy of the present state.
     fn fork(&mut self) -> Self {
         // A copy that is made in the midst of a pass decides in it anew.
-        let is_decision = |&point: &YieldPoint| {
-            matches!(point, YieldPoint::Decision | YieldPoint::Allocation(_))
-        };
+        let is_decision =
+            |&point: &YieldPoint| matches!(point, YieldPoint::Decision | YieldPoint::Allocation(_));
         let asking = self.asking.filter(is_decision);
         Self { kernel: self.kernel.fork(), asking, names: self.names.clone() }
     }
 
     /// The present state as bytes.
     fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.kernel.snapshot(self.asking).map_err(|error| simulation_error(py, &format!("{error}.")))?;
+        let bytes =
+            self.kernel.snapshot(self.asking).map_err(|error| simulation_error(py, &format!("{error}.")))?;
         Ok(PyBytes::new(py, &bytes))
     }
 

@@ -110,7 +110,8 @@ impl View {
     /// The jobs on hold, by row.
     #[getter]
     fn on_hold(slf: &Bound<'_, Self>) -> Vec<Job> {
-        let held = slf.get().simulation.borrow(slf.py()).kernel.state().queue.on_hold.iter().copied().collect();
+        let held =
+            slf.get().simulation.borrow(slf.py()).kernel.state().queue.on_hold.iter().copied().collect();
         Self::handles(slf, held)
     }
 

@@ -1,9 +1,9 @@
 //! The machine as a job sees it that is there already: its tasks on a node count towards those that it may have there.
 use super::placement::NodeTasks;
 
+use super::availability::Availability;
 use super::machine::Machine;
 use super::request::Request;
-use super::availability::Availability;
 
 /// Availability for further tasks of a job beside those that it has, sorted by node.
 ///

@@ -162,7 +162,8 @@ impl Machine {
     #[must_use]
     pub fn used(&self, node: u32, resource: usize) -> i64 {
         let at = node as usize * self.resources + resource;
-        self.capacity[at] - self.unavailable.as_ref().map_or(self.free[at], |unavailable| unavailable.unused[at])
+        self.capacity[at]
+            - self.unavailable.as_ref().map_or(self.free[at], |unavailable| unavailable.unused[at])
     }
 
     /// What would be free of a resource on a node once `gained` more of it is unused.
@@ -255,11 +256,7 @@ impl Machine {
     #[must_use]
     pub fn loss(&self, request: &Request, part: NodeTasks, resource: usize) -> i64 {
         // An exclusive job gets an idle node, of which part may be unavailable: only what is offered is lost.
-        if request.exclusive {
-            self.free_of(part.node)[resource]
-        } else {
-            self.held(request, part, resource)
-        }
+        if request.exclusive { self.free_of(part.node)[resource] } else { self.held(request, part, resource) }
     }
 
     /// How many tasks of a request the empty machine holds, on nodes of its set. O(nodes of the set).
@@ -310,7 +307,12 @@ impl Machine {
                 self.total_free[set.block(self.resources).start + resource] += gain;
             }
             self.free[at] = free;
+            debug_assert!(
+                (0..=self.capacity[at]).contains(&self.used(part.node, resource)),
+                "jobs hold more of resource {resource} than node {node} has, or gave back more than they held"
+            );
         }
+        debug_assert!(sign <= 0 || self.jobs_on[node] > 0, "node {node} is given back, and no job is there");
         self.jobs_on[node] = self.jobs_on[node].wrapping_add_signed(-sign as i32);
         let idle = if self.is_drained(part.node) { -1 } else { i64::from(self.jobs_on[node] == 0) };
         let values = self.by_index.values_mut(node);

@@ -24,7 +24,11 @@ impl Work {
 
     /// When it will be done; at rate 1 throughout the very sum of begin and work.
     fn end(&self) -> f64 {
-        if self.rate > 0.0 { self.since + (self.total - self.done).max(0.0) / self.rate } else { f64::INFINITY }
+        if self.rate > 0.0 {
+            self.since + (self.total - self.done).max(0.0) / self.rate
+        } else {
+            f64::INFINITY
+        }
     }
 
     /// What is done; at rate 1 throughout the very time that has passed.

@@ -11,7 +11,11 @@ pub(super) struct Filling<'a, A> {
 }
 
 impl<'a, A: Availability> Filling<'a, A> {
-    pub(super) fn new(room: &'a A, want: &'a PlacementRequest<'a>, placement: &'a mut Vec<NodeTasks>) -> Self {
+    pub(super) fn new(
+        room: &'a A,
+        want: &'a PlacementRequest<'a>,
+        placement: &'a mut Vec<NodeTasks>,
+    ) -> Self {
         Self { room, want, left: want.tasks, placement }
     }
 

@@ -7,7 +7,7 @@ mod registry;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Availability, NodeTasks, PlacementRequest, Place, Unanswered};
+use crate::cluster::{Availability, NodeTasks, Place, PlacementRequest, Unanswered};
 
 pub use external::{ExternalAllocator, Question};
 pub use registry::{ALLOCATORS, named};

@@ -16,7 +16,11 @@ pub const ALLOCATORS: [Entry; 6] = [
     Entry { name: "best_fit", summary: "busiest nodes first", rule: AllocationRule::BestFit },
     Entry { name: "contiguous", summary: "consecutive nodes only", rule: AllocationRule::Contiguous },
     Entry { name: "first_fit", summary: "nodes by index", rule: AllocationRule::FirstFit },
-    Entry { name: "next_fit", summary: "nodes by index, from the last start on", rule: AllocationRule::NextFit },
+    Entry {
+        name: "next_fit",
+        summary: "nodes by index, from the last start on",
+        rule: AllocationRule::NextFit,
+    },
     Entry { name: "random", summary: "nodes in a random order", rule: AllocationRule::Random },
     Entry { name: "worst_fit", summary: "least busy nodes first", rule: AllocationRule::WorstFit },
 ];

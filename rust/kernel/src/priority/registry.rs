@@ -17,8 +17,7 @@ pub struct Entry {
     pub key: fn(&Candidate<'_>) -> f64,
 }
 
-const TANG: &str =
-    "Tang, Lan, Desai and Buettner, Fault-aware, utility-based job scheduling on Blue Gene/P systems (CLUSTER 2009)";
+const TANG: &str = "Tang, Lan, Desai and Buettner, Fault-aware, utility-based job scheduling on Blue Gene/P systems (CLUSTER 2009)";
 const CARASTAN: &str = "Carastan-Santos and de Camargo, Obtaining dynamic scheduling policies with simulation and \
                         machine learning (SC'17)";
 
@@ -35,6 +34,10 @@ const fn utility(name: &'static str, summary: &'static str, key: fn(&Candidate<'
 }
 
 /// All orders without a parameter; `random` and `expression` have one.
+#[allow(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a key is a function of any lifetime, a method's path of one"
+)]
 pub const PRIORITIES: [Entry; 13] = [
     fixed("fcfs", "first come, first served", |_| 0.0),
     fixed("sjf", "shortest requested time first", |job| job.estimate),

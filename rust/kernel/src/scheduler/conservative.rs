@@ -167,12 +167,7 @@ impl Conservative {
     }
 
     /// A job gives up its reservation and takes the earliest one, never a later.
-    fn compress(
-        &mut self,
-        view: View<'_>,
-        allocator: &mut Allocator,
-        job: u32,
-    ) -> Result<(), Unanswered> {
+    fn compress(&mut self, view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<(), Unanswered> {
         let Some(start) = self.reserved(job) else { return Ok(()) };
         if self.profile.may_start_before(&view.placement_request(job), start) {
             self.improve(view, allocator, job, start)?;
@@ -220,12 +215,7 @@ impl Conservative {
     }
 
     /// A job without a reservation gets the earliest one.
-    fn reserve(
-        &mut self,
-        view: View<'_>,
-        allocator: &mut Allocator,
-        job: u32,
-    ) -> Result<(), Unanswered> {
+    fn reserve(&mut self, view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<(), Unanswered> {
         let want = view.placement_request(job);
         self.reservations.extend_to(job as usize + 1, &Reservation::default());
         let Reservation { start, placement } = self.reservations.get_mut(job as usize);

@@ -139,12 +139,7 @@ impl Easy {
     }
 
     /// Whether a job behind the head fits and does no harm.
-    fn admits(
-        &mut self,
-        view: View<'_>,
-        allocator: &mut Allocator,
-        job: u32,
-    ) -> Result<bool, Unanswered> {
+    fn admits(&mut self, view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<bool, Unanswered> {
         if self.shadow.is_none() || !choose_now(view, allocator, job)? {
             return Ok(false);
         }

@@ -60,10 +60,8 @@ impl SchedulingRule for FirstFit {
                     arrivals.get(*next - 1).copied()
                 }
                 Pass::Queue(at) => {
-                    *at = view
-                        .state
-                        .queue
-                        .first_matching(at.as_ref(), &|values: &[i64]| view.may_fit(values));
+                    *at =
+                        view.state.queue.first_matching(at.as_ref(), &|values: &[i64]| view.may_fit(values));
                     at.map(|rank| rank.job)
                 }
             };

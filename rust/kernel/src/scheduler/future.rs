@@ -34,7 +34,11 @@ impl FutureRoom {
             true
         });
         // Everybody has gone: it does not fit only where part of the machine is unavailable.
-        if view.state.machine.has_unavailable() && !self.fits(view, allocator, head) { f64::INFINITY } else { time }
+        if view.state.machine.has_unavailable() && !self.fits(view, allocator, head) {
+            f64::INFINITY
+        } else {
+            time
+        }
     }
 
     fn clear(&mut self, machine: &Machine) {

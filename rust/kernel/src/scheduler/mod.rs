@@ -83,9 +83,9 @@ pub enum Scheduler {
     /// `first_fit`: every job that fits starts.
     FirstFit(FirstFit),
     /// `easy`: the first job that does not fit is not delayed.
-    Easy(Easy),
+    Easy(Box<Easy>),
     /// `easy(reservations=k)`: the first k jobs that do not fit are not delayed.
-    EasyReservations(EasyReservations),
+    EasyReservations(Box<EasyReservations>),
     /// `conservative`: no job is delayed by a later one.
     Conservative(Box<Conservative>),
     /// A scheduler outside the kernel decides.

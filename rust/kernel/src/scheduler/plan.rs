@@ -33,7 +33,8 @@ impl Plan {
     /// The running jobs alone, on the profile of the empty machine, or of what it offers.
     pub fn of_running(empty: &Profile, view: View<'_>) -> Self {
         let machine = &view.state.machine;
-        let mut profile = if machine.has_unavailable() { Profile::of_machine(machine) } else { empty.clone() };
+        let mut profile =
+            if machine.has_unavailable() { Profile::of_machine(machine) } else { empty.clone() };
         hold_running(&mut profile, view);
         Self { profile, reserved: Vec::new() }
     }

@@ -6,8 +6,8 @@ use crate::placement::{self, Allocator};
 use crate::priority::{self, Expression, Priority};
 
 use super::External;
-use super::registry::{BACKFILLING, Machine};
 use super::Scheduler;
+use super::registry::{BACKFILLING, Machine};
 
 /// The name that stands for a part that is outside the kernel.
 const EXTERNAL: &str = "external";
@@ -105,9 +105,9 @@ impl PolicyChoice {
                 .parse()
                 .map(Priority::Random)
                 .map_err(|_| format!("random({argument}): the seed must be an integer in [0, 2^64)")),
-            "expression" => Expression::parse(argument, names)
-                .map(Priority::Formula)
-                .map_err(|error| error.to_string()),
+            "expression" => {
+                Expression::parse(argument, names).map(Priority::Formula).map_err(|error| error.to_string())
+            }
             name => priority::named(name).ok_or_else(|| format!("no order named '{name}'")),
         }
     }

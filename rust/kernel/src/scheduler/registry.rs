@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use crate::cluster::NodeSets;
 
-use super::{Blocking, Conservative, Easy, EasyReservations, FirstFit, Scheduler};
+use super::{Blocking, Conservative, EasyReservations, FirstFit, Scheduler};
 
 /// The machine that a rule is made for.
 #[derive(Clone, Copy, Debug)]
@@ -43,9 +43,10 @@ pub const BACKFILLING: [Entry; 4] = [
         summary: "the first jobs that do not fit are not delayed",
         source: "Lifka, The ANL/IBM SP scheduling system (JSSPP 1995)",
         build: |Machine { resources, capacity, node_sets }, reservations| match reservations {
-            1 => Scheduler::Easy(Easy::default()),
+            1 => Scheduler::Easy(Box::default()),
             count => {
-                Scheduler::EasyReservations(EasyReservations::new(count, resources, capacity, node_sets))
+                let rule = EasyReservations::new(count, resources, capacity, node_sets);
+                Scheduler::EasyReservations(Box::new(rule))
             }
         },
     },

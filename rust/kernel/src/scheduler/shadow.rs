@@ -31,11 +31,9 @@ impl Shadow {
         let machine = &view.state.machine;
         let nodes = view.request(head).nodes;
         let own = nodes.block(machine.resources());
-        let needs: Vec<i64> =
-            (0..machine.resources()).map(|resource| view.need(head, resource)).collect();
+        let needs: Vec<i64> = (0..machine.resources()).map(|resource| view.need(head, resource)).collect();
         let mut carried = machine.free_totals().to_vec();
-        let enough =
-            |totals: &[i64]| totals[own.clone()].iter().zip(&needs).all(|(has, need)| has >= need);
+        let enough = |totals: &[i64]| totals[own.clone()].iter().zip(&needs).all(|(has, need)| has >= need);
         let ends = view.state.running.by_expected_end();
         let end = ends
             .and_then(|ends| ends.first_prefix(&mut carried, &enough))
@@ -47,8 +45,7 @@ impl Shadow {
             ends.join_prefix(&mut then, &|end| end.time <= Time(time));
         }
         let extra = then[own].iter().zip(&needs).map(|(has, need)| has - need).collect();
-        let goes_by_place =
-            on_nodes || nodes != NodeSetId::ALL || view.scenario.requests.has_exclusive();
+        let goes_by_place = on_nodes || nodes != NodeSetId::ALL || view.scenario.requests.has_exclusive();
         Self { head, time, nodes, extra, on_nodes, goes_by_place }
     }
 

@@ -44,7 +44,7 @@ pub(super) struct Activity {
 
 /// When an activity ends, or its latency does: by time, then by start. Bits compare faster than floats, and millions may
 /// end at one instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct End {
     time: i64,
     sequence: u64,

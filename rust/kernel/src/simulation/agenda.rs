@@ -63,6 +63,9 @@ pub struct TriggerRules {
     pub minimum_interval: f64,
 }
 
+/// An agenda by its name.
+pub type NamedAgenda = (&'static str, fn() -> Agenda);
+
 /// The agenda of every instant of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agenda {
@@ -86,7 +89,7 @@ impl Default for Agenda {
 
 impl Agenda {
     /// All orders at an instant, by their names.
-    pub const NAMES: [(&str, fn() -> Self); 2] =
+    pub const NAMES: [NamedAgenda; 2] =
         [("completions_first", Self::completions_first), ("arrivals_first", Self::arrivals_first)];
 
     /// Completions, submissions, one pass (S2).

@@ -32,7 +32,7 @@ impl<F: Feed> Simulation<F> {
     pub fn check_placement(&self, job: u32, placement: &[NodeTasks]) -> Result<(), Refusal> {
         self.check_job(job)?;
         self.check_size(job, placement.iter().map(|part| u64::from(part.tasks)).sum())?;
-        self.check_nodes_differ(job, placement)?;
+        check_nodes_differ(job, placement)?;
         let (machine, request) = (&self.state.machine, self.scenario.request(job));
         for &NodeTasks { node, tasks } in placement {
             self.check_node(node)?;
@@ -56,7 +56,7 @@ impl<F: Feed> Simulation<F> {
         if placed != u64::from(question.tasks) {
             return Err(Refusal::WrongTasks { job, placed, tasks: question.tasks });
         }
-        self.check_nodes_differ(job, placement)?;
+        check_nodes_differ(job, placement)?;
         for &NodeTasks { node, tasks } in placement {
             self.check_node(node)?;
             if !self.view().may_use(job, node) {
@@ -68,18 +68,6 @@ impl<F: Feed> Simulation<F> {
             }
         }
         Ok(())
-    }
-
-    fn check_nodes_differ(&self, job: u32, placement: &[NodeTasks]) -> Result<(), Refusal> {
-        if placement.is_sorted_by(|a, b| a.node < b.node) {
-            return Ok(());
-        }
-        let mut nodes: Vec<u32> = placement.iter().map(|part| part.node).collect();
-        nodes.sort_unstable();
-        match nodes.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(Refusal::NodeTwice { job, node: pair[0] }),
-            None => Ok(()),
-        }
     }
 
     pub(super) fn check_size(&self, job: u32, placed: u64) -> Result<(), Refusal> {
@@ -126,5 +114,18 @@ impl<F: Feed> Simulation<F> {
             return Err(Refusal::StartsNow(job));
         }
         if self.is_ending(job) { Err(Refusal::EndsNow(job)) } else { Ok(()) }
+    }
+}
+
+/// Whether a placement names each node once.
+fn check_nodes_differ(job: u32, placement: &[NodeTasks]) -> Result<(), Refusal> {
+    if placement.is_sorted_by(|a, b| a.node < b.node) {
+        return Ok(());
+    }
+    let mut nodes: Vec<u32> = placement.iter().map(|part| part.node).collect();
+    nodes.sort_unstable();
+    match nodes.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(Refusal::NodeTwice { job, node: pair[0] }),
+        None => Ok(()),
     }
 }

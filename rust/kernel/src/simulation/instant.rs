@@ -181,7 +181,13 @@ impl<F: Feed> Simulation<F> {
         let by_limit = self.state.limits.peek().map(|(key, run)| (key, run, true));
         // Of a job that reaches its limit as its work is done, the work counts.
         let ((time, sequence), run, at_limit) = match (by_work, by_limit) {
-            (Some(work), Some(limit)) => if limit.0 < work.0 { limit } else { work },
+            (Some(work), Some(limit)) => {
+                if limit.0 < work.0 {
+                    limit
+                } else {
+                    work
+                }
+            }
             (work, limit) => work.or(limit)?,
         };
         let in_round = self.cursor.round.is_none_or(|round| sequence < round);

@@ -35,7 +35,8 @@ impl<F: Feed> Simulation<F> {
     /// Whether a job fits on the empty machine. A scheduler outside may start it on fewer tasks than it asks for, where
     /// its type admits that.
     fn can_ever_fit(&mut self, job: u32) -> bool {
-        let tasks = if self.scheduler.is_external() { self.sizes(job).0 } else { self.scenario.job(job).tasks };
+        let tasks =
+            if self.scheduler.is_external() { self.sizes(job).0 } else { self.scenario.job(job).tasks };
         if !self.allocator.is_free_to_spread() {
             let mut want = self.view().placement_request(job);
             want.tasks = tasks;

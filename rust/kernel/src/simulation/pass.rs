@@ -1,5 +1,6 @@
 //! A scheduling pass: the scheduler proposes, the simulation checks and applies, until there is no more to propose.
-use crate::cluster::NodeTasks;
+use crate::cluster::{NodeTasks, Unanswered};
+use crate::decision::Decision;
 use crate::record::{Change, DispatchLog};
 use crate::scheduler::{SchedulingRule, Step};
 
@@ -33,45 +34,47 @@ impl<F: Feed> Simulation<F> {
     /// Takes the scheduler's proposals until the pass is over, or something outside is asked.
     pub(super) fn propose(&mut self) -> Option<YieldPoint> {
         loop {
-            let before = self.allocator.as_external_mut().map(|allocator| {
-                allocator.begin_step();
-                self.scheduler.clone()
-            });
-            let view = View { scenario: &self.scenario, state: &self.state };
-            match self.scheduler.propose(view, &mut self.allocator) {
-                Ok(step) => {
-                    if let Some(allocator) = self.allocator.as_external_mut() {
-                        allocator.end_step();
-                    }
-                    match step {
-                        Step::Propose(decision) => {
-                            let applied = self.apply(decision);
-                            debug_assert!(applied.is_ok(), "what a rule proposes fits: {applied:?}");
-                            if applied.is_err() {
-                                // A defect of the rule: it would propose the same again.
-                                self.cursor.at = LoopState::AfterPass;
-                                return None;
-                            }
-                        }
-                        Step::Continue => {}
-                        Step::Ask if self.is_asked() => return Some(YieldPoint::Decision),
-                        Step::Ask => {}
-                        Step::Done => {
-                            self.cursor.at = LoopState::AfterPass;
-                            return None;
-                        }
-                    }
-                }
-                Err(_) => {
-                    // The step runs again once the allocator has answered.
-                    if let Some(before) = before {
-                        self.scheduler = before;
-                    }
-                    let question = self.allocator.as_external().and_then(|allocator| allocator.question());
-                    return question.map(|question| YieldPoint::Allocation(question.job));
-                }
+            let Ok(step) = self.next_step() else {
+                let question = self.allocator.as_external().and_then(|allocator| allocator.question());
+                return question.map(|question| YieldPoint::Allocation(question.job));
+            };
+            let goes_on = match step {
+                Step::Ask if self.is_asked() => return Some(YieldPoint::Decision),
+                Step::Ask | Step::Continue => true,
+                Step::Propose(decision) => self.take_proposal(decision),
+                Step::Done => false,
+            };
+            if !goes_on {
+                self.cursor.at = LoopState::AfterPass;
+                return None;
             }
         }
+    }
+
+    /// The scheduler's next step. Where it needs an answer from outside, the scheduler is as it was before, and the step
+    /// runs again once the allocator has answered.
+    fn next_step(&mut self) -> Result<Step, Unanswered> {
+        let view = View { scenario: &self.scenario, state: &self.state };
+        let Some(external) = self.allocator.as_external_mut() else {
+            return self.scheduler.propose(view, &mut self.allocator);
+        };
+        external.begin_step();
+        let before = self.scheduler.clone();
+        let step = self.scheduler.propose(view, &mut self.allocator);
+        if step.is_err() {
+            self.scheduler = before;
+        } else if let Some(external) = self.allocator.as_external_mut() {
+            external.end_step();
+        }
+        step
+    }
+
+    /// Applies what a rule proposes. One that is refused is a defect of the rule, which would propose the same again: the
+    /// pass ends.
+    fn take_proposal(&mut self, decision: Decision) -> bool {
+        let applied = self.apply(decision);
+        debug_assert!(applied.is_ok(), "what a rule proposes fits: {applied:?}");
+        applied.is_ok()
     }
 
     /// Whether a scheduler outside has something to decide about.

@@ -106,8 +106,8 @@ impl<F: Feed> Simulation<F> {
     pub(super) fn check_resizable(&self, job: u32, tasks: usize) -> Result<(), Refusal> {
         self.check_job(job)?;
         let carried = self.view().application_job(job);
-        let Some(carried) = carried
-            .filter(|carried| carried.application.is_some() && carried.job_type != JobType::Rigid)
+        let Some(carried) =
+            carried.filter(|carried| carried.application.is_some() && carried.job_type != JobType::Rigid)
         else {
             return Err(Refusal::Rigid(job));
         };

@@ -92,7 +92,8 @@ struct Changed<F> {
 impl<F: Feed + Serialize + DeserializeOwned> Simulation<F> {
     /// The simulation as bytes. `asked` is the point at which something outside is being asked.
     pub fn snapshot(&self, asked: Option<YieldPoint>) -> Result<Vec<u8>, SnapshotError> {
-        let header = Header { version: env!("CARGO_PKG_VERSION").to_owned(), digest: self.scenario.digest()? };
+        let header =
+            Header { version: env!("CARGO_PKG_VERSION").to_owned(), digest: self.scenario.digest()? };
         let changing = Changing {
             state: &self.state,
             scheduler: &self.scheduler,

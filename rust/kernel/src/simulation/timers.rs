@@ -62,3 +62,40 @@ impl Timers {
         self.heap.len() > self.watching
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_go_off_by_time_then_those_that_only_watch_then_as_set() {
+        let mut timers = Timers::default();
+        for (time, caller, watching) in
+            [(5.0, 0, true), (5.0, 1, false), (-0.0, 2, true), (5.0, 3, false), (0.0, 4, true)]
+        {
+            timers.set(time, caller, watching);
+        }
+        assert_eq!(timers.next_time(), Time(0.0));
+        let mut taken = Vec::new();
+        while let Some(timer) = timers.pop_at(Time(0.0)) {
+            taken.push(timer.caller);
+        }
+        assert_eq!(taken, [2, 4]);
+        assert!(timers.any() && timers.any_acting());
+        while let Some(timer) = timers.pop_at(Time(9.0)) {
+            taken.push(timer.caller);
+        }
+        assert_eq!(taken, [2, 4, 1, 3, 0]);
+        assert!(!timers.any());
+        assert_eq!(timers.next_time(), Time::NEVER);
+    }
+
+    #[test]
+    fn timers_that_only_watch_bring_nothing_about() {
+        let mut timers = Timers::default();
+        timers.set(1.0, 0, true);
+        assert!(timers.any() && !timers.any_acting());
+        timers.set(2.0, 1, false);
+        assert!(timers.any_acting());
+    }
+}

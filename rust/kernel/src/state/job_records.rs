@@ -227,8 +227,60 @@ impl JobRecords {
     /// Records an end.
     pub fn end(&mut self, slot: u32, now: f64, state: JobState) {
         let record = self.of_mut(slot);
+        debug_assert!(
+            matches!(record.state, JobState::Queued | JobState::Running),
+            "a job ends once: this one is {} already",
+            record.state.name()
+        );
         record.state = state;
         record.run = NOT_RUNNING;
         record.end_time = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(row: u64) -> Job {
+        Job { row, submit_time: 0.0, run_time: 5.0, requested_time: 9.0, tasks: 1, request: 0 }
+    }
+
+    #[test]
+    fn a_slot_that_was_given_back_is_used_again_and_knows_nothing_of_before() {
+        let mut records = JobRecords::default();
+        let (first, second) = (records.add(&job(0)), records.add(&job(1)));
+        records.start(first, 3.0, &[NodeTasks { node: 0, tasks: 1 }, NodeTasks { node: 2, tasks: 4 }], 0);
+        records.end(first, 8.0, JobState::Completed);
+        records.forget(first);
+        assert_eq!(records.add(&job(2)), first);
+        assert_eq!(records.len(), 2);
+        assert_eq!(records.state(first), JobState::Loaded);
+        assert!(records.placement(first).is_empty());
+        assert!(records.start_time(first).is_nan() && records.end_time(first).is_nan());
+        assert_eq!(records.run(first), None);
+        assert_ne!(records.add(&job(3)), second);
+    }
+
+    #[test]
+    fn a_clone_keeps_its_own_records() {
+        let mut records = JobRecords::new(&[job(0), job(1)], |_| false);
+        let fork = records.clone();
+        records.start(1, 2.0, &[NodeTasks { node: 3, tasks: 1 }, NodeTasks { node: 1, tasks: 2 }], 0);
+        assert_eq!(fork.state(1), JobState::Loaded);
+        assert!(fork.placement(1).is_empty());
+        let nodes: Vec<u32> = records.placement(1).iter().map(|part| part.node).collect();
+        assert_eq!(nodes, [1, 3]);
+    }
+
+    #[test]
+    fn what_was_saved_of_several_runs_adds_up() {
+        let mut records = JobRecords::new(&[job(0)], |_| false);
+        records.start(0, 0.0, &[NodeTasks { node: 0, tasks: 1 }], 0);
+        records.requeue(0, 2.0);
+        records.requeue(0, 1.5);
+        assert_eq!(records.work_left(0).to_bits(), 1.5_f64.to_bits());
+        records.requeue(0, 4.0);
+        assert_eq!(records.work_left(0).to_bits(), 0.0_f64.to_bits());
     }
 }

@@ -128,7 +128,8 @@ impl State {
     }
 
     fn rekey(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        let key = priority.key(&Candidate { scenario, job, estimate: self.jobs.estimate(job), now: self.now });
+        let key =
+            priority.key(&Candidate { scenario, job, estimate: self.jobs.estimate(job), now: self.now });
         self.jobs.set_key(job, key);
     }
 

@@ -16,8 +16,8 @@ use crate::scenario::Scenario;
 use crate::simulation::Feed;
 use crate::state::{State, View};
 use crate::time::Time;
-use crate::workload::{Job, JobState};
 use crate::workload::swf::{FIELD_NAMES, SwfError, SwfFile, SwfParser, SwfRecord};
+use crate::workload::{Job, JobState};
 
 use lines::OrderedLines;
 pub use lines::node_ranges;

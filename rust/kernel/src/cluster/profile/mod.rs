@@ -4,6 +4,7 @@
 //! begins or ends. With k steps on a node, holding or releasing it costs O(k), the totals O(B) for B instants and for
 //! each node set. The earliest fit walks the totals of the job's own set once and looks at the nodes of this set only
 //! where these admit the job.
+mod search;
 mod steps;
 mod window;
 
@@ -11,16 +12,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::time::Time;
-
-use super::availability::{Place, PlacementRequest, Unanswered};
+use super::availability::PlacementRequest;
 use super::machine::{Machine, totals_of};
 use super::node_set::NodeSets;
 use super::placement::NodeTasks;
 use super::request::Request;
 
 use steps::Steps;
-use window::{Window, slots_of_step};
 
 /// Free amounts of every node over time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -194,141 +192,5 @@ impl Profile {
         }
         let own = &peaks[(last - 1) * width..][want.request.nodes.block(self.resources)];
         own.iter().enumerate().all(|(resource, &peak)| peak >= want.need(resource))
-    }
-
-    /// The earliest instant in [now, before) at which the job fits for its whole duration, and its placement then.
-    pub fn earliest(
-        &self,
-        want: &PlacementRequest<'_>,
-        before: f64,
-        place: &mut impl Place,
-        placement: &mut Vec<NodeTasks>,
-    ) -> Result<Option<f64>, Unanswered> {
-        self.earliest_within(want, self.now, before, place, placement)
-    }
-
-    /// The earliest instant in [from, before), where it is known that there is none in [now, from).
-    pub fn earliest_within(
-        &self,
-        want: &PlacementRequest<'_>,
-        from: f64,
-        before: f64,
-        place: &mut impl Place,
-        placement: &mut Vec<NodeTasks>,
-    ) -> Result<Option<f64>, Unanswered> {
-        let needs: Vec<i64> = (0..self.resources).map(|resource| want.need(resource)).collect();
-        let own = want.request.nodes.block(self.resources);
-        let lacks = |step: usize| {
-            self.totals.at(step)[own.clone()].iter().zip(&needs).any(|(total, need)| total < need)
-        };
-        let count = self.totals.times.len();
-        // Steps `step..admitted` are known to admit the job by the totals.
-        let mut step = self.totals.find(from);
-        let mut admitted = step;
-        while step < count {
-            let start = self.totals.times[step].max(self.now);
-            if start >= before {
-                return Ok(None);
-            }
-            let end = start + want.duration;
-            admitted = admitted.max(step);
-            let obstacle = loop {
-                if admitted >= count || (admitted > step && self.totals.times[admitted] >= end) {
-                    break None;
-                }
-                let reliable = self.totals.times[admitted].max(self.now) >= self.overcommitted_until;
-                if reliable && lacks(admitted) {
-                    break Some(admitted);
-                }
-                admitted += 1;
-            };
-            if let Some(obstacle) = obstacle {
-                step = obstacle + 1;
-            } else if self.fits_at(want, start, place, placement)? {
-                return Ok(Some(start));
-            } else {
-                step = self.totals.find(self.not_before(want, start)).max(step + 1);
-            }
-        }
-        Ok(None)
-    }
-
-    /// An instant before which the job does not fit, if it does not at `start`.
-    ///
-    /// A node admits more only once the last of its scarcest steps is over, and never more than when it is empty.
-    fn not_before(&self, want: &PlacementRequest<'_>, start: f64) -> f64 {
-        let window = Window::new(self, start, start + want.duration);
-        let mut slots = 0;
-        let mut gains = Vec::new();
-        for node in self.node_sets.nodes_from(want.request.nodes, 0) {
-            let offered = &self.offered[node as usize * self.resources..][..self.resources];
-            let (admitted, until) = window.scarcest(node, want.request);
-            slots += u64::from(admitted);
-            gains.push((Time(until), u64::from(want.request.slots(offered, true).saturating_sub(admitted))));
-        }
-        gains.retain(|&(_, gain)| gain > 0);
-        gains.sort_unstable();
-        for (time, gain) in gains {
-            if slots >= u64::from(want.tasks) {
-                break;
-            }
-            slots += gain;
-            if slots >= u64::from(want.tasks) {
-                return time.0;
-            }
-        }
-        start
-    }
-
-    /// The instants in [now, before) from which the node has a slot for the job's whole duration, some of it within
-    /// [begin, end): the earliest such instant, and one by which there are none later.
-    #[must_use]
-    pub fn starts_on(
-        &self,
-        node: u32,
-        want: &PlacementRequest<'_>,
-        within: (f64, f64),
-        before: f64,
-    ) -> Option<(f64, f64)> {
-        if !self.node_sets.contains(want.request.nodes, node) {
-            return None;
-        }
-        let (begin, end) = within;
-        let steps = &self.nodes[node as usize];
-        let last_start = before.min(end);
-        let mut span: Option<(f64, f64)> = None;
-        let mut run_begin = f64::NAN;
-        for step in steps.find(self.now)..=steps.times.len() {
-            let time = steps.times.get(step).map_or(f64::INFINITY, |time| time.max(self.now));
-            let has_slot = step < steps.times.len() && slots_of_step(want.request, steps.at(step)) > 0;
-            if has_slot && run_begin.is_nan() {
-                if time >= last_start {
-                    break;
-                }
-                run_begin = time;
-            } else if !has_slot && !run_begin.is_nan() {
-                // Windows within the run [run_begin, time) that reach into [begin, end).
-                let earliest = run_begin.max(begin - want.duration);
-                // Rounding may let a window end at `time` that begins a little after `time - duration`.
-                let latest = (time.next_up() - want.duration).next_up().min(last_start);
-                if earliest <= latest {
-                    span = Some((span.map_or(earliest, |(first, _)| first), latest));
-                }
-                run_begin = f64::NAN;
-            }
-        }
-        span
-    }
-
-    /// Whether the job fits for its whole duration from `start`; if so, its placement.
-    pub fn fits_at(
-        &self,
-        want: &PlacementRequest<'_>,
-        start: f64,
-        place: &mut impl Place,
-        placement: &mut Vec<NodeTasks>,
-    ) -> Result<bool, Unanswered> {
-        let room = Window::new(self, start, start + want.duration);
-        place.place(&room, want, placement)
     }
 }
