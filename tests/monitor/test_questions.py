@@ -37,7 +37,7 @@ def test_status(snapshot: Snapshot) -> None:
         "killed": 0,
         "rejected": 0,
         "utilisation": {"core": 5 / 8, "mem": 7 / 16, "gpu": 1.0},
-        "closed_nodes": 0,
+        "drained_nodes": 0,
         "elapsed": 2.0,
         "cpu_time": 0.5,
         "memory": 123_000_000,
@@ -82,7 +82,7 @@ def test_a_node(snapshot: Snapshot) -> None:
     """What it has, what is free, and who is on it."""
     node: Any = answer(snapshot, ["node", "1"])
     assert node["capacity"] == {"core": 4, "mem": 8, "gpu": 2}
-    assert not node["closed"]
+    assert not node["drained"]
     assert node["free"] == {"core": 1, "mem": 2, "gpu": 0}
     assert [job["job_id"] for job in node["jobs"]] == [11, 12]
 

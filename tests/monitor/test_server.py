@@ -192,15 +192,15 @@ def test_the_page_in_a_browser(server: Server, tmp_path: Path) -> None:
     assert re.search(r"</span>12</span></td><td>1</td><td>5 s</td><td>40 s</td>", document)
 
 
-def test_closed_nodes_are_crossed_out(snapshot: Snapshot, history: History, tmp_path: Path) -> None:
+def test_drained_nodes_are_crossed_out(snapshot: Snapshot, history: History, tmp_path: Path) -> None:
     """And counted."""
     exchange = SnapshotExchange(snapshot)
     exchange.close(replace(snapshot, status=replace(snapshot.status, drained=np.array([True, False]))))
     with Server(exchange, history, Serving()) as server:
         document = browse(server.url, tmp_path)
     assert re.search(r'<div id="error" role="alert" hidden="">', document)
-    assert attribute(document, "closed") == "1"
-    assert "<dt>nodes closed</dt><dd>1</dd>" in document
+    assert attribute(document, "drained") == "1"
+    assert "<dt>nodes drained</dt><dd>1</dd>" in document
 
 
 def test_a_browser_without_the_token_is_refused(server: Server, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ class View(_kernel.View):
     same object, which shows what is so when it is asked.
 
     To see: ``now``, ``queue``, ``candidates``, ``running``, ``on_hold``, ``job``, ``jobs_on``, ``free``,
-    ``total_free``, ``capacity``, ``slots``, ``place``, ``is_closed``, ``resources``, ``system``, ``columns``,
+    ``total_free``, ``capacity``, ``slots``, ``place``, ``is_drained``, ``resources``, ``system``, ``columns``,
     ``values``, ``clairvoyant``, ``cause``, ``at_scheduling_point``, ``room``, ``available``,
     ``total_available``, ``link_load``, ``storage_utilisation``, ``node_utilisation``; ``fork`` looks ahead.
 
