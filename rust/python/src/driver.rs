@@ -67,13 +67,7 @@ fn drive(
 ) -> PyResult<Stop> {
     let py = simulation.py();
     let mut done = 0;
-    let report = || match progress {
-        None => Ok(()),
-        Some(progress) => {
-            let at = (simulation.borrow().kernel.state().finished, simulation.borrow().kernel.state().now);
-            progress.call1(py, at).map(drop)
-        }
-    };
+    let report = || progress.map_or(Ok(()), |progress| report_to(progress, simulation));
     let asked_before = simulation.borrow().asking;
     if let Some(point) = asked_before
         && !ask_outside(point, simulation, hooks, view)?
@@ -113,6 +107,12 @@ fn drive(
     }
     report()?;
     Ok(Stop::Over)
+}
+
+/// Calls `progress(finished, now)`.
+fn report_to(progress: &Py<PyAny>, simulation: &Bound<'_, Simulation>) -> PyResult<()> {
+    let at = (simulation.borrow().kernel.state().finished, simulation.borrow().kernel.state().now);
+    progress.call1(simulation.py(), at).map(drop)
 }
 
 #[pymethods]

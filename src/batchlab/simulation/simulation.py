@@ -247,7 +247,7 @@ class Simulation:
         >>> simulation = bl.Simulation(bl.Workload.from_table(jobs), system, bl.ExternalScheduler())
         >>> for point in simulation.decision_points():
         ...     for job in point.view.candidates():
-        ...         point.view.start(job)
+        ...         started = point.view.start(job)
         >>> simulation.result().jobs["start_time"].to_list()
         [0.0, 60.0, 0.0]
         """
