@@ -109,7 +109,7 @@ impl<T: Clone> SharedColumn<T> {
 
     /// All values in order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.chunks.iter().flat_map(|chunk| chunk.values())
+        self.chunks.iter().flat_map(Chunk::values)
     }
 
     /// The last value.
@@ -154,9 +154,7 @@ mod tests {
         twin.push(9);
         assert_eq!((*column.get(CHUNK + 1), *twin.get(CHUNK + 1)), (7, CHUNK + 1));
         assert_eq!((column.len(), twin.len(), twin.last()), (5 * CHUNK, 5 * CHUNK + 1, Some(&9)));
-        let is_shared = |(a, b): &(&Chunk<usize>, &Chunk<usize>)| {
-            matches!((a, b), (Chunk::Shared(a), Chunk::Shared(b)) if Arc::ptr_eq(a, b))
-        };
+        let is_shared = |(a, b): &(&Chunk<usize>, &Chunk<usize>)| matches!((a, b), (Chunk::Shared(a), Chunk::Shared(b)) if Arc::ptr_eq(a, b));
         let shared = column.chunks.iter().zip(&twin.chunks).filter(is_shared).count();
         assert_eq!(shared, 4);
     }

@@ -72,7 +72,10 @@ impl<F: Feed> Simulation<F> {
             }
         };
         if is_proven {
-            debug_assert!(self.check_placement(job, &placement).is_ok(), "the allocator chose room that is there");
+            debug_assert!(
+                self.check_placement(job, &placement).is_ok(),
+                "the allocator chose room that is there"
+            );
         } else {
             self.check_placement(job, &placement)?;
         }

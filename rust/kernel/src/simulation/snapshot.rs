@@ -156,6 +156,6 @@ impl Scenario {
     }
 }
 
-fn broken(error: postcard::Error) -> SnapshotError {
-    SnapshotError::Broken(error.to_string())
+fn broken(error: impl fmt::Display) -> SnapshotError {
+    SnapshotError::Broken(format!("{error}"))
 }

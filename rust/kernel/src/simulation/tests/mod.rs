@@ -63,7 +63,8 @@ impl Case {
     }
 
     fn open(&self) -> Simulation<Replay> {
-        let (sets, numbers) = NodeSets::with(self.nodes, vec![NodeSet::new([0..self.nodes.div_ceil(2)])]);
+        let (sets, numbers) =
+            NodeSets::with(self.nodes, vec![NodeSet::new(std::iter::once(0..self.nodes.div_ceil(2)))]);
         let node_sets = Arc::new(sets);
         let amounts = vec![self.cores; self.nodes as usize];
         let mut requests = Requests::new(1, &amounts);
