@@ -539,7 +539,7 @@ class View:
     def work_on(self, node: int) -> tuple[float, int]:
         """Give the operations per second on a node's CPU, and how many of its GPUs are at work."""
     def is_drained(self, node: int) -> bool:
-        """Tell whether a node takes nobody."""
+        """Whether a node is drained: no further job starts there."""
     def jobs_on(self, node: int) -> list[Job]:
         """List the running jobs with tasks on a node, by expected end."""
     def job(self, row: int) -> Job:
@@ -626,8 +626,8 @@ class View:
         job
             The job; not started in this very pass, nor ending at this very instant.
         mode
-            What it keeps of its run: "requeue", nothing, it runs again from its start; "suspend", everything,
-            it goes on where it was; "from_checkpoint", what was done at its latest checkpoint.
+            What it keeps of its run: "requeue", nothing, it runs again from its start; "suspend", everything, it
+            goes on where it was; "from_checkpoint", what was done at its latest checkpoint.
         every
             Seconds of its run between two checkpoints.
 
@@ -689,7 +689,7 @@ class View:
     def resume(self, node: int) -> None:
         """Let jobs start on a drained node again."""
     def reserve_capacity(self, node: int, amounts: dict[str, int]) -> None:
-        """Withhold amounts of a node's resources, by name, in place of what was withheld of it before."""
+        """Keep amounts of a node's resources from jobs, by name, in place of what was kept from them before."""
     def wake(self, time: float, *, watching: bool = False) -> None:
         """Ask to be called at a time.
 
