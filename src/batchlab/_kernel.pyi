@@ -635,7 +635,7 @@ class View:
         ------
         DecisionError
             If it is not running, or cannot be preempted now.
-        """
+        """  # noqa: E501  # as in the module
     def set_estimate(self, job: Job, seconds: float) -> None:
         """Set what a job's run time is taken to be: its estimate.
 
@@ -689,7 +689,7 @@ class View:
     def resume(self, node: int) -> None:
         """Let jobs start on a drained node again."""
     def reserve_capacity(self, node: int, amounts: dict[str, int]) -> None:
-        """Keep amounts of a node's resources from jobs, by name, in place of what was kept from them before."""
+        """Keep amounts of a node's resources from jobs, by name, in place of what was kept from them before."""  # noqa: E501  # as in the module
     def wake(self, time: float, *, watching: bool = False) -> None:
         """Ask to be called at a time.
 
