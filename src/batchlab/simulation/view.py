@@ -29,13 +29,14 @@ class View(_kernel.View):
     same object, which shows what is so when it is asked.
 
     To see: ``now``, ``queue``, ``candidates``, ``running``, ``on_hold``, ``job``, ``jobs_on``, ``free``,
-    ``total_free``, ``capacity``, ``slots``, ``place``, ``is_drained``, ``resources``, ``system``, ``columns``,
-    ``values``, ``clairvoyant``, ``cause``, ``at_scheduling_point``, ``room``, ``available``,
-    ``total_available``, ``link_load``, ``storage_utilisation``, ``node_utilisation``; ``fork`` looks ahead.
+    ``total_free``, ``capacity``, ``slots``, ``place``, ``is_drained``, ``resources``, ``system``,
+    ``columns``, ``values``, ``clairvoyant``, ``cause``, ``at_scheduling_point``, ``max_additional_tasks``,
+    ``available``, ``total_available``, ``link_load``, ``storage_utilisation``, ``node_utilisation``;
+    ``fork`` looks ahead.
 
     To do: ``start``, ``reserve``, ``hold``, ``release``, ``preempt``, ``kill``, ``set_estimate``, ``resize``,
-    ``set_runtime_arguments``, ``close``, ``open``, ``withhold``, ``wake``. An act that breaks a rule raises
-    `DecisionError`, and nothing is changed.
+    ``set_runtime_arguments``, ``drain``, ``resume``, ``reserve_capacity``, ``wake``. An act that breaks a
+    rule raises `DecisionError`, and nothing is changed.
     """
 
     _simulation: Callable[[], Simulation]
