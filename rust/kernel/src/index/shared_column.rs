@@ -1,6 +1,6 @@
 //! A column of values in chunks that clones share until one of them writes.
 //!
-//! After [`SharedColumn::share`] a clone costs O(n / 512), the first write to a shared chunk copies its 512 values, every
+//! After [`SharedColumn::share`] a clone costs O(n / 1024), the first write to a shared chunk copies its 1024 values, every
 //! other access is O(1). So a
 //! fork of a simulation pays for the rows that change after it, not for the rows of the workload.
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 /// Values per chunk: rows of jobs alive at one time lie in few chunks of this size, and a copy of one is short.
-const CHUNK: usize = 512;
+const CHUNK: usize = 1024;
 
 /// Values by index; see the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ impl<T: Clone> SharedColumn<T> {
         self.length == 0
     }
 
-    /// Lets the next clones share the values: O(n / 512). Without it a clone copies what was written since.
+    /// Lets the next clones share the values: O(n / 1024). Without it a clone copies what was written since.
     pub fn share(&mut self) {
         for chunk in &mut self.chunks {
             chunk.share();

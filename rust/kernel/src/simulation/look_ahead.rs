@@ -5,7 +5,7 @@ use super::{Feed, Simulation};
 
 impl<F: Feed> Simulation<F> {
     /// An independent copy. It shares what is given and what is over, and costs what is alive: O(jobs alive + nodes), and
-    /// one counter for every 512 rows.
+    /// one counter for every 1024 rows.
     #[must_use]
     pub fn fork(&mut self) -> Self
     where

@@ -280,6 +280,9 @@ impl State {
     }
 
     fn remove_expected_end(&mut self, scenario: &Scenario, job: u32) {
+        if !self.running.is_indexed() {
+            return;
+        }
         let end = self.expected_end(scenario, job);
         if let Some(index) = self.running.by_expected_end_mut() {
             index.remove(&end);
