@@ -6,7 +6,7 @@ import numpy as np
 
 import batchlab as bl
 from batchlab import tasks
-from batchlab.application.tasks import Compute
+from batchlab.application.tasks import Compute, Task
 
 __all__ = ["job_of", "simulated"]
 
@@ -24,7 +24,7 @@ class Placed(bl.Scheduler):
             assert view.start(job, nodes=list(self.nodes[job.row]))
 
 
-def job_of(task: Compute, ranks: int, start: float) -> bl.JobDescription:
+def job_of(task: Task, ranks: int, start: float) -> bl.JobDescription:
     """Give a job that does one task."""
     application = bl.Application([bl.Phase([task], scheduling_point=False)])
     return bl.JobDescription(application=application, submit_time=start, tasks=ranks, resources={"place": 1})
@@ -49,7 +49,7 @@ def simulated(
     platform: bl.Platform,
     activities: Sequence[bl.Flow | bl.ParallelTask],
     model: str | bl.NetworkModel,
-    described: Sequence[Compute] | None = None,
+    described: Sequence[Task] | None = None,
 ) -> list[float]:
     """Say when each is done in a simulation; `described` are tasks that do the same in other words."""
     hosts = [(each.src, each.dst) if isinstance(each, bl.Flow) else tuple(each.hosts) for each in activities]
