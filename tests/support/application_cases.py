@@ -69,7 +69,7 @@ class ElasticCase:
     @property
     def model(self) -> Model:
         """The network model of the reference; `changed` has its parameters by their names there."""
-        return replace(SHARINGS[self.sharing][1], **self.changed)
+        return replace(SHARINGS[self.sharing][1], **self.changed)  # type: ignore[arg-type]  # by their names
 
     def route(self, source: int, target: int) -> tuple[list[int], float]:
         """Give the cables from a host to another, and the latency; the storage is the last host."""
@@ -159,14 +159,14 @@ def random_case(seed: int) -> ElasticCase:
 
 
 def _changed(random: Random, sharing: str) -> dict[str, float]:
-    drawn: dict[str, float] = {"gamma": random.choice((0.0, random.uniform(1e4, 1e7)))}
+    changed: dict[str, float] = {"gamma": random.choice((0.0, random.uniform(1e4, 1e7)))}
     if sharing == "max_min":
-        drawn |= {
+        changed |= {
             "bandwidth_factor": random.uniform(0.5, 1),
             "latency_factor": random.uniform(1, 15),
             "crosstraffic": True,
         }
-    return {name: value for name, value in drawn.items() if random.random() < 0.2}
+    return {name: value for name, value in changed.items() if random.random() < 0.2}
 
 
 def _hosts(random: Random, count: int) -> list[Host]:

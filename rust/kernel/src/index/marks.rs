@@ -10,7 +10,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Removes all marks, and makes room for the ids below `count`.
+    /// Removes all marks; from now on the ids below `count` can be marked.
     pub fn clear(&mut self, count: usize) {
         self.of.resize(count.max(self.of.len()), 0);
         self.generation = self.generation.wrapping_add(1);

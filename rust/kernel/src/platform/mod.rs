@@ -12,7 +12,7 @@ mod fat_tree;
 mod graph;
 pub mod host;
 mod path;
-#[expect(clippy::module_inception, reason = "the room is called after what it describes")]
+#[expect(clippy::module_inception, reason = "the module is named after its type")]
 mod platform;
 pub mod refusal;
 mod route;

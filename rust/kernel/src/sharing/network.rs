@@ -57,7 +57,7 @@ const MAX_MIN: Network = Network {
     loopback_latency: 0.0,
 };
 
-/// `SimGrid`'s TCP-gamma unless it is told another.
+/// The default of `SimGrid`'s TCP-gamma.
 const WINDOW: f64 = 4_194_304.0;
 
 const CM02: Network =
