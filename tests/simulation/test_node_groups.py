@@ -133,7 +133,7 @@ class Everywhere(bl.Allocator):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_allocators_in_python_answer_with_nodes_of_the_groups(rule: str) -> None:
-    """They are shown no slots on other nodes, now and in plans, and an answer with one of these is an error."""
+    """They see no slots on other nodes, and an answer with one of these is an error."""
     policy = bl.Policy.parse(rule)
     everywhere = Everywhere()
     with pytest.raises(bl.DecisionError, match="node 0 is in none of the node groups that it may use"):
