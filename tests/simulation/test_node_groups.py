@@ -1,5 +1,7 @@
 """Jobs that may use the nodes of some groups only, by hand."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
@@ -115,6 +117,28 @@ def test_given_nodes_are_those_of_the_groups() -> None:
 
     result = bl.simulate(workload((0, 5, 1, "gpu|fat")), SYSTEM, Script({0.0: [start]}))
     assert nodes(result) == [[2]]
+
+
+class Everywhere(bl.Allocator):
+    """Notes the slots that it is shown, and puts every task on node 0."""
+
+    def __init__(self) -> None:
+        self.slots: list[list[int]] = []
+
+    def allocate(self, job: bl.Job, view: bl.View) -> dict[int, int] | None:
+        """Ignore the slots."""
+        self.slots.append([view.slots(job, node) for node in range(4)])
+        return {0: job.tasks}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_allocators_in_python_answer_with_nodes_of_the_groups(rule: str) -> None:
+    """They see no slots on other nodes, and an answer with one of these is an error."""
+    policy = bl.Policy.parse(rule)
+    everywhere = Everywhere()
+    with pytest.raises(bl.DecisionError, match="node 0 is in none of the node groups that it may use"):
+        bl.simulate(workload((0, 5, 1, "gpu|fat")), SYSTEM, replace(policy, allocator=everywhere))
+    assert everywhere.slots == [[0, 0, 4, 8]]
 
 
 def test_applications_stay_in_their_groups() -> None:
