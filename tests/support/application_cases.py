@@ -69,7 +69,7 @@ class ElasticCase:
     @property
     def model(self) -> Model:
         """The network model of the reference; `changed` has its parameters by their names there."""
-        return replace(SHARINGS[self.sharing][1], **self.changed)  # type: ignore[arg-type]  # by their names
+        return replace(SHARINGS[self.sharing][1], **self.changed)
 
     def route(self, source: int, target: int) -> tuple[list[int], float]:
         """Give the cables from a host to another, and the latency; the storage is the last host."""
