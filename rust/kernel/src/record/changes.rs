@@ -27,28 +27,6 @@ pub enum Change {
     Resized = 9,
 }
 
-impl Change {
-    /// The name of the listener's method for each change, in the order of their numbers; ends of both kinds have one.
-    pub const METHODS: [&str; 10] = [
-        "submitted",
-        "started",
-        "ended",
-        "ended",
-        "rejected",
-        "interrupted",
-        "node_drained",
-        "node_resumed",
-        "node_changed",
-        "resized",
-    ];
-
-    /// Whether it is about a node, not a job.
-    #[must_use]
-    pub fn is_about_a_node(self) -> bool {
-        matches!(self, Self::NodeDrained | Self::NodeResumed | Self::NodeChanged)
-    }
-}
-
 /// Changes, with the job or node that each is about, of the kinds that are heeded.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Changes {

@@ -1,8 +1,8 @@
 //! From messages and computations to demands on links and cores: the one place where a demand is made.
 //!
 //! A flow costs O(its route), a parallel task the sum of its routes; nothing allocates once the buffers have grown.
-//! Amounts are added up message by message in the order in which they are given, so that whoever gives the same
-//! messages in the same order gets the same demand, bit for bit.
+//! Amounts are added up message by message in the order in which they are given, so that the same messages
+//! in the same order make the same demand, bit for bit.
 use serde::{Deserialize, Serialize};
 
 use super::demand::{Demand, Rule};

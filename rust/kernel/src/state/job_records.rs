@@ -190,12 +190,6 @@ impl JobRecords {
         self.of(slot).placement.nodes()
     }
 
-    /// The same, to be kept.
-    #[must_use]
-    pub fn shared_placement(&self, slot: u32) -> Placement {
-        self.of(slot).placement.clone()
-    }
-
     /// Records a start.
     pub fn start(&mut self, slot: u32, now: f64, placement: &[NodeTasks], run: u32) {
         let record = self.of_mut(slot);

@@ -20,10 +20,6 @@ pub enum JobState {
 }
 
 impl JobState {
-    /// All states, in the order of their numbers.
-    pub const ALL: [Self; 6] =
-        [Self::Loaded, Self::Queued, Self::Running, Self::Completed, Self::Killed, Self::Rejected];
-
     /// The name of the state.
     #[must_use]
     pub fn name(self) -> &'static str {
