@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
@@ -113,7 +114,9 @@ class Impatient(bl.Scheduler):
         if running and len(self.deeds) < 30 and self.random.random() < 0.2:
             victim = self.random.choice(running)
             self.deeds.append((view.now, "preempt", victim.row))
-            view.preempt(victim)
+            # Where arrivals come first, a job that ends at this very instant is refused.
+            with suppress(bl.DecisionError):
+                view.preempt(victim)
         for job in view.queue:
             if len(self.deeds) < 30 and self.random.random() < 0.1:
                 self.deeds.append((view.now, "hold", job.row))

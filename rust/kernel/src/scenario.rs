@@ -99,7 +99,7 @@ impl Scenario {
     #[must_use]
     pub fn need(&self, slot: u32, resource: usize) -> i64 {
         let job = self.job(slot);
-        self.requests.get(job.request).amounts[resource].saturating_mul(i64::from(job.tasks))
+        self.requests.get(job.request).need(resource, job.tasks)
     }
 
     /// The processors of a job: its cores, or its tasks where no resource counts as processors.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Seconds since the workload's origin. Ordered totally, so that it can be a key.
 ///
-/// Inputs are finite and never −0 (the gates see to that), so the total order is the numeric one.
+/// Inputs are numbers (the gates see to that), so the numeric order is total.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Time(pub f64);
 
@@ -16,13 +16,36 @@ impl Time {
 
 impl Ord for Time {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.0.total_cmp(&other.0)
+        if self.0 < other.0 {
+            Ordering::Less
+        } else if self.0 > other.0 {
+            Ordering::Greater
+        } else {
+            Ordering::Equal
+        }
     }
 }
 
+// Times are compared all day: the machine's own comparisons of numbers cost the least.
 impl PartialOrd for Time {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+
+    fn lt(&self, other: &Self) -> bool {
+        self.0 < other.0
+    }
+
+    fn le(&self, other: &Self) -> bool {
+        self.0 <= other.0
+    }
+
+    fn gt(&self, other: &Self) -> bool {
+        self.0 > other.0
+    }
+
+    fn ge(&self, other: &Self) -> bool {
+        self.0 >= other.0
     }
 }
 

@@ -56,7 +56,7 @@ impl PlacementRequest<'_> {
     /// The amount of a resource that the job needs at least.
     #[must_use]
     pub fn need(&self, resource: usize) -> i64 {
-        self.request.amounts[resource].saturating_mul(i64::from(self.tasks))
+        self.request.need(resource, self.tasks)
     }
 }
 

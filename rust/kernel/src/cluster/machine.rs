@@ -2,6 +2,7 @@
 //!
 //! Taking or giving back k nodes costs O(k log n) for each node set that they are in, finding the next node with room of
 //! a set O(log n) for each of its ranges.
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -24,10 +25,10 @@ pub struct Machine {
     resources: usize,
     node_sets: Arc<NodeSets>,
     capacity: Vec<i64>,
-    free: Vec<i64>,
     jobs_on: Vec<u32>,
     /// What is free in all, set-major.
     total_free: Vec<i64>,
+    /// What is free on each node; then 1 for an idle node, −1 for a drained one, 0 for others.
     by_index: SegmentTree,
     /// One for each node set.
     by_load: Option<Vec<LoadIndex>>,
@@ -46,6 +47,12 @@ struct Unavailable {
 }
 
 impl Unavailable {
+    /// Jobs hold so much less, or more, of an amount: what is on offer of it then.
+    fn change(&mut self, node: usize, at: usize, amount: i64) -> i64 {
+        self.unused[at] += amount;
+        self.offer(node, at, self.unused[at])
+    }
+
     /// What is on offer of an unused amount.
     fn offer(&self, node: usize, at: usize, unused: i64) -> i64 {
         if self.drained[node] { 0 } else { (unused - self.amounts[at]).max(0) }
@@ -66,7 +73,6 @@ impl Machine {
         }
         let mut machine = Self {
             resources,
-            free: capacity.clone(),
             jobs_on: vec![0; nodes],
             total_free: totals_of(resources, &capacity, &node_sets),
             by_index: SegmentTree::new(resources + 1, &indexed),
@@ -91,7 +97,7 @@ impl Machine {
             let mut index = LoadIndex::new(self.resources + 1);
             for node in sets.nodes_from(set, 0) {
                 let load = load(self.capacity_of(node), self.free_of(node));
-                index.insert((Time(load), node), self.by_index.values_mut(node as usize));
+                index.insert((Time(load), node), self.by_index.values(node as usize));
             }
             index
         });
@@ -126,16 +132,17 @@ impl Machine {
     /// What is free on a node.
     #[must_use]
     pub fn free_of(&self, node: u32) -> &[i64] {
-        let from = node as usize * self.resources;
-        &self.free[from..from + self.resources]
+        &self.by_index.values(node as usize)[..self.resources]
     }
 
     /// What nobody holds on a node, on offer or not.
     #[must_use]
     pub fn idle_of(&self, node: u32) -> &[i64] {
-        let all = self.unavailable.as_ref().map_or(&self.free, |unavailable| &unavailable.unused);
         let from = node as usize * self.resources;
-        &all[from..from + self.resources]
+        match &self.unavailable {
+            None => self.free_of(node),
+            Some(unavailable) => &unavailable.unused[from..from + self.resources],
+        }
     }
 
     /// Whether anything was ever unavailable: then free totals and what jobs will give back do not add up.
@@ -161,9 +168,7 @@ impl Machine {
     /// What jobs hold of a resource on a node.
     #[must_use]
     pub fn used(&self, node: u32, resource: usize) -> i64 {
-        let at = node as usize * self.resources + resource;
-        self.capacity[at]
-            - self.unavailable.as_ref().map_or(self.free[at], |unavailable| unavailable.unused[at])
+        self.capacity_of(node)[resource] - self.idle_of(node)[resource]
     }
 
     /// What would be free of a resource on a node once `gained` more of it is unused.
@@ -171,7 +176,7 @@ impl Machine {
     pub fn free_with(&self, node: u32, resource: usize, gained: i64) -> i64 {
         let at = node as usize * self.resources + resource;
         match &self.unavailable {
-            None => self.free[at] + gained,
+            None => self.free_of(node)[resource] + gained,
             Some(unavailable) => unavailable.offer(node as usize, at, unavailable.unused[at] + gained),
         }
     }
@@ -198,17 +203,18 @@ impl Machine {
     }
 
     fn unavailable_mut(&mut self) -> &mut Unavailable {
-        let Self { free, jobs_on, .. } = self;
+        let nodes = self.nodes();
+        let free = || (0..nodes).flat_map(|node| &self.by_index.values(node as usize)[..self.resources]);
         self.unavailable.get_or_insert_with(|| Unavailable {
-            drained: vec![false; jobs_on.len()],
-            amounts: vec![0; free.len()],
-            unused: free.clone(),
+            drained: vec![false; nodes as usize],
+            amounts: vec![0; nodes as usize * self.resources],
+            unused: free().copied().collect(),
         })
     }
 
     fn offer_anew(&mut self, node: u32) {
-        self.change_one(&Request::NOTHING, NodeTasks { node, tasks: 0 }, 0);
-        self.by_index.refresh_range(node as usize, node as usize);
+        let nothing = Request { amounts: vec![0; self.resources], ..Request::NOTHING };
+        self.change(&nothing, &[NodeTasks { node, tasks: 0 }], 0);
     }
 
     /// Number of jobs on a node.
@@ -291,46 +297,46 @@ impl Machine {
         let node = part.node as usize;
         let before =
             self.by_load.is_some().then(|| load(self.capacity_of(part.node), self.free_of(part.node)));
-        for resource in 0..self.resources {
-            let amount = if sign == 0 { 0 } else { sign * self.held(request, part, resource) };
-            let at = node * self.resources + resource;
-            let free = match &mut self.unavailable {
-                None => self.free[at] + amount,
-                Some(unavailable) => {
-                    unavailable.unused[at] += amount;
-                    unavailable.offer(node, at, unavailable.unused[at])
-                }
-            };
-            let gain = free - self.free[at];
-            self.total_free[resource] += gain;
-            for set in self.node_sets.others_of(part.node) {
-                self.total_free[set.block(self.resources).start + resource] += gain;
-            }
-            self.free[at] = free;
-            debug_assert!(
-                (0..=self.capacity[at]).contains(&self.used(part.node, resource)),
-                "jobs hold more of resource {resource} than node {node} has, or gave back more than they held"
-            );
-        }
         debug_assert!(sign <= 0 || self.jobs_on[node] > 0, "node {node} is given back, and no job is there");
         self.jobs_on[node] = self.jobs_on[node].wrapping_add_signed(-sign as i32);
-        let idle = if self.is_drained(part.node) { -1 } else { i64::from(self.jobs_on[node] == 0) };
-        let values = self.by_index.values_mut(node);
-        let from = node * self.resources;
-        for (value, free) in values.iter_mut().zip(&self.free[from..from + self.resources]) {
-            *value = *free;
-        }
-        values[self.resources] = idle;
-        if let Some(before) = before {
-            let now = load(self.capacity_of(part.node), self.free_of(part.node));
-            let values = self.by_index.values_mut(node).to_vec();
-            if let Some(indices) = &mut self.by_load {
-                for set in std::iter::once(&NodeSetId::ALL).chain(self.node_sets.others_of(part.node)) {
-                    let index = &mut indices[set.index()];
-                    index.remove(&(Time(before), part.node));
-                    index.insert((Time(now), part.node), &values);
+        let is_idle = if self.is_drained(part.node) { -1 } else { i64::from(self.jobs_on[node] == 0) };
+        let others = self.node_sets.others_of(part.node);
+        let capacity = &self.capacity[node * self.resources..(node + 1) * self.resources];
+        if let [free @ .., idle] = self.by_index.values_mut(node) {
+            *idle = is_idle;
+            for (resource, (free, &capacity)) in free.iter_mut().zip(capacity).enumerate() {
+                let amount =
+                    sign * if request.exclusive { capacity } else { request.need(resource, part.tasks) };
+                let offered = match &mut self.unavailable {
+                    None => *free + amount,
+                    Some(unavailable) => unavailable.change(node, node * self.resources + resource, amount),
+                };
+                let gain = offered - *free;
+                self.total_free[resource] += gain;
+                for set in others {
+                    self.total_free[set.block(self.resources).start + resource] += gain;
                 }
+                *free = offered;
             }
+        }
+        debug_assert!(
+            (0..self.resources)
+                .all(|at| (0..=self.capacity_of(part.node)[at]).contains(&self.used(part.node, at))),
+            "jobs hold more of a resource than node {node} has, or gave back more than they held"
+        );
+        if let Some(before) = before {
+            self.move_by_load(part.node, before);
+        }
+    }
+
+    /// Moves a node, whose load was `before`, to its place among the nodes by load.
+    fn move_by_load(&mut self, node: u32, before: f64) {
+        let now = load(self.capacity_of(node), self.free_of(node));
+        let Some(indices) = &mut self.by_load else { return };
+        for set in std::iter::once(&NodeSetId::ALL).chain(self.node_sets.others_of(node)) {
+            let index = &mut indices[set.index()];
+            index.remove(&(Time(before), node));
+            index.insert((Time(now), node), self.by_index.values(node as usize));
         }
     }
 }
@@ -370,10 +376,14 @@ impl Availability for Machine {
     }
 
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
-        self.node_sets.ranges_from(request.nodes, from).find_map(|range| {
+        let next = |range: Range<u32>| {
             let (from, until) = (range.start as usize, range.end as usize);
             self.by_index.next(from, until, |values| admits(request, values)).map(|node| node as u32)
-        })
+        };
+        if request.nodes == NodeSetId::ALL {
+            return next(from..self.nodes());
+        }
+        self.node_sets.ranges_from(request.nodes, from).find_map(next)
     }
 
     fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {

@@ -23,6 +23,12 @@ impl Request {
     pub const NOTHING: Self =
         Self { amounts: Vec::new(), tasks_per_node: 0, exclusive: false, nodes: NodeSetId::ALL };
 
+    /// The amount of a resource that so many tasks need at least.
+    #[must_use]
+    pub fn need(&self, resource: usize, tasks: u32) -> i64 {
+        self.amounts[resource].saturating_mul(i64::from(tasks))
+    }
+
     /// Tasks that `free` amounts admit, on a node of its set that is `idle` or not.
     #[must_use]
     pub fn slots(&self, free: &[i64], idle: bool) -> u32 {

@@ -127,9 +127,14 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         }
     }
 
-    fn rise(&mut self, mut at: usize) {
+    fn rise(&mut self, at: usize) {
+        self.rise_to(0, at);
+    }
+
+    /// Moves an entry up to where it belongs, at most to `top`.
+    fn rise_to(&mut self, top: usize, mut at: usize) {
         let entry = self.heap[at];
-        while at > 0 {
+        while at > top {
             let above = (at - 1) / 2;
             if entry.key >= self.heap[above].key {
                 break;
@@ -140,23 +145,25 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         self.put(at, entry);
     }
 
+    /// Moves an entry to the bottom and from there up again: what sinks has mostly come from the bottom, so that this
+    /// takes one comparison a level.
     fn sink(&mut self, mut at: usize) {
         let entry = self.heap[at];
-        loop {
-            let mut below = 2 * at + 1;
-            if below >= self.heap.len() {
-                break;
-            }
-            if below + 1 < self.heap.len() && self.heap[below + 1].key < self.heap[below].key {
-                below += 1;
-            }
-            if self.heap[below].key >= entry.key {
-                break;
-            }
+        let top = at;
+        let end = self.heap.len();
+        let mut below = 2 * at + 1;
+        while below + 1 < end {
+            below += usize::from(self.heap[below + 1].key < self.heap[below].key);
+            self.put(at, self.heap[below]);
+            at = below;
+            below = 2 * at + 1;
+        }
+        if below < end {
             self.put(at, self.heap[below]);
             at = below;
         }
-        self.put(at, entry);
+        self.heap[at] = entry;
+        self.rise_to(top, at);
     }
 
     fn put(&mut self, at: usize, entry: Entry<K>) {

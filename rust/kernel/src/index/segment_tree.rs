@@ -28,6 +28,13 @@ impl SegmentTree {
         tree
     }
 
+    /// Values of an entry.
+    #[must_use]
+    pub fn values(&self, entry: usize) -> &[i64] {
+        let at = self.leaves + entry;
+        &self.greatest[at * self.width..(at + 1) * self.width]
+    }
+
     /// Values of an entry, to be changed; `refresh_range` must follow.
     pub fn values_mut(&mut self, entry: usize) -> &mut [i64] {
         let at = self.leaves + entry;
@@ -37,17 +44,22 @@ impl SegmentTree {
     /// Brings the maxima over the entries `first..=last` up to date.
     pub fn refresh_range(&mut self, first: usize, last: usize) {
         let (mut left, mut right) = (self.leaves + first, self.leaves + last);
-        while left > 1 {
+        let mut changed = true;
+        while changed && left > 1 {
             left >>= 1;
             right >>= 1;
-            let mut changed = false;
-            for at in left..=right {
-                changed |= self.refresh(at);
-            }
-            if !changed {
-                break;
-            }
+            changed = self.refresh_level(left, right);
         }
+    }
+
+    /// Takes the maxima of the inner nodes `left..=right` of one level from their children; whether any changed.
+    fn refresh_level(&mut self, left: usize, right: usize) -> bool {
+        if self.width == 2 {
+            // One resource, and whether the node is idle: the most common machine.
+            let (pairs, _) = self.greatest.as_chunks_mut::<2>();
+            return (left..=right).fold(false, |changed, at| changed | join_pair(pairs, at));
+        }
+        (left..=right).fold(false, |changed, at| changed | self.refresh(at))
     }
 
     /// The first entry in [from, until) whose values satisfy `admits`.
@@ -76,7 +88,7 @@ impl SegmentTree {
                 }
             }
             at += 1;
-            if self.first_leaf(at) >= self.leaves + until {
+            if until < self.count && self.first_leaf(at) >= self.leaves + until {
                 return None;
             }
         }
@@ -89,16 +101,24 @@ impl SegmentTree {
 
     /// Takes an inner node's maxima from its children; whether they changed.
     fn refresh(&mut self, at: usize) -> bool {
-        let (left, right) = (2 * at * self.width, (2 * at + 1) * self.width);
+        let width = self.width;
+        let (above, below) = self.greatest.split_at_mut(2 * at * width);
+        let (left, right) = below[..2 * width].split_at(width);
         let mut changed = false;
-        for offset in 0..self.width {
-            let joined = self.greatest[left + offset].max(self.greatest[right + offset]);
-            let own = &mut self.greatest[at * self.width + offset];
+        for ((own, left), right) in above[at * width..(at + 1) * width].iter_mut().zip(left).zip(right) {
+            let joined = *left.max(right);
             changed |= *own != joined;
             *own = joined;
         }
         changed
     }
+}
+
+/// Takes the maxima of an inner node with two values from its children; whether they changed.
+fn join_pair(pairs: &mut [[i64; 2]], at: usize) -> bool {
+    let (left, right) = (pairs[2 * at], pairs[2 * at + 1]);
+    let joined = [left[0].max(right[0]), left[1].max(right[1])];
+    std::mem::replace(&mut pairs[at], joined) != joined
 }
 
 #[cfg(test)]

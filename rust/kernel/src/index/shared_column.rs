@@ -41,13 +41,21 @@ impl<T> Chunk<T> {
 
 impl<T: Clone> Chunk<T> {
     /// The values, to be changed: those of a shared chunk are copied, unless no other column has them any more.
+    #[inline]
     fn values_mut(&mut self) -> &mut Vec<T> {
-        if let Self::Shared(values) = self {
-            *self = Self::Owned(Arc::unwrap_or_clone(std::mem::take(values)));
+        if matches!(self, Self::Shared(_)) {
+            self.own();
         }
         match self {
             Self::Owned(values) => values,
             Self::Shared(values) => Arc::make_mut(values),
+        }
+    }
+
+    #[cold]
+    fn own(&mut self) {
+        if let Self::Shared(values) = self {
+            *self = Self::Owned(Arc::unwrap_or_clone(std::mem::take(values)));
         }
     }
 

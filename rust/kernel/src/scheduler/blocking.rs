@@ -24,9 +24,6 @@ impl SchedulingRule for Blocking {
     }
 
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
-        if !view.may_start_some() {
-            return Ok(Step::Done);
-        }
         let Some(head) = view.state.queue.first() else { return Ok(Step::Done) };
         let blocked = Some((head.job, view.state.releases));
         if self.blocked == blocked {

@@ -26,6 +26,8 @@ pub struct Easy {
     examined: u64,
     /// Whether the last pass started a job.
     started: bool,
+    /// The jobs that entered the queue since the last pass, in order.
+    arrivals: Vec<u32>,
     pass: Pass,
 }
 
@@ -39,7 +41,7 @@ enum Pass {
     /// All jobs are to be examined.
     Begun,
     /// Examines the arrivals, in order; the next one's place.
-    Arrivals(Vec<u32>, usize),
+    Arrivals(usize),
     /// Starts jobs in order until one does not fit.
     Heads,
     /// Examines the jobs behind this one, in order.
@@ -71,7 +73,8 @@ impl SchedulingRule for Easy {
             let job = match &self.pass {
                 Pass::Over => return Ok(Step::Done),
                 Pass::BegunWithArrivals => {
-                    self.pass = Pass::Arrivals(view.arrivals_in_order(), 0);
+                    view.list_arrivals(&mut self.arrivals);
+                    self.pass = Pass::Arrivals(0);
                     continue;
                 }
                 Pass::Begun => {
@@ -118,14 +121,14 @@ impl Easy {
     /// The next arrival. Where it depends on its nodes if a job does harm and one has started, the jobs behind come instead:
     /// the start can have sent others to other nodes.
     fn next_arrival(&mut self, view: View<'_>) -> Option<u32> {
-        let Pass::Arrivals(arrivals, next) = &mut self.pass else { return None };
+        let Pass::Arrivals(next) = &mut self.pass else { return None };
         let goes_by_place = self.shadow.as_ref().is_some_and(|shadow| shadow.goes_by_place);
         if goes_by_place && *next > 0 && !view.state.started.is_empty() {
-            let latest = view.rank_of(arrivals[*next - 1]);
+            let latest = view.rank_of(self.arrivals[*next - 1]);
             return self.next_behind(view, latest);
         }
         *next += 1;
-        arrivals.get(*next - 1).copied()
+        self.arrivals.get(*next - 1).copied()
     }
 
     /// The next job behind `after` that the totals admit.

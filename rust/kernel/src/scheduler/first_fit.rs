@@ -12,6 +12,8 @@ use super::{SchedulingRule, Step, choose_now, start_chosen};
 pub struct FirstFit {
     /// The number of releases when the whole queue was examined last.
     examined: u64,
+    /// The jobs that entered the queue since the last pass, in order.
+    arrivals: Vec<u32>,
     pass: Pass,
 }
 
@@ -22,7 +24,7 @@ enum Pass {
     Over,
     Begun,
     /// Examines the arrivals, in order; the next one's place.
-    Arrivals(Vec<u32>, usize),
+    Arrivals(usize),
     /// Examines the whole queue, behind this job.
     Queue(Option<Rank>),
 }
@@ -47,7 +49,8 @@ impl SchedulingRule for FirstFit {
             let job = match &mut self.pass {
                 Pass::Over => return Ok(Step::Done),
                 Pass::Begun if self.examined == view.state.releases => {
-                    self.pass = Pass::Arrivals(view.arrivals_in_order(), 0);
+                    view.list_arrivals(&mut self.arrivals);
+                    self.pass = Pass::Arrivals(0);
                     continue;
                 }
                 Pass::Begun => {
@@ -55,9 +58,9 @@ impl SchedulingRule for FirstFit {
                     self.pass = Pass::Queue(None);
                     continue;
                 }
-                Pass::Arrivals(arrivals, next) => {
+                Pass::Arrivals(next) => {
                     *next += 1;
-                    arrivals.get(*next - 1).copied()
+                    self.arrivals.get(*next - 1).copied()
                 }
                 Pass::Queue(at) => {
                     *at =

@@ -19,6 +19,7 @@ impl<F: Feed> Simulation<F> {
     pub fn with_applications(mut self, execution: Execution) -> Self {
         self.state.index_running(&self.scenario);
         self.state.applications = Some(Box::new(ApplicationState::new(execution)));
+        self.choose_kinds();
         self
     }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::execution::Notice;
 use crate::stopwatch::Timer as StopwatchTimer;
 
-use super::agenda::Agenda;
+use super::agenda::{Agenda, EventKind};
 use super::timers::Timers;
 use super::triggers::{Trigger, TriggerClock};
 
@@ -49,6 +49,8 @@ pub(super) enum LoopState {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Cursor {
     pub at: LoopState,
+    /// The kinds of events that this run may have, in the order of the agenda.
+    pub kinds: Vec<EventKind>,
     /// Something happened for which no pass has been made.
     pub pass_is_due: bool,
     /// A decision from outside changed something since the last pass.
@@ -77,6 +79,7 @@ impl Cursor {
     pub fn new(agenda: &Agenda) -> Self {
         Self {
             at: LoopState::Idle,
+            kinds: Vec::new(),
             pass_is_due: false,
             is_disturbed: false,
             happened: None,

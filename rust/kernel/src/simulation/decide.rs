@@ -327,6 +327,7 @@ impl<F: Feed> Simulation<F> {
         if self.agenda.triggers.is_some() {
             let agenda = super::Agenda::completions_first();
             self.agenda = std::sync::Arc::new(agenda);
+            self.choose_kinds();
         }
         self.cursor.happened = None;
         self.disturb();

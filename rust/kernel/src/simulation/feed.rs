@@ -25,8 +25,8 @@ pub trait Feed {
     /// Takes note of a job that started.
     fn started(&mut self, _view: View<'_>, _job: u32) {}
 
-    /// Takes note that nothing happens from now until `next`.
-    fn instant_over(&mut self, _view: View<'_>, _next: Time) {}
+    /// Takes note that nothing happens from the present instant until `next`; [`Time::NEVER`] at the end.
+    fn time_passes(&mut self, _view: View<'_>, _next: Time) {}
 
     /// Takes note of a job that ended or was rejected.
     fn finished(&mut self, scenario: &Scenario, state: &mut State, job: u32) -> Result<(), Self::Error>;

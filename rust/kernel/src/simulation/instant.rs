@@ -7,9 +7,22 @@ use crate::workload::JobState;
 use super::agenda::{EndTies, EventKind, PassRule};
 use super::cursor::{LoopState, MAX_IDLE_WAKEUPS};
 use super::triggers::Trigger;
-use super::{Feed, Simulation, View, YieldPoint};
+use super::{Feed, Simulation, YieldPoint};
 
 impl<F: Feed> Simulation<F> {
+    /// Finds out which kinds of events may happen in this run, so that no instant asks for others.
+    pub(super) fn choose_kinds(&mut self) {
+        let may_happen = |kind: &EventKind| match kind {
+            EventKind::Application => self.state.applications.is_some(),
+            EventKind::Expiry => self.listeners.estimates,
+            EventKind::Periodic => self.agenda.triggers.is_some(),
+            EventKind::Timer | EventKind::Completion | EventKind::Submission | EventKind::EarlyRelease => {
+                true
+            }
+        };
+        self.cursor.kinds = self.agenda.order.iter().copied().filter(may_happen).collect();
+    }
+
     pub(super) fn begin_instant(&mut self) {
         self.sample_platform();
         if !self.waits_for_timers() {
@@ -58,8 +71,6 @@ impl<F: Feed> Simulation<F> {
             return false;
         }
         self.cursor.at = LoopState::Idle;
-        let next = self.next_time();
-        self.feed.instant_over(View { scenario: &self.scenario, state: &self.state }, next);
         true
     }
 
@@ -84,8 +95,8 @@ impl<F: Feed> Simulation<F> {
             }
             self.cursor.round = None;
         }
-        for place in 0..self.agenda.order.len() {
-            let kind = self.agenda.order[place];
+        for place in 0..self.cursor.kinds.len() {
+            let kind = self.cursor.kinds[place];
             if self.is_due(kind) {
                 return Some(kind);
             }

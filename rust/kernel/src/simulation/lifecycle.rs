@@ -189,6 +189,9 @@ impl<F: Feed> Simulation<F> {
 
     /// A job is over: those that waited for it alone join the queue, and those that waited in vain are rejected.
     fn decide_dependents(&mut self, job: u32, state: JobState) {
+        if self.scenario.dependencies.is_empty() {
+            return;
+        }
         let mut finished = vec![(job, state)];
         while let Some((job, state)) = finished.pop() {
             for dependent in self.state.dependencies.finished(&self.scenario.dependencies, job, state) {

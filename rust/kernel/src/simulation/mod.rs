@@ -74,6 +74,7 @@ impl<F: Feed> Simulation<F> {
             feed,
         };
         simulation.keep_indices();
+        simulation.choose_kinds();
         simulation
     }
 
@@ -81,6 +82,7 @@ impl<F: Feed> Simulation<F> {
     #[must_use]
     pub fn with_listeners(mut self, listeners: Listeners) -> Self {
         self.listeners = listeners;
+        self.choose_kinds();
         self
     }
 
@@ -172,10 +174,13 @@ impl<F: Feed> Simulation<F> {
 
     /// When the clock alone has the scheduler asked; never where no job is left to be decided about.
     fn next_question(&self) -> Time {
+        if self.agenda.triggers.is_none() {
+            return Time::NEVER;
+        }
         let is_empty = self.feed.next_time() == Time::NEVER
             && self.state.running.is_empty()
             && self.state.queue.has_none_waiting();
-        if self.agenda.triggers.is_none() || is_empty { Time::NEVER } else { self.cursor.clock.next_time() }
+        if is_empty { Time::NEVER } else { self.cursor.clock.next_time() }
     }
 
     /// Whether nothing can happen any more but by timers, or questions of the clock.
@@ -223,6 +228,7 @@ impl<F: Feed> Simulation<F> {
             let point = match self.cursor.at {
                 LoopState::Idle => {
                     let now = self.next_time();
+                    self.feed.time_passes(View { scenario: &self.scenario, state: &self.state }, now);
                     if now == Time::NEVER {
                         return Ok(YieldPoint::End);
                     }

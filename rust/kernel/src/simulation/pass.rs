@@ -1,7 +1,7 @@
 //! A scheduling pass: the scheduler proposes, the simulation checks and applies, until there is no more to propose.
 use crate::cluster::{NodeTasks, Unanswered};
 use crate::decision::Decision;
-use crate::record::{Change, DispatchLog};
+use crate::record::Change;
 use crate::scheduler::{SchedulingRule, Step};
 
 use super::cursor::LoopState;
@@ -12,13 +12,15 @@ impl<F: Feed> Simulation<F> {
     /// Begins a pass; whether keys are asked for outside.
     pub(super) fn begin_pass(&mut self) -> bool {
         // Reservations are made in order where nothing can start, and a scheduler outside may look at it for any reason.
-        let is_seen = self.scheduler.plans_ahead() || self.view().may_start_some();
-        self.priority.is_external() && self.state.queue.len() > 1 && is_seen
+        let is_seen = || self.scheduler.plans_ahead() || self.view().may_start_some();
+        self.priority.is_external() && self.state.queue.len() > 1 && is_seen()
     }
 
     /// Sorts the queue where the scheduler looks at all of it and keys change with time.
     pub(super) fn refresh_priorities(&mut self) {
-        self.cursor.stopwatch = self.recorders.dispatch.as_ref().map(DispatchLog::begin);
+        if let Some(log) = &self.recorders.dispatch {
+            self.cursor.stopwatch = Some(log.begin());
+        }
         self.cursor.is_disturbed = false;
         let keys_change = self.priority.changes_with_time();
         if self.allocator.as_external().is_some() {
@@ -51,14 +53,22 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// The scheduler's next step. Where it needs an answer from outside, the scheduler is as it was before, and the step
-    /// runs again once the allocator has answered.
+    /// The scheduler's next step.
     fn next_step(&mut self) -> Result<Step, Unanswered> {
+        if self.allocator.as_external().is_some() {
+            return self.next_step_asking_outside();
+        }
         let view = View { scenario: &self.scenario, state: &self.state };
-        let Some(external) = self.allocator.as_external_mut() else {
-            return self.scheduler.propose(view, &mut self.allocator);
-        };
-        external.begin_step();
+        self.scheduler.propose(view, &mut self.allocator)
+    }
+
+    /// The scheduler's next step under an allocator outside. Where it needs an answer, the scheduler is as it was before,
+    /// and the step runs again once the allocator has answered.
+    fn next_step_asking_outside(&mut self) -> Result<Step, Unanswered> {
+        let view = View { scenario: &self.scenario, state: &self.state };
+        if let Some(external) = self.allocator.as_external_mut() {
+            external.begin_step();
+        }
         let before = self.scheduler.clone();
         let step = self.scheduler.propose(view, &mut self.allocator);
         if step.is_err() {
@@ -106,7 +116,9 @@ impl<F: Feed> Simulation<F> {
             log.end(&timer, View { scenario: &self.scenario, state: &self.state });
         }
         // Jobs at scheduling points go on before others begin.
-        self.leave_scheduling_points();
+        if self.state.applications.is_some() {
+            self.leave_scheduling_points();
+        }
         let started = std::mem::take(&mut self.state.started);
         for &job in &started {
             self.feed.started(View { scenario: &self.scenario, state: &self.state }, job);

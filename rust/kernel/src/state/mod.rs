@@ -135,14 +135,13 @@ impl State {
 
     fn insert(&mut self, scenario: &Scenario, job: u32) {
         let mut values = std::mem::take(&mut self.values);
-        let width = self.machine.resources() + 1;
+        let (resources, sets) = (self.machine.resources(), self.machine.node_sets().count());
+        let (request, tasks) = (scenario.request(job), scenario.job(job).tasks);
         values.clear();
-        values.resize(self.machine.node_sets().count() * width, i64::MAX);
-        let own = &mut values[scenario.request(job).nodes.block(width)];
-        own[0] = ordered_bits(self.jobs.estimate(job));
-        for (resource, need) in own[1..].iter_mut().enumerate() {
-            *need = scenario.need(job, resource);
-        }
+        values.resize(request.nodes.block(resources + 1).start, i64::MAX);
+        values.push(ordered_bits(self.jobs.estimate(job)));
+        values.extend((0..resources).map(|resource| request.need(resource, tasks)));
+        values.resize(sets * (resources + 1), i64::MAX);
         self.queue.index.insert(self.rank_of(scenario, job), &values);
         self.values = values;
     }

@@ -76,12 +76,11 @@ impl<'a> View<'a> {
     /// Both are asked of the same set: one that has free nodes and another that is admitted are not enough.
     #[must_use]
     pub fn may_fit_where(self, values: &[i64], admits: impl Fn(NodeSetId, &[i64]) -> bool) -> bool {
-        let machine = &self.state.machine;
-        let width = machine.resources() + 1;
-        self.scenario.node_sets.ids().any(|set| {
-            let own = &values[set.block(width)];
-            own[1..].iter().zip(machine.total_free_in(set)).all(|(need, free)| need <= free)
-                && admits(set, own)
+        let free = self.state.machine.free_totals();
+        let width = self.state.machine.resources();
+        let sets = self.scenario.node_sets.ids();
+        sets.zip(values.chunks_exact(width + 1).zip(free.chunks_exact(width))).any(|(set, (own, free))| {
+            own[1..].iter().zip(free).all(|(need, free)| need <= free) && admits(set, own)
         })
     }
 
@@ -94,8 +93,9 @@ impl<'a> View<'a> {
     /// Whether a job's needs are within the free totals of its node set.
     #[must_use]
     pub fn may_fit_job(self, job: u32) -> bool {
-        let free = self.state.machine.total_free_in(self.request(job).nodes);
-        free.iter().enumerate().all(|(resource, &free)| self.need(job, resource) <= free)
+        let want = self.placement_request(job);
+        let free = self.state.machine.total_free_in(want.request.nodes);
+        free.iter().enumerate().all(|(resource, &free)| want.need(resource) <= free)
     }
 
     /// The place of a queued job.
@@ -112,9 +112,16 @@ impl<'a> View<'a> {
     /// The jobs that entered the queue since the last pass, in the order of the queue.
     #[must_use]
     pub fn arrivals_in_order(self) -> Vec<u32> {
-        let mut arrived = self.state.queue.arrived.clone();
-        self.sort_by_rank(&mut arrived);
-        arrived
+        let mut arrivals = Vec::new();
+        self.list_arrivals(&mut arrivals);
+        arrivals
+    }
+
+    /// Puts into `arrivals` the jobs that entered the queue since the last pass, in the order of the queue.
+    pub fn list_arrivals(self, arrivals: &mut Vec<u32>) {
+        arrivals.clear();
+        arrivals.extend_from_slice(&self.state.queue.arrived);
+        self.sort_by_rank(arrivals);
     }
 
     /// When a running job is expected to end, not raised to now.

@@ -241,7 +241,7 @@ impl Feed for Stream {
         Ok(())
     }
 
-    fn instant_over(&mut self, view: View<'_>, next: Time) {
+    fn time_passes(&mut self, view: View<'_>, next: Time) {
         self.over_time.pass(view, &self.waiting, next);
     }
 }

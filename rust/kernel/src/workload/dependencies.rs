@@ -39,6 +39,12 @@ impl Dependencies {
         Self { from, dependents }
     }
 
+    /// Whether no job waits for another.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.dependents.is_empty()
+    }
+
     fn dependents(&self, job: u32) -> &[u32] {
         match self.from.get(job as usize + 1) {
             Some(&end) => &self.dependents[self.from[job as usize] as usize..end as usize],

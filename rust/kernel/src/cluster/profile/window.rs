@@ -21,12 +21,14 @@ impl<'a> Window<'a> {
     }
 
     /// The steps of a node that lie in the window, at least one: free amounts, and minus the number of jobs.
+    #[inline]
     fn steps(&self, node: u32) -> impl Iterator<Item = &'a [i64]> {
+        let (from, until) = (self.from, self.until);
         let steps = &self.profile.nodes[node as usize];
-        let first = steps.find(self.from);
-        let later = steps.times[first + 1..].iter().take_while(|&&begin| begin < self.until);
-        let mut values = steps.values[first * steps.width..].chunks_exact(steps.width);
-        values.next().into_iter().chain(values.zip(later).map(|(values, _)| values))
+        let first = steps.find(from);
+        let values = steps.values[first * steps.width..].chunks_exact(steps.width);
+        let begun = steps.times[first..].iter().take_while(move |&&begin| begin <= from || begin < until);
+        begun.zip(values).map(|(_, values)| values)
     }
 
     fn count_slots(&self, node: u32, request: &Request) -> u32 {
