@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from batchlab._kernel import Elastics
 from batchlab.errors import SimulationError
-from batchlab.platform.network_model import NetworkModel
 from batchlab.simulation.sensing import sensors
 from batchlab.workload.application_jobs import application_jobs
 
@@ -46,6 +45,9 @@ def application_inputs(workload: Workload, system: System, options: RunOptions) 
     if platform is None:
         rule = "jobs that carry an application, or are not rigid, need one: System.of(platform)"
         raise SimulationError(f"the system has no platform; {rule}.")
+    # Most runs have no platform, and start without its rooms.
+    from batchlab.platform.network_model import NetworkModel  # noqa: PLC0415
+
     numbers = {name: number for number, name in enumerate(platform.kernel.hosts)}
     return {
         "platform": platform.kernel,
