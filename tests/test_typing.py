@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from batchlab import vocabulary
+from batchlab import _kernel, vocabulary
 from batchlab.policy import registry
 
 ROOT = Path(__file__).parents[1]
@@ -111,3 +111,17 @@ def test_misspelt_names_are_caught(tmp_path: Path) -> None:
 def test_types_name_what_the_tables_have(names: object, table: dict[str, registry.Rule]) -> None:
     """A rule of a table is a name of its type, and the other way round, in one order."""
     assert list(get_args(names)) == list(table)
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("job_state", vocabulary.JOB_STATES),
+        ("job_type", vocabulary.JOB_TYPES),
+        ("walltime", vocabulary.WALLTIME_ACTIONS),
+        ("order_at_instant", vocabulary.ORDERS_AT_INSTANT),
+    ],
+)
+def test_types_name_what_the_kernel_has(kind: str, names: tuple[str, ...]) -> None:
+    """What has numbers in the kernel is named in the order of these numbers."""
+    assert list(names) == _kernel.names()[kind]

@@ -463,6 +463,16 @@ class ParallelTask(TypedDict):
 def network_models() -> list[tuple[str, str, bool, list[str]]]:
     """The network models in their order."""
 
+def rules() -> dict[str, list[tuple[str, str, str]]]:
+    """The built-in rules by their kind, `order`, `backfill` or `allocator`: for each the name, what it does in one line, and
+    the publication that defines it; empty for folklore.
+    """
+
+def names() -> dict[str, list[str]]:
+    """Names in the order of their numbers: of the states and types of jobs, of the options `walltime` and
+    `order_at_instant`, and of the methods by which an observer takes note of each kind of change.
+    """
+
 def share(
     platform: Platform,
     model: tuple[str, list[tuple[str, float]]],

@@ -23,6 +23,7 @@ mod status;
 mod stream;
 mod swf;
 mod view;
+mod vocabulary;
 
 use pyo3::prelude::*;
 
@@ -53,6 +54,8 @@ mod _kernel {
     use crate::stream::SwfStream;
     #[pymodule_export]
     use crate::swf::{SwfParser, read_swf_file};
+    #[pymodule_export]
+    use crate::vocabulary::{names, rules};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

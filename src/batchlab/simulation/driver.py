@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
+from batchlab import _kernel
 from batchlab.errors import SimulationError, shown
 from batchlab.observer import Observer
 from batchlab.policy.allocator import Allocator
@@ -23,26 +24,14 @@ from batchlab.simulation.view import Columns, Values, View
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from batchlab import _kernel
     from batchlab.policy import Policy
     from batchlab.policy.scheduler import Scheduler
     from batchlab.system import System
 
 __all__ = ["Driver", "PythonComponents", "python_components", "with_components"]
 
-# The compiled module numbers what observers may be told of; in its order.
-_CHANGES = (
-    "submitted",
-    "started",
-    "ended",
-    "ended",
-    "rejected",
-    "interrupted",
-    "node_drained",
-    "node_resumed",
-    "node_changed",
-    "resized",
-)
+# The methods of observers by the numbers of the changes of which they take note.
+_CHANGES = _kernel.names()["change"]
 _ABOUT_NODES = frozenset(number for number, name in enumerate(_CHANGES) if name.startswith("node_"))
 
 

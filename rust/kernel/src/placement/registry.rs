@@ -13,16 +13,24 @@ pub struct Entry {
 
 /// All allocators of the kernel.
 pub const ALLOCATORS: [Entry; 6] = [
-    Entry { name: "best_fit", summary: "busiest nodes first", rule: AllocationRule::BestFit },
-    Entry { name: "contiguous", summary: "consecutive nodes only", rule: AllocationRule::Contiguous },
-    Entry { name: "first_fit", summary: "nodes by index", rule: AllocationRule::FirstFit },
+    Entry { name: "first_fit", summary: "nodes in their order", rule: AllocationRule::FirstFit },
+    Entry { name: "best_fit", summary: "the busiest nodes first", rule: AllocationRule::BestFit },
+    Entry { name: "worst_fit", summary: "the least busy nodes first", rule: AllocationRule::WorstFit },
+    Entry {
+        name: "random",
+        summary: "nodes in a random order, the same for the same seed of the run",
+        rule: AllocationRule::Random,
+    },
+    Entry {
+        name: "contiguous",
+        summary: "the first row of neighbouring nodes that suffices",
+        rule: AllocationRule::Contiguous,
+    },
     Entry {
         name: "next_fit",
-        summary: "nodes by index, from the last start on",
+        summary: "nodes in their order, from where the latest start ended",
         rule: AllocationRule::NextFit,
     },
-    Entry { name: "random", summary: "nodes in a random order", rule: AllocationRule::Random },
-    Entry { name: "worst_fit", summary: "least busy nodes first", rule: AllocationRule::WorstFit },
 ];
 
 /// The rule with a name.

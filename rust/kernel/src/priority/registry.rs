@@ -17,9 +17,10 @@ pub struct Entry {
     pub key: fn(&Candidate<'_>) -> f64,
 }
 
-const TANG: &str = "Tang, Lan, Desai and Buettner, Fault-aware, utility-based job scheduling on Blue Gene/P systems (CLUSTER 2009)";
-const CARASTAN: &str = "Carastan-Santos and de Camargo, Obtaining dynamic scheduling policies with simulation and \
-                        machine learning (SC'17)";
+const TANG: &str = "W. Tang, Z. Lan, N. Desai, D. Buettner: Fault-aware, utility-based job scheduling on Blue Gene/P \
+                    systems. IEEE CLUSTER 2009";
+const CARASTAN: &str = "D. Carastan-Santos, R. Y. de Camargo: Obtaining dynamic scheduling policies with simulation and \
+                        machine learning. SC'17";
 
 const fn fixed(name: &'static str, summary: &'static str, key: fn(&Candidate<'_>) -> f64) -> Entry {
     Entry { name, summary, source: "", changes_with_time: false, key }
@@ -42,27 +43,29 @@ pub const PRIORITIES: [Entry; 13] = [
     fixed("fcfs", "first come, first served", |_| 0.0),
     fixed("sjf", "shortest requested time first", |job| job.estimate),
     fixed("ljf", "longest requested time first", |job| -job.estimate),
-    fixed("saf", "smallest area first: requested time × processors", |job| job.estimate * job.processors()),
-    fixed("laf", "largest area first", |job| -(job.estimate * job.processors())),
+    fixed("saf", "smallest area (requested time × processors) first", |job| job.estimate * job.processors()),
+    fixed("laf", "largest area (requested time × processors) first", |job| {
+        -(job.estimate * job.processors())
+    }),
     fixed("smallest", "fewest processors first", |job| job.processors()),
     fixed("largest", "most processors first", |job| -job.processors()),
-    utility("wfp3", "WFP3: (wait / requested time)³ × processors", |job| {
+    utility("wfp3", "largest (wait / requested time)³ × processors first", |job| {
         let quotient = job.wait() / job.estimate;
         -(quotient * quotient * quotient * job.processors())
     }),
-    utility("unicef", "UNICEF: wait / (log2(processors) × requested time)", |job| {
+    utility("unicef", "largest wait / (log2(processors) × requested time) first", |job| {
         -(job.wait() / (libm::log2(job.processors()) * job.estimate))
     }),
-    learned("f1", "F1: log10(r) n + 870 log10(s)", |job| {
+    learned("f1", "smallest log10(requested time) × processors + 870 × log10(submit time) first", |job| {
         libm::log10(job.estimate.max(1.0)) * job.processors() + 870.0 * age(job)
     }),
-    learned("f2", "F2: sqrt(r) n + 25,600 log10(s)", |job| {
+    learned("f2", "smallest √(requested time) × processors + 25600 × log10(submit time) first", |job| {
         job.estimate.sqrt() * job.processors() + 25_600.0 * age(job)
     }),
-    learned("f3", "F3: r n + 6,860,000 log10(s)", |job| {
+    learned("f3", "smallest requested time × processors + 6860000 × log10(submit time) first", |job| {
         job.estimate * job.processors() + 6_860_000.0 * age(job)
     }),
-    learned("f4", "F4: r sqrt(n) + 530,000 log10(s)", |job| {
+    learned("f4", "smallest requested time × √processors + 530000 × log10(submit time) first", |job| {
         job.estimate * job.processors().sqrt() + 530_000.0 * age(job)
     }),
 ];

@@ -27,6 +27,22 @@ pub enum Change {
     Resized = 9,
 }
 
+impl Change {
+    /// For each kind, in the order of their numbers, the method by which an observer takes note of it.
+    pub const METHODS: [&str; 10] = [
+        "submitted",
+        "started",
+        "ended",
+        "ended",
+        "rejected",
+        "interrupted",
+        "node_drained",
+        "node_resumed",
+        "node_changed",
+        "resized",
+    ];
+}
+
 /// Changes, with the job or node that each is about, of the kinds that are heeded.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Changes {

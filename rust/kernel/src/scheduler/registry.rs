@@ -31,17 +31,21 @@ pub struct Entry {
 /// All backfilling rules of the kernel.
 pub const BACKFILLING: [Entry; 4] = [
     Entry {
-        name: "conservative",
-        summary: "no job is delayed by a later one",
-        source: "Feitelson and Weil, Utilization and predictability in scheduling the IBM SP2 (IPPS 1998)",
-        build: |Machine { resources, capacity, node_sets }, _| {
-            Scheduler::Conservative(Box::new(Conservative::new(resources, capacity, node_sets)))
-        },
+        name: "none",
+        summary: "starts jobs in order, and stops at the first that does not fit",
+        source: "",
+        build: |_, _| Scheduler::Blocking(Blocking::default()),
+    },
+    Entry {
+        name: "first_fit",
+        summary: "starts every job that fits, in order",
+        source: "",
+        build: |_, _| Scheduler::FirstFit(FirstFit::default()),
     },
     Entry {
         name: "easy",
-        summary: "the first jobs that do not fit are not delayed",
-        source: "Lifka, The ANL/IBM SP scheduling system (JSSPP 1995)",
+        summary: "a later job may start if it does not delay the first that waits",
+        source: "D. A. Lifka: The ANL/IBM SP scheduling system. JSSPP 1995",
         build: |Machine { resources, capacity, node_sets }, reservations| match reservations {
             1 => Scheduler::Easy(Box::default()),
             count => {
@@ -51,15 +55,12 @@ pub const BACKFILLING: [Entry; 4] = [
         },
     },
     Entry {
-        name: "first_fit",
-        summary: "every job that fits starts",
-        source: "",
-        build: |_, _| Scheduler::FirstFit(FirstFit::default()),
-    },
-    Entry {
-        name: "none",
-        summary: "no job overtakes another",
-        source: "",
-        build: |_, _| Scheduler::Blocking(Blocking::default()),
+        name: "conservative",
+        summary: "a later job may start if it delays no job that waits",
+        source: "A. W. Mu'alem, D. G. Feitelson: Utilization, predictability, workloads, and user runtime estimates in \
+                 scheduling the IBM SP2 with backfilling. IEEE TPDS 12(6), 2001",
+        build: |Machine { resources, capacity, node_sets }, _| {
+            Scheduler::Conservative(Box::new(Conservative::new(resources, capacity, node_sets)))
+        },
     },
 ];

@@ -20,6 +20,10 @@ pub enum JobState {
 }
 
 impl JobState {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 6] =
+        [Self::Loaded, Self::Queued, Self::Running, Self::Completed, Self::Killed, Self::Rejected];
+
     /// The name of the state.
     #[must_use]
     pub fn name(self) -> &'static str {
