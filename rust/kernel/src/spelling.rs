@@ -1,4 +1,4 @@
-//! What to say about a name that nobody knows.
+//! What to say about an unknown name.
 
 /// `no KIND named 'WORD'. Did you mean 'NEAREST'? Known: …`, without the question where nothing is near.
 #[must_use]

@@ -153,14 +153,14 @@ fn stuck(py: Python<'_>, simulation: &Bound<'_, Simulation>) -> PyErr {
     )
 }
 
-/// Asks the hooks what a point is about; false where it is the caller who is to decide.
+/// Asks the hooks what a point is about; false where the caller is to decide.
 fn ask_outside(
     point: YieldPoint,
     simulation: &Bound<'_, Simulation>,
     hooks: &Hooks,
     view: &Bound<'_, View>,
 ) -> PyResult<bool> {
-    // Changes are told once, whatever comes of it.
+    // Observers take note of a change once, whatever comes of it.
     simulation.borrow_mut().asking = (point != YieldPoint::Changes).then_some(point);
     if point == YieldPoint::Decision && hooks.schedule.is_none() {
         return Ok(false);

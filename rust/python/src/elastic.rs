@@ -103,7 +103,7 @@ pub fn at_point(kernel: &Kernel<Replay>) -> Vec<u32> {
     })
 }
 
-/// What was seen of the platform, as columns and matrices; None where nobody looks.
+/// What was seen of the platform, as columns and matrices; None where that is not recorded.
 pub fn sensed<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<Bound<'py, PyDict>>> {
     let Some(sensor) = &kernel.recorders().platform else { return Ok(None) };
     let sensed = &sensor.samples;
@@ -119,7 +119,7 @@ pub fn sensed<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<
     Ok(Some(result))
 }
 
-/// The times of tasks, as columns; None where nobody wants them.
+/// The times of tasks, as columns; None where they are not recorded.
 pub fn task_times<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<Bound<'py, PyDict>>> {
     let Some(log) = kernel.applications().and_then(|applications| applications.execution.task_log()) else {
         return Ok(None);

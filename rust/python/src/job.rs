@@ -80,7 +80,7 @@ impl Job {
         self.view.get().simulation.borrow(py).kernel.sizes(self.slot).1
     }
 
-    /// Who decides on its size: "rigid", "moldable", "malleable", "evolving" or "adaptive".
+    /// What decides on its size: "rigid", "moldable", "malleable", "evolving" or "adaptive".
     #[getter]
     fn job_type(&self, py: Python<'_>) -> &'static str {
         let job_type = self.with(py, |view| view.application_job(self.slot).map(|carried| carried.job_type));
@@ -210,7 +210,7 @@ impl Job {
         Ok(nodes)
     }
 
-    /// Its true duration, seconds: of a job that is done, or for those who asked for it by name.
+    /// Its true duration, seconds: of a job that is done, or where a policy asks for it by name.
     #[getter]
     fn run_time(&self, py: Python<'_>) -> PyResult<f64> {
         let (state, run_time, ran) = self.with(py, |view| {

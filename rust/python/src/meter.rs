@@ -79,7 +79,7 @@ impl PowerMeter {
             .collect();
         let mut simulation = self.view.get().simulation.borrow_mut(py);
         let done = simulation.kernel.measure_temperature(warming, &initial);
-        done.map_err(|refusal| decision_error(py, &format!("no temperature can be told: {refusal}.")))
+        done.map_err(|refusal| decision_error(py, &format!("no temperature can be computed: {refusal}.")))
     }
 
     /// Watts now, of all nodes.
@@ -131,7 +131,7 @@ impl PowerMeter {
         Ok((0..view.state.jobs.len() as u32).map(energy).collect::<Vec<f64>>().into_pyarray(py))
     }
 
-    /// Degrees Celsius now and the most so far, node by node; empty where they are not told.
+    /// Degrees Celsius now and the most so far, node by node; empty where they are not computed.
     #[getter]
     fn temperatures<'py>(&self, py: Python<'py>) -> PyResult<Steps<'py>> {
         let (now, most) = self.read(py, |view, meter| meter.temperatures(view.now()))?;

@@ -76,7 +76,7 @@ struct ClusterPart {
     router: Option<String>,
 }
 
-/// Told apart by what they have.
+/// The kinds differ in what they have.
 #[derive(FromPyObject)]
 enum TopologyPart {
     FatTree {

@@ -123,7 +123,7 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Those behind a place in the queue who may start.
+    /// Those behind a place in the queue that may start.
     pub fn behind(view: &Bound<'_, View>, at: Option<Rank>) -> Self {
         Self { view: view.clone().unbind(), at, every: false }
     }

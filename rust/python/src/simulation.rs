@@ -123,13 +123,13 @@ impl Simulation {
         self.kernel.state().finished
     }
 
-    /// Does everything that happens at the next instant, asking nobody outside; false if nothing was left.
+    /// Does everything that happens at the next instant, asking nothing outside; false if nothing was left.
     fn step(&mut self, py: Python<'_>) -> PyResult<bool> {
         let Ok(more) = py.detach(|| self.kernel.step());
         if self.kernel.failure().is_some() { Err(self.failed(py)) } else { Ok(more) }
     }
 
-    /// Does everything until `time`, inclusive, asking nobody outside; `progress(finished, now)` is called now and then.
+    /// Does everything until `time`, inclusive, asking nothing outside; `progress(finished, now)` is called now and then.
     #[pyo3(signature = (time, progress=None))]
     fn run_until(&mut self, py: Python<'_>, time: f64, progress: Option<Py<PyAny>>) -> PyResult<()> {
         loop {
@@ -243,7 +243,7 @@ impl Simulation {
         Ok(result)
     }
 
-    /// Who waits, who runs where, and what is free.
+    /// Which jobs wait, which run where, and what is free.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         status::status(py, self.kernel.state())
     }
@@ -270,12 +270,12 @@ impl Simulation {
         columns::intervals(py, &self.kernel.recorders().resizes, resources).map(Some)
     }
 
-    /// What was seen of the platform, as columns and matrices; None where nobody looks.
+    /// What was seen of the platform, as columns and matrices; None where that is not recorded.
     fn sensed<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         elastic::sensed(py, &self.kernel)
     }
 
-    /// The times of the tasks of applications, as columns; None where nobody wants them.
+    /// The times of the tasks of applications, as columns; None where they are not recorded.
     fn task_times<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         elastic::task_times(py, &self.kernel)
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::model::Application;
 use super::scope::Value;
 
-/// Who decides how many nodes a job has, and when.
+/// What decides how many nodes a job has, and when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JobType {
     /// The user, for good.
@@ -26,7 +26,7 @@ pub enum JobType {
 /// What a job is besides its row of numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Elastic {
-    /// Who decides on its size.
+    /// What decides on its size.
     pub job_type: JobType,
     /// The fewest tasks, hence nodes, that it may have.
     pub tasks_min: u32,

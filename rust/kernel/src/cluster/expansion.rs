@@ -5,7 +5,7 @@ use super::availability::Availability;
 use super::machine::Machine;
 use super::request::Request;
 
-/// Availability for further tasks of a job beside those that it has, sorted by node.
+/// Availability for further tasks of a job in addition to those that it has, sorted by node.
 ///
 /// O(log k) more per node than without those, k the number of the job's nodes.
 pub struct Expansion<'a> {

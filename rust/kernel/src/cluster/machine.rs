@@ -1,4 +1,4 @@
-//! The machine at this moment: capacities, free amounts, and who is on each node.
+//! The machine at this moment: capacities, free amounts, and the number of jobs on each node.
 //!
 //! Taking or giving back k nodes costs O(k log n) for each node set that they are in, finding the next node with room of
 //! a set O(log n) for each of its ranges.
@@ -38,7 +38,7 @@ pub struct Machine {
 /// What is on the nodes but not on offer; kept only once something is unavailable.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Unavailable {
-    /// Nodes that take nobody.
+    /// Nodes that take no job.
     drained: Vec<bool>,
     /// Amounts not on offer, node-major.
     amounts: Vec<i64>,
@@ -135,7 +135,7 @@ impl Machine {
         &self.by_index.values(node as usize)[..self.resources]
     }
 
-    /// What nobody holds on a node, on offer or not.
+    /// What no job holds on a node, on offer or not.
     #[must_use]
     pub fn idle_of(&self, node: u32) -> &[i64] {
         let from = node as usize * self.resources;
@@ -151,7 +151,7 @@ impl Machine {
         self.unavailable.is_some()
     }
 
-    /// Whether a node takes nobody.
+    /// Whether a node takes no job.
     #[must_use]
     pub fn is_drained(&self, node: u32) -> bool {
         self.unavailable.as_ref().is_some_and(|unavailable| unavailable.drained[node as usize])
@@ -181,7 +181,7 @@ impl Machine {
         }
     }
 
-    /// Lets a node take nobody more, or takes that back. Who is there stays.
+    /// Lets a node take no further job, or takes that back. Jobs that are there stay.
     pub fn set_drained(&mut self, node: u32, drained: bool) {
         self.unavailable_mut().drained[node as usize] = drained;
         self.offer_anew(node);
@@ -241,7 +241,7 @@ impl Machine {
         &self.total_free
     }
 
-    /// Whether these very placement have room now.
+    /// Whether the nodes of a placement have room now.
     #[must_use]
     pub fn has_room(&self, request: &Request, placement: &[NodeTasks]) -> bool {
         placement.iter().all(|part| self.slots(part.node, request) >= part.tasks)
@@ -419,7 +419,7 @@ fn below(level: Time) -> Option<(Time, u32)> {
     (level.0 > 0.0).then(|| (Time(level.0.next_down()), u32::MAX))
 }
 
-/// The machine with nobody on it.
+/// The machine without jobs.
 pub struct EmptyMachine<'a>(pub &'a Machine);
 
 impl Availability for EmptyMachine<'_> {

@@ -1,6 +1,6 @@
 //! Node sets: the nodes that a question for free resources is about.
 //!
-//! A set is a list of ranges: membership costs O(log r) for r ranges, a walk O(r) beside the nodes that it finds. A
+//! A set is a list of ranges: membership costs O(log r) for r ranges, a walk O(r) and the nodes that it finds. A
 //! system without named sets has the whole machine only, and nothing is paid for others.
 use std::ops::Range;
 
@@ -78,7 +78,7 @@ pub struct NodeSets {
     sets: Vec<NodeSet>,
     /// Whether set a lies within set b, at a × number of sets + b.
     within: Vec<bool>,
-    /// The sets beside the whole machine that contain node n stand in `containing[offsets[n]..offsets[n + 1]]`; both
+    /// The sets, other than the whole machine, that contain node n stand in `containing[offsets[n]..offsets[n + 1]]`; both
     /// are empty where there are no such sets.
     offsets: Vec<usize>,
     containing: Vec<NodeSetId>,
@@ -140,7 +140,7 @@ impl NodeSets {
         self.within[a.index() * self.sets.len() + b.index()]
     }
 
-    /// The sets beside the whole machine that contain a node.
+    /// The sets, other than the whole machine, that contain a node.
     #[must_use]
     pub fn others_of(&self, node: u32) -> &[NodeSetId] {
         match self.offsets.get(node as usize..node as usize + 2) {
@@ -160,7 +160,7 @@ impl NodeSets {
     }
 }
 
-/// For each node the sets beside the first that contain it: offsets and numbers.
+/// For each node the sets after the first that contain it: offsets and numbers.
 fn sets_of_nodes(nodes: u32, sets: &[NodeSet]) -> (Vec<usize>, Vec<NodeSetId>) {
     if sets.len() == 1 {
         return (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! When every rank did every task, for those who ask for it.
+//! When every rank did every task, where that is recorded.
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@
 //!
 //! At one instant, in this order: first all activities that end, those on links and CPUs by their end and start, then
 //! those on disks, then timers as they were set; then the ranks that wait no more go on, in that order; then again,
-//! until nothing is due. Whatever the simulation must know is told in the order in which it comes about, before more is
+//! until nothing is due. The simulation gets its notices in the order in which it comes about, before more is
 //! taken up.
 mod compile;
 mod demands;

@@ -198,7 +198,7 @@ impl Run {
         self.ranks.all.first().is_some_and(|rank| rank.fresh)
     }
 
-    /// An activity is over: whoever waits for it goes on.
+    /// An activity is over: the rank that waits for it goes on.
     pub fn landed(&mut self, world: &mut World, purpose: Purpose) {
         match purpose {
             Purpose::Group(group) => self.release(world, group),
@@ -267,7 +267,7 @@ impl Run {
         Ok(true)
     }
 
-    /// Whether the job's size may change before an iteration of a phase, and who asks.
+    /// Whether the job's size may change before an iteration of a phase, and what asks for that.
     fn decide(&self, phase: u32, iteration: u64) -> Result<Option<Notice>, ExecutionError> {
         let application = self.elastic.application.as_ref().ok_or(ExecutionError::NoApplication)?;
         let described = &application.phases[phase as usize];

@@ -1,4 +1,4 @@
-//! What all runs share: the engine's activities, the disks, GPUs and timers, and who is to go on.
+//! What all runs share: the engine's activities, the disks, GPUs and timers, and the ranks that are to go on.
 use std::collections::VecDeque;
 use std::sync::Arc;
 

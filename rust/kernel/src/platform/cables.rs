@@ -22,7 +22,7 @@ impl Cables {
     }
 }
 
-/// What hosts, and switches where there are any, have beside the cables.
+/// What hosts, and switches where there are any, have in addition to the cables.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extras {
     /// The first of the hosts' links to themselves.

@@ -156,7 +156,7 @@ impl Cluster {
         }
     }
 
-    /// Makes the links that hosts and switches have beside the cables.
+    /// Makes the links that hosts and switches have in addition to the cables.
     fn extras(&self, platform: &mut Builder) -> Result<Extras, Refusal> {
         let mut extras = Extras::default();
         if self.loopback.is_some() {

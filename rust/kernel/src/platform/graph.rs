@@ -162,7 +162,7 @@ impl Graph {
                 }
             }
         }
-        // A loop is only for who wants to go nowhere.
+        // A loop is part of no other route than that from a vertex to itself.
         if let Some(&number) =
             self.leaving[source as usize].iter().find(|&&edge| self.edges[edge as usize].to == source)
         {

@@ -45,7 +45,7 @@ pub enum Refusal {
     },
     /// There are more groups than routers in a group.
     Groups(u32),
-    /// Nobody could store it.
+    /// It is too large to be stored.
     TooLarge,
     /// Too many members for Floyd's rule.
     TooManyForFloyd,

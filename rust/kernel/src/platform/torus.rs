@@ -11,7 +11,7 @@ pub struct Torus {
     pub dimensions: Vec<u32>,
     /// Cable `host * dimensions + dimension`.
     pub cables: Cables,
-    /// What the hosts have beside.
+    /// What the hosts have besides.
     pub extras: Extras,
 }
 

@@ -88,7 +88,7 @@ impl Table {
                 path.extend(&given.links);
                 Some(given.ends)
             }
-            // Who talks to itself needs no network.
+            // A host that sends to itself needs no network.
             None => (from == to).then(Ends::default),
         }
     }

@@ -1,7 +1,7 @@
-//! What changed since listeners were told last.
+//! What changed since observers took note last.
 use serde::{Deserialize, Serialize};
 
-/// A change of which listeners are told.
+/// A change of which observers take note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Change {
@@ -65,13 +65,13 @@ impl Changes {
         }
     }
 
-    /// Whether there are changes to be told.
+    /// Whether there are changes of which no note was taken.
     #[must_use]
     pub fn any(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// Takes out what is to be told.
+    /// Takes out the changes of which no note was taken.
     pub fn take(&mut self) -> Vec<(Change, u32)> {
         std::mem::take(&mut self.pending)
     }

@@ -1,4 +1,4 @@
-//! Recorders: what is written down of a run besides the state of the jobs. They are told of changes; the state does not
+//! Recorders: what is written down of a run besides the state of the jobs. They take note of changes; the state does not
 //! know them, and what is not asked for costs nothing.
 mod changes;
 mod dispatch;
@@ -20,7 +20,7 @@ pub use sensing::{PlatformSamples, PlatformSensor, Sensors};
 /// The recorders of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Recorders {
-    /// What changed since listeners were told last.
+    /// What changed since observers took note last.
     pub changes: Changes,
     /// The cost of every pass, where it was asked for.
     pub dispatch: Option<DispatchLog>,

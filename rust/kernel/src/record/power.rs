@@ -1,7 +1,7 @@
 //! A meter: the power that nodes draw by what is in use on them, whose energy that is, and how warm they get.
 //!
 //! A change on a node costs O(resources), the power of the machine O(groups × resources): it is computed from whole
-//! counts, so that it depends on who is where alone and not on the way there, and a start that is only supposed gives
+//! counts, so that it depends on the placement of jobs alone and not on the way there, and a start that is only supposed gives
 //! the very number that it gives when it is made.
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Watts; rounding included, never less for more jobs on the same open nodes, so that who ends breaks no cap.
+    /// Watts; rounding included, never less for more jobs on the same open nodes, so that the end of a job breaks no cap.
     fn power(&self, draw: &PowerModel) -> f64 {
         let mut power = draw.idle * (self.idle + self.busy) as f64;
         power += (draw.busy - draw.idle) * self.busy as f64;
@@ -255,7 +255,7 @@ impl PowerMeter {
         self.nodes.iter().map(|node| node.energy + node.watts * (now - node.since)).collect()
     }
 
-    /// Degrees Celsius now and the most so far, node by node; empty where warming is not told.
+    /// Degrees Celsius now and the most so far, node by node; empty where no temperature is computed.
     #[must_use]
     pub fn temperatures(&self, now: f64) -> (Vec<f64>, Vec<f64>) {
         let settled = |node: &Node| {

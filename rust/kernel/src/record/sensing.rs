@@ -1,7 +1,7 @@
 //! How much of the platform is used, looked at in equal intervals.
 //!
 //! Between two instants nothing changes, so that no events are needed for it: when the clock goes on, what was so is
-//! written down for every look in between. The first of them costs O(nodes + links looked at + who uses them), each other
+//! written down for every look in between. The first of them costs O(nodes + links looked at + activities on them), each other
 //! one a copy of it.
 use serde::{Deserialize, Serialize};
 

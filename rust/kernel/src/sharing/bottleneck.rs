@@ -1,20 +1,20 @@
 //! Bottleneck max fairness, for activities that take different amounts of several resources at once.
 //!
-//! Every activity has a bottleneck: a resource that is full, of which nobody (penalties counted) takes more than it; or
+//! Every activity has a bottleneck: a resource that is full, of which no other (penalties counted) takes more than it; or
 //! it is held by its bound. (Bonald and Roberts, "Multi-resource fairness: objectives, algorithms and performance",
-//! SIGMETRICS 2015.) So every resource has a limit, the most that anybody may take of it, and an activity goes as fast
+//! SIGMETRICS 2015.) So every resource has a limit, the most that an activity may take of it, and an activity goes as fast
 //! as the tightest of its limits lets it.
 //!
 //! Limits are set right one resource after the other, by filling it with what the others let through, until it is
 //! settled which limit holds whom; then the limits are the solution of linear equations, one per resource that holds
-//! anybody. Where that does not settle, the equations themselves are followed from solution to solution. The conditions
+//! any. Where that does not settle, the equations themselves are followed from solution to solution. The conditions
 //! are checked before a solution is taken. O(sweeps × uses × log users + holders³).
 use serde::{Deserialize, Serialize};
 
 use super::component::Component;
 use super::linear;
 
-/// Whoever is held by its bound, or by nothing yet.
+/// An activity that is held by its bound, or by nothing yet.
 const BOUND: u32 = u32::MAX;
 /// How far limits move towards where they should be, for how many sweeps: in full first, ever more carefully where
 /// that goes round in circles.
@@ -38,7 +38,7 @@ pub(super) struct Bottleneck {
     /// Users of one resource: what the others let it take, times its penalty; its penalty; its rate by the others.
     claims: Vec<(f64, f64)>,
     elsewhere: Vec<(f64, u32)>,
-    /// Resources that hold somebody, and each one's place among them.
+    /// Resources that hold activities, and each one's place among them.
     holders: Vec<u32>,
     place: Vec<u32>,
     matrix: Vec<f64>,
@@ -209,7 +209,7 @@ impl Bottleneck {
         }
     }
 
-    /// Whether the rates keep to all capacities and bounds, and everybody who is held is among those who take most.
+    /// Whether the rates keep to all capacities and bounds, and every activity that is held is among those that take most.
     fn is_fair(&self, component: &Component) -> bool {
         let more = 1.0 + ROUNDING;
         let in_bounds = component

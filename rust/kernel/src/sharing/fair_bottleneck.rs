@@ -125,7 +125,7 @@ impl FairBottleneck {
         }
     }
 
-    /// Closes what is used up, and lets go whoever is held by it or by its bound.
+    /// Closes what is used up, and lets go the activities that are held by it or by their bounds.
     fn close(&mut self, component: &Component) {
         for activity in 0..component.activities() {
             let at_bound = component.rate[activity] == component.bound[activity];

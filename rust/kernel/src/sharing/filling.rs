@@ -1,5 +1,5 @@
 //! Weighted bounded max-min fairness by progressive filling: the level of all activities rises until a resource is full
-//! or a bound is reached; whoever is held stays, the others go on.
+//! or a bound is reached; activities that are held stay, the others go on.
 //!
 //! An activity's rate is the level times its scale. The level at which a resource is full never falls while others are
 //! fixed below it, so the heap of these levels is put right only where it is looked at. O(uses + resources × log

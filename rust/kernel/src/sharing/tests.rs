@@ -174,7 +174,7 @@ fn rates(rule: Rule, capacities: &[f64], mix: &Mix) -> Vec<f64> {
     handles.into_iter().map(|handle| activities.rate(handle)).collect()
 }
 
-/// Nobody takes more than there is, and everybody is at the bound or takes most of a resource that is full.
+/// No more is taken than there is, and every activity is at its bound or takes most of a resource that is full.
 fn assert_fair(
     capacities: &[f64],
     mix: &Mix,

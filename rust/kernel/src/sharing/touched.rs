@@ -2,15 +2,15 @@
 //!
 //! A component is whatever shares resources with what started or ended, directly or through others. Where rates come
 //! from a rising level, those that are held below a certain level are not touched either: rising to there, nothing
-//! happens that did not happen before. That level is the one at which whoever ended was held, and the one to which
-//! the resources of whoever starts can rise. O(users of the resources of what is touched · log).
+//! happens that did not happen before. That level is the one at which the activities that ended were held, and the one to which
+//! the resources of those that start can rise. O(users of the resources of what is touched · log).
 use std::cmp::Reverse;
 
 use super::demand::{Resource, Rule};
 use super::slots::{Activities, Activity, End, State, Use};
 use crate::platform::Sharing;
 
-/// Levels are compared with those of other solves: rounding must not leave anybody out.
+/// Levels are compared with those of other solves: rounding must leave out no activity.
 const MARGIN: f64 = 1e-9;
 /// A lower level than can be reached does no harm, so it is not looked for to the end.
 const TRIALS: usize = 6;
@@ -57,7 +57,7 @@ impl Activities {
         self.rule == Rule::FairBottleneck || self.resources[resource as usize].sharing == Sharing::Shared
     }
 
-    /// The level below which nobody is touched; 0 where there is none.
+    /// The level below which no activity is touched; 0 where there is none.
     fn untouched_level(&mut self) -> f64 {
         let no_level = self.rule == Rule::FairBottleneck || self.uneven > 0;
         if no_level || 2 * self.fresh.len() > self.consumers {
@@ -78,7 +78,7 @@ impl Activities {
         level * (1.0 - MARGIN)
     }
 
-    /// A level to which a resource can rise at least, whoever is new rising with it.
+    /// A level to which a resource can rise at least, new activities rising with it.
     fn reachable_level(&self, resource: u32) -> f64 {
         let capacity = self.resources[resource as usize].capacity;
         let mut level = 0.0;
@@ -114,7 +114,7 @@ impl Activities {
     /// Solves the component of the activities that are its members so far.
     fn solve_component(&mut self, level: f64) {
         let mut next = 0;
-        // Once everybody is in, there is nobody left to find.
+        // Once all activities are in, there is none left to find.
         while next < self.members.len() && self.members.len() < self.consumers {
             let range = self.slots[self.members[next] as usize].uses;
             for at in range.first..range.first + range.count {

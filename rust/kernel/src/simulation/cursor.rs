@@ -29,7 +29,7 @@ pub(super) enum LoopState {
     Events,
     /// Admits this job, whose estimate is known now.
     Admitting(u32),
-    /// Tells what changed before a pass.
+    /// Has observers take note of what changed before a pass.
     Notifying,
     /// Asks for keys, where they come from outside.
     Prioritising,
@@ -39,7 +39,7 @@ pub(super) enum LoopState {
     Proposing,
     /// Sees to the jobs that the pass started.
     AfterPass,
-    /// Tells what the passes changed, and sees whether the instant is over.
+    /// Has observers take note of what the passes changed, and sees whether the instant is over.
     EndOfInstant,
     /// An application cannot go on; nothing more happens.
     Failed,
@@ -69,7 +69,7 @@ pub(super) struct Cursor {
     pub idle: u64,
     /// Why an application cannot go on: the job, and what is wrong.
     pub failure: Option<(u32, String)>,
-    /// What an application has told that was not taken yet.
+    /// The notice of an application that was not taken yet.
     pub notice: Option<(u32, Notice)>,
     #[serde(skip)]
     pub stopwatch: Option<StopwatchTimer>,

@@ -39,7 +39,7 @@ pub enum Refusal {
         /// How many it has.
         tasks: u32,
     },
-    /// The tasks placed are not as many as were asked for beside.
+    /// The tasks placed are not as many as were asked for with them.
     OtherTasks {
         /// The job.
         job: u32,
@@ -125,7 +125,7 @@ pub enum Refusal {
     DecidesItself,
     /// Power can be measured from the beginning only.
     UnderWay,
-    /// Nobody measures the power.
+    /// The power is not measured.
     Unmeasured,
     /// A rate that is negative or not finite.
     BadRate {
@@ -181,7 +181,7 @@ impl fmt::Display for Refusal {
             Self::NoFit { time, .. } => {
                 write!(
                     out,
-                    "beside the jobs that run and earlier reservations it does not fit from {time} s on"
+                    "with the jobs that run and earlier reservations it does not fit from {time} s on"
                 )
             }
             Self::Rigid(_) => write!(out, "it is rigid: it keeps the tasks that it was submitted with"),

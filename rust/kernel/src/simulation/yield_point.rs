@@ -1,8 +1,8 @@
-//! Where a simulation can be left: the points at which something outside is asked or told.
+//! Where a simulation can be left: the points at which something outside is asked, or takes note.
 
 use serde::{Deserialize, Serialize};
 
-/// A point at which something outside is asked or told.
+/// A point at which something outside is asked, or takes note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum YieldPoint {
     /// A timer is due: the number of its caller.

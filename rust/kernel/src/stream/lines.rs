@@ -30,7 +30,7 @@ pub struct OrderedLines {
 }
 
 impl OrderedLines {
-    /// Makes the answer's file, and temporary ones beside it.
+    /// Makes the answer's file, and temporary ones next to it.
     pub fn create(answer: &Path) -> io::Result<Self> {
         let directory =
             answer.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

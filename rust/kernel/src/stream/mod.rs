@@ -1,6 +1,6 @@
 //! A log simulated while it is read: memory for the jobs alive, whatever the log's length.
 //!
-//! Lines of the answer come back into the log's order through files beside it, and quantiles are taken from a file
+//! Lines of the answer come back into the log's order through files next to it, and quantiles are taken from a file
 //! of every job's measures, so that nothing grows with the log but those temporary files.
 mod lines;
 mod measures;
@@ -92,7 +92,7 @@ pub struct Stream {
 
 impl Stream {
     /// Takes over a log from which the first job has been read. `answer` is the file that gets `jobs.csv`; temporary
-    /// files lie beside it.
+    /// files lie next to it.
     pub fn open(
         log: SwfFile,
         first: Option<SwfRecord>,

@@ -1,4 +1,4 @@
-//! What a reader is told.
+//! The options of a reader.
 
 /// What to do with a job that ran longer than it asked for (S3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
