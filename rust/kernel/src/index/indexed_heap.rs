@@ -63,7 +63,10 @@ impl<K: Ord + Copy> IndexedHeap<K> {
     #[must_use]
     pub fn due(&self, most: &K) -> Vec<(K, u32)> {
         let mut found = Vec::new();
-        let mut open = vec![0];
+        let mut open = Vec::new();
+        if self.heap.first().is_some_and(|entry| entry.key <= *most) {
+            open.push(0);
+        }
         while let Some(at) = open.pop() {
             if let Some(entry) = self.heap.get(at)
                 && entry.key <= *most
