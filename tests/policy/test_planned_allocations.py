@@ -63,3 +63,21 @@ def test_other_rules_ask_about_now(rule: str) -> None:
     _, asked = run(rule) if rule != "none" else run("fcfs")
     assert asked
     assert all(sum(free) == total for _, _, free, _, total in asked)
+
+
+@pytest.mark.parametrize("rule", ["fcfs", "first_fit", "easy", "conservative"])
+def test_a_refused_job_is_asked_about_again(rule: str) -> None:
+    """What an allocator refuses at one instant it may place at the next, though no job ended early."""
+
+    class Later(bl.Allocator):
+        """Places job 1 from 10 s on."""
+
+        def allocate(self, job: bl.Job, view: bl.View) -> list[int] | None:
+            """Choose the first node with a slot, or none yet."""
+            if job.row == 1 and view.now < 10:
+                return None
+            return next(([node] for node in range(2) if view.slots(job, node)), None)
+
+    jobs = bl.Workload.from_table({"submit_time": [0, 0], "run_time": [10, 20], "tasks": [1, 1]})
+    policy = bl.Policy(backfill=bl.Policy.parse(rule).backfill, allocator=Later())
+    assert bl.simulate(jobs, PAIR, policy).jobs["start_time"].to_list() == [0.0, 10.0]

@@ -50,6 +50,8 @@ pub struct Conservative {
     freed_before: Freed,
     /// Whether something happened that no plan foresees, so that all of it is made anew.
     is_void: bool,
+    /// Whether jobs for which no place was found are asked about again in this pass.
+    reexamines: bool,
     pass: Pass,
     scratch: Vec<NodeTasks>,
 }
@@ -66,6 +68,7 @@ impl Conservative {
             freed: Freed::new(nodes),
             freed_before: Freed::new(nodes),
             is_void: false,
+            reexamines: false,
             pass: Pass::Over,
             scratch: Vec::new(),
         }
@@ -79,6 +82,10 @@ impl SchedulingRule for Conservative {
 
     fn disturbed(&mut self) {
         self.is_void = true;
+    }
+
+    fn reexamine(&mut self) {
+        self.reexamines = true;
     }
 
     fn begin(&mut self, view: View<'_>, _: bool) -> bool {
@@ -98,7 +105,7 @@ impl SchedulingRule for Conservative {
                         *next += 1;
                         self.compress(view, allocator, job)?;
                     }
-                    None => self.pass = Pass::Reserve(view.arrivals_in_order(), 0),
+                    None => self.pass = Pass::Reserve(self.unreserved(view), 0),
                 },
                 Pass::Reserve(jobs, next) => match jobs.get(*next).copied() {
                     Some(job) => {
@@ -141,16 +148,29 @@ impl Conservative {
             self.by_start.clear();
             self.freed.clear();
             self.freed_before.clear();
+            self.reexamines = false;
             return Pass::Reserve(view.state.queue.jobs(), 0);
         }
         self.profile.advance(view.now());
         if view.state.ended.is_empty() {
-            return Pass::Reserve(view.arrivals_in_order(), 0);
+            return Pass::Reserve(self.unreserved(view), 0);
         }
         self.release_ended(view);
         std::mem::swap(&mut self.freed, &mut self.freed_before);
         self.freed.clear();
         Pass::Compress(view.state.queue.jobs(), 0)
+    }
+
+    /// The jobs that are to get reservations, in order: those that arrived, and those for which an allocator outside found
+    /// no place before. O(log q) for each.
+    fn unreserved(&mut self, view: View<'_>) -> Vec<u32> {
+        let mut jobs = view.arrivals_in_order();
+        if std::mem::take(&mut self.reexamines) {
+            let refused = self.by_start.split_off(&(Time::NEVER, 0));
+            jobs.extend(refused.into_iter().map(|(_, job)| job));
+            view.sort_by_rank(&mut jobs);
+        }
+        jobs
     }
 
     /// Jobs that ended before their estimate give the rest of their time back to the plan.
