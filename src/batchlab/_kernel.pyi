@@ -273,9 +273,9 @@ class Simulation:
     def finished(self) -> int:
         """Jobs that ended or were rejected so far."""
     def step(self) -> bool:
-        """Does everything that happens at the next instant, asking nobody outside; false if nothing was left."""
+        """Does everything that happens at the next instant, asking nothing outside; false if nothing was left."""
     def run_until(self, time: float, progress: Callable[[int, float], object] | None = None) -> None:
-        """Does everything until `time`, inclusive, asking nobody outside; `progress(finished, now)` is called now and then."""
+        """Does everything until `time`, inclusive, asking nothing outside; `progress(finished, now)` is called now and then."""
     def drive_until(
         self,
         time: float,
@@ -306,13 +306,13 @@ class Simulation:
     def resizes(self) -> StretchColumns | None:
         """What jobs had before they were resized, as columns; None where no job carries an application."""
     def sensed(self) -> SensedColumns | None:
-        """What was seen of the platform, as columns and matrices; None where nobody looks."""
+        """What was seen of the platform, as columns and matrices; None where that is not recorded."""
     def task_times(self) -> TaskTimeColumns | None:
-        """The times of the tasks of applications, as columns; None where nobody wants them."""
+        """The times of the tasks of applications, as columns; None where they are not recorded."""
     def outcome(self) -> OutcomeColumns:
         """What became of every job so far: columns by name."""
     def status(self) -> StatusColumns:
-        """Who waits, who runs where, and what is free."""
+        """Which jobs wait, which run where, and what is free."""
     def gauges(self) -> tuple[int, list[int]]:
         """How many jobs wait, and what is free of each resource in all."""
     def dispatch(self) -> dict[str, NDArray[np.generic]] | None:
@@ -348,7 +348,7 @@ class Job:
         """The most tasks that it can have."""
     @property
     def job_type(self) -> JobType:
-        """Who decides on its size: "rigid", "moldable", "malleable", "evolving" or "adaptive"."""
+        """What decides on its size: "rigid", "moldable", "malleable", "evolving" or "adaptive"."""
     @property
     def is_resizable(self) -> bool:
         """Whether it runs and can be resized: at its scheduling points, or at this very instant."""
@@ -399,7 +399,7 @@ class Job:
         """The nodes that it runs or ran on, with the number of its tasks on each."""
     @property
     def run_time(self) -> float:
-        """Its true duration, seconds: of a job that is done, or for those who asked for it by name."""
+        """Its true duration, seconds: of a job that is done, or where a policy asks for it by name."""
     # The workload's columns, whatever they hold.
     def __getitem__(self, name: str, /) -> Any: ...  # noqa: ANN401
     def __getattr__(self, name: str, /) -> Any: ...  # noqa: ANN401
@@ -522,7 +522,7 @@ class PowerMeter:
         """Joules so far, job by job."""
     @property
     def temperatures(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Degrees Celsius now and the most so far, node by node; empty where they are not told."""
+        """Degrees Celsius now and the most so far, node by node; empty where they are not computed."""
     @property
     def steps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The power as a step function: times, and watts from each of them on; the last time is now."""

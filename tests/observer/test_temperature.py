@@ -47,7 +47,7 @@ def test_looks_change_nothing() -> None:
 
 
 def test_policies_see_every_node() -> None:
-    """Policies are given degrees Celsius, node by node; the warmest instant counts though nobody looked."""
+    """Policies are given degrees Celsius, node by node; the warmest instant counts, seen or not."""
     seen: list[np.ndarray] = []
 
     class Looker(FirstFit):

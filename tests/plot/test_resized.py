@@ -98,7 +98,7 @@ def test_platform_activity(grown: bl.Result) -> None:
 
 def test_nobody_looked() -> None:
     """A run without sensing has nothing to show, and the error says how to get it."""
-    with pytest.raises(bl.ResultError, match=r"nobody looked at the platform under easy; pass sensing="):
+    with pytest.raises(bl.ResultError, match=r"the platform was not sensed under easy; pass sensing="):
         bl.plot.platform_activity(simulated("easy"))
     with pytest.raises(bl.ResultError, match=r"of = 'disk'"):
         bl.plot.platform_activity(resized(), of="disk")  # type: ignore[arg-type]

@@ -130,7 +130,7 @@ REFUSED: dict[str, tuple[Deed, str]] = {
     "reserve for a running job": (lambda view: view.reserve(first(view.running)), "it is running; it must"),
     "reserve where it does not fit": (
         lambda view: view.reserve(first(job for job in view.queue if view.place(job) is None), view.now),
-        r"cannot have a reservation at \d+ s: beside the jobs that run .* it does not fit from \d+ s on",
+        r"cannot have a reservation at \d+ s: with the jobs that run .* it does not fit from \d+ s on",
     ),
     "preempt a waiting job": (
         lambda view: view.preempt(waiting(view)),

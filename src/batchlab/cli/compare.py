@@ -55,7 +55,7 @@ _Policies = Annotated[
     typer.Option(
         metavar="SPEC",
         rich_help_panel=RULES,
-        help="Who runs next, and where; once for each policy. See batchlab policies.",
+        help="Which job runs next, and where; once for each policy. See batchlab policies.",
     ),
 ]
 _Replications = Annotated[int, whole_number("Runs of each policy.", RULES)]
@@ -63,7 +63,7 @@ _Dispatch = Annotated[
     bool,
     typer.Option("--dispatch", rich_help_panel=RULES, help="Record what each decision costs; takes longer."),
 ]
-_Executor = Annotated[ExecutorName, typer.Option(rich_help_panel=OUTPUT, help="Who does the runs.")]
+_Executor = Annotated[ExecutorName, typer.Option(rich_help_panel=OUTPUT, help="What does the runs.")]
 _Workers = Annotated[int | None, whole_number("How many runs at a time.", OUTPUT)]
 _Store = Annotated[Path | None, directory("Keeps finished runs for another time.", OUTPUT)]
 _Out = Annotated[Path | None, directory("Gets tables, figures and manifest.json.", OUTPUT)]

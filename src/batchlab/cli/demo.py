@@ -32,7 +32,7 @@ def demo(
     context: typer.Context,
     *,
     policy: Annotated[
-        str, typer.Option(metavar="SPEC", help="Who runs next, and where; see batchlab policies.")
+        str, typer.Option(metavar="SPEC", help="Which job runs next, and where; see batchlab policies.")
     ] = "easy",
     jobs: Annotated[int, whole_number("How many jobs to make up.")] = 2000,
     seed: Annotated[int, seed_number("Other seeds make up other jobs.")] = 0,

@@ -26,7 +26,7 @@ _Store = Annotated[
     Path | None, directory("Where finished runs are kept; as SPEC says, or runs, unless given.")
 ]
 _Executor = Annotated[
-    ExecutorName | None, typer.Option(help="Who does the runs; as SPEC says, or threads, unless given.")
+    ExecutorName | None, typer.Option(help="What does the runs; as SPEC says, or threads, unless given.")
 ]
 _Workers = Annotated[int | None, whole_number("How many runs at a time; one per processor.")]
 _Out = Annotated[Path | None, directory("Gets tables, figures and manifest.json.")]

@@ -52,14 +52,14 @@ _System = Annotated[
 _Policy = Annotated[
     str,
     typer.Option(
-        metavar="SPEC", rich_help_panel=RULES, help="Who runs next, and where; see batchlab policies."
+        metavar="SPEC", rich_help_panel=RULES, help="Which job runs next, and where; see batchlab policies."
     ),
 ]
 _Applications = Annotated[
     Path | None,
     directory(
         "What jobs name as their applications: NAME.json of a table's NAME; of ElastiSim's jobs the "
-        "paths, where they are not beside the jobs.",
+        "paths, where they are not next to the jobs.",
         READING,
         exists=True,
     ),

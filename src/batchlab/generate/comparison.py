@@ -91,9 +91,9 @@ def compare(
         The log and the workload. Their headers say when they began, and in which time zone.
     performance
         What one unit of each resource of the generated workload's machine does, in GFLOP per second;
-        ``{"core": 1.0}`` unless told otherwise.
+        ``{"core": 1.0}`` unless given.
     performance_of_real
-        The same for the log's machine; as ``performance`` unless told otherwise.
+        The same for the log's machine; as ``performance`` unless given.
 
     Returns
     -------

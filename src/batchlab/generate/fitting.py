@@ -80,7 +80,7 @@ def fit(
         Numbers above 0, not all alike, such as run times or the intervals between submissions.
     families
         Those to try: ``"exponential"``, ``"gamma"``, ``"lognormal"``, ``"loguniform"``, ``"pareto"``,
-        ``"uniform"``, ``"weibull"``; all of them unless told otherwise.
+        ``"uniform"``, ``"weibull"``; all of them unless given.
     by
         What is best: the least ``"aic"``, or the least ``"distance"`` of the distribution functions.
 

@@ -66,11 +66,11 @@ def like(
         processor of the log is, where the log says nothing of cores.
     performance
         What one unit of each processing resource of the machine does, in GFLOP per second, as
-        ``{"core": 1.667, "gpu": 933}``; ``{"core": 1.0}`` unless told otherwise.
+        ``{"core": 1.667, "gpu": 933}``; ``{"core": 1.0}`` unless given.
     performance_of_log
-        The same of the machine that the log is of; as ``performance`` unless told otherwise.
+        The same of the machine that the log is of; as ``performance`` unless given.
     request_limits
-        ``{"min": {resource: amount}, "max": {resource: amount}}``, per node. Unless told otherwise a job asks
+        ``{"min": {resource: amount}, "max": {resource: amount}}``, per node. Unless given, a job asks
         for 1 core at least, for as much of each processing resource as a node has at most, and for none of
         the others.
     requested_time
@@ -160,7 +160,7 @@ def origin(workload: Workload, system: "System | None" = None) -> float:
     Returns
     -------
     float
-        0 where nobody knows.
+        0 where that is not known.
     """
     return (system.start_time if system else 0.0) or float(workload.header.unix_start_time or 0)
 

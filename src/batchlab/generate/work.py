@@ -36,7 +36,7 @@ def gflops(
         What one unit of a resource does, in GFLOP per second, as ``{"core": 1.667, "gpu": 933}``. Resources
         that are not named (memory) do nothing.
     equivalence
-        What one task is where the workload says nothing of cores: one ``core`` unless told otherwise.
+        What one task is where the workload says nothing of cores: one ``core`` unless given.
 
     Returns
     -------

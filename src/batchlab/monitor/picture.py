@@ -1,4 +1,4 @@
-"""What the page draws: the run's numbers, its queue, who is on which node, and what is new in its curves."""
+"""What the page draws: the run's numbers, its queue, the jobs on each node, and what is new in its curves."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class Snapshot:
     elapsed, cpu_time
         Since the run began, seconds: on the clock, and of this process on processors.
     memory
-        What the process has or had at most, bytes; None where nobody knows.
+        What the process has or had at most, bytes; None where that is not known.
     pace
         Simulated seconds per second that were asked for; None for as fast as can be.
     """

@@ -1,4 +1,4 @@
-"""Observers: data beside jobs and nodes, kept, offered to policies, and acted upon."""
+"""Observers: data on jobs and nodes, kept, offered to policies, and acted upon."""
 
 from batchlab.observer.failures import Failures
 from batchlab.observer.observer import Observer

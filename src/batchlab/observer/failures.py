@@ -32,7 +32,7 @@ _MOST_RESTARTS = 100_000
 class Failures(Observer):
     """Lets nodes fail and be repaired.
 
-    A node that is down takes nobody; jobs with tasks there are its victims. Outages of one node that
+    A node that is down takes no job; jobs with tasks there are its victims. Outages of one node that
     overlap, or follow each other at once, are one.
 
     Parameters
@@ -58,7 +58,7 @@ class Failures(Observer):
     -----
     ``view.values["failures"]`` is what `down` is. ``result.observations["failures"]`` has a row per outage:
     ``time`` and ``node``, ``end_time`` (s; null while the node is down), ``victims`` (their ``job_id``).
-    ``result.jobs["restarts"]`` counts the runs of each job that were cut short, whoever did it, and
+    ``result.jobs["restarts"]`` counts the runs of each job that were cut short, whatever did it, and
     ``result.interruptions`` lists them.
 
     Examples

@@ -18,7 +18,7 @@ __all__ = ["Observer"]
 class Observer:
     """Watches a run, keeps values of its own, offers them to policies, and acts through the view.
 
-    What changed is told before each scheduling pass and again after the last one of an instant, in the order
+    Changes are passed on before each scheduling pass and again after the last one of an instant, in the order
     in which it happened. Only the methods that a class defines are called.
 
     Attributes
@@ -51,7 +51,7 @@ class Observer:
         """See a running job go back to the queue."""
 
     def node_drained(self, node: int, view: View) -> None:
-        """See a node take nobody more."""
+        """See a node take no further job."""
 
     def node_resumed(self, node: int, view: View) -> None:
         """See a node take jobs again."""
@@ -63,7 +63,7 @@ class Observer:
         """See the nodes that a running job holds change; ``job.nodes`` are those."""
 
     def drop_future_events(self) -> None:
-        """Forget what nobody can know, such as failures to come: a policy looks ahead with this copy."""
+        """Forget what cannot be known, such as failures to come: a policy looks ahead with this copy."""
 
     def value(self, view: View) -> object:  # noqa: ARG002  # others look at the machine
         """Give what policies find in ``view.values[name]``."""

@@ -106,7 +106,7 @@ class PowerNow:
         self._cap = cap
 
     def __deepcopy__(self, memo: dict[int, object]) -> PowerNow:
-        # Whoever keeps it over a fork has that of the fork, whose view is in the memo.
+        # What keeps it over a fork has that of the fork, whose view is in the memo.
         return PowerNow(deepcopy(self._view, memo), self._cap)
 
     @property
@@ -179,7 +179,7 @@ class Power(Observer):
     cap
         What the machine may draw in all, in watts: a number, or what changes with time: a table with the
         columns ``time`` (s) and ``value``, the path of such a CSV file, or `batchlab.observer.Steps`. It
-        binds nobody: policies find it in ``view.values["power"]``, and are asked when it changes.
+        is not enforced: policies find it in ``view.values["power"]``, and are asked when it changes.
 
     Raises
     ------

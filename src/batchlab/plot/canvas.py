@@ -41,7 +41,7 @@ GRID = "#d8dee4"
 """Lines behind the data."""
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
-"""Told apart with any kind of colour vision: M. Okabe and K. Ito, "Color universal design" (2008), without
+"""Distinct with any kind of colour vision: M. Okabe and K. Ito, "Color universal design" (2008), without
 yellow, which is lost on white, and with grey for black."""
 
 _LINES = ("-", "--", ":", "-.")
@@ -112,7 +112,7 @@ def dress(ax: Axes, *, grid: Literal["x", "y", "both"] | None) -> Axes:
 
 
 def legend(ax: Axes, count: int) -> None:
-    """Name the lines where there are several: beside the axes, where they hide nothing."""
+    """Name the lines where there are several: next to the axes, where they hide nothing."""
     if count > 1:
         ax.legend(
             frameon=False,

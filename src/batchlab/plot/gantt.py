@@ -30,7 +30,7 @@ _MOST_RECTANGLES = 5000
 _MOST_VECTORS = 1500
 _COLUMNS, _ROWS = 1200, 600
 _FEWEST_COLUMNS = 6
-# P. Tol, "Colour schemes" (2021), muted: told apart with any kind of colour vision.
+# P. Tol, "Colour schemes" (2021), muted: distinct with any kind of colour vision.
 _HUES = ("#332288", "#88ccee", "#44aa99", "#117733", "#999933", "#ddcc77", "#cc6677", "#882255", "#aa4499")
 
 
@@ -64,7 +64,7 @@ def gantt(
     start, end
         The time span, seconds; all of it unless given.
     shows
-        ``"jobs"`` or ``"use"``; what can be told apart unless given.
+        ``"jobs"`` or ``"use"``; what can be distinguished unless given.
     title
         A title, where one is wanted.
 

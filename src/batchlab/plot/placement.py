@@ -1,4 +1,4 @@
-"""Who was where and when: the placements of a result as rectangles, or binned into a picture's cells."""
+"""The job on each node at each time: placements of a result as rectangles, or binned into cells."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Placements:
     nodes
         How many nodes there are.
     slots
-        Into how many equal parts a node is divided where its jobs are drawn beside each other.
+        Into how many equal parts a node is divided where its jobs are drawn next to each other.
     """
 
     row: Integers
@@ -205,7 +205,7 @@ def _joined(parts: list[tuple[int, float, float, int, int]], slots: int) -> Rect
 
 
 def cells(placed: Placements, start: float, end: float, *, columns: int, rows: int) -> Cells:
-    """Bin placements: exact means of use, and who held most of each cell.
+    """Bin placements: exact means of use, and which job held most of each cell.
 
     Parameters
     ----------

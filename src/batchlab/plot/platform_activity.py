@@ -66,7 +66,7 @@ def platform_activity(
     Raises
     ------
     ResultError
-        If nobody looked at the platform in one of the runs, there is no such part, or the window is no
+        If the platform was not sensed in one of the runs, there is no such part, or the window is no
         duration.
     """
     found = groups(results)
@@ -101,7 +101,7 @@ def _lines(found: Sequence[Group], courses: dict[str, list[list[Steps]]]) -> lis
 def _course(result: Result, part: str) -> Steps:
     if result.outcome.sensed is None:
         raise ResultError(
-            f"results: nobody looked at the platform under {result.policy}; pass sensing=Sensing(interval) "
+            f"results: the platform was not sensed under {result.policy}; pass sensing=Sensing(interval) "
             "to simulate()."
         )
     if part in {"read", "write"}:

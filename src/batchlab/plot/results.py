@@ -82,7 +82,7 @@ def groups(results: Results) -> tuple[Group, ...]:
     """Put results into labelled groups.
 
     In a sequence, results of one policy on the same jobs and system, with the same options but for the seed,
-    are replications of each other. Groups of one policy are told apart by what differs.
+    are replications of each other. Groups of one policy are named by what differs.
 
     Parameters
     ----------

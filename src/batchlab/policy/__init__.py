@@ -1,4 +1,4 @@
-"""Policies: who runs next, and where."""
+"""Policies: which job runs next, and where."""
 
 from batchlab.policy.allocator import Allocator
 from batchlab.policy.malleable import Malleable

@@ -1,4 +1,4 @@
-"""A policy as the kernel is told of it."""
+"""A policy as the kernel gets it."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Malleable(Scheduler):
 
     Under ``fcfs``, ``drf`` and ``equipartition`` each job, running and waiting, first gets the least tasks
     that it can have, in order, as long as the machine suffices; then more of them, up to the most, go to one
-    after the other (``fcfs``) or to whoever has the least. Under ``sjf`` and ``srtf`` one job after the other
+    after the other (``fcfs``) or to the one with the least. Under ``sjf`` and ``srtf`` one job after another
     gets the most that is left, once those that run are sure of the least. Jobs that have more than their
     target shrink at their next scheduling point; waiting jobs start, in order, each on what there is of its
     target; those that have less than their target grow. A job that asks for other tasks itself gets fewer
@@ -49,8 +49,8 @@ class Malleable(Scheduler):
     ----------
     order
         ``"fcfs"``: first come, first served. ``"sjf"``: shortest estimate first. ``"srtf"``: least estimate
-        that is left by the progress of the application first. ``"drf"``: whoever holds the smallest share of
-        the resource that it holds most of (dominant resource fairness). ``"equipartition"``: whoever has the
+        that is left by the progress of the application first. ``"drf"``: the one with the smallest share of
+        the resource that it holds most of (dominant resource fairness). ``"equipartition"``: the one with the
         fewest tasks.
 
     Raises
@@ -135,7 +135,7 @@ class Malleable(Scheduler):
         """Share out what the machine offers; `present` is in order."""
         left = self._memories[view].groups.offered(view)
         for wish in present:
-            # Who runs cannot have less, whatever others want.
+            # A job that runs cannot have less, whatever others want.
             wish.target = 0
             if wish.runs:
                 wish.give(wish.least, left)
@@ -157,7 +157,7 @@ class Malleable(Scheduler):
             return lambda wish: float(wish.target)
         total = dict(view.total_available)
         return lambda wish: max(
-            # Who runs on nodes that are closed may hold of what is not on offer at all.
+            # A job that runs on nodes that are closed may hold of what is not on offer at all.
             (wish.target * amount / max(total[name], 1) for name, amount in wish.per_task if amount),
             default=0.0,
         )
@@ -259,7 +259,7 @@ class _SizeTarget:
         self.runs = True
         self.holds = self.groups.holds(job) if len(self.usable) > 1 else []
         self.tasks = job.tasks if wanted is None else len(wanted)
-        # Who has just asked for tasks itself has what it asked for, or what there was.
+        # A job that has just asked for tasks itself has what it asked for, or what there was.
         chooses = job.is_resizable and job.requested_tasks is None
         self.least, self.most = self.limits if chooses else (self.tasks, self.tasks)
 
@@ -273,7 +273,7 @@ class _SizeTarget:
         if len(self.usable) > 1:
             for number in self.usable:
                 tasks -= self._take(min(tasks, self._fitting(left[number])), left[number])
-        # Who runs has what it has, whether that is on offer or not.
+        # A job that runs has what it has, whether that is on offer or not.
         self._take(tasks, left[self.usable[0]])
 
     def _take(self, tasks: int, left: dict[str, int]) -> int:
@@ -330,7 +330,7 @@ def _act(view: View, running: list[_SizeTarget], present: list[_SizeTarget]) -> 
 
 
 def _fill_evenly(present: Iterable[_SizeTarget], left: _Left, share: Callable[[_SizeTarget], float]) -> None:
-    """Give one task after the other to whoever has the least."""
+    """Give one task after the other to the job that has the least."""
     heap = [(share(wish), wish.job.submit_time, wish.job.row, wish) for wish in present]
     heapq.heapify(heap)
     while heap:
@@ -352,7 +352,7 @@ def _per_task(job: Job, view: View) -> dict[str, int]:
 
 
 def _grant_requests(view: View) -> bool:
-    """Give those who ask for other tasks theirs, where there is room; tell whether anybody asks."""
+    """Give jobs that ask for other tasks theirs, where there is room; say whether any asks."""
     asked = False
     for job in view.at_scheduling_point:
         tasks = job.requested_tasks

@@ -3,7 +3,7 @@
 ::
 
     spec     = name | name "(" [argument {"," argument}] ")"
-    name     = an order, a backfilling rule (with the order fcfs unless told otherwise), or a scheduler
+    name     = an order, a backfilling rule (with the order fcfs unless given), or a scheduler
     argument = key "=" value | value            (a value without a key: the seed or the formula)
     keys     : order, backfill, allocator, reservations, predictor; seed for random
 
@@ -46,7 +46,7 @@ _TABLES = {
 
 @dataclass(frozen=True, repr=False)
 class Policy:
-    """Who runs next, and where.
+    """Which job runs next, and where.
 
     Parameters
     ----------

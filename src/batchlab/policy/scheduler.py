@@ -16,7 +16,7 @@ __all__ = ["ExternalScheduler", "Scheduler"]
 
 
 class Scheduler:
-    """Decides who runs next; one method, `schedule`.
+    """Decides which job runs next; one method, `schedule`.
 
     An object may keep state from pass to pass; `begin` prepares it for a run. A fork of a simulation works on
     a deep copy of it.
@@ -56,7 +56,7 @@ class Scheduler:
         Parameters
         ----------
         view
-            Who waits and runs, what is free, and the ways to act on it.
+            Which jobs wait and run, what is free, and the ways to act on it.
 
         Returns
         -------

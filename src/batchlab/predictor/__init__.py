@@ -1,4 +1,4 @@
-"""Predictors: what a job's run time is taken to be by those who schedule it."""
+"""Predictors: what a job's run time is taken to be by schedulers."""
 
 from batchlab.predictor.history import LastTwo, RecursiveMean
 from batchlab.predictor.known import Clairvoyant, Requested

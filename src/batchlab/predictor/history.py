@@ -65,7 +65,7 @@ class Corrected(Predictor):
 class LastTwo(Corrected):
     """The average of the run times of the user's two latest jobs that have ended.
 
-    A user's first job is taken to run for its requested time; nobody's for more.
+    A user's first job is taken to run for its requested time; no job's for more.
 
     Source: D. Tsafrir, Y. Etsion, D. G. Feitelson: Backfilling using system-generated predictions rather than
     user runtime estimates. IEEE TPDS 18(6), 2007 (part of EASY++).

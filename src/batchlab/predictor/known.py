@@ -14,7 +14,7 @@ __all__ = ["Clairvoyant", "Requested"]
 
 
 class Requested(Predictor):
-    """The requested time: what schedulers go by unless told otherwise."""
+    """The requested time: what schedulers go by unless a predictor is given."""
 
     def estimate(self, job: Job, view: View) -> float:  # noqa: ARG002
         """Give the requested time, seconds."""

@@ -12,7 +12,7 @@ __all__ = ["Predictor"]
 
 
 class Predictor:
-    """Estimates run times; one method, `estimate`, and two more for those who learn or correct themselves.
+    """Estimates run times; one method, `estimate`, and two more to learn and to correct estimates.
 
     Orders and backfilling rules then plan with the estimate in place of the requested time. The limit at
     which ``walltime="kill"`` ends a job stays its requested time.

@@ -134,7 +134,7 @@ def _whole(value: float) -> str:
 
 
 def _tells(measure: Measure, group: Group) -> bool:
-    # Whoever sees no killed or rejected column knows that there is none; the same holds for unused resources.
+    # Without a column of killed or rejected jobs there is none; the same holds for unused resources.
     quiet = measure.name in {"killed", "rejected"} or measure.name.endswith(("in use", "lost"))
     return any(value is not None and not (quiet and value == 0) for value in measure.value(group))
 

@@ -18,7 +18,7 @@ __all__ = ["what_was_run"]
 
 
 def what_was_run(groups: Sequence[Group]) -> Html:
-    """Write what makes the runs what they are; what is the same for several is told once."""
+    """Write what makes the runs what they are; what is the same for several stands once."""
     described = [(group, [_described(result) for result in group.results]) for group in groups]
     everything = [each for _, found in described for each in found]
     parts = [

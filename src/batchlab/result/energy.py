@@ -20,7 +20,7 @@ def overview(observations: Mapping[str, pl.DataFrame]) -> dict[str, object]:
     Returns
     -------
     dict
-        ``energy``: ``total`` and ``jobs`` (J; the rest is that of idle nodes, and nobody's), ``mean_power``
+        ``energy``: ``total`` and ``jobs`` (J; the rest is that of idle nodes, and of no job), ``mean_power``
         and ``peak_power`` (W); ``cost`` and ``emissions``, what the signals per kilowatt-hour added up to.
         Each only where it was observed.
     """

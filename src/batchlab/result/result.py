@@ -142,7 +142,7 @@ class Result:
         Raises
         ------
         ResultError
-            Nobody looked.
+            The platform was not sensed.
         """
         return utilisation_tables(self.system, self.outcome)
 

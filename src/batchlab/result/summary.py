@@ -1,4 +1,4 @@
-"""A result told to people, in a page of text."""
+"""A result for people, in a page of text."""
 
 from __future__ import annotations
 

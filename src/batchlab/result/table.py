@@ -169,7 +169,7 @@ def resizes_table(workload: Workload, system: System, outcome: Outcome) -> pl.Da
 
 
 def allocations_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
-    """List who had which nodes when: a row for each time that a job kept the same nodes.
+    """List which job had which nodes when: a row for each time that a job kept the same nodes.
 
     Returns
     -------

@@ -121,7 +121,7 @@ def _events(jobs: pl.DataFrame, amounts: dict[str, pl.Expr]) -> tuple[list[pl.Da
     kinds = {
         "submit_time": [(pl.lit(value=True), _COMES)],
         "start_time": [(started, _STARTS)],
-        # Who is killed while it waits has an end without a start.
+        # A job that is killed while it waits has an end without a start.
         "end_time": [(started, _ENDS), (~started, _LEAVES)],
     }
     asked = [amount.alias(f"amount_{name}") for name, amount in amounts.items()]
@@ -160,7 +160,7 @@ def _resized(
     """
     wrong = corrections(jobs, amounts, interruptions, resizes)
     more = [f"amount_{name}" for name in amounts]
-    # A job waits for its last run; what it had first of that is the first that is told of it.
+    # A job waits for its last run; what it had first of that is the first that is listed of it.
     last = jobs["start_time"].gather(wrong["row"])
     first = wrong.filter((pl.col("began") == last) & (pl.col("start_time") == last))
     first = first.unique("row", keep="first", maintain_order=True)

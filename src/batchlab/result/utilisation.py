@@ -27,12 +27,12 @@ def utilisation_tables(system: System, outcome: Outcome) -> dict[str, pl.DataFra
     Raises
     ------
     ResultError
-        If nobody looked.
+        If the platform was not sensed.
     """
     sensed, platform = outcome.sensed, system.platform
     if sensed is None or platform is None:
         raise ResultError(
-            "nobody looked at the platform; pass sensing=Sensing(interval) to simulate(), and jobs with "
+            "the platform was not sensed; pass sensing=Sensing(interval) to simulate(), and jobs with "
             "applications."
         )
     hosts = {host.name: host for host in platform.hosts}

@@ -57,7 +57,7 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
     jobs = workload.jobs
     return {
         "submit_time": jobs["submit_time"].to_numpy(),
-        # Who carries an application runs until that is done.
+        # A job that carries an application runs until that is done.
         "run_time": jobs["run_time"].fill_null(0.0).to_numpy(),
         "requested_time": jobs["requested_time"].to_numpy(),
         "tasks": jobs["tasks"].to_numpy(),

@@ -1,4 +1,4 @@
-"""Who outside the kernel is asked during a run: pieces of a policy written in Python, and observers."""
+"""What outside the kernel is asked during a run: parts of a policy written in Python, and observers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PythonComponents:
 
     @property
     def any(self) -> bool:
-        """Whether anybody outside the kernel is asked."""
+        """Whether anything outside the kernel is asked."""
         outside = (self.scheduler, self.allocator, self.predictor, self.order)
         return bool(self.observers) or any(piece is not None for piece in outside)
 
@@ -61,7 +61,7 @@ class PythonComponents:
         }
 
     def _heeds(self, change: str) -> bool:
-        """Whether anybody wants to know of a change."""
+        """Whether any of them takes note of a change."""
         learns = change == "ended" and _learns(self.predictor)
         return learns or any(_defines(observer, change) for observer in self.observers)
 
@@ -110,13 +110,13 @@ class Driver:
     Parameters
     ----------
     pieces
-        Who is asked.
+        What is asked.
     simulation
         The compiled half of the simulation.
     system
         The machine as it was described.
     columns
-        The workload's columns, as those see them who are not clairvoyant.
+        The workload's columns, as all but clairvoyant predictors see them.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class Driver:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Refuse to be driven by those who are being asked.
+        """Refuse to be driven by parts that are being asked.
 
         Raises
         ------
@@ -175,7 +175,7 @@ class Driver:
 
     def begin(self) -> None:
         """Let everybody prepare."""
-        # Whoever decides may ask for observers' values at once.
+        # A scheduler may ask for observers' values at once.
         for number, observer in enumerate(self.pieces.observers, start=1):
             self._called_by(number, observer.begin)
         for piece in (self.pieces.scheduler, self.pieces.allocator):
@@ -246,8 +246,8 @@ class Driver:
     def _of_jobs(self, table: pl.DataFrame, observer: Observer) -> list[pl.Series]:
         rows = len(self._columns["job_id"])
         if len(table) != rows:
-            who = type(observer).__name__
-            raise SimulationError(f"{who} observed {len(table)} rows of jobs; must be {rows}, one per job.")
+            name = type(observer).__name__
+            raise SimulationError(f"{name} observed {len(table)} rows of jobs; must be {rows}, one per job.")
         return table.get_columns()
 
     # The hooks, by the names that the compiled module asks for.

@@ -55,7 +55,7 @@ class Simulation:
     system
         The machine.
     policy
-        Who runs next, and where: a `Policy`, its spec string, or a `Scheduler`.
+        Which job runs next, and where: a `Policy`, its spec string, or a `Scheduler`.
     observers
         What watches the run, and may change it; see `batchlab.Observer`.
     options
@@ -150,7 +150,7 @@ class Simulation:
 
     @property
     def policy(self) -> Policy:
-        """Who runs next, and where."""
+        """Which job runs next, and where."""
         return self._run_of[2]
 
     @property
@@ -444,13 +444,13 @@ class Simulation:
         self._run_of = (believed, system, policy)
 
     def _let_look_ahead(self, driver: Driver) -> None:
-        """Let those who see a view look ahead, without keeping this simulation alive."""
+        """Let holders of a view look ahead, without keeping this simulation alive."""
         me = weakref.ref(self)
         for view in driver.views:
             view._simulation = lambda: cast("Simulation", me())  # noqa: SLF001  # our own
 
     def status(self) -> Status:
-        """Give who waits, who runs where, and what is free; costs O(jobs + nodes)."""
+        """Give which jobs wait, which run where, and what is free; costs O(jobs + nodes)."""
         system = self._run_of[1]
         return Status(now=self.now, next_time=self.next_time, system=system, **self._kernel.status())
 

@@ -1,4 +1,4 @@
-"""What a simulation is doing between two steps: who waits, who runs where, what is free."""
+"""What a simulation is doing between two steps: which jobs wait, which run where, what is free."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ class Status:
     free
         int64, shape (nodes, resources): what a job could take on each node.
     idle
-        int64, shape (nodes, resources): what nobody holds there, whether it is on offer or not.
+        int64, shape (nodes, resources): what no job holds there, whether it is on offer or not.
     drained
-        bool, shape (nodes,): whether the node takes nobody.
+        bool, shape (nodes,): whether the node takes no job.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class Status:
 
 
 def shares_in_use(system: System, idle: list[int]) -> dict[str, float]:
-    """Give the share of each resource that is in use, from what nobody holds of it in all."""
+    """Give the share of each resource that is in use, from what no job holds of it in all."""
     return {
         name: (total - left) / total if total else float("nan")
         for (name, total), left in zip(system.total.items(), idle, strict=True)

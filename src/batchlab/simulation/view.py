@@ -130,7 +130,7 @@ class View(_kernel.View):
 HIDDEN = frozenset(
     {"run_time", "start_time", "end_time", "logged_wait_time", "average_cpu_time", "used_memory", "status"}
 )
-"""The columns that nobody sees of a job before it is done."""
+"""The columns that are hidden of a job before it is done."""
 
 
 class Columns(Mapping[str, "npt.NDArray[Any]"]):
@@ -169,7 +169,7 @@ class Columns(Mapping[str, "npt.NDArray[Any]"]):
         return self._arrays[name]
 
     def seen_by(self, *, clairvoyant: bool) -> Columns:
-        """Give the columns as somebody else may see them."""
+        """Give the columns as another may see them."""
         return self if clairvoyant == self._clairvoyant else Columns(self._jobs, clairvoyant=clairvoyant)
 
     def __contains__(self, name: object) -> bool:

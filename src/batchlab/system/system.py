@@ -79,7 +79,7 @@ class System:
         At least one group; names are unique.
     equivalence
         What one processor of a log is, in resources of one node; each requested processor becomes one task
-        asking for that. One ``core`` unless told otherwise.
+        asking for that. One ``core`` unless given.
     name
         What the machine is called, for people.
     start_time
@@ -157,7 +157,7 @@ class System:
         name
             What the machine is called.
         equivalence
-            What one processor of a log is; one ``core`` unless told otherwise.
+            What one processor of a log is; one ``core`` unless given.
 
         Returns
         -------
@@ -265,7 +265,7 @@ def _resources_of(host: Host) -> dict[str, int]:
 
 
 def _groups(given: object) -> tuple[NodeGroup, ...]:
-    """Check that the groups are groups, that there are some, and that they can be told apart."""
+    """Check that the groups are groups, that there are some, and that their names differ."""
     if not isinstance(given, tuple | list):
         raise SystemDescriptionError(f"groups = {shown(given)}; must be a tuple of NodeGroup.")
     if not given:

@@ -52,7 +52,7 @@ class JobDescription:
     requested_time
         The limit or estimate of the user, in seconds; by default the run time, and none for an application.
     job_type
-        Who decides how many nodes it has: ``"rigid"``, ``"moldable"``, ``"malleable"``, ``"evolving"`` or
+        What decides how many nodes it has: ``"rigid"``, ``"moldable"``, ``"malleable"``, ``"evolving"`` or
         ``"adaptive"``.
     tasks_min, tasks_max
         The fewest and the most tasks it may have; by default `tasks`.

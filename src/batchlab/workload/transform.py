@@ -104,7 +104,7 @@ def whole_nodes(jobs: pl.DataFrame, resources: Sequence[str], processors_per_nod
     """Turn requests for processors into requests for whole nodes.
 
     A job of ``tasks`` processors becomes one of ``ceil(tasks / processors_per_node)`` tasks, at most one per
-    node, on nodes that it shares with nobody. What each processor asked of a resource is asked by each node
+    node, on nodes that it does not share. What each processor asked of a resource is asked by each node
     as often as it has processors of the job.
 
     Raises
