@@ -1,6 +1,6 @@
 """Run AccaSim on a log, in an environment of its own.
 
-`python -I accasim_driver.py LOG SYSTEM fifo|sjf|easy STARTS FOLDER`
+`python -I accasim_driver.py LOG SYSTEM fifo|sjf|ljf|easy[+best_fit] STARTS FOLDER`
 
 AccaSim is used as it was released, without changing its code. What this driver adds:
 
@@ -25,11 +25,15 @@ from typing import Any
 for name in ("Mapping", "MutableMapping", "Sequence", "Iterable", "Callable"):
     setattr(collections, name, getattr(collections.abc, name))
 
-from accasim.base.allocator_class import FirstFit  # type: ignore[import-not-found]  # noqa: E402  # after the names
+from accasim.base.allocator_class import (  # type: ignore[import-not-found]  # noqa: E402  # after the names
+    BestFit,
+    FirstFit,
+)
 from accasim.base.event_class import EventManager  # type: ignore[import-not-found]  # noqa: E402
 from accasim.base.scheduler_class import (  # type: ignore[import-not-found]  # noqa: E402
     EASYBackfilling,
     FirstInFirstOut,
+    LongestJobFirst,
     ShortestJobFirst,
 )
 from accasim.base.simulator_class import Simulator  # type: ignore[import-not-found]  # noqa: E402
@@ -67,8 +71,14 @@ def take_down_starts() -> "array.array[int]":
 
 
 def main(log: str, system: str, policy: str, output: str, folder: str) -> None:
-    schedulers = {"fifo": FirstInFirstOut, "sjf": ShortestJobFirst, "easy": DivisibleBackfilling}
-    dispatcher = schedulers[policy](FirstFit())
+    schedulers = {
+        "fifo": FirstInFirstOut,
+        "sjf": ShortestJobFirst,
+        "ljf": LongestJobFirst,
+        "easy": DivisibleBackfilling,
+    }
+    scheduler, _, allocator = policy.partition("+")
+    dispatcher = schedulers[scheduler](BestFit() if allocator == "best_fit" else FirstFit())
     origin = json.loads(Path(system).read_text("utf-8")).get("start_time", 0)
     starts = take_down_starts()
     simulator = Simulator(
