@@ -69,6 +69,25 @@ def test_forks_work_on_copies() -> None:
     assert copy.deepcopy(scheduler).view is scheduler.view
 
 
+def test_a_job_started_in_the_pass_ends_once() -> None:
+    """A look ahead by estimates after a start in the same pass: every job runs once, one after the other."""
+    seen: list[tuple[int, list[float], list[float]]] = []
+
+    class Looking(FirstFit):
+        def schedule(self, view: bl.View) -> None:
+            if not seen:
+                assert view.start(view.queue[0])
+                ahead = view.fork("easy")
+                ahead.run_until()
+                jobs = ahead.result().jobs
+                seen.append((ahead.finished, jobs["start_time"].to_list(), jobs["end_time"].to_list()))
+            super().schedule(view)
+
+    jobs = jobs_of(run_time=[3] * 4, requested_time=[5] * 4)
+    bl.simulate(jobs, bl.System.homogeneous(nodes=1, resources={"core": 1}), Looking())
+    assert seen == [(4, [0, 5, 10, 15], [5, 10, 15, 20])]
+
+
 @pytest.mark.parametrize(
     "policy", ["fcfs", "easy", "sjf", "conservative", "easy(order=wfp3, allocator=best_fit)"]
 )

@@ -6,7 +6,7 @@ use batchlab_kernel::record::{Changes, DispatchLog, Recorders};
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::scenario::WallTime;
 use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
-use batchlab_kernel::simulation::{Agenda, Listeners, Simulation as Kernel, YieldPoint};
+use batchlab_kernel::simulation::{Agenda, Feed, Listeners, Simulation as Kernel, YieldPoint};
 use batchlab_kernel::state::State;
 use batchlab_kernel::time::Time;
 use batchlab_kernel::workload::{Dependencies, DependencyState};
@@ -300,13 +300,17 @@ impl Simulation {
 impl Simulation {
     /// Why the run cannot go on.
     pub fn failed(&self, py: Python<'_>) -> PyErr {
-        let (row, reason) = self.kernel.failure().cloned().unwrap_or_default();
-        let (now, reason) = (self.now(), reason.trim_end_matches('.'));
-        simulation_error(
-            py,
-            &format!("the application of the job in row {row} cannot go on at {now} s: {reason}."),
-        )
+        failed(py, &self.kernel)
     }
+}
+
+/// Why a simulation cannot go on.
+pub fn failed<F: Feed>(py: Python<'_>, kernel: &Kernel<F>) -> PyErr {
+    let described = kernel.failure().map(|failure| {
+        let row = kernel.scenario().job(failure.job()).row;
+        failure.describe(row, kernel.state().now)
+    });
+    simulation_error(py, &described.unwrap_or_default())
 }
 
 fn formula_names(columns: &[String]) -> Vec<&str> {

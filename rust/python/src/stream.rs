@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::policy::PolicyNames;
-use crate::simulation::{STRIDE, parse_agenda, parse_wall_time};
+use crate::simulation::{STRIDE, failed, parse_agenda, parse_wall_time};
 use crate::swf::{options, outcome, raised};
 
 const MEASURES: [&str; 5] = ["wait", "turnaround", "slowdown", "bounded_slowdown", "per_processor_slowdown"];
@@ -123,6 +123,9 @@ impl SwfStream {
             if let Some(progress) = &progress {
                 progress.call1(py, (simulation.state().finished, simulation.state().now))?;
             }
+        }
+        if simulation.failure().is_some() {
+            return Err(failed(py, &simulation));
         }
         let feed = simulation.into_feed();
         let notes = notes(py, feed.parser())?;

@@ -142,8 +142,9 @@ impl Execution {
         self.world.set_clock(now);
         if let Some(&slot) = self.slots.get(&job) {
             self.forget(slot);
-            self.world.notices.retain(|(of, _)| *of != job);
         }
+        // An application that is done at this instant has no slot any more, and may not have told of it yet.
+        self.world.notices.retain(|(of, _)| *of != job);
     }
 
     /// When something happens next; infinite if nothing will.

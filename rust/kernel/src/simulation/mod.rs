@@ -7,6 +7,7 @@ mod applications;
 mod check;
 mod cursor;
 mod decide;
+mod failure;
 mod feed;
 mod instant;
 mod lifecycle;
@@ -34,6 +35,7 @@ use crate::time::Time;
 
 pub use agenda::{Agenda, EndTies, EventKind, PassRule, TriggerKind, TriggerRules};
 pub use cursor::{Listeners, MAX_IDLE_WAKEUPS};
+pub use failure::Failure;
 pub use feed::Feed;
 pub use refusal::Refusal;
 pub use snapshot::SnapshotError;
@@ -143,9 +145,12 @@ impl<F: Feed> Simulation<F> {
         self.cursor.trigger
     }
 
-    /// Why the run cannot go on: a job, and what is wrong with its application.
-    pub fn failure(&self) -> Option<&(u32, String)> {
-        self.cursor.failure.as_ref()
+    /// Why the run cannot go on.
+    pub fn failure(&self) -> Option<Failure<'_>> {
+        if let Some(defect) = self.state.defect {
+            return Some(Failure::Defect(defect));
+        }
+        self.cursor.failure.as_ref().map(|(job, reason)| Failure::Application { job: *job, reason })
     }
 
     /// What changed since this was asked last.
