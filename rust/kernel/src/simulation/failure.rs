@@ -15,6 +15,9 @@ pub enum Failure<'a> {
     Defect(Defect),
 }
 
+/// Times from here on are written with an exponent.
+const LARGE: f64 = 1e15;
+
 impl Failure<'_> {
     /// The job of which it is told.
     #[must_use]
@@ -31,6 +34,7 @@ impl Failure<'_> {
         match self {
             Self::Application { reason, .. } => {
                 let reason = reason.trim_end_matches('.');
+                let now = if now < LARGE { now.to_string() } else { format!("{now:e}") };
                 format!("the application of the job in row {row} cannot go on at {now} s: {reason}.")
             }
             Self::Defect(defect) => format!(

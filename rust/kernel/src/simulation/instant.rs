@@ -40,6 +40,9 @@ impl<F: Feed> Simulation<F> {
             return Ok(Some(YieldPoint::Stuck));
         }
         loop {
+            if self.patience.is_over() {
+                return Ok(Some(YieldPoint::Pause));
+            }
             if self.failure().is_some() {
                 self.cursor.at = LoopState::Failed;
                 return Ok(Some(YieldPoint::Failed));
@@ -71,6 +74,7 @@ impl<F: Feed> Simulation<F> {
             return false;
         }
         self.cursor.at = LoopState::Idle;
+        self.fail_if_endless();
         true
     }
 

@@ -13,6 +13,7 @@ mod instant;
 mod lifecycle;
 mod look_ahead;
 mod pass;
+mod patience;
 mod refusal;
 mod resize;
 mod snapshot;
@@ -43,6 +44,7 @@ pub use triggers::Trigger;
 pub use yield_point::YieldPoint;
 
 use cursor::{Cursor, LoopState};
+use patience::Patience;
 
 /// A simulation: scenario, state and rules.
 #[derive(Clone, Debug)]
@@ -56,6 +58,7 @@ pub struct Simulation<F> {
     agenda: Arc<Agenda>,
     listeners: Listeners,
     cursor: Cursor,
+    patience: Patience,
     feed: F,
 }
 
@@ -71,6 +74,7 @@ impl<F: Feed> Simulation<F> {
             allocator,
             recorders: Recorders::default(),
             cursor: Cursor::new(&agenda),
+            patience: Patience::default(),
             agenda: Arc::new(agenda),
             listeners: Listeners::default(),
             feed,
@@ -207,9 +211,19 @@ impl<F: Feed> Simulation<F> {
     /// Nothing outside is asked.
     pub fn step(&mut self) -> Result<bool, F::Error> {
         loop {
+            if let Some(goes_on) = self.step_or_pause()? {
+                return Ok(goes_on);
+            }
+        }
+    }
+
+    /// The same; None where a while has passed, and the instant is not over.
+    pub fn step_or_pause(&mut self) -> Result<Option<bool>, F::Error> {
+        loop {
             match self.advance()? {
-                YieldPoint::InstantOver => return Ok(true),
-                YieldPoint::End | YieldPoint::Stuck | YieldPoint::Failed => return Ok(false),
+                YieldPoint::InstantOver => return Ok(Some(true)),
+                YieldPoint::End | YieldPoint::Stuck | YieldPoint::Failed => return Ok(Some(false)),
+                YieldPoint::Pause => return Ok(None),
                 YieldPoint::Changes => drop(self.take_changes()),
                 YieldPoint::Allocation(_) => self.allocator_answers(None),
                 _ => {}
@@ -217,11 +231,13 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// At most `instants` steps; false if nothing is left to happen.
+    /// At most `instants` steps, fewer where a while has passed; false if nothing is left to happen.
     pub fn advance_by(&mut self, instants: u64) -> Result<bool, F::Error> {
         for _ in 0..instants {
-            if !self.step()? {
-                return Ok(false);
+            match self.step_or_pause()? {
+                Some(true) => {}
+                Some(false) => return Ok(false),
+                None => break,
             }
         }
         Ok(true)
@@ -230,6 +246,9 @@ impl<F: Feed> Simulation<F> {
     /// Goes on to the next point at which something outside is asked, or an instant is over.
     pub fn advance(&mut self) -> Result<YieldPoint, F::Error> {
         loop {
+            if self.patience.is_over() {
+                return Ok(YieldPoint::Pause);
+            }
             let point = match self.cursor.at {
                 LoopState::Idle => {
                     let now = self.next_time();

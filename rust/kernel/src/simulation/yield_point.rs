@@ -24,6 +24,8 @@ pub enum YieldPoint {
     Stuck,
     /// The run cannot go on: see [`super::Simulation::failure`].
     Failed,
+    /// A while has passed: the caller may look at signals, and goes on.
+    Pause,
     /// Everything that happens at this instant is done.
     InstantOver,
     /// Nothing is left to happen.
