@@ -174,7 +174,6 @@ def test_a_job_cut_short_as_its_application_ends(act: str, again: bool) -> None:
     system = bl.System.of(bl.Platform.crossbar(2, speed="1Gf", bandwidth="1GBps", latency=0))
     result = bl.simulate(bl.Workload.from_jobs(jobs), system, Cutting(), invocation=bl.Invocation())
     state, start, end = result.jobs.select("state", "start_time", "end_time").row(1)
-    expected = (
-        ("killed", 0, 10) if act == "kill" else ("completed", 10, 20) if again else ("completed", 15, 25)
-    )
+    again_at = 10 if again else 15
+    expected = {"kill": ("killed", 0, 10), "preempt": ("completed", again_at, again_at + 10)}
     assert (state, start, end) == expected[act]
