@@ -151,3 +151,29 @@ def test_options_that_do_not_go_together(options: dict[str, object], message: st
     given = {"policy": Asked(), "invocation": bl.Invocation()} | options
     with pytest.raises(bl.SimulationError, match=message):
         bl.simulate(workload, PAIR, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("act", ["kill", "preempt"])
+def test_a_job_cut_short_as_its_application_ends(act: str, again: bool) -> None:
+    """Of two applications that end at 10 s the first end is asked about; the other job is cut short there."""
+    ten_seconds = bl.Application([bl.Phase([bl.tasks.Compute(flops=[10e9])])])
+
+    class Cutting(bl.Scheduler):
+        def schedule(self, view: bl.View) -> None:
+            if view.now == 10 and view.job(1).state == "running":
+                getattr(view, act)(view.job(1))
+                if not again:
+                    return
+            for job in view.candidates():
+                view.start(job)
+
+    jobs = [bl.JobDescription(application=ten_seconds, tasks=1)] * 2
+    if act == "preempt" and not again:
+        jobs.append(bl.JobDescription(submit_time=15, run_time=1, tasks=1))
+    system = bl.System.of(bl.Platform.crossbar(2, speed="1Gf", bandwidth="1GBps", latency=0))
+    result = bl.simulate(bl.Workload.from_jobs(jobs), system, Cutting(), invocation=bl.Invocation())
+    state, start, end = result.jobs.select("state", "start_time", "end_time").row(1)
+    again_at = 10 if again else 15
+    expected = {"kill": ("killed", 0, 10), "preempt": ("completed", again_at, again_at + 10)}
+    assert (state, start, end) == expected[act]

@@ -3,6 +3,7 @@
 import copy
 import gc
 import weakref
+from collections.abc import Callable
 
 import polars as pl
 import pytest
@@ -67,6 +68,25 @@ def test_forks_work_on_copies() -> None:
     assert fork.result().jobs.equals(simulation.result().jobs)
     assert scheduler.passes == [0.0, 5.0]
     assert copy.deepcopy(scheduler).view is scheduler.view
+
+
+def test_a_job_started_in_the_pass_ends_once() -> None:
+    """A look ahead by estimates after a start in the same pass: every job runs once, one after the other."""
+    seen: list[tuple[int, list[float], list[float]]] = []
+
+    class Looking(FirstFit):
+        def schedule(self, view: bl.View) -> None:
+            if not seen:
+                assert view.start(view.queue[0])
+                ahead = view.fork("easy")
+                ahead.run_until()
+                jobs = ahead.result().jobs
+                seen.append((ahead.finished, jobs["start_time"].to_list(), jobs["end_time"].to_list()))
+            super().schedule(view)
+
+    jobs = jobs_of(run_time=[3] * 4, requested_time=[5] * 4)
+    bl.simulate(jobs, bl.System.homogeneous(nodes=1, resources={"core": 1}), Looking())
+    assert seen == [(4, [0, 5, 10, 15], [5, 10, 15, 20])]
 
 
 @pytest.mark.parametrize(
@@ -212,3 +232,41 @@ def test_nothing_keeps_a_simulation_alive() -> None:
     del simulation, fork, scheduler
     gc.collect()
     assert [reference() for reference in kept] == [None] * 4
+
+
+def test_an_observer_looks_ahead_within_a_look_ahead() -> None:
+    """Observers of a look ahead under a built-in policy see a view that can be forked in turn."""
+
+    class Looking(bl.Observer):
+        depths: list[int] = []  # noqa: RUF012  # copies share it
+
+        def __init__(self) -> None:
+            self.depth = 0
+
+        def started(self, job: bl.Job, view: bl.View) -> None:
+            self.depths.append(self.depth)
+            if self.depth < 2:
+                self.depth += 1
+                ahead = view.fork("easy")
+                self.depth -= 1
+                ahead.run_until()
+
+    system = bl.System.homogeneous(nodes=1, resources={"core": 1})
+    bl.simulate(jobs_of(run_time=[2, 3, 4]), system, "fcfs", observers=[Looking()])
+    assert {0, 1, 2} == set(Looking.depths)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("policy", ["easy", InOrder()])
+def test_a_copy_is_a_fork(
+    copied: Callable[[bl.Simulation], bl.Simulation], policy: str | bl.Scheduler
+) -> None:
+    """What `copy` makes of a simulation goes its own way."""
+    system = bl.System.homogeneous(nodes=1, resources={"core": 1})
+    simulation = bl.Simulation(jobs_of(run_time=[2, 2]), system, policy)
+    simulation.run_until(1)
+    twin = copied(simulation)
+    twin.run_until()
+    assert (simulation.finished, twin.finished) == (0, 2)
+    simulation.run_until()
+    assert twin.result().jobs.equals(simulation.result().jobs)

@@ -98,6 +98,10 @@ fn drive(
                     return Ok(Stop::Instants);
                 }
             }
+            YieldPoint::Pause => {
+                py.check_signals()?;
+                report()?;
+            }
             point => {
                 if !ask_outside(point, simulation, hooks, view)? {
                     return Ok(Stop::Decision);
@@ -219,7 +223,11 @@ fn ask(
                 wake.call1(py, (caller, view))?;
             }
         }
-        YieldPoint::InstantOver | YieldPoint::End | YieldPoint::Stuck | YieldPoint::Failed => {}
+        YieldPoint::Pause
+        | YieldPoint::InstantOver
+        | YieldPoint::End
+        | YieldPoint::Stuck
+        | YieldPoint::Failed => {}
     }
     Ok(())
 }

@@ -48,13 +48,14 @@ pub fn ask_allocator(view: &Bound<'_, View>, job: &Job) -> PyResult<Option<Vec<N
 
 /// The nodes of a decision: a mapping from node to tasks, or one node per task.
 pub fn placement(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyResult<Vec<NodeTasks>> {
-    read_placement(nodes).map_err(|error| no_nodes(view, job, nodes, error))
+    read_placement(nodes, most_entries(view, job, nodes)).map_err(|error| no_nodes(view, job, nodes, error))
 }
 
 /// One node per task, by rank.
 pub fn ranks(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     if nodes.cast::<PyMapping>().is_err() {
-        let each = nodes.try_iter().and_then(|nodes| nodes.map(|node| node?.extract()).collect());
+        let most = most_entries(view, job, nodes);
+        let each = nodes.try_iter().and_then(|nodes| nodes.take(most).map(|node| node?.extract()).collect());
         return each.map_err(|error| no_nodes(view, job, nodes, error));
     }
     let placement = placement(view, job, nodes)?;
@@ -65,6 +66,14 @@ pub fn ranks(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyR
         return Err(refused(view, job, "have these nodes", &refusal));
     }
     Ok(batchlab_kernel::cluster::ranks_of_placement(&placement))
+}
+
+/// How many entries are read: of an iterator, which may have no end, one more than the job may have tasks.
+fn most_entries(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> usize {
+    if nodes.len().is_ok() {
+        return usize::MAX;
+    }
+    view.get().simulation.borrow(view.py()).kernel.sizes(job.slot).1 as usize + 1
 }
 
 /// What was given is not nodes.
@@ -79,7 +88,7 @@ fn no_nodes(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>, error: 
     decision_error(py, &format!("{name} cannot be on nodes = {shown}; {rule}."))
 }
 
-fn read_placement(nodes: &Bound<'_, PyAny>) -> PyResult<Vec<NodeTasks>> {
+fn read_placement(nodes: &Bound<'_, PyAny>, most: usize) -> PyResult<Vec<NodeTasks>> {
     if let Ok(mapping) = nodes.cast::<PyMapping>() {
         let items = mapping.items()?;
         let parts = items.iter().map(|item| {
@@ -90,7 +99,7 @@ fn read_placement(nodes: &Bound<'_, PyAny>) -> PyResult<Vec<NodeTasks>> {
     }
     let mut parts: Vec<NodeTasks> = Vec::new();
     let mut places: HashMap<u32, usize> = HashMap::new();
-    for node in nodes.try_iter()? {
+    for node in nodes.try_iter()?.take(most) {
         let node = node?.extract()?;
         let place = *places.entry(node).or_insert(parts.len());
         if place == parts.len() {

@@ -8,6 +8,8 @@ use batchlab_kernel::platform::{
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::interrupt::interruptible;
+
 #[derive(FromPyObject)]
 struct ZonePart {
     name: String,
@@ -251,13 +253,19 @@ impl Platform {
     fn new(py: Python<'_>, parts: Vec<(String, Option<u32>, Bound<'_, PyAny>)>) -> PyResult<Self> {
         let count = parts.len();
         let refuse = |place: usize, refusal: Refusal| PyValueError::new_err((place, refusal.to_string()));
-        let mut builder = Builder::new();
-        for (place, (kind, zone, part)) in parts.into_iter().enumerate() {
-            let step = Step::of(&kind, &part)?;
-            step.take(zone, &mut builder).map_err(|refusal| refuse(place, refusal))?;
+        let mut steps = Vec::with_capacity(count);
+        for (kind, zone, part) in parts {
+            steps.push((zone, Step::of(&kind, &part)?));
             py.check_signals()?;
         }
-        let kernel = builder.finish().map_err(|refusal| refuse(count, refusal))?;
+        let built = interruptible(py, move || {
+            let mut builder = Builder::new();
+            for (place, (zone, step)) in steps.into_iter().enumerate() {
+                step.take(zone, &mut builder).map_err(|refusal| (place, refusal))?;
+            }
+            builder.finish().map_err(|refusal| (count, refusal))
+        })?;
+        let kernel = built.map_err(|(place, refusal)| refuse(place, refusal))?;
         Ok(Self { kernel: Arc::new(kernel) })
     }
 

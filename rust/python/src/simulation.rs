@@ -1,12 +1,13 @@
 //! `Simulation`: columns in, columns out; the loop itself runs with the GIL released.
 use std::sync::Arc;
 
+use batchlab_kernel::cluster::Machine;
 use batchlab_kernel::priority::FORMULA_NAMES;
 use batchlab_kernel::record::{Changes, DispatchLog, Recorders};
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::scenario::WallTime;
-use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
-use batchlab_kernel::simulation::{Agenda, Listeners, Simulation as Kernel, YieldPoint};
+use batchlab_kernel::scheduler::{Capacities, PolicyChoice, PolicyParts};
+use batchlab_kernel::simulation::{Agenda, Feed, Listeners, Simulation as Kernel, YieldPoint};
 use batchlab_kernel::state::State;
 use batchlab_kernel::time::Time;
 use batchlab_kernel::workload::{Dependencies, DependencyState};
@@ -18,11 +19,15 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::columns::{self, Columns};
 use crate::elastic::{self, Described, Invocation};
 use crate::errors::simulation_error;
+use crate::interrupt::interruptible;
 use crate::policy::PolicyNames;
 use crate::status;
 
-/// Instants between two looks at signals and progress.
+/// Instants between two looks at signals and progress, at most: there are more where instants take long.
 pub const STRIDE: u64 = 20_000;
+
+/// Amounts of a machine that takes a while to build.
+const LARGE: usize = 100_000;
 
 /// What outside the kernel is asked.
 #[derive(Clone, Copy, FromPyObject)]
@@ -50,6 +55,7 @@ impl Simulation {
                         applications=None, dependencies=None, invocation=None))]
     #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
     fn new(
+        py: Python<'_>,
         columns: Columns<'_>,
         capacity: PyReadonlyArray2<'_, i64>,
         core: Option<usize>,
@@ -63,16 +69,16 @@ impl Simulation {
         invocation: Option<Invocation>,
     ) -> PyResult<Self> {
         let resources = capacity.shape()[1];
-        let amounts: Vec<i64> = capacity.as_array().iter().copied().collect();
+        let amounts = capacity
+            .as_slice()
+            .map_or_else(|_| capacity.as_array().iter().copied().collect(), <[i64]>::to_vec);
         let names: Vec<String> = columns.formula.iter().map(|(name, _)| name.clone()).collect();
         let (mut scenario, records) = columns.scenario(resources, &amounts)?;
         scenario.core = core;
         scenario.wall_time = parse_wall_time(walltime)?;
         let capacities = Capacities { resources, amounts, node_sets: Arc::clone(&scenario.node_sets) };
-        let policy = PolicyChoice::from(policy)
-            .parts(&capacities, &formula_names(&names))
-            .map_err(PyValueError::new_err)?;
-        let mut state = State::new(records, capacities.machine());
+        let (policy, machine) = made(py, capacities, policy.into(), names.clone())?;
+        let mut state = State::new(records, machine);
         if let Some(dependencies) = dependencies {
             scenario.dependencies = Dependencies::new(&dependencies);
             state.dependencies = DependencyState::new(&dependencies);
@@ -125,7 +131,13 @@ impl Simulation {
 
     /// Does everything that happens at the next instant, asking nothing outside; false if nothing was left.
     fn step(&mut self, py: Python<'_>) -> PyResult<bool> {
-        let Ok(more) = py.detach(|| self.kernel.step());
+        let more = loop {
+            let Ok(more) = py.detach(|| self.kernel.step_or_pause());
+            match more {
+                Some(more) => break more,
+                None => py.check_signals()?,
+            }
+        };
         if self.kernel.failure().is_some() { Err(self.failed(py)) } else { Ok(more) }
     }
 
@@ -139,7 +151,10 @@ impl Simulation {
                     if next == Time::NEVER || next > Time(time) {
                         return true;
                     }
-                    let Ok(_) = self.kernel.step();
+                    let Ok(done) = self.kernel.step_or_pause();
+                    if done.is_none() {
+                        return false;
+                    }
                     if self.kernel.failure().is_some() {
                         return true;
                     }
@@ -300,13 +315,34 @@ impl Simulation {
 impl Simulation {
     /// Why the run cannot go on.
     pub fn failed(&self, py: Python<'_>) -> PyErr {
-        let (row, reason) = self.kernel.failure().cloned().unwrap_or_default();
-        let (now, reason) = (self.now(), reason.trim_end_matches('.'));
-        simulation_error(
-            py,
-            &format!("the application of the job in row {row} cannot go on at {now} s: {reason}."),
-        )
+        failed(py, &self.kernel)
     }
+}
+
+/// Why a simulation cannot go on.
+pub fn failed<F: Feed>(py: Python<'_>, kernel: &Kernel<F>) -> PyErr {
+    let described = kernel.failure().map(|failure| {
+        let row = kernel.scenario().job(failure.job()).row;
+        failure.describe(row, kernel.state().now)
+    });
+    simulation_error(py, &described.unwrap_or_default())
+}
+
+/// The parts of a policy and the machine, each O(nodes).
+fn made(
+    py: Python<'_>,
+    capacities: Capacities,
+    policy: PolicyChoice,
+    names: Vec<String>,
+) -> PyResult<(PolicyParts, Machine)> {
+    let is_small = capacities.amounts.len() < LARGE;
+    let make = move || {
+        let parts = policy.parts(&capacities, &formula_names(&names))?;
+        Ok((parts, capacities.machine()))
+    };
+    // A thread costs more than a small machine.
+    let of_machine: Result<_, String> = if is_small { make() } else { interruptible(py, make)? };
+    of_machine.map_err(PyValueError::new_err)
 }
 
 fn formula_names(columns: &[String]) -> Vec<&str> {

@@ -9,13 +9,14 @@ use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
 use batchlab_kernel::simulation::Simulation;
 use batchlab_kernel::state::{JobRecords, State};
 use batchlab_kernel::stream::{Described, Stream, StreamError, StreamOptions, Summary};
-use batchlab_kernel::workload::swf::{FIELD_NAMES, Reason, SwfFile, SwfParser, SwfRecord};
+use batchlab_kernel::workload::swf::{FIELD_NAMES, Reason, SwfError, SwfFile, SwfParser, SwfRecord};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::policy::PolicyNames;
-use crate::simulation::{STRIDE, parse_agenda, parse_wall_time};
+use crate::simulation::{STRIDE, failed, parse_agenda, parse_wall_time};
+use crate::source;
 use crate::swf::{options, outcome, raised};
 
 const MEASURES: [&str; 5] = ["wait", "turnaround", "slowdown", "bounded_slowdown", "per_processor_slowdown"];
@@ -62,15 +63,20 @@ impl SwfStream {
     #[new]
     #[pyo3(signature = (path, *, overrun, invalid, processors, use_memory))]
     fn new(
+        py: Python<'_>,
         path: PathBuf,
         overrun: &str,
         invalid: &str,
         processors: &str,
         use_memory: bool,
     ) -> PyResult<Self> {
-        let mut log =
-            SwfFile::open(&path, options(overrun, invalid, processors, use_memory)?).map_err(raised)?;
-        let first = log.next().transpose().map_err(raised)?;
+        let options = options(overrun, invalid, processors, use_memory)?;
+        let opened = py.detach(|| {
+            let mut log = SwfFile::new(source::open(&path).map_err(SwfError::Io)?, options)?;
+            let first = log.next().transpose()?;
+            Ok::<_, SwfError>((log, first))
+        });
+        let (log, first) = opened.map_err(raised)?;
         let comments = log.parser().comments().to_vec();
         Ok(Self { log: Mutex::new(Some((log, first))), comments, use_memory })
     }
@@ -123,6 +129,9 @@ impl SwfStream {
             if let Some(progress) = &progress {
                 progress.call1(py, (simulation.state().finished, simulation.state().now))?;
             }
+        }
+        if simulation.failure().is_some() {
+            return Err(failed(py, &simulation));
         }
         let feed = simulation.into_feed();
         let notes = notes(py, feed.parser())?;

@@ -14,6 +14,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
+use crate::source;
+
 /// Fields that stand in the columns of their own, normalised: job, submission, run and requested time.
 const NORMALISED: [usize; 4] = [0, 1, 3, 8];
 /// Between two looks at Ctrl-C: 16 MiB.
@@ -204,7 +206,7 @@ pub fn read_swf_file<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut reading = Reading::new(options(overrun, invalid, processors, use_memory)?, max_jobs);
     let path: PathBuf = path.extract()?;
-    let mut blocks = py.detach(|| Blocks::open(&path))?;
+    let mut blocks = py.detach(|| Blocks::new(source::open(&path)?))?;
     while py.detach(|| reading.read(&mut blocks)).map_err(raised)? {
         py.check_signals()?;
     }
@@ -250,6 +252,10 @@ pub(crate) const fn outcome(reason: Reason) -> &'static str {
 pub(crate) fn raised(error: SwfError) -> PyErr {
     match error {
         SwfError::Io(error) => error.into(),
+        // A signal raised while one waited for bytes.
+        SwfError::Gzip { source, .. } if source.get_ref().is_some_and(|inner| inner.is::<PyErr>()) => {
+            source.into()
+        }
         SwfError::Invalid { line, message, .. } => PyValueError::new_err((line, message)),
         gzip @ SwfError::Gzip { .. } => PyValueError::new_err((None::<u64>, gzip.to_string())),
     }

@@ -244,7 +244,7 @@ def table_of(source: object, columns: tuple[str, ...]) -> pl.DataFrame:
     if isinstance(source, str | PathLike):
         where = f"{source}: "
         try:
-            table = pl.read_csv(Path(source), infer_schema_length=None)
+            table = pl.read_csv(Path(source).read_bytes(), infer_schema_length=None)
         except (OSError, pl.exceptions.PolarsError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
             raise ObserverError(f"{where}{str(reason).splitlines()[0]}; must be a CSV file.") from None

@@ -428,6 +428,7 @@ class Simulation:
         self._kernel.adopt(policy_names(policy, self._options.seed))
         if self._driver is not None:
             self._driver = self._driver.without_policy(self._kernel, system)
+            self._let_look_ahead(self._driver)
 
     def _assume_estimates(self) -> None:
         self._kernel.assume_estimates()

@@ -12,6 +12,7 @@ use crate::index::ordered_index::{Greatest, OrderedIndex};
 use crate::time::Time;
 
 use super::availability::{Availability, load};
+use super::breach::Breach;
 use super::node_set::{NodeSetId, NodeSets};
 use super::placement::NodeTasks;
 use super::request::Request;
@@ -33,6 +34,8 @@ pub struct Machine {
     /// One for each node set.
     by_load: Option<Vec<LoadIndex>>,
     unavailable: Option<Unavailable>,
+    /// The first change that no sequence of starts and ends can bring about.
+    breach: Option<Breach>,
 }
 
 /// What is on the nodes but not on offer; kept only once something is unavailable.
@@ -47,10 +50,10 @@ struct Unavailable {
 }
 
 impl Unavailable {
-    /// Jobs hold so much less, or more, of an amount: what is on offer of it then.
-    fn change(&mut self, node: usize, at: usize, amount: i64) -> i64 {
+    /// Jobs hold so much less, or more, of an amount: what is unused and what is on offer of it then.
+    fn change(&mut self, node: usize, at: usize, amount: i64) -> (i64, i64) {
         self.unused[at] += amount;
-        self.offer(node, at, self.unused[at])
+        (self.unused[at], self.offer(node, at, self.unused[at]))
     }
 
     /// What is on offer of an unused amount.
@@ -80,6 +83,7 @@ impl Machine {
             capacity,
             unavailable: None,
             node_sets,
+            breach: None,
         };
         if loads {
             machine.keep_loads();
@@ -143,6 +147,12 @@ impl Machine {
             None => self.free_of(node),
             Some(unavailable) => &unavailable.unused[from..from + self.resources],
         }
+    }
+
+    /// The first time that nodes were taken or given back in a way that cannot be; None as long as all is well.
+    #[must_use]
+    pub fn breach(&self) -> Option<Breach> {
+        self.breach
     }
 
     /// Whether anything was ever unavailable: then free totals and what jobs will give back do not add up.
@@ -297,7 +307,9 @@ impl Machine {
         let node = part.node as usize;
         let before =
             self.by_load.is_some().then(|| load(self.capacity_of(part.node), self.free_of(part.node)));
-        debug_assert!(sign <= 0 || self.jobs_on[node] > 0, "node {node} is given back, and no job is there");
+        if sign > 0 && self.jobs_on[node] == 0 {
+            self.breach.get_or_insert(Breach::Empty { node: part.node });
+        }
         self.jobs_on[node] = self.jobs_on[node].wrapping_add_signed(-sign as i32);
         let is_idle = if self.is_drained(part.node) { -1 } else { i64::from(self.jobs_on[node] == 0) };
         let others = self.node_sets.others_of(part.node);
@@ -307,10 +319,15 @@ impl Machine {
             for (resource, (free, &capacity)) in free.iter_mut().zip(capacity).enumerate() {
                 let amount =
                     sign * if request.exclusive { capacity } else { request.need(resource, part.tasks) };
-                let offered = match &mut self.unavailable {
-                    None => *free + amount,
-                    Some(unavailable) => unavailable.change(node, node * self.resources + resource, amount),
+                let at = node * self.resources + resource;
+                let (unused, offered) = match &mut self.unavailable {
+                    None => (*free + amount, *free + amount),
+                    Some(unavailable) => unavailable.change(node, at, amount),
                 };
+                if !(0..=capacity).contains(&unused) {
+                    let held = capacity - unused;
+                    self.breach.get_or_insert(Breach::Amount { node: part.node, resource, held, capacity });
+                }
                 let gain = offered - *free;
                 self.total_free[resource] += gain;
                 for set in others {
@@ -319,11 +336,6 @@ impl Machine {
                 *free = offered;
             }
         }
-        debug_assert!(
-            (0..self.resources)
-                .all(|at| (0..=self.capacity_of(part.node)[at]).contains(&self.used(part.node, at))),
-            "jobs hold more of a resource than node {node} has, or gave back more than they held"
-        );
         if let Some(before) = before {
             self.move_by_load(part.node, before);
         }

@@ -1,5 +1,6 @@
 //! The cluster: nodes, what is free on them now and over time, and the indices that find room.
 pub mod availability;
+mod breach;
 mod expansion;
 mod machine;
 mod node_set;
@@ -8,6 +9,7 @@ mod profile;
 mod request;
 
 pub use availability::{Availability, Place, PlacementRequest, Unanswered};
+pub use breach::Breach;
 pub use expansion::Expansion;
 pub use machine::{EmptyMachine, Machine};
 pub use node_set::{NodeSet, NodeSetId, NodeSets};

@@ -31,6 +31,9 @@ impl Default for Options {
     }
 }
 
+/// Steps of ranks after which the engine is left, so that a long instant can be interrupted.
+const STEPS_AT_ONCE: u32 = 100_000;
+
 /// The applications that run. A clone is a fork: it goes its own way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Execution {
@@ -142,8 +145,9 @@ impl Execution {
         self.world.set_clock(now);
         if let Some(&slot) = self.slots.get(&job) {
             self.forget(slot);
-            self.world.notices.retain(|(of, _)| *of != job);
         }
+        // An application that is done at this instant has no slot any more, and may not have told of it yet.
+        self.world.notices.retain(|(of, _)| *of != job);
     }
 
     /// When something happens next; infinite if nothing will.
@@ -154,11 +158,15 @@ impl Execution {
         self.world.next_time().min(self.next_timer())
     }
 
-    /// Does what is due by `now`, in order, until there is something to tell: the job, and what. None: nothing is due.
+    /// Does what is due by `now`, in order, until there is something to tell: the job, and what. None: nothing is due, or
+    /// a while has passed ([`Self::is_unsettled`]).
     pub fn advance(&mut self, now: f64) -> Option<(u32, Notice)> {
         self.world.set_clock(now);
         loop {
             self.settle();
+            if self.is_unsettled() {
+                return None;
+            }
             if let Some(notice) = self.world.notices.pop_front() {
                 return Some(notice);
             }
@@ -166,6 +174,12 @@ impl Execution {
                 return None;
             }
         }
+    }
+
+    /// Whether ranks can go on at this instant: [`Self::advance`] is to be called again.
+    #[must_use]
+    pub fn is_unsettled(&self) -> bool {
+        !self.world.ready.is_empty()
     }
 
     /// How many iterations of its phases a running job has done, as its rank 0 counts them, and of how many.
@@ -209,15 +223,17 @@ impl Execution {
         self.world.log.as_ref()
     }
 
-    /// Has all ranks that can go on do so.
+    /// Has the ranks that can go on do so, in order, for so many steps.
     fn settle(&mut self) {
+        let mut steps = STEPS_AT_ONCE;
         while let Some((slot, first, count)) = self.world.ready.pop() {
             for rank in first..first + count {
                 let Some(run) = self.runs[slot as usize].as_mut() else { break };
-                if let Err(error) = run.go(&mut self.world, rank) {
-                    self.fail(slot, &error);
-                } else if run.done {
-                    self.forget(slot);
+                match run.go(&mut self.world, rank, &mut steps) {
+                    Err(error) => self.fail(slot, &error),
+                    Ok(false) => return self.world.ready.put_back(slot, rank, first + count - rank),
+                    Ok(true) if run.done => self.forget(slot),
+                    Ok(true) => {}
                 }
             }
         }

@@ -34,6 +34,15 @@ pub enum ExecutionError {
         /// The most.
         most: u32,
     },
+    /// A loop in which no time passes, and that goes on and on.
+    Endless {
+        /// How many steps were done at one instant.
+        steps: u64,
+        /// The phase in which that was; None where it was before the first.
+        phase: Option<u32>,
+        /// How many of its iterations were done.
+        iteration: u64,
+    },
     /// Two hosts between which there is no route.
     NoRoute {
         /// The host that sends.
@@ -74,6 +83,17 @@ impl fmt::Display for ExecutionError {
                 "the evolving request is for {tasks} nodes; must be from {least} to {most}. Clip requests, or mend \
                  the formula."
             ),
+            Self::Endless { steps, phase, iteration } => {
+                match phase {
+                    Some(phase) => write!(text, "phase {phase}, after {iteration} iterations,")?,
+                    None => write!(text, "the stage before its phases")?,
+                }
+                write!(
+                    text,
+                    " loops at one instant: {steps} steps, and no time passed. Give its tasks amounts, or fewer \
+                     iterations."
+                )
+            }
             Self::NoRoute { from, to } => {
                 write!(text, "there is no route from '{from}' to '{to}'; add one to the platform.")
             }

@@ -9,16 +9,19 @@ use super::storage::Place;
 use super::world::{Purpose, World};
 
 impl Run {
-    /// A rank goes on until it has to wait.
-    pub fn go(&mut self, world: &mut World, rank: u32) -> Result<(), ExecutionError> {
-        loop {
+    /// A rank goes on until it has to wait, or there are no steps left; whether it waits.
+    pub fn go(&mut self, world: &mut World, rank: u32, steps: &mut u32) -> Result<bool, ExecutionError> {
+        let before = *steps;
+        let mut waits = false;
+        while !waits && *steps > 0 {
+            *steps -= 1;
             let state = &mut self.ranks.all[rank as usize];
             let step = self.program.steps[state.next as usize];
             state.next += 1;
-            if self.perform(world, rank, step)? {
-                return Ok(());
-            }
+            waits = self.perform(world, rank, step)?;
         }
+        self.count_steps(world.now, before - *steps)?;
+        Ok(waits)
     }
 
     /// A rank does a step; whether it has to wait then.

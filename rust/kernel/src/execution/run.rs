@@ -46,7 +46,13 @@ pub struct Run {
     /// The phase and the iteration at which rank 0 is.
     pub position: (u32, u64),
     pub done: bool,
+    /// How many steps all ranks have done at one instant, and at which.
+    steps: (f64, u64),
 }
+
+/// How many steps all ranks of a job may do at one instant: so many, and so many for each of them. More are taken for a
+/// loop in which no time passes.
+const MOST_STEPS: (u64, u64) = (100_000_000, 100_000);
 
 /// Where a program begins.
 enum Entry {
@@ -86,6 +92,7 @@ impl Run {
             paused: None,
             position: (0, 0),
             done: false,
+            steps: (world.now, 0),
         };
         run.iterations = run.count_iterations()?;
         run.begin(world, &Entry::Start)?;
@@ -238,6 +245,21 @@ impl Run {
         }
         *arrived = 0;
         true
+    }
+
+    /// Counts steps, which cannot be without number at one instant.
+    pub fn count_steps(&mut self, now: f64, steps: u32) -> Result<(), ExecutionError> {
+        if self.steps.0.to_bits() != now.to_bits() {
+            self.steps = (now, 0);
+        }
+        self.steps.1 += u64::from(steps);
+        let (most, per_rank) = MOST_STEPS;
+        if self.steps.1 <= most.max(per_rank * self.hosts.len() as u64) {
+            return Ok(());
+        }
+        let (phase, iteration) = self.position;
+        let phase = (!self.is_preparing()).then_some(phase);
+        Err(ExecutionError::Endless { steps: self.steps.1, phase, iteration })
     }
 
     /// A rank is between two iterations; whether it waits.

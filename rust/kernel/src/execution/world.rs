@@ -91,6 +91,11 @@ impl Ready {
         self.queue.pop_front()
     }
 
+    /// Puts ranks back that were taken out and have not come to go on.
+    pub fn put_back(&mut self, slot: u32, first: u32, count: u32) {
+        self.queue.push_front((slot, first, count));
+    }
+
     pub fn forget(&mut self, slot: u32) {
         self.queue.retain(|entry| entry.0 != slot);
     }

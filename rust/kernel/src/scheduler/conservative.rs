@@ -95,40 +95,35 @@ impl SchedulingRule for Conservative {
     }
 
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
-        let asks = allocator.as_external().is_some();
-        loop {
-            match &mut self.pass {
-                Pass::Over => return Ok(Step::Done),
-                Pass::Begun => self.pass = self.release(view),
-                Pass::Compress(jobs, next) => match jobs.get(*next).copied() {
-                    Some(job) => {
-                        *next += 1;
-                        self.compress(view, allocator, job)?;
+        match &mut self.pass {
+            Pass::Over => return Ok(Step::Done),
+            Pass::Begun => self.pass = self.release(view),
+            Pass::Compress(jobs, next) => match jobs.get(*next).copied() {
+                Some(job) => {
+                    *next += 1;
+                    self.compress(view, allocator, job)?;
+                }
+                None => self.pass = Pass::Reserve(self.unreserved(view), 0),
+            },
+            Pass::Reserve(jobs, next) => match jobs.get(*next).copied() {
+                Some(job) => {
+                    *next += 1;
+                    self.reserve(view, allocator, job)?;
+                }
+                None => self.pass = Pass::Start(self.due(view), 0),
+            },
+            Pass::Start(jobs, next) => match jobs.get(*next).copied() {
+                Some(job) => {
+                    *next += 1;
+                    if let Some(step) = self.start_due(view, allocator, job)? {
+                        return Ok(step);
                     }
-                    None => self.pass = Pass::Reserve(self.unreserved(view), 0),
-                },
-                Pass::Reserve(jobs, next) => match jobs.get(*next).copied() {
-                    Some(job) => {
-                        *next += 1;
-                        self.reserve(view, allocator, job)?;
-                    }
-                    None => self.pass = Pass::Start(self.due(view), 0),
-                },
-                Pass::Start(jobs, next) => match jobs.get(*next).copied() {
-                    Some(job) => {
-                        *next += 1;
-                        if let Some(step) = self.start_due(view, allocator, job)? {
-                            return Ok(step);
-                        }
-                    }
-                    None => self.pass = Pass::Over,
-                },
-            }
-            if asks {
-                // What was planned stands, so that its questions are not asked again.
-                return Ok(Step::Continue);
-            }
+                }
+                None => self.pass = Pass::Over,
+            },
         }
+        // What was planned stands: the pass can be left here, and questions to an allocator are not asked again.
+        Ok(Step::Continue)
     }
 
     fn next_due(&self) -> Time {

@@ -102,9 +102,8 @@ impl SchedulingRule for Easy {
                 self.started = !view.state.started.is_empty();
                 return Ok(Step::Done);
             };
-            if self.admits(view, allocator, job)? {
-                return Ok(start_chosen(job));
-            }
+            let is_admitted = self.admits(view, allocator, job)?;
+            return Ok(if is_admitted { start_chosen(job) } else { Step::Continue });
         }
     }
 }

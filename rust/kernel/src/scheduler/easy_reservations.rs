@@ -47,20 +47,20 @@ impl SchedulingRule for EasyReservations {
         if std::mem::take(&mut self.begun) {
             self.pass = Some((Plan::of_running(&self.empty, view), None));
         }
-        while let Some((plan, at)) = &mut self.pass {
+        if let Some((plan, at)) = &mut self.pass {
             // While reservations are left to make, jobs that cannot fit matter too.
             let open = plan.len() < self.count;
             let may_matter = |values: &[i64]| open || view.may_fit(values);
             let Some(rank) = view.state.queue.first_matching(at.as_ref(), &may_matter) else {
                 self.pass = None;
-                break;
+                return Ok(Step::Done);
             };
             *at = Some(rank);
             if !choose_now(view, allocator, rank.job)? {
                 if open {
                     plan.reserve(view, allocator, rank.job)?;
                 }
-                continue;
+                return Ok(Step::Continue);
             }
             let chosen = std::mem::take(&mut allocator.chosen);
             let admitted = plan.admit(view, allocator, rank.job, &chosen);
@@ -68,6 +68,7 @@ impl SchedulingRule for EasyReservations {
             if admitted? {
                 return Ok(start_chosen(rank.job));
             }
+            return Ok(Step::Continue);
         }
         Ok(Step::Done)
     }

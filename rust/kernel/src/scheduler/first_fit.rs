@@ -72,9 +72,8 @@ impl SchedulingRule for FirstFit {
                 self.pass = Pass::Over;
                 return Ok(Step::Done);
             };
-            if choose_now(view, allocator, job)? {
-                return Ok(start_chosen(job));
-            }
+            let fits = choose_now(view, allocator, job)?;
+            return Ok(if fits { start_chosen(job) } else { Step::Continue });
         }
     }
 }

@@ -39,7 +39,7 @@ pub use registry::{BACKFILLING, Entry};
 pub enum Step {
     /// It proposes this.
     Propose(Decision),
-    /// It has done a part of its planning, and goes on.
+    /// It has done a part of its planning, or passed over a job, and goes on: the pass can be left here.
     Continue,
     /// A scheduler outside the kernel decides now.
     Ask,

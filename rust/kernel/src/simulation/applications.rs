@@ -10,6 +10,7 @@ use crate::state::{ApplicationState, SchedulingPoint};
 use crate::time::Time;
 use crate::workload::JobState;
 
+use super::cursor::LoopState;
 use super::triggers::Trigger;
 use super::{Feed, Simulation};
 
@@ -81,14 +82,32 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Lets applications do what is due until one has something to tell; whether one has.
+    /// Lets applications do what is due until one has something to tell, or a while has passed; whether there is more to
+    /// come.
     pub(super) fn next_notice(&mut self) -> bool {
         if self.cursor.notice.is_none()
             && let Some(running) = &mut self.state.applications
         {
             self.cursor.notice = running.execution.advance(self.state.now);
+            return self.cursor.notice.is_some() || running.execution.is_unsettled();
         }
         self.cursor.notice.is_some()
+    }
+
+    /// Ends the run where nothing is left to happen, and applications are still under way: what they do would end after
+    /// the last time that a float64 can express.
+    pub(super) fn fail_if_endless(&mut self) {
+        let Some(running) = &self.state.applications else { return };
+        if running.next != Time::NEVER || running.execution.is_idle() || self.next_time() != Time::NEVER {
+            return;
+        }
+        if let Some(job) = self.state.running.jobs().into_iter().find(|&job| self.view().has_application(job))
+        {
+            let reason =
+                "what it does now would end after the last time there is, 1.8e308 s; give it less to do";
+            self.cursor.failure.get_or_insert((job, reason.to_owned()));
+            self.cursor.at = LoopState::Failed;
+        }
     }
 
     /// Takes what an application has to tell.

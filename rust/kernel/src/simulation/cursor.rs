@@ -41,7 +41,7 @@ pub(super) enum LoopState {
     AfterPass,
     /// Has observers take note of what the passes changed, and sees whether the instant is over.
     EndOfInstant,
-    /// An application cannot go on; nothing more happens.
+    /// The run cannot go on; nothing more happens.
     Failed,
 }
 

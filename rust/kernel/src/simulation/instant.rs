@@ -40,7 +40,10 @@ impl<F: Feed> Simulation<F> {
             return Ok(Some(YieldPoint::Stuck));
         }
         loop {
-            if self.cursor.failure.is_some() {
+            if self.patience.is_over() {
+                return Ok(Some(YieldPoint::Pause));
+            }
+            if self.failure().is_some() {
                 self.cursor.at = LoopState::Failed;
                 return Ok(Some(YieldPoint::Failed));
             }
@@ -71,6 +74,7 @@ impl<F: Feed> Simulation<F> {
             return false;
         }
         self.cursor.at = LoopState::Idle;
+        self.fail_if_endless();
         true
     }
 
@@ -234,7 +238,6 @@ impl<F: Feed> Simulation<F> {
         for &run in &ending {
             let job = self.state.running.get(run).job;
             if self.view().expected_end(job).time <= Time(self.state.now) {
-                self.state.running.get_mut(run).gave_back = true;
                 self.release_nodes(job);
             }
         }

@@ -2,7 +2,7 @@
 use crate::record::Change;
 use crate::scenario::WallTime;
 use crate::scheduler::Scheduler;
-use crate::state::Phase;
+use crate::state::{Phase, Violation};
 use crate::time::Time;
 use crate::workload::JobState;
 
@@ -159,7 +159,7 @@ impl<F: Feed> Simulation<F> {
             return;
         }
         let was_killed = self.state.running.get(run).phase == Phase::Completing(true);
-        if !self.state.running.get(run).gave_back {
+        if self.state.holds_nodes(job) {
             self.release_nodes(job);
         }
         if at_limit {
@@ -177,6 +177,10 @@ impl<F: Feed> Simulation<F> {
 
     /// Ends a job, which has given back its nodes.
     pub(super) fn end(&mut self, job: u32, state: JobState) {
+        let before = self.state.jobs.state(job);
+        if !matches!(before, JobState::Queued | JobState::Running) {
+            return self.state.violates(job, Violation::EndedTwice(before));
+        }
         self.state.leave_running(job);
         self.state.jobs.end(job, self.state.now, state);
         self.state.ended.push(job);

@@ -37,8 +37,7 @@ impl<F: Feed> Simulation<F> {
     fn assume_end(&mut self, job: u32) {
         self.state.jobs.assume_estimate(job);
         let Some(run) = self.state.jobs.run(job) else { return };
-        let has_given_back = self.state.running.get(run).gave_back;
-        if has_given_back || self.state.started.contains(&job) {
+        if !self.state.holds_nodes(job) || self.state.started.contains(&job) {
             return;
         }
         let end = self.view().expected_end(job).time.0.max(self.state.now);

@@ -7,11 +7,13 @@ mod applications;
 mod check;
 mod cursor;
 mod decide;
+mod failure;
 mod feed;
 mod instant;
 mod lifecycle;
 mod look_ahead;
 mod pass;
+mod patience;
 mod refusal;
 mod resize;
 mod snapshot;
@@ -34,6 +36,7 @@ use crate::time::Time;
 
 pub use agenda::{Agenda, EndTies, EventKind, PassRule, TriggerKind, TriggerRules};
 pub use cursor::{Listeners, MAX_IDLE_WAKEUPS};
+pub use failure::Failure;
 pub use feed::Feed;
 pub use refusal::Refusal;
 pub use snapshot::SnapshotError;
@@ -41,6 +44,7 @@ pub use triggers::Trigger;
 pub use yield_point::YieldPoint;
 
 use cursor::{Cursor, LoopState};
+use patience::Patience;
 
 /// A simulation: scenario, state and rules.
 #[derive(Clone, Debug)]
@@ -54,6 +58,7 @@ pub struct Simulation<F> {
     agenda: Arc<Agenda>,
     listeners: Listeners,
     cursor: Cursor,
+    patience: Patience,
     feed: F,
 }
 
@@ -69,6 +74,7 @@ impl<F: Feed> Simulation<F> {
             allocator,
             recorders: Recorders::default(),
             cursor: Cursor::new(&agenda),
+            patience: Patience::default(),
             agenda: Arc::new(agenda),
             listeners: Listeners::default(),
             feed,
@@ -143,9 +149,12 @@ impl<F: Feed> Simulation<F> {
         self.cursor.trigger
     }
 
-    /// Why the run cannot go on: a job, and what is wrong with its application.
-    pub fn failure(&self) -> Option<&(u32, String)> {
-        self.cursor.failure.as_ref()
+    /// Why the run cannot go on.
+    pub fn failure(&self) -> Option<Failure<'_>> {
+        if let Some(defect) = self.state.defect {
+            return Some(Failure::Defect(defect));
+        }
+        self.cursor.failure.as_ref().map(|(job, reason)| Failure::Application { job: *job, reason })
     }
 
     /// What changed since this was asked last.
@@ -202,9 +211,19 @@ impl<F: Feed> Simulation<F> {
     /// Nothing outside is asked.
     pub fn step(&mut self) -> Result<bool, F::Error> {
         loop {
+            if let Some(goes_on) = self.step_or_pause()? {
+                return Ok(goes_on);
+            }
+        }
+    }
+
+    /// The same; None where a while has passed, and the instant is not over.
+    pub fn step_or_pause(&mut self) -> Result<Option<bool>, F::Error> {
+        loop {
             match self.advance()? {
-                YieldPoint::InstantOver => return Ok(true),
-                YieldPoint::End | YieldPoint::Stuck | YieldPoint::Failed => return Ok(false),
+                YieldPoint::InstantOver => return Ok(Some(true)),
+                YieldPoint::End | YieldPoint::Stuck | YieldPoint::Failed => return Ok(Some(false)),
+                YieldPoint::Pause => return Ok(None),
                 YieldPoint::Changes => drop(self.take_changes()),
                 YieldPoint::Allocation(_) => self.allocator_answers(None),
                 _ => {}
@@ -212,11 +231,13 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// At most `instants` steps; false if nothing is left to happen.
+    /// At most `instants` steps, fewer where a while has passed; false if nothing is left to happen.
     pub fn advance_by(&mut self, instants: u64) -> Result<bool, F::Error> {
         for _ in 0..instants {
-            if !self.step()? {
-                return Ok(false);
+            match self.step_or_pause()? {
+                Some(true) => {}
+                Some(false) => return Ok(false),
+                None => break,
             }
         }
         Ok(true)
@@ -225,6 +246,9 @@ impl<F: Feed> Simulation<F> {
     /// Goes on to the next point at which something outside is asked, or an instant is over.
     pub fn advance(&mut self) -> Result<YieldPoint, F::Error> {
         loop {
+            if self.patience.is_over() {
+                return Ok(YieldPoint::Pause);
+            }
             let point = match self.cursor.at {
                 LoopState::Idle => {
                     let now = self.next_time();

@@ -36,6 +36,9 @@ impl<F: Feed> Simulation<F> {
     /// Takes the scheduler's proposals until the pass is over, or something outside is asked.
     pub(super) fn propose(&mut self) -> Option<YieldPoint> {
         loop {
+            if self.patience.is_over() {
+                return Some(YieldPoint::Pause);
+            }
             let Ok(step) = self.next_step() else {
                 let question = self.allocator.as_external().and_then(|allocator| allocator.question());
                 return question.map(|question| YieldPoint::Allocation(question.job));

@@ -139,6 +139,7 @@ impl<F: Feed + Serialize + DeserializeOwned> Simulation<F> {
             agenda: changed.agenda.into(),
             listeners: changed.listeners,
             cursor: changed.cursor,
+            patience: self.patience,
             feed,
         };
         Ok((simulation, changed.asked))

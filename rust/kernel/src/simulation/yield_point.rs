@@ -22,8 +22,10 @@ pub enum YieldPoint {
     /// Jobs wait, and for very long nothing but timers has happened: no job runs and none is to come, or all this is at
     /// one instant.
     Stuck,
-    /// An application cannot go on: see [`super::Simulation::failure`].
+    /// The run cannot go on: see [`super::Simulation::failure`].
     Failed,
+    /// A while has passed: the caller may look at signals, and goes on.
+    Pause,
     /// Everything that happens at this instant is done.
     InstantOver,
     /// Nothing is left to happen.

@@ -1,5 +1,6 @@
 //! The state of a run: everything that changes, and nothing else. A clone is a fork; it costs what is alive.
 mod applications;
+mod defect;
 mod job_records;
 mod queue;
 mod running;
@@ -19,6 +20,7 @@ use crate::time::{Time, ordered_bits};
 use crate::workload::{DependencyState, JobState};
 
 pub use applications::{ApplicationState, SchedulingPoint};
+pub use defect::{Defect, Violation};
 pub use job_records::JobRecords;
 pub use queue::{JobQueue, QueueIndex, Rank};
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
@@ -57,6 +59,8 @@ pub struct State {
     pub starts: u64,
     /// Jobs that ended or were rejected so far.
     pub finished: u64,
+    /// The first violation of what must hold in every run; None as long as all is well.
+    pub defect: Option<Defect>,
     /// For each request, how many tasks the empty machine holds; None where that was not asked.
     most_tasks: Vec<Option<u64>>,
     values: Vec<i64>,
@@ -83,6 +87,7 @@ impl State {
             ended: Vec::new(),
             starts: 0,
             finished: 0,
+            defect: None,
             most_tasks: Vec::new(),
             values: Vec::new(),
         }
@@ -206,12 +211,43 @@ impl State {
         let run = self.running.add(Run { job, phase: Phase::Launching, sequence: 0, gave_back: false });
         self.jobs.start(job, self.now, placement, run);
         self.started.push(job);
+        self.check_nodes(job);
         self.add_expected_end(scenario, job);
+    }
+
+    /// Takes note of the first violation.
+    pub(crate) fn violates(&mut self, job: u32, violation: Violation) {
+        self.defect.get_or_insert(Defect { job, time: self.now, violation });
+    }
+
+    /// Takes note of it where the nodes that a job took or gave back do not add up. O(1).
+    fn check_nodes(&mut self, job: u32) {
+        if let Some(breach) = self.machine.breach() {
+            self.violates(job, Violation::Nodes(breach));
+        }
+    }
+
+    /// Whether a running job holds its nodes: it may have given them back before its end is taken in.
+    #[must_use]
+    pub fn holds_nodes(&self, job: u32) -> bool {
+        self.jobs.run(job).is_some_and(|run| !self.running.get(run).gave_back)
+    }
+
+    /// Notes whether a running job holds its nodes.
+    fn set_holding(&mut self, job: u32, holds: bool) {
+        if let Some(run) = self.jobs.run(job) {
+            self.running.get_mut(run).gave_back = !holds;
+        }
     }
 
     /// Gives back the nodes of a running job.
     pub fn give_back(&mut self, scenario: &Scenario, job: u32) {
+        if !self.holds_nodes(job) {
+            return self.violates(job, Violation::GaveBackTwice);
+        }
+        self.set_holding(job, false);
         self.machine.give_back(scenario.request(job), self.jobs.placement(job));
+        self.check_nodes(job);
         self.releases += 1;
         self.remove_expected_end(scenario, job);
     }
@@ -232,12 +268,15 @@ impl State {
         self.machine.give_back(request, old);
         let has_room = self.machine.has_room(request, &more);
         self.machine.take(request, old);
+        self.check_nodes(job);
         has_room
     }
 
     /// Gives a running job, which gave back its nodes, these nodes.
     pub fn take_again(&mut self, scenario: &Scenario, job: u32, placement: &[NodeTasks]) {
         self.machine.take(scenario.request(job), placement);
+        self.set_holding(job, true);
+        self.check_nodes(job);
         self.jobs.resize(job, self.now, placement);
         self.add_expected_end(scenario, job);
     }

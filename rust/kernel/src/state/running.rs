@@ -25,7 +25,7 @@ pub struct Run {
     pub phase: Phase,
     /// Breaks ties between ends at one instant: the job's row, or the number of its start.
     pub sequence: u64,
-    /// Whether its nodes were given back before its end was taken in (`Agenda::releases_early`).
+    /// Whether its nodes were given back: some are before the end is taken in (`Agenda::releases_early`).
     pub gave_back: bool,
 }
 

@@ -1,6 +1,7 @@
 //! Whole runs of small scenarios.
 mod agenda;
 mod allocation;
+mod defects;
 mod forks;
 mod overheads;
 mod rates;

@@ -1,0 +1,47 @@
+//! Why a run cannot go on.
+use crate::state::Defect;
+
+/// Why a run cannot go on. Jobs are named by their slots.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Failure<'a> {
+    /// The application of a job cannot go on.
+    Application {
+        /// The job.
+        job: u32,
+        /// What is wrong.
+        reason: &'a str,
+    },
+    /// Something happened that cannot happen: a defect of the kernel.
+    Defect(Defect),
+}
+
+/// Times from here on are written with an exponent.
+const LARGE: f64 = 1e15;
+
+impl Failure<'_> {
+    /// The job of which it is told.
+    #[must_use]
+    pub fn job(&self) -> u32 {
+        match self {
+            Self::Application { job, .. } => *job,
+            Self::Defect(defect) => defect.job,
+        }
+    }
+
+    /// What is wrong at `now`, of a job in this row.
+    #[must_use]
+    pub fn describe(&self, row: u64, now: f64) -> String {
+        match self {
+            Self::Application { reason, .. } => {
+                let reason = reason.trim_end_matches('.');
+                let now = if now < LARGE { now.to_string() } else { format!("{now:e}") };
+                format!("the application of the job in row {row} cannot go on at {now} s: {reason}.")
+            }
+            Self::Defect(defect) => format!(
+                "the run is stopped, since its schedule would be wrong: of the job in row {row} at {} s, {defect}. This \
+                 is a defect of batchlab: report it with what was simulated.",
+                defect.time
+            ),
+        }
+    }
+}
