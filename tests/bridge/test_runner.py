@@ -33,7 +33,7 @@ def starting(
     def schedule(jobs: list[Job], nodes: list[Node], system: dict[str, Any]) -> None:
         free = [node for node in nodes if node.state is NodeState.FREE]
         for job in jobs:
-            wanted = getattr(job, "num_nodes", count)
+            wanted = job.num_nodes or count
             if job.state is JobState.PENDING and len(free) >= wanted:
                 job.assign(free[:wanted])
                 del free[:wanted]
