@@ -34,7 +34,10 @@ def changed(project: Path, name: str, **changes: object) -> None:
 
 
 def test_runs_a_project(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The answer is that of any run; ElastiSim's files are where the configuration says."""
+    """The answer is that of any run; ElastiSim's files are where the configuration says.
+
+    There is none of GPUs, which the machine has not: it would be all zeros.
+    """
     assert main(arguments(project, *algorithm(project))) == 0
     said = capsys.readouterr()
     assert "4 completed" in said.out
@@ -43,7 +46,6 @@ def test_runs_a_project(project: Path, capsys: pytest.CaptureFixture[str]) -> No
     written = sorted(path.name for path in (project / "output").iterdir())
     assert written == [
         "cpu_utilization.csv",
-        "gpu_utilization.csv",
         "job_statistics.csv",
         "network_activity.csv",
         "node_utilization.csv",
@@ -53,28 +55,55 @@ def test_runs_a_project(project: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_out(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder of one's own gets ElastiSim's files and ours, and the project's stays as it was."""
-    assert (
-        main(arguments(project, *algorithm(project), "--out", str(tmp_path / "out"), "--format", "json")) == 0
-    )
-    assert json.loads(capsys.readouterr().out)["jobs"]
+    """A folder of one's own gets our files; ElastiSim's are where the configuration says, as they are."""
+    assert main(arguments(project, *algorithm(project), "--out", str(tmp_path / "out"))) == 0
+    said = capsys.readouterr().out
+    assert said.count("task_times.csv") == 2
+    assert f"as ElastiSim  {project / 'output'}: job_statistics.csv" in said
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"jobs.csv", "metrics.json", "manifest.json", "job_statistics.csv"} <= names
-    assert not (project / "output").exists()
+    assert {"jobs.csv", "metrics.json", "manifest.json", "task_times.csv"} <= names
+    assert "job_statistics.csv" not in names
+    theirs = (project / "output/task_times.csv").read_text().splitlines()
+    assert theirs[0] == "Time,Job,Node,Task,Duration"
+    assert theirs[0] != (tmp_path / "out/task_times.csv").read_text().splitlines()[0]
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
     assert set(manifest["inputs"]) == {"configuration", "jobs", "platform", "algorithm"}
+
+
+def test_outputs_do_not_replace_each_other(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One folder for files of one name is refused before the run, and so is an output over an input."""
+    assert main(arguments(project, *algorithm(project), "--out", str(project / "output"))) == 2
+    assert "task_times would replace it; choose another directory." in capsys.readouterr().err
+    changed(project, "configuration.json", job_statistics="input/jobs.json")
+    assert main(arguments(project, *algorithm(project))) == 2
+    assert "job_statistics = '" in (said := capsys.readouterr().err)
+    assert "jobs.json' is jobs_file as well; name another file." in said
+
+
+def test_no_old_files_after_a_failure(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that fails leaves none of the files that the run before it wrote."""
+    assert main(arguments(project, *algorithm(project))) == 0
+    assert len(list((project / "output").iterdir())) == 6
+    (project / "output/mine.csv").touch()
+    (project / "algorithm.py").write_text("1 / 0\n")
+    assert main(arguments(project, *algorithm(project))) == 1
+    assert [path.name for path in (project / "output").iterdir()] == ["mine.csv"]
+    (project / "input/blocked").touch()
+    changed(project, "configuration.json", task_times="input/blocked/task_times.csv")
+    capsys.readouterr()
+    assert main(arguments(project, *algorithm(project))) == 2
+    assert "blocked/task_times.csv: the output file cannot be written (" in capsys.readouterr().err
 
 
 def test_record_and_replay(project: Path, tmp_path: Path) -> None:
     """What was recorded, over ZeroMQ here, is played back: the same files come of it."""
     transcript = str(tmp_path / "transcript.jsonl")
-    first = arguments(
-        project, *algorithm(project), "--protocol", "--record", transcript, "--out", f"{tmp_path}/a"
-    )
-    assert main(first) == 0
-    assert main(arguments(project, "--replay", transcript, "--out", f"{tmp_path}/b")) == 0
-    for name in ("job_statistics.csv", "node_utilization.csv", "task_times.csv"):
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    assert main(arguments(project, *algorithm(project), "--protocol", "--record", transcript)) == 0
+    names = ("job_statistics.csv", "node_utilization.csv", "task_times.csv")
+    first = {name: (project / "output" / name).read_bytes() for name in names}
+    assert main(arguments(project, "--replay", transcript)) == 0
+    for name in names:
+        assert (project / "output" / name).read_bytes() == first[name]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from batchlab.cli.options import FormatOption, directory, existing_file  # typer
 from batchlab.cli.output import tell
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from batchlab.bridge.elastisim.runner import Run
 
 __all__ = ["elastisim"]
@@ -45,8 +47,8 @@ _Timeout = Annotated[
 _Out = Annotated[
     Path | None,
     directory(
-        "Gets ElastiSim's CSV files, jobs.csv, metrics.json and manifest.json; unless given, "
-        "ElastiSim's go where the configuration says."
+        "Gets jobs.csv, metrics.json, manifest.json and the other files of a run; ElastiSim's own go where "
+        "the configuration says."
     ),
 ]
 
@@ -71,9 +73,11 @@ def elastisim(
         raise wrong_usage("needs an algorithm to run; add --algorithm FILE.py.", "--protocol")
     from batchlab.bridge import elastisim as bridge  # noqa: PLC0415  # --help does without
 
+    said = bridge.read_configuration(configuration)
+    _check_apart(out, said.outputs)
+    bridge.clear(said.outputs.values())
     if algorithm is None and replay is None:
-        url = bridge.read_configuration(configuration).zmq_url
-        typer.echo(f"waiting for an algorithm at {url} …", err=True)
+        typer.echo(f"waiting for an algorithm at {said.zmq_url} …", err=True)
     # What an algorithm prints is not our answer.
     with redirect_stdout(sys.stderr):
         run = bridge.run(
@@ -81,13 +85,32 @@ def elastisim(
         )
     for note in run.project.notes:
         typer.echo(f"note: {note}", err=True)
-    written = run.write(out)
+    written = run.write()
     if out is not None:
         inputs = _inputs(run, configuration, algorithm)
         run.result.write(out, inputs=inputs, command=cast("str", context.obj))
     tell(run.result.summary, run.result.metrics, form, out)
     if form == "text":
         _tell_more(run, written)
+
+
+def _check_apart(out: Path | None, outputs: Mapping[str, Path]) -> None:
+    """Refuse a folder in which ElastiSim's files and batchlab's would replace each other."""
+    if out is None:
+        return
+    for key, path in outputs.items():
+        if _is_ours(path.name) and path.parent.resolve() == out.resolve():
+            raise wrong_usage(
+                f"{out} gets a {path.name} of batchlab's, and the configuration's {key} would replace it; "
+                "choose another directory.",
+                "--out",
+            )
+
+
+def _is_ours(name: str) -> bool:
+    return name in {"jobs.csv", "metrics.json", "manifest.json", "allocations.csv", "task_times.csv"} or (
+        name.startswith("utilisation_") and name.endswith(".csv")
+    )
 
 
 def _inputs(run: Run, configuration: Path, algorithm: Path | None) -> dict[str, Path]:
@@ -99,6 +122,6 @@ def _inputs(run: Run, configuration: Path, algorithm: Path | None) -> dict[str, 
 
 def _tell_more(run: Run, written: list[Path]) -> None:
     typer.echo(f"algorithm     called {run.calls:,} times")
-    if written:
-        names = ", ".join(path.name for path in written)
-        typer.echo(f"as ElastiSim  {written[0].parent}: {names}")
+    for folder in dict.fromkeys(path.parent for path in written):
+        names = ", ".join(path.name for path in written if path.parent == folder)
+        typer.echo(f"as ElastiSim  {folder}: {names}")

@@ -5,6 +5,7 @@ The keys and their defaults are those of ElastiSim at commit 26c03fb.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -132,6 +133,9 @@ def read_configuration(path: str | Path) -> Configuration:
         notes.append(f"{path.name}: passed over like in ElastiSim: {', '.join(map(shown, unknown))}")
     jobs_file, platform_file = (root / str(said.pop(name)) for name in _FILES)
     outputs = {name: root / str(said.pop(name)) for name in OUTPUTS if name in said}
+    _check_outputs(
+        path, outputs, {"the configuration": path, "jobs_file": jobs_file, "platform_file": platform_file}
+    )
     # What is left has been checked to be of the fields' types.
     return Configuration(
         path=path,
@@ -171,6 +175,15 @@ def _check_invocations(path: Path, said: dict[str, object]) -> None:
         )
     if said.get("sensing") and not said.get("sensing_interval"):
         raise BridgeError(f"{path}: sensing_interval = 0; must be > 0 seconds where sensing is true.")
+
+
+def _check_outputs(path: Path, outputs: Mapping[str, Path], inputs: Mapping[str, Path]) -> None:
+    """Refuse two files in one place: the one would replace the other."""
+    taken = {os.path.realpath(file): name for name, file in inputs.items()}
+    for name, file in outputs.items():
+        other = taken.setdefault(os.path.realpath(file), name)
+        if other != name:
+            raise BridgeError(f"{path}: {name} = {shown(str(file))} is {other} as well; name another file.")
 
 
 def _root(path: Path, names: list[str]) -> Path:

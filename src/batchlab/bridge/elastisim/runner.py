@@ -102,7 +102,8 @@ class Run:
     def _sensed(self, names: list[str]) -> Iterator[tuple[str, Iterator[str]]]:
         seen = self.result.utilisation
         times = seen["network"]["time"].to_list()
-        for resource in ("cpu", "gpu"):
+        # Of a machine without GPUs there is nothing to say but zeros.
+        for resource in ("cpu", "gpu") if any(host.gpus for host in self.project.hosts) else ("cpu",):
             yield f"{resource}_utilization", outputs.shares(times, seen[resource].select(names))
         yield "network_activity", outputs.network_activity(times, seen["network"]["utilisation"])
         said = self.project.configuration
