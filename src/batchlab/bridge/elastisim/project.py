@@ -91,7 +91,7 @@ def open_project(path: str | Path) -> Project:
     _check_links(configuration, platform)
     _check_sizes(jobs, hosts)
     places = _MANY if configuration.allow_oversubscription else 1
-    models = Models(configuration.locate)
+    models = Models(configuration.paths.input)
     programs = [models.program(job) for job in jobs]
     return Project(
         configuration=configuration,
