@@ -2,11 +2,16 @@
 
 import json
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from batchlab.cli import main
+from batchlab.cli import main, progress
+from batchlab.monitor import runs
+from support.terminal import Terminal
 
 EXAMPLE = Path(__file__).parents[2] / "examples/elastisim"
 
@@ -93,6 +98,52 @@ def test_no_old_files_after_a_failure(project: Path, capsys: pytest.CaptureFixtu
     capsys.readouterr()
     assert main(arguments(project, *algorithm(project))) == 2
     assert "blocked/task_times.csv: the output file cannot be written (" in capsys.readouterr().err
+
+
+def test_a_run_can_be_watched(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`batchlab watch` answers for it, as for every run that takes more than a second."""
+    monkeypatch.setenv(runs.RUNTIME_VARIABLE, str(tmp_path / "runtime"))
+    path = project / "algorithm.py"
+    path.write_text(
+        "import time\n" + path.read_text().replace("    free = ", "    time.sleep(0.3)\n    free = ")
+    )
+    command = [sys.executable, "-m", "batchlab", *arguments(project, *algorithm(project))]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # noqa: S603
+        try:
+            while main(["watch"]) != 0:
+                assert process.poll() is None, "the run ended without an answer"
+                capsys.readouterr()
+                time.sleep(0.1)
+        finally:
+            process.kill()
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].split() == ["workload", "configuration.json"]
+    assert "of 4 jobs done, running" in said[2]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_the_progress_bar(project: Path, monkeypatch: pytest.MonkeyPatch, *, wanted: bool) -> None:
+    """On a terminal, where `show_progress_bar` does not say otherwise."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    if not wanted:
+        changed(project, "configuration.json", show_progress_bar=False)
+    assert main(arguments(project, *algorithm(project))) == 0
+    assert ("━" in terminal.written) == wanted
+
+
+def test_patience(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An algorithm that starts nothing is told to be stuck after a number of periodic calls."""
+    changed(project, "configuration.json", scheduling_interval=5)
+    text = (
+        "from elastisim_python import pass_algorithm\npass_algorithm(lambda jobs, nodes, system: None, '')\n"
+    )
+    (project / "algorithm.py").write_text(text)
+    assert main(arguments(project, *algorithm(project), "--patience", "7")) == 1
+    assert "nothing ran or was decided in 7 periodic calls" in capsys.readouterr().err
 
 
 def test_record_and_replay(project: Path, tmp_path: Path) -> None:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import sys
-from contextlib import redirect_stdout
+from contextlib import ExitStack, redirect_stdout
+from functools import partial
 from pathlib import Path  # typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from batchlab.cli.failure import check_directory, is_pace, wrong_usage
+from batchlab.cli.failure import at_least_one, check_directory, is_pace, wrong_usage
+from batchlab.cli.memory import peak_memory
 from batchlab.cli.options import FormatOption, directory, existing_file  # typer reads the annotations
 from batchlab.cli.output import tell
+from batchlab.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from batchlab.bridge.elastisim.runner import Run
+    from batchlab.result import Result
+    from batchlab.simulation import Simulation
 
 __all__ = ["elastisim"]
 
@@ -44,6 +49,14 @@ _Timeout = Annotated[
         metavar="SECONDS", callback=is_pace, help="How long to wait for a process's connection and answers."
     ),
 ]
+_Patience = Annotated[
+    int,
+    typer.Option(
+        metavar="CALLS",
+        callback=at_least_one,
+        help="Give up after so many periodic calls in a row at which nothing runs, comes or is decided.",
+    ),
+]
 _Out = Annotated[
     Path | None,
     directory(
@@ -62,6 +75,7 @@ def elastisim(
     replay: _Replay = None,
     record: _Record = None,
     timeout: _Timeout = 600.0,
+    patience: _Patience = 1_000,
     out: _Out = None,
     form: FormatOption = "text",
 ) -> None:
@@ -81,7 +95,14 @@ def elastisim(
     # What an algorithm prints is not our answer.
     with redirect_stdout(sys.stderr):
         run = bridge.run(
-            configuration, algorithm, protocol=protocol, replay=replay, record=record, timeout=timeout
+            configuration,
+            algorithm,
+            protocol=protocol,
+            replay=replay,
+            record=record,
+            timeout=timeout,
+            patience=patience,
+            drive=partial(_watched, title=configuration.name, progress=said.show_progress_bar),
         )
     for note in run.project.notes:
         typer.echo(f"note: {note}", err=True)
@@ -92,6 +113,16 @@ def elastisim(
     tell(run.result.summary, run.result.metrics, form, out)
     if form == "text":
         _tell_more(run, written)
+
+
+def _watched(simulation: Simulation, *, title: str, progress: bool) -> Result:
+    """Run a simulation that can be asked by ``batchlab watch``, with a progress bar if that is wanted."""
+    from batchlab.monitor import Monitor  # noqa: PLC0415  # --help does without
+
+    with ExitStack() as stack:
+        bar = stack.enter_context(progress_bar(title)) if progress else None
+        monitor = Monitor(simulation, title=title, memory=peak_memory, progress=bar)
+        return stack.enter_context(monitor).run()
 
 
 def _check_apart(out: Path | None, outputs: Mapping[str, Path]) -> None:
