@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import batchlab as bl
@@ -93,7 +94,7 @@ def test_results_know_the_storage(tmp_path: Path) -> None:
     assert storage.filter(storage["time"].is_between(1, 9))["write"].to_list() == [1.0] * 9
     assert storage["read"].to_list() == [0.0] * len(storage)
     axes = bl.plot.platform_activity(done.result, of="write")
-    assert max(axes.lines[0].get_ydata()) == pytest.approx(1)
+    assert np.max(np.asarray(axes.lines[0].get_ydata())) == pytest.approx(1)
 
 
 def _start_all(jobs: list[Any], nodes: list[Any], _system: dict[str, Any]) -> None:

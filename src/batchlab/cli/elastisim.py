@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from batchlab.bridge.elastisim.runner import Run
-    from batchlab.result import Result
+    from batchlab.result.result import Result
     from batchlab.simulation import Simulation
 
 __all__ = ["elastisim"]
