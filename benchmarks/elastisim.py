@@ -8,6 +8,7 @@ process, and user time of the algorithm's).
 
 import argparse
 import os
+import shutil
 import statistics
 import sys
 import tempfile
@@ -50,16 +51,19 @@ def in_process(project: Path) -> None:
 
 def over_zeromq(project: Path) -> float:
     """Give the CPU time of the command and of the algorithm's process (s)."""
-    command: list[str | Path] = [
-        BATCHLAB,
-        "elastisim",
-        project / "input/configuration.json",
-        "--algorithm",
-        algorithm_of(project),
-        "--protocol",
-    ]
     with tempfile.TemporaryDirectory() as folder:
-        cost, _ = run_process([*command, "--out", folder])
+        # ElastiSim's files go where the configuration says: not beside the recorded ones.
+        copied = Path(folder, "input")
+        shutil.copytree(project / "input", copied)
+        command: list[str | Path] = [
+            BATCHLAB,
+            "elastisim",
+            copied / "configuration.json",
+            "--algorithm",
+            algorithm_of(project),
+            "--protocol",
+        ]
+        cost, _ = run_process(command)
     return cost.cpu
 
 

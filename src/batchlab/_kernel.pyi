@@ -607,8 +607,8 @@ class View:
         """
     def flow_on(self, link: int) -> float:
         """Give the bytes per second that flow over a link of the platform, by its number."""
-    def work_on(self, node: int) -> tuple[float, int]:
-        """Give the operations per second on a node's CPU, and how many of its GPUs are at work."""
+    def work_on(self, node: int) -> tuple[float, list[bool]]:
+        """Give the operations per second on a node's CPU, and which of its GPUs are at work (none without applications)."""
     def is_drained(self, node: int) -> bool:
         """Whether a node is drained: no further job starts there."""
     def jobs_on(self, node: int) -> list[Job]:

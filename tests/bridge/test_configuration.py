@@ -37,7 +37,7 @@ def test_defaults(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not said is as in ElastiSim."""
     monkeypatch.chdir(root)
     said = read_configuration(written(root, LEAST | {"sensing": None}))
-    assert said.root == Path()
+    assert said.paths.root == Path()
     assert said.jobs_file == Path("input/jobs.json")
     assert (said.schedule_on_scheduling_point, said.clip_evolving_requests, said.sensing) == (
         False,
@@ -56,12 +56,55 @@ def test_the_root_is_found(root: Path) -> None:
     """From elsewhere, a project's folder is found above its configuration, and that is said."""
     document = LEAST | {"job_statistics": "output/jobs.csv", "pfs_read_links": ["a", "b"]}
     said = read_configuration(written(root, document))
-    assert said.root == root
+    assert said.paths.root == root
     assert said.platform_file == root / "input/platform.xml"
     assert said.outputs == {"job_statistics": root / "output/jobs.csv"}
     assert said.pfs_read_links == ("a", "b")
     assert said.notes == (f"relative paths are taken from {root}, where the jobs file is",)
-    assert said.locate("input/jobs.json") == root / "input/jobs.json"
+    assert said.paths.input("input/jobs.json") == root / "input/jobs.json"
+
+
+# The folder of the host that a container had as /data or as /, and a container's paths.
+CONTAINERS = [
+    ("data/input", "/data/input", "/"),
+    ("input", "/data/input", "/data"),
+    ("", "/work/study/in", "/work/study/in"),
+]
+
+
+@pytest.mark.parametrize(("here", "there", "prefix"), CONTAINERS)
+def test_paths_of_a_container(tmp_path: Path, here: str, there: str, prefix: str) -> None:
+    """Absolute paths that are not on this machine are found by their ends, and a line says so."""
+    folder = tmp_path / here
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("jobs.json", "platform.xml", "model.json"):
+        (folder / name).touch()
+    document = {"jobs_file": f"{there}/jobs.json", "platform_file": f"{there}/platform.xml"}
+    outputs = {"job_statistics": f"{there}/out/jobs.csv", "task_times": f"{tmp_path}/tasks.csv"}
+    path = folder / "configuration.json"
+    path.write_text(json.dumps(LEAST | document | outputs))
+    said = read_configuration(path)
+    assert (said.jobs_file, said.platform_file) == (folder / "jobs.json", folder / "platform.xml")
+    assert said.paths.input(f"{there}/model.json") == folder / "model.json"
+    # A path whose folder is here stays as it is.
+    assert said.outputs == {
+        "job_statistics": folder / "out/jobs.csv",
+        "task_times": tmp_path / "tasks.csv",
+    }
+    taken = f"{there}/jobs.json is not on this machine; taken from {folder}/jobs.json"
+    assert said.notes == (f"{taken}, and other paths below {prefix} likewise",)
+
+
+def test_paths_of_a_container_that_are_nowhere(root: Path) -> None:
+    """A path that ends like no file of the project's is refused; mixed with relative ones it is found."""
+    with pytest.raises(
+        BridgeError, match=r"'/data/input/other\.json' is neither in .* nor in a folder above"
+    ):
+        read_configuration(written(root, LEAST | {"jobs_file": "/data/input/other.json"}))
+    said = read_configuration(written(root, LEAST | {"jobs_file": "/data/input/jobs.json"}))
+    assert said.jobs_file == root / "input/jobs.json"
+    assert said.platform_file == root / "input/platform.xml"
+    assert said.notes[1:] == (f"relative paths are taken from {root}, where the jobs file is",)
 
 
 def test_foreign_keys_are_passed_over(root: Path) -> None:

@@ -71,7 +71,7 @@ def test_what_an_algorithm_sees(ledger: Ledger) -> None:
         assert job.arguments == {"flops": "5"}
         assert repr(job) == "Job(id=0, type=MALLEABLE, state=PENDING, assigned_node_ids=set())"
         assert repr(nodes[2]) == "Node(id=2, type=COMPUTE_NODE_WITH_BB, state=FREE, assigned_job_ids=set())"
-        assert not hasattr(job, "num_nodes")
+        assert job.num_nodes is None
 
     assert InProcess(schedule).decide(submitted(ledger), ledger) == ()
 

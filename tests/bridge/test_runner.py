@@ -33,7 +33,7 @@ def starting(
     def schedule(jobs: list[Job], nodes: list[Node], system: dict[str, Any]) -> None:
         free = [node for node in nodes if node.state is NodeState.FREE]
         for job in jobs:
-            wanted = getattr(job, "num_nodes", count)
+            wanted = job.num_nodes or count
             if job.state is JobState.PENDING and len(free) >= wanted:
                 job.assign(free[:wanted])
                 del free[:wanted]
@@ -307,6 +307,27 @@ def test_reconfigurations_without_scheduling_points(tmp_path: Path) -> None:
         assert [use.time for use in uses][:2] == [0.0, 40.0 if tell else 85.0]
 
 
+def test_reconfigurations_at_scheduling_points(tmp_path: Path) -> None:
+    """With both wished for, the call about the point is followed by one about the reconfiguration begun."""
+
+    def schedule(jobs: list[Job], nodes: list[Node], system: dict[str, Any]) -> None:
+        if jobs[0].state is JobState.PENDING:
+            jobs[0].assign(nodes)
+        elif system["time"] == 10 and system["invocation_type"] is InvocationType.INVOKE_SCHEDULING_POINT:
+            jobs[0].remove(nodes[2:])
+        elif system["invocation_type"] is InvocationType.INVOKE_RECONFIGURATION:
+            assert system["job"].state is JobState.IN_RECONFIGURATION
+            assert [node.state.name for node in nodes] == ["ALLOCATED"] * 2 + ["FREE"] * 2
+            jobs[1].assign(nodes[2:])
+
+    jobs: list[dict[str, object]] = [{}, {"type": "rigid", "submit_time": 5}]
+    path = write_project(tmp_path, jobs, schedule_on_reconfiguration=True)
+    calls, done = calls_of(path, schedule)
+    assert times(done) == [(0.0, 70.0), (10.0, 90.0)]
+    assert calls[2:5] == [(10.0, "SCHEDULING_POINT"), (10.0, "RECONFIGURATION"), (30.0, "SCHEDULING_POINT")]
+    assert done.calls == len(calls)
+
+
 def test_the_minimum_interval(tmp_path: Path) -> None:
     """What falls into it is answered at its end; a job at a scheduling point goes on (ElastiSim hangs)."""
     jobs: list[dict[str, object]] = [{}, {"type": "rigid", "submit_time": 39}]
@@ -347,11 +368,21 @@ def test_standstill(tmp_path: Path) -> None:
         run(write_project(tmp_path, [{}]), lambda *_: None)
 
 
-def test_standstill_of_periodic_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An algorithm that is called for ever and never starts anybody is stopped at some time."""
-    monkeypatch.setattr("batchlab.bridge.elastisim.scheduler.PATIENCE", 100)
-    with pytest.raises(AlgorithmError, match="100 periodic calls"):
-        run(write_project(tmp_path, [{}], scheduling_interval=1), lambda *_: None)
+def test_standstill_of_periodic_calls(tmp_path: Path) -> None:
+    """An algorithm that is called again and again and starts nothing is soon told to be stuck."""
+    path = write_project(tmp_path, [{}], scheduling_interval=1)
+    stuck = r"standstill: nothing ran or was decided in 1000 periodic calls, .* job 0 is the first of 1 that"
+    with pytest.raises(AlgorithmError, match=stuck):
+        run(path, lambda *_: None)
+
+    def late(jobs: list[Job], nodes: list[Node], system: dict[str, Any]) -> None:
+        if jobs[0].state is JobState.PENDING and system["time"] >= 50:
+            jobs[0].assign(nodes)
+
+    # One that waits for a time of its own is left to it, if it is given more patience.
+    with pytest.raises(AlgorithmError, match="in 40 periodic calls"):
+        run(path, late, patience=40)
+    assert times(run(path, late, patience=51)) == [(50.0, 90.0)]
 
 
 def test_an_algorithm_that_connects_by_itself(tmp_path: Path) -> None:

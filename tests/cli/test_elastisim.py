@@ -2,11 +2,16 @@
 
 import json
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from batchlab.cli import main
+from batchlab.cli import main, progress
+from batchlab.monitor import runs
+from support.terminal import Terminal
 
 EXAMPLE = Path(__file__).parents[2] / "examples/elastisim"
 
@@ -34,7 +39,10 @@ def changed(project: Path, name: str, **changes: object) -> None:
 
 
 def test_runs_a_project(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The answer is that of any run; ElastiSim's files are where the configuration says."""
+    """The answer is that of any run; ElastiSim's files are where the configuration says.
+
+    There is none of GPUs, which the machine has not: it would be all zeros.
+    """
     assert main(arguments(project, *algorithm(project))) == 0
     said = capsys.readouterr()
     assert "4 completed" in said.out
@@ -43,7 +51,6 @@ def test_runs_a_project(project: Path, capsys: pytest.CaptureFixture[str]) -> No
     written = sorted(path.name for path in (project / "output").iterdir())
     assert written == [
         "cpu_utilization.csv",
-        "gpu_utilization.csv",
         "job_statistics.csv",
         "network_activity.csv",
         "node_utilization.csv",
@@ -53,28 +60,101 @@ def test_runs_a_project(project: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_out(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder of one's own gets ElastiSim's files and ours, and the project's stays as it was."""
-    assert (
-        main(arguments(project, *algorithm(project), "--out", str(tmp_path / "out"), "--format", "json")) == 0
-    )
-    assert json.loads(capsys.readouterr().out)["jobs"]
+    """A folder of one's own gets our files; ElastiSim's are where the configuration says, as they are."""
+    assert main(arguments(project, *algorithm(project), "--out", str(tmp_path / "out"))) == 0
+    said = capsys.readouterr().out
+    assert said.count("task_times.csv") == 2
+    assert f"as ElastiSim  {project / 'output'}: job_statistics.csv" in said
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"jobs.csv", "metrics.json", "manifest.json", "job_statistics.csv"} <= names
-    assert not (project / "output").exists()
+    assert {"jobs.csv", "metrics.json", "manifest.json", "task_times.csv"} <= names
+    assert "job_statistics.csv" not in names
+    theirs = (project / "output/task_times.csv").read_text().splitlines()
+    assert theirs[0] == "Time,Job,Node,Task,Duration"
+    assert theirs[0] != (tmp_path / "out/task_times.csv").read_text().splitlines()[0]
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
     assert set(manifest["inputs"]) == {"configuration", "jobs", "platform", "algorithm"}
+
+
+def test_outputs_do_not_replace_each_other(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One folder for files of one name is refused before the run, and so is an output over an input."""
+    assert main(arguments(project, *algorithm(project), "--out", str(project / "output"))) == 2
+    assert "task_times would replace it; choose another directory." in capsys.readouterr().err
+    changed(project, "configuration.json", job_statistics="input/jobs.json")
+    assert main(arguments(project, *algorithm(project))) == 2
+    assert "job_statistics = '" in (said := capsys.readouterr().err)
+    assert "jobs.json' is jobs_file as well; name another file." in said
+
+
+def test_no_old_files_after_a_failure(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that fails leaves none of the files that the run before it wrote."""
+    assert main(arguments(project, *algorithm(project))) == 0
+    assert len(list((project / "output").iterdir())) == 6
+    (project / "output/mine.csv").touch()
+    (project / "algorithm.py").write_text("1 / 0\n")
+    assert main(arguments(project, *algorithm(project))) == 1
+    assert [path.name for path in (project / "output").iterdir()] == ["mine.csv"]
+    (project / "input/blocked").touch()
+    changed(project, "configuration.json", task_times="input/blocked/task_times.csv")
+    capsys.readouterr()
+    assert main(arguments(project, *algorithm(project))) == 2
+    assert "blocked/task_times.csv: the output file cannot be written (" in capsys.readouterr().err
+
+
+def test_a_run_can_be_watched(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`batchlab watch` answers for it, as for every run that takes more than a second."""
+    monkeypatch.setenv(runs.RUNTIME_VARIABLE, str(tmp_path / "runtime"))
+    path = project / "algorithm.py"
+    path.write_text(
+        "import time\n" + path.read_text().replace("    free = ", "    time.sleep(0.3)\n    free = ")
+    )
+    command = [sys.executable, "-m", "batchlab", *arguments(project, *algorithm(project))]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # noqa: S603
+        try:
+            while main(["watch"]) != 0:
+                assert process.poll() is None, "the run ended without an answer"
+                capsys.readouterr()
+                time.sleep(0.1)
+        finally:
+            process.kill()
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].split() == ["workload", "configuration.json"]
+    assert "of 4 jobs done, running" in said[2]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_the_progress_bar(project: Path, monkeypatch: pytest.MonkeyPatch, *, wanted: bool) -> None:
+    """On a terminal, where `show_progress_bar` does not say otherwise."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    if not wanted:
+        changed(project, "configuration.json", show_progress_bar=False)
+    assert main(arguments(project, *algorithm(project))) == 0
+    assert ("━" in terminal.written) == wanted
+
+
+def test_patience(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An algorithm that starts nothing is told to be stuck after a number of periodic calls."""
+    changed(project, "configuration.json", scheduling_interval=5)
+    text = (
+        "from elastisim_python import pass_algorithm\npass_algorithm(lambda jobs, nodes, system: None, '')\n"
+    )
+    (project / "algorithm.py").write_text(text)
+    assert main(arguments(project, *algorithm(project), "--patience", "7")) == 1
+    assert "nothing ran or was decided in 7 periodic calls" in capsys.readouterr().err
 
 
 def test_record_and_replay(project: Path, tmp_path: Path) -> None:
     """What was recorded, over ZeroMQ here, is played back: the same files come of it."""
     transcript = str(tmp_path / "transcript.jsonl")
-    first = arguments(
-        project, *algorithm(project), "--protocol", "--record", transcript, "--out", f"{tmp_path}/a"
-    )
-    assert main(first) == 0
-    assert main(arguments(project, "--replay", transcript, "--out", f"{tmp_path}/b")) == 0
-    for name in ("job_statistics.csv", "node_utilization.csv", "task_times.csv"):
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    assert main(arguments(project, *algorithm(project), "--protocol", "--record", transcript)) == 0
+    names = ("job_statistics.csv", "node_utilization.csv", "task_times.csv")
+    first = {name: (project / "output" / name).read_bytes() for name in names}
+    assert main(arguments(project, "--replay", transcript)) == 0
+    for name in names:
+        assert (project / "output" / name).read_bytes() == first[name]
 
 
 @pytest.mark.parametrize(

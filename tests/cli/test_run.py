@@ -12,6 +12,7 @@ import pytest
 
 from batchlab.cli import main, progress
 from batchlab.workload import read_swf, write_table
+from support.terminal import Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,23 +136,6 @@ def test_memory_must_be_there_to_be_asked_for(log: Path, capsys: pytest.CaptureF
     """Else every job would be rejected, and nobody would know why."""
     assert main(["run", str(log), "--nodes", "8", "--use-memory"]) == 2
     assert "ask for mem, which the machine lacks; pass --system" in capsys.readouterr().err
-
-
-class Terminal:
-    """Standard error that says it is a terminal."""
-
-    def __init__(self) -> None:
-        self.written = ""
-
-    def write(self, text: str) -> int:
-        self.written += text
-        return len(text)
-
-    def flush(self) -> None:
-        """Do nothing: all is kept."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize(("patience", "shown"), [(0.0, True), (60.0, False)])

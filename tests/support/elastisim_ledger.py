@@ -35,7 +35,7 @@ class Project:
 
     def stages(self, job: ElastisimJob) -> set[str]:
         """Name the one-time stages of a job's application."""
-        model = json.loads(self.configuration.locate(job.application_model).read_text())
+        model = json.loads(self.configuration.paths.input(job.application_model).read_text())
         return {name for name in ("on_init", "on_reconfiguration") if model.get(name)}
 
 

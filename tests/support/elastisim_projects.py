@@ -6,7 +6,7 @@ from pathlib import Path
 
 from batchlab.bridge.elastisim.jobs import ElastisimJob, JobType
 
-__all__ = ["job_of", "write_project"]
+__all__ = ["add_storage", "job_of", "write_project"]
 
 PLATFORM = """\
 <?xml version="1.0"?>
@@ -22,6 +22,20 @@ PLATFORM = """\
     </cluster>
   </zone>
 </platform>
+"""
+_END = "  </zone>\n</platform>"
+_STORAGE = """\
+    <zone id="storage" routing="Full">
+      <host id="PFS" speed="0Gf"><prop id="pfs_host" value="true"/></host>
+    </zone>
+    <link id="in" bandwidth="4GBps" latency="0us"/>
+    <link id="out" bandwidth="2GBps" latency="0us"/>
+    <zoneRoute src="storage" dst="machine" gw_src="PFS" gw_dst="nmachine_router" symmetrical="NO">
+      <link_ctn id="in"/>
+    </zoneRoute>
+    <zoneRoute src="machine" dst="storage" gw_src="nmachine_router" gw_dst="PFS" symmetrical="NO">
+      <link_ctn id="out"/>
+    </zoneRoute>
 """
 # Four iterations of 40 s on one node.
 APPLICATION = {
@@ -94,3 +108,9 @@ def job_of(
         arguments=arguments or {},
         attributes={},
     )
+
+
+def add_storage(path: Path) -> None:
+    """Add a parallel file system to the platform of a project: links "in" (4 GB/s) and "out" (2 GB/s)."""
+    platform = path.parent / "platform.xml"
+    platform.write_text(platform.read_text().replace(_END, _STORAGE + _END))

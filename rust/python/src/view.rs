@@ -172,8 +172,8 @@ impl View {
         self.simulation.borrow_mut(py).kernel.link_load(link)
     }
 
-    /// Give the operations per second on a node's CPU, and how many of its GPUs are at work.
-    fn work_on(&self, py: Python<'_>, node: u32) -> PyResult<(f64, u32)> {
+    /// Give the operations per second on a node's CPU, and which of its GPUs are at work (none without applications).
+    fn work_on(&self, py: Python<'_>, node: u32) -> PyResult<(f64, Vec<bool>)> {
         self.check_node(py, node)?;
         Ok(self.simulation.borrow_mut(py).kernel.node_load(node))
     }

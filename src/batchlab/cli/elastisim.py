@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import sys
-from contextlib import redirect_stdout
+from contextlib import ExitStack, redirect_stdout
+from functools import partial
 from pathlib import Path  # typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from batchlab.cli.failure import check_directory, is_pace, wrong_usage
+from batchlab.cli.failure import at_least_one, check_directory, is_pace, wrong_usage
+from batchlab.cli.memory import peak_memory
 from batchlab.cli.options import FormatOption, directory, existing_file  # typer reads the annotations
 from batchlab.cli.output import tell
+from batchlab.cli.progress import progress_bar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from batchlab.bridge.elastisim.runner import Run
+    from batchlab.result.result import Result
+    from batchlab.simulation import Simulation
 
 __all__ = ["elastisim"]
 
@@ -42,11 +49,19 @@ _Timeout = Annotated[
         metavar="SECONDS", callback=is_pace, help="How long to wait for a process's connection and answers."
     ),
 ]
+_Patience = Annotated[
+    int,
+    typer.Option(
+        metavar="CALLS",
+        callback=at_least_one,
+        help="Give up after so many periodic calls in a row at which nothing runs, comes or is decided.",
+    ),
+]
 _Out = Annotated[
     Path | None,
     directory(
-        "Gets ElastiSim's CSV files, jobs.csv, metrics.json and manifest.json; unless given, "
-        "ElastiSim's go where the configuration says."
+        "Gets jobs.csv, metrics.json, manifest.json and the other files of a run; ElastiSim's own go where "
+        "the configuration says."
     ),
 ]
 
@@ -60,6 +75,7 @@ def elastisim(
     replay: _Replay = None,
     record: _Record = None,
     timeout: _Timeout = 600.0,
+    patience: _Patience = 1_000,
     out: _Out = None,
     form: FormatOption = "text",
 ) -> None:
@@ -71,23 +87,61 @@ def elastisim(
         raise wrong_usage("needs an algorithm to run; add --algorithm FILE.py.", "--protocol")
     from batchlab.bridge import elastisim as bridge  # noqa: PLC0415  # --help does without
 
+    said = bridge.read_configuration(configuration)
+    _check_apart(out, said.outputs)
+    bridge.clear(said.outputs.values())
     if algorithm is None and replay is None:
-        url = bridge.read_configuration(configuration).zmq_url
-        typer.echo(f"waiting for an algorithm at {url} …", err=True)
+        typer.echo(f"waiting for an algorithm at {said.zmq_url} …", err=True)
     # What an algorithm prints is not our answer.
     with redirect_stdout(sys.stderr):
         run = bridge.run(
-            configuration, algorithm, protocol=protocol, replay=replay, record=record, timeout=timeout
+            configuration,
+            algorithm,
+            protocol=protocol,
+            replay=replay,
+            record=record,
+            timeout=timeout,
+            patience=patience,
+            drive=partial(_watched, title=configuration.name, progress=said.show_progress_bar),
         )
     for note in run.project.notes:
         typer.echo(f"note: {note}", err=True)
-    written = run.write(out)
+    written = run.write()
     if out is not None:
         inputs = _inputs(run, configuration, algorithm)
         run.result.write(out, inputs=inputs, command=cast("str", context.obj))
     tell(run.result.summary, run.result.metrics, form, out)
     if form == "text":
         _tell_more(run, written)
+
+
+def _watched(simulation: Simulation, *, title: str, progress: bool) -> Result:
+    """Run a simulation that can be asked by ``batchlab watch``, with a progress bar if that is wanted."""
+    from batchlab.monitor import Monitor  # noqa: PLC0415  # --help does without
+
+    with ExitStack() as stack:
+        bar = stack.enter_context(progress_bar(title)) if progress else None
+        monitor = Monitor(simulation, title=title, memory=peak_memory, progress=bar)
+        return stack.enter_context(monitor).run()
+
+
+def _check_apart(out: Path | None, outputs: Mapping[str, Path]) -> None:
+    """Refuse a folder in which ElastiSim's files and batchlab's would replace each other."""
+    if out is None:
+        return
+    for key, path in outputs.items():
+        if _is_ours(path.name) and path.parent.resolve() == out.resolve():
+            raise wrong_usage(
+                f"{out} gets a {path.name} of batchlab's, and the configuration's {key} would replace it; "
+                "choose another directory.",
+                "--out",
+            )
+
+
+def _is_ours(name: str) -> bool:
+    return name in {"jobs.csv", "metrics.json", "manifest.json", "allocations.csv", "task_times.csv"} or (
+        name.startswith("utilisation_") and name.endswith(".csv")
+    )
 
 
 def _inputs(run: Run, configuration: Path, algorithm: Path | None) -> dict[str, Path]:
@@ -99,6 +153,6 @@ def _inputs(run: Run, configuration: Path, algorithm: Path | None) -> dict[str, 
 
 def _tell_more(run: Run, written: list[Path]) -> None:
     typer.echo(f"algorithm     called {run.calls:,} times")
-    if written:
-        names = ", ".join(path.name for path in written)
-        typer.echo(f"as ElastiSim  {written[0].parent}: {names}")
+    for folder in dict.fromkeys(path.parent for path in written):
+        names = ", ".join(path.name for path in written if path.parent == folder)
+        typer.echo(f"as ElastiSim  {folder}: {names}")

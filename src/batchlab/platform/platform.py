@@ -162,6 +162,29 @@ class Platform:
             return self
         return replace(self, root=_in_whole_bytes(self.root))
 
+    def with_storage_links(self, read: Iterable[str], write: Iterable[str]) -> Platform:
+        """Say which links lead from the parallel file system, and which to it.
+
+        Parameters
+        ----------
+        read, write
+            The names of the links whose load is that of reading, and of writing.
+
+        Returns
+        -------
+        Platform
+            The same platform with these as `read_links` and `write_links`.
+
+        Raises
+        ------
+        PlatformError
+            If the platform has no link of a name.
+        """
+        read, write = tuple(read), tuple(write)
+        if (read, write) == (self.read_links, self.write_links):
+            return self
+        return replace(self, read_links=read, write_links=write)
+
     def route(self, source: str, target: str) -> Way:
         """Find the way from one host to another.
 

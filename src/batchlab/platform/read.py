@@ -13,6 +13,8 @@ from batchlab.documents import DocumentReader, shown_path
 from batchlab.errors import PlatformError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from batchlab.platform.platform import Platform
 
 __all__ = ["read_platform"]
@@ -20,7 +22,12 @@ __all__ = ["read_platform"]
 _DOCUMENTS = DocumentReader(PlatformError, most=256)
 
 
-def read_platform(source: str | os.PathLike[str] | TextIO | BinaryIO) -> Platform:
+def read_platform(
+    source: str | os.PathLike[str] | TextIO | BinaryIO,
+    *,
+    read_links: Iterable[str] | None = None,
+    write_links: Iterable[str] | None = None,
+) -> Platform:
     """Read the description of a platform.
 
     Parameters
@@ -29,6 +36,10 @@ def read_platform(source: str | os.PathLike[str] | TextIO | BinaryIO) -> Platfor
         A file in SimGrid's XML (versions 4 and 4.1, with ElastiSim's properties; see
         `batchlab.platform.simgrid`), or in batchlab's TOML (see `batchlab.platform.toml_format`): its path,
         or the open file. Names that end in ``.xml`` or ``.toml`` are believed; otherwise the content decides.
+    read_links, write_links
+        Names of links whose load is that of reading from the parallel file system, and of writing to it: XML
+        has no place for them (an ElastiSim project has them in its configuration). What the file says itself
+        (TOML) unless given.
 
     Returns
     -------
@@ -49,9 +60,11 @@ def read_platform(source: str | os.PathLike[str] | TextIO | BinaryIO) -> Platfor
     is_xml = suffix == ".xml" or (
         suffix != ".toml" and content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
     )
-    if is_xml:
-        return simgrid.platform(content, name)
-    return toml_format.platform(content, name)
+    platform = simgrid.platform(content, name) if is_xml else toml_format.platform(content, name)
+    return platform.with_storage_links(
+        platform.read_links if read_links is None else read_links,
+        platform.write_links if write_links is None else write_links,
+    )
 
 
 def _content(source: str | os.PathLike[str] | TextIO | BinaryIO) -> tuple[str, bytes]:

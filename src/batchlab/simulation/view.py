@@ -31,8 +31,8 @@ class View(_kernel.View):
     To see: ``now``, ``queue``, ``candidates``, ``running``, ``on_hold``, ``job``, ``jobs_on``, ``free``,
     ``total_free``, ``capacity``, ``slots``, ``place``, ``is_drained``, ``resources``, ``system``,
     ``columns``, ``values``, ``clairvoyant``, ``cause``, ``at_scheduling_point``, ``max_additional_tasks``,
-    ``available``, ``total_available``, ``link_load``, ``storage_utilisation``, ``node_utilisation``;
-    ``fork`` looks ahead.
+    ``available``, ``total_available``, ``link_load``, ``storage_utilisation``, ``node_utilisation``,
+    ``gpus_at_work``; ``fork`` looks ahead.
 
     To do: ``start``, ``reserve``, ``hold``, ``release``, ``preempt``, ``kill``, ``set_estimate``, ``resize``,
     ``set_runtime_arguments``, ``drain``, ``resume``, ``reserve_capacity``, ``wake``. An act that breaks a
@@ -88,7 +88,20 @@ class View(_kernel.View):
         platform = self._platform("node_utilisation")
         speed, gpus = self.work_on(node)
         host = platform.hosts[platform.number(self.system.hosts[node])]
-        return speed / (host.speed * host.cores) if host.speed else 0.0, gpus / max(host.gpus, 1)
+        return speed / (host.speed * host.cores) if host.speed else 0.0, sum(gpus) / max(host.gpus, 1)
+
+    def gpus_at_work(self, node: int) -> tuple[bool, ...]:
+        """Say of each GPU of a node whether it computes now, in their order.
+
+        Raises
+        ------
+        DecisionError
+            If there is no such node, or the system has no platform.
+        """
+        platform = self._platform("gpus_at_work")
+        _, gpus = self.work_on(node)
+        host = platform.hosts[platform.number(self.system.hosts[node])]
+        return tuple(gpus) or (False,) * host.gpus
 
     def _platform(self, what: str) -> Platform:
         if self.system.platform is None:

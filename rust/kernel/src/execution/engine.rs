@@ -211,9 +211,8 @@ impl Execution {
         self.world.activities.load(self.world.cpu(host))
     }
 
-    /// How many GPUs of a host are busy at a time that is not past.
-    #[must_use]
-    pub fn busy_gpus(&self, now: f64, host: u32) -> u32 {
+    /// Which GPUs of a host are busy at a time that is not past.
+    pub fn busy_gpus(&self, now: f64, host: u32) -> impl Iterator<Item = bool> {
         self.world.gpus.busy(now, host)
     }
 

@@ -63,9 +63,8 @@ impl Gpus {
         self.busy_until[self.of(host)].iter().copied().chain([link])
     }
 
-    /// How many GPUs of a host are busy.
-    #[must_use]
-    pub fn busy(&self, now: f64, host: u32) -> u32 {
-        self.busy_until[self.of(host)].iter().filter(|until| **until > now).count() as u32
+    /// Which GPUs of a host are busy, in their order.
+    pub fn busy(&self, now: f64, host: u32) -> impl Iterator<Item = bool> {
+        self.busy_until[self.of(host)].iter().map(move |until| *until > now)
     }
 }

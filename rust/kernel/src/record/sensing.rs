@@ -76,7 +76,7 @@ impl PlatformSensor {
                 known = true;
             }
             // A kernel of a job that was killed ends without an event.
-            let busy = |&host: &u32| f64::from(execution.busy_gpus(time, host));
+            let busy = |&host: &u32| execution.busy_gpus(time, host).filter(|busy| *busy).count() as f64;
             self.samples.gpu.extend(self.sensors.hosts.iter().map(busy));
             self.samples.time.push(time);
         }

@@ -187,13 +187,14 @@ impl<F: Feed> Simulation<F> {
         self.state.applications.as_mut().map_or(0.0, |running| running.execution.load_of_link(link))
     }
 
-    /// Operations per second on the CPU of a node now, and how many of its GPUs are at work.
-    pub fn node_load(&mut self, node: u32) -> (f64, u32) {
+    /// Operations per second on the CPU of a node now, and which of its GPUs are at work.
+    pub fn node_load(&mut self, node: u32) -> (f64, Vec<bool>) {
         let (Some(running), Some(given)) = (&mut self.state.applications, &self.scenario.applications) else {
-            return (0.0, 0);
+            return (0.0, Vec::new());
         };
         let host = given.hosts[node as usize];
-        (running.execution.load_of_host(host), running.execution.busy_gpus(self.state.now, host))
+        let gpus = running.execution.busy_gpus(self.state.now, host).collect();
+        (running.execution.load_of_host(host), gpus)
     }
 
     /// Ends the application of a job that is killed or preempted.

@@ -4,6 +4,7 @@ from batchlab.bridge.elastisim.configuration import Configuration as Configurati
 from batchlab.bridge.elastisim.configuration import read_configuration as read_configuration
 from batchlab.bridge.elastisim.jobs import ElastisimJob as ElastisimJob
 from batchlab.bridge.elastisim.jobs import read_jobs as read_jobs
+from batchlab.bridge.elastisim.outputs import clear as clear
 from batchlab.bridge.elastisim.project import Project as Project
 from batchlab.bridge.elastisim.project import open_project as open_project
 from batchlab.bridge.elastisim.runner import Run as Run

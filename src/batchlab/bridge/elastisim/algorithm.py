@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from batchlab.bridge.elastisim.ledger import JobEntry, Ledger, Reply
 
@@ -41,12 +41,17 @@ class Invocation:
         Whom it is about; None if it is periodic.
     nodes
         How many nodes the job asks for, in an evolving request.
+    storage
+        What is said of the parallel file system, by ElastiSim's names: bytes per second that its links can
+        carry (``pfs_read_bw``, ``pfs_write_bw``) and that they carry now (``pfs_read_utilization``,
+        ``pfs_write_utilization``); empty unless the project forwards it.
     """
 
     reason: Reason
     time: float
     job: JobEntry | None = None
     nodes: int | None = None
+    storage: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         about = "" if self.job is None else f" of job {self.job.id}"

@@ -5,11 +5,13 @@ The keys and their defaults are those of ElastiSim at commit 26c03fb.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from batchlab.bridge.elastisim.document import flag, nearest, read_object, seconds, text, texts
+from batchlab.bridge.elastisim.paths import Paths, find_paths
 from batchlab.errors import BridgeError, shown
 
 if TYPE_CHECKING:
@@ -37,15 +39,14 @@ OUTPUTS = {
 class Configuration:
     """What an ElastiSim configuration says, under its own names.
 
-    Paths are found: those that the file gives are relative to `root`. Times are in seconds, 0 for none.
+    Paths are found, as `paths` says. Times are in seconds, 0 for none.
 
     Attributes
     ----------
     path
         The configuration file itself.
-    root
-        What relative paths start from: the working directory, as for ElastiSim, if the jobs and the platform
-        are there; else the nearest folder above the configuration where they are.
+    paths
+        What relative paths start from, and what stands for the absolute ones of a container.
     outputs
         The path of each output file that is named, by key.
     notes
@@ -53,7 +54,7 @@ class Configuration:
     """
 
     path: Path
-    root: Path
+    paths: Paths
     jobs_file: Path
     platform_file: Path
     zmq_url: str | None = None
@@ -75,22 +76,6 @@ class Configuration:
     pfs_write_links: tuple[str, ...] = ()
     outputs: Mapping[str, Path] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-
-    def locate(self, name: str) -> Path:
-        """Find a file that the project names.
-
-        Parameters
-        ----------
-        name
-            Its path; a relative one is looked for in `root`, then in the working directory.
-
-        Returns
-        -------
-        Path
-            Where it is; below `root` where it is nowhere.
-        """
-        below = self.root / name
-        return Path(name) if not below.exists() and Path(name).exists() else below
 
 
 _FILES = ("jobs_file", "platform_file")
@@ -126,16 +111,19 @@ def read_configuration(path: str | Path) -> Configuration:
         if name not in said:
             raise BridgeError(f"{path}: {name} is missing; name the file of the project.")
     _check_invocations(path, said)
-    root = _root(path, [str(said[name]) for name in _FILES])
-    notes = [] if root == Path() else [f"relative paths are taken from {root}, where the jobs file is"]
+    paths = find_paths(path, [str(said[name]) for name in _FILES])
+    notes = list(paths.notes)
     if unknown:
         notes.append(f"{path.name}: passed over like in ElastiSim: {', '.join(map(shown, unknown))}")
-    jobs_file, platform_file = (root / str(said.pop(name)) for name in _FILES)
-    outputs = {name: root / str(said.pop(name)) for name in OUTPUTS if name in said}
+    jobs_file, platform_file = (paths.input(str(said.pop(name))) for name in _FILES)
+    outputs = {name: paths.output(str(said.pop(name))) for name in OUTPUTS if name in said}
+    _check_outputs(
+        path, outputs, {"the configuration": path, "jobs_file": jobs_file, "platform_file": platform_file}
+    )
     # What is left has been checked to be of the fields' types.
     return Configuration(
         path=path,
-        root=root,
+        paths=paths,
         jobs_file=jobs_file,
         platform_file=platform_file,
         outputs=outputs,
@@ -173,21 +161,10 @@ def _check_invocations(path: Path, said: dict[str, object]) -> None:
         raise BridgeError(f"{path}: sensing_interval = 0; must be > 0 seconds where sensing is true.")
 
 
-def _root(path: Path, names: list[str]) -> Path:
-    """Find the folder in which a project's files are."""
-    for folder in (Path(), *path.absolute().parents):
-        if all(_is_file(folder / name) for name in names):
-            return folder
-    missing = next(name for name in names if not _is_file(Path(name)))
-    raise BridgeError(
-        f"{path}: {shown(missing)} is neither in {Path().absolute()} nor in a folder above the "
-        "configuration. Change into the project's folder, or mend the path."
-    )
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        # A name that no file can have.
-        return False
+def _check_outputs(path: Path, outputs: Mapping[str, Path], inputs: Mapping[str, Path]) -> None:
+    """Refuse two files in one place: the one would replace the other."""
+    taken = {os.path.realpath(file): name for name, file in inputs.items()}
+    for name, file in outputs.items():
+        other = taken.setdefault(os.path.realpath(file), name)
+        if other != name:
+            raise BridgeError(f"{path}: {name} = {shown(str(file))} is {other} as well; name another file.")

@@ -67,6 +67,7 @@ class InProcess(Algorithm):
             system["job"] = self._jobs[invocation.job.id]
         if invocation.nodes is not None:
             system["evolving_request"] = invocation.nodes
+        system.update(invocation.storage)
         try:
             self._schedule(self._jobs, self._nodes, system)
         except Exception as error:

@@ -28,6 +28,7 @@ def invocation_message(invocation: Invocation, ledger: Ledger) -> str:
     if invocation.nodes is not None:
         head["evolving_request"] = invocation.nodes
     head["time"] = invocation.time
+    head.update(invocation.storage)
     jobs = ",".join(json.dumps(job_message(entry)) for entry in ledger.changed_jobs)
     # A node is told of as often as it changed, always in its present state.
     texts = {number: json.dumps(node_message(ledger.nodes[number])) for number in set(ledger.changed_nodes)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ import polars as pl
 
 from batchlab.atomic import atomic_write
 from batchlab.bridge.elastisim.ledger import COMPLETED, KILLED
+from batchlab.errors import BridgeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from batchlab.bridge.elastisim.ledger import JobEntry, Use
 
 __all__ = [
+    "clear",
     "job_statistics",
     "network_activity",
     "node_utilization",
@@ -28,6 +31,35 @@ __all__ = [
 
 _STATUS = {COMPLETED: "completed", KILLED: "killed"}
 _STATES = ("free", "allocated", "reserved")
+_CANNOT = "the output file cannot be written"
+_OTHER_PLACE = "change the path in the configuration"
+
+
+def clear(paths: Iterable[Path]) -> None:
+    """Remove what an earlier run wrote, so that a run that fails leaves no files that look like its own.
+
+    ElastiSim empties its output files when it starts. Missing folders are made, so that a run whose files
+    cannot be written is refused before it begins.
+
+    Parameters
+    ----------
+    paths
+        The output files of a project.
+
+    Raises
+    ------
+    BridgeError
+        If a file cannot be removed, or its folder cannot be made or written to.
+    """
+    for path in paths:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_file():
+                path.unlink()
+        except OSError as error:
+            raise BridgeError(f"{path}: {_CANNOT} ({error.strerror}); {_OTHER_PLACE}.") from None
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise BridgeError(f"{path}: {_CANNOT} (its folder is read-only); {_OTHER_PLACE}.")
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -86,12 +86,11 @@ def open_project(path: str | Path) -> Project:
     configuration = read_configuration(path)
     jobs = read_jobs(configuration.jobs_file)
     # As in SimGrid, to whose disks ElastiSim writes.
-    platform = read_platform(configuration.platform_file).in_whole_bytes()
+    platform = _with_links(configuration, read_platform(configuration.platform_file).in_whole_bytes())
     hosts = sorted(platform.nodes, key=lambda host: host.name)
-    _check_links(configuration, platform)
     _check_sizes(jobs, hosts)
     places = _MANY if configuration.allow_oversubscription else 1
-    models = Models(configuration.locate)
+    models = Models(configuration.paths.input)
     programs = [models.program(job) for job in jobs]
     return Project(
         configuration=configuration,
@@ -105,13 +104,15 @@ def open_project(path: str | Path) -> Project:
     )
 
 
-def _check_links(configuration: Configuration, platform: Platform) -> None:
+def _with_links(configuration: Configuration, platform: Platform) -> Platform:
+    """Let the platform know which links lead from and to the parallel file system."""
     known = {link.name for link in platform.links}
     for key in ("pfs_read_links", "pfs_write_links"):
         for name in getattr(configuration, key):
             if name not in known:
                 place = f"{configuration.path}: {key}"
                 raise BridgeError(f"{place}: the platform has no link {shown(name)}.{suggest(name, known)}")
+    return platform.with_storage_links(configuration.pfs_read_links, configuration.pfs_write_links)
 
 
 def _check_sizes(jobs: Sequence[ElastisimJob], hosts: Sequence[Host]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
@@ -14,11 +14,11 @@ from batchlab.bridge.elastisim.configuration import OUTPUTS
 from batchlab.bridge.elastisim.in_process import InProcess, Schedule, run_file
 from batchlab.bridge.elastisim.ledger import OVER, Ledger
 from batchlab.bridge.elastisim.project import Project, open_project
-from batchlab.bridge.elastisim.scheduler import ElastisimScheduler, Witness
+from batchlab.bridge.elastisim.scheduler import PATIENCE, ElastisimScheduler, Witness
 from batchlab.bridge.elastisim.transcript import Recorder, Replay, read_transcript
 from batchlab.errors import AlgorithmError, BridgeError
-from batchlab.options import Invocation, Sensing
-from batchlab.simulation.simulate import simulate
+from batchlab.options import Invocation, RunOptions, Sensing
+from batchlab.simulation import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from batchlab.platform import Host
     from batchlab.result.result import Result
 
-__all__ = ["Run", "run", "simulate_project"]
+__all__ = ["Drive", "Run", "run", "simulate_project"]
+
+Drive: TypeAlias = "Callable[[Simulation], Result]"
+"""Runs a simulation to its end, and may show meanwhile how far it is."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,8 @@ class Run:
     def _sensed(self, names: list[str]) -> Iterator[tuple[str, Iterator[str]]]:
         seen = self.result.utilisation
         times = seen["network"]["time"].to_list()
-        for resource in ("cpu", "gpu"):
+        # Of a machine without GPUs there is nothing to say but zeros.
+        for resource in ("cpu", "gpu") if any(host.gpus for host in self.project.hosts) else ("cpu",):
             yield f"{resource}_utilization", outputs.shares(times, seen[resource].select(names))
         yield "network_activity", outputs.network_activity(times, seen["network"]["utilisation"])
         said = self.project.configuration
@@ -124,6 +128,8 @@ def run(
     replay: str | Path | None = None,
     record: str | Path | None = None,
     timeout: float = 600.0,
+    patience: int = PATIENCE,
+    drive: Drive | None = None,
 ) -> Run:
     """Run an ElastiSim project.
 
@@ -142,6 +148,11 @@ def run(
         Gets a transcript of this run.
     timeout
         Seconds that an algorithm over ZeroMQ has to connect, and for each answer.
+    patience
+        After how many periodic calls in a row at which nothing runs, no job is to come and nothing is decided
+        the run is given up: what has not changed by then hardly ever does.
+    drive
+        Runs the simulation to its end in place of `Simulation.run_until`: to watch it.
 
     Returns
     -------
@@ -159,22 +170,25 @@ def run(
     project = open_project(configuration)
     with ExitStack() as stack:
         recorded = _recorder(record, stack)
+
+        def simulated(deciding: Algorithm) -> Run:
+            return simulate_project(project, recorded(deciding), patience=patience, drive=drive)
+
         if replay is not None:
-            return simulate_project(project, recorded(Replay(read_transcript(replay), str(replay))))
+            return simulated(Replay(read_transcript(replay), str(replay)))
         if callable(algorithm):
-            return simulate_project(project, recorded(InProcess(algorithm)))
+            return simulated(InProcess(algorithm))
         if algorithm is None or protocol:
-            return simulate_project(project, recorded(_over_zeromq(project, algorithm, timeout, stack)))
+            return simulated(_over_zeromq(project, algorithm, timeout, stack))
         runs: list[Run] = []
-
-        def simulated(schedule: Schedule) -> None:
-            runs.append(simulate_project(project, recorded(InProcess(schedule))))
-
-        run_file(Path(algorithm), project.configuration.zmq_url or "", simulated)
+        url = project.configuration.zmq_url or ""
+        run_file(Path(algorithm), url, lambda schedule: runs.append(simulated(InProcess(schedule))))
         return runs[0]
 
 
-def simulate_project(project: Project, algorithm: Algorithm) -> Run:
+def simulate_project(
+    project: Project, algorithm: Algorithm, *, patience: int = PATIENCE, drive: Drive | None = None
+) -> Run:
     """Simulate a project under an algorithm.
 
     Parameters
@@ -183,6 +197,8 @@ def simulate_project(project: Project, algorithm: Algorithm) -> Run:
         The project.
     algorithm
         Who decides.
+    patience, drive
+        As for `run`.
 
     Returns
     -------
@@ -194,7 +210,41 @@ def simulate_project(project: Project, algorithm: Algorithm) -> Run:
         If the algorithm fails, or jobs are left that nobody starts.
     """
     said = project.configuration
-    invocation = Invocation(
+    invocation = _invocation(said)
+    asked_of_all = invocation.on_submit and invocation.on_finalise and invocation.on_scheduling_point
+    witness = not asked_of_all or invocation.minimum_interval > 0
+    ledger = Ledger(map(_node, project.hosts), oversubscription=said.allow_oversubscription)
+    scheduler = ElastisimScheduler(
+        algorithm,
+        project.jobs,
+        ledger,
+        project.totals,
+        forwards_storage=said.forward_io_information,
+        # A call right after another one falls into the minimum interval.
+        asks_on_reconfiguration=said.schedule_on_reconfiguration and not said.min_scheduling_interval,
+        patience=patience,
+        witness=witness,
+    )
+    simulation = Simulation(
+        project.workload,
+        project.system,
+        scheduler,
+        observers=[Witness(scheduler, ledger)] if witness else [],
+        options=_options(said, invocation),
+    )
+    result = (drive or _to_the_end)(simulation)
+    algorithm.finish()
+    _check_end(ledger, len(project.jobs))
+    return Run(project, result, ledger, scheduler.calls)
+
+
+def _to_the_end(simulation: Simulation) -> Result:
+    simulation.run_until()
+    return simulation.result()
+
+
+def _invocation(said: Configuration) -> Invocation:
+    return Invocation(
         on_submit=said.schedule_on_job_submit,
         on_finalise=said.schedule_on_job_finalize,
         on_scheduling_point=said.schedule_on_scheduling_point,
@@ -202,25 +252,17 @@ def simulate_project(project: Project, algorithm: Algorithm) -> Run:
         interval=said.scheduling_interval,
         minimum_interval=said.min_scheduling_interval,
     )
-    asked_of_all = invocation.on_submit and invocation.on_finalise and invocation.on_scheduling_point
-    witness = not asked_of_all or invocation.minimum_interval > 0
-    ledger = Ledger(map(_node, project.hosts), oversubscription=said.allow_oversubscription)
-    scheduler = ElastisimScheduler(algorithm, project.jobs, ledger, project.totals, witness=witness)
-    result = simulate(
-        project.workload,
-        project.system,
-        scheduler,
+
+
+def _options(said: Configuration, invocation: Invocation) -> RunOptions:
+    return RunOptions(
         walltime="kill",
-        observers=[Witness(scheduler, ledger)] if witness else [],
         invocation=invocation,
         sharing="fair_bottleneck",
         clip_requests=said.clip_evolving_requests,
         task_times=said.log_task_times,
-        sensing=Sensing(said.sensing_interval, _pfs_links(said)) if said.sensing else None,
+        sensing=Sensing(said.sensing_interval) if said.sensing else None,
     )
-    algorithm.finish()
-    _check_end(ledger, len(project.jobs))
-    return Run(project, result, ledger, scheduler.calls)
 
 
 def _check_end(ledger: Ledger, jobs: int) -> None:
@@ -231,10 +273,6 @@ def _check_end(ledger: Ledger, jobs: int) -> None:
             f"the simulation came to a standstill: jobs are left that the algorithm never starts{first}. "
             "ElastiSim would end in a deadlock here."
         )
-
-
-def _pfs_links(configuration: Configuration) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*configuration.pfs_read_links, *configuration.pfs_write_links)))
 
 
 def _node(host: Host) -> tuple[int, int]:

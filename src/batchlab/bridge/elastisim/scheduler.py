@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from batchlab.bridge.elastisim.ledger import Reply
     from batchlab.simulation.view import View
 
-__all__ = ["ElastisimScheduler", "Witness", "number_or_text"]
+__all__ = ["PATIENCE", "ElastisimScheduler", "Witness", "number_or_text"]
 
 _REASONS = {
     "instant": Reason.PERIODIC,
@@ -41,8 +41,8 @@ _REASONS = {
     "evolving_request": Reason.EVOLVING_REQUEST,
     "reconfiguration": Reason.RECONFIGURATION,
 }
-# Periodic calls in a row at which nobody runs, nobody comes and nothing is decided, until it is given up.
-PATIENCE = 1_000_000
+PATIENCE = 1_000
+"""Periodic calls in a row without anything that runs, comes or is decided, until a run is given up."""
 _AT_POINT = frozenset((Reason.SCHEDULING_POINT, Reason.EVOLVING_REQUEST))
 
 
@@ -61,6 +61,12 @@ class ElastisimScheduler(Scheduler):
         The books, empty.
     totals
         For each job how many iterations all its phases have.
+    forwards_storage
+        Whether the algorithm is given how much is read from and written to the parallel file system.
+    asks_on_reconfiguration
+        Whether the algorithm is called as well when a job is resized at a point about which it was called.
+    patience
+        After how many periodic calls in a row at which nothing runs, comes or is decided the run is given up.
     witness
         Whether something may happen about which the algorithm is not asked: somebody else then enters
         submissions, ends and reconfigurations into the books.
@@ -75,6 +81,9 @@ class ElastisimScheduler(Scheduler):
         ledger: Ledger,
         totals: Sequence[int],
         *,
+        forwards_storage: bool = False,
+        asks_on_reconfiguration: bool = False,
+        patience: int = PATIENCE,
         witness: bool = False,
     ) -> None:
         self.calls = 0
@@ -83,6 +92,9 @@ class ElastisimScheduler(Scheduler):
         self._jobs = jobs
         self._ledger = ledger
         self._totals = totals
+        self._forwards_storage = forwards_storage
+        self._asks_on_reconfiguration = asks_on_reconfiguration
+        self._patience = patience
         self._witness = witness
         self._handles: list[Job] = []
         self._preparing: list[JobEntry] = []
@@ -112,12 +124,21 @@ class ElastisimScheduler(Scheduler):
             self._look_at_the_running(view.now)
         if self._preparing:
             self._look_at_the_preparing()
-        answer = self._algorithm.decide(Invocation(reason, view.now, entry, tasks), self._ledger)
-        self.calls += 1
-        self._ledger.told()
+        answer = self._ask(reason, entry, tasks, view)
         if reason is Reason.PERIODIC:
             self._check_patience(answer)
         self._obey(reason, entry, answer, view)
+        if reason is Reason.RECONFIGURATION and entry is not None:
+            self._preparing.append(entry)
+
+    def _ask(self, reason: Reason, entry: JobEntry | None, tasks: int | None, view: View) -> Sequence[Reply]:
+        """Call the algorithm."""
+        self._look_at_gpus(view)
+        storage = storage_of(view) if self._forwards_storage else {}
+        answer = self._algorithm.decide(Invocation(reason, view.now, entry, tasks, storage), self._ledger)
+        self.calls += 1
+        self._ledger.told()
+        return answer
 
     def submit(self, job: Job) -> JobEntry:
         """Enter a submission."""
@@ -132,10 +153,12 @@ class ElastisimScheduler(Scheduler):
             self._idle = 0
             return
         self._idle += 1
-        if self._idle >= PATIENCE:
+        if self._idle >= self._patience:
+            left = [entry for entry in self._ledger.jobs if entry.state not in OVER]
             raise AlgorithmError(
-                f"the simulation came to a standstill: nothing ran or was decided in {PATIENCE} periodic "
-                "calls, and no job is to come."
+                f"the simulation came to a standstill: nothing ran or was decided in {self._idle} periodic "
+                f"calls, and no job is to come; job {left[0].id} is the first of {len(left)} that wait. "
+                "Give it more patience if the algorithm waits for a time of its own (--patience CALLS)."
             )
 
     def _entry(self, reason: Reason, row: int, view: View) -> JobEntry:
@@ -166,8 +189,6 @@ class ElastisimScheduler(Scheduler):
         # Whom it was about goes first: the nodes that it gives up are free for the others.
         if asked is not None and reason in _AT_POINT:
             self._let_go_on(asked, view)
-        elif asked is not None and reason is Reason.RECONFIGURATION:
-            self._preparing.append(asked)
         for entry in entries:
             if entry.state == PENDING_ALLOCATION:
                 self._start(entry, view)
@@ -175,6 +196,10 @@ class ElastisimScheduler(Scheduler):
                 self._kill(entry, view)
             elif entry.state in {RUNNING, PENDING_RECONFIGURATION} and entry is not asked:
                 self._resize(entry, view)
+        resized = asked is not None and asked.state == IN_RECONFIGURATION
+        if resized and reason in _AT_POINT and self._asks_on_reconfiguration:
+            again = Reason.RECONFIGURATION
+            self._obey(again, asked, self._ask(again, asked, None, view), view)
 
     def _let_go_on(self, entry: JobEntry, view: View) -> None:
         """Do what was decided about a job that is at a scheduling point or asks for nodes."""
@@ -222,6 +247,13 @@ class ElastisimScheduler(Scheduler):
             else:
                 self._ledger.go_on(entry)
         self._preparing = still
+
+    def _look_at_gpus(self, view: View) -> None:
+        """Enter which GPUs compute, of the nodes that the algorithm is about to be told of."""
+        for number in set(self._ledger.changed_nodes):
+            node = self._ledger.nodes[number]
+            if node.gpus:
+                node.busy_gpus = sum(busy << gpu for gpu, busy in enumerate(view.gpus_at_work(number)))
 
     def _look_at_the_running(self, now: float) -> None:
         """Enter who has passed a scheduling point about which nobody was asked."""
@@ -272,6 +304,19 @@ class Witness(Observer):
     def resized(self, job: Job, view: View) -> None:
         """Enter a reconfiguration."""
         self._scheduler.settle(self._ledger.jobs[job.row], view.now)
+
+
+def storage_of(view: View) -> dict[str, float]:
+    """Give what the links of the parallel file system can carry and carry now, B/s, by ElastiSim's names."""
+    platform = view.system.platform
+    if platform is None:
+        return {}
+    told: dict[str, float] = {}
+    for name, links in (("read", platform.read_links), ("write", platform.write_links)):
+        bandwidths = [platform.links[platform.link_number(link)].bandwidth for link in links]
+        told[f"pfs_{name}_bw"] = sum(bandwidths, 0.0)
+        told[f"pfs_{name}_utilization"] = sum(map(view.link_load, links), 0.0)
+    return told
 
 
 def number_or_text(text: str) -> float | str:

@@ -43,9 +43,9 @@ fn a_gpu_serves_one_after_the_other_and_free_ones_first() {
         execution.start(0.0, number, &job, &[0], gpus).expect("it starts");
         assert_eq!(execution.advance(0.0), None);
     }
-    assert_eq!(execution.busy_gpus(0.0, 0), 4);
+    assert!(execution.busy_gpus(0.0, 0).eq([true; 4]));
     assert_eq!(run(&mut execution), [(2.0, 1, Notice::Done), (2.0, 2, Notice::Done), (6.0, 3, Notice::Done)]);
-    assert_eq!(execution.busy_gpus(2.0, 0), 1);
+    assert!(execution.busy_gpus(2.0, 0).eq([true, false, false, false]));
 }
 
 #[test]

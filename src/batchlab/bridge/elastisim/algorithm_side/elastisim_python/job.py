@@ -54,9 +54,9 @@ class Job:
     submit_time, walltime, start_time, end_time, wait_time, makespan, turnaround_time
         Seconds; -1 where not known yet. A walltime of 0 is no limit; makespan is end - start.
     num_nodes, num_gpus_per_node
-        What a rigid job asks for.
+        What a rigid job asks for; None for other jobs.
     num_nodes_min, num_nodes_max, num_gpus_per_node_min, num_gpus_per_node_max
-        What another job asks for.
+        What another job asks for; None for rigid jobs.
     assigned_nodes, assigned_node_ids, assigned_num_gpus_per_node
         What it is to run on; in the order of a Python set whenever the simulator has said it anew.
     arguments, attributes, runtime_arguments
@@ -67,12 +67,12 @@ class Job:
         What the algorithm did to it in this invocation.
     """
 
-    num_nodes: int
-    num_gpus_per_node: int
-    num_nodes_min: int
-    num_nodes_max: int
-    num_gpus_per_node_min: int
-    num_gpus_per_node_max: int
+    num_nodes: int | None = None
+    num_gpus_per_node: int | None = None
+    num_nodes_min: int | None = None
+    num_nodes_max: int | None = None
+    num_gpus_per_node_min: int | None = None
+    num_gpus_per_node_max: int | None = None
 
     def __init__(
         self, json_job: Mapping[str, Any], nodes: Sequence[Node] = (), changed: list[Job] | None = None

@@ -1,0 +1,133 @@
+"""Where the files are that a project names, by relative paths and by absolute ones of a container."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from batchlab.errors import BridgeError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Paths", "find_paths"]
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Where paths lead to.
+
+    Attributes
+    ----------
+    root
+        What relative paths start from.
+    prefix, folder
+        Absolute paths that begin with `prefix`, and are not on this machine, begin with `folder` instead;
+        None where all of them are as they stand.
+    notes
+        What a user should know about it, a sentence each.
+    """
+
+    root: Path
+    prefix: Path | None = None
+    folder: Path = Path()
+    notes: tuple[str, ...] = ()
+
+    def input(self, name: str) -> Path:
+        """Give the place of a file that is to be read; a relative one may be in the working directory too."""
+        if (moved := self._moved(Path(name))) is not None and not _is_there(Path(name)):
+            return moved
+        below = self.root / name
+        return Path(name) if not _is_there(below) and _is_there(Path(name)) else below
+
+    def output(self, name: str) -> Path:
+        """Give the place of a file that is to be written: as it stands where its folder is there."""
+        if (moved := self._moved(Path(name))) is not None and not _is_there(Path(name).parent):
+            return moved
+        return self.root / name
+
+    def _moved(self, path: Path) -> Path | None:
+        if self.prefix is None or not path.is_relative_to(self.prefix):
+            return None
+        return self.folder / path.relative_to(self.prefix)
+
+
+def find_paths(configuration: Path, names: Sequence[str]) -> Paths:
+    """Find the folders in which a project's files are.
+
+    Relative paths start from the working directory, as for ElastiSim, or else from the nearest folder above
+    the configuration. Absolute paths that are not on this machine are those of a container: the longest end
+    of them that is a file below such a folder is taken.
+
+    Parameters
+    ----------
+    configuration
+        The configuration file.
+    names
+        The files that the project cannot do without, as it names them.
+
+    Raises
+    ------
+    BridgeError
+        If one is nowhere.
+    """
+    folders = (Path(), *configuration.absolute().parents)
+    relative = [name for name in names if not Path(name).is_absolute()]
+    absent = [Path(name) for name in names if Path(name).is_absolute() and not _is_there(Path(name))]
+    moved = _moved(folders, absent)
+    if absent and moved is None:
+        raise _nowhere(configuration, str(absent[0]))
+    root: Path | None = Path() if moved is None else moved.folder
+    if relative:
+        root = next((each for each in folders if _all_there(each, relative)), None)
+    if root is None:
+        raise _nowhere(configuration, next(name for name in relative if not _is_file(Path(name))))
+    notes = () if root == Path() else (f"relative paths are taken from {root}, where the jobs file is",)
+    if moved is None:
+        return Paths(root, notes=notes)
+    return Paths(root, moved.prefix, moved.folder, (*moved.notes, *(notes if relative else ())))
+
+
+def _moved(folders: Sequence[Path], absent: Sequence[Path]) -> Paths | None:
+    if not absent:
+        return None
+    # The shortest prefix goes first: it leaves the longest end to be found.
+    for prefix in reversed(absent[0].parents):
+        if not all(path.is_relative_to(prefix) for path in absent):
+            return None
+        for folder in folders:
+            if _all_there(folder, [str(path.relative_to(prefix)) for path in absent]):
+                return Paths(Path(), prefix, folder, tuple(_said(absent[0], prefix, folder)))
+    return None
+
+
+def _said(name: Path, prefix: Path, folder: Path) -> Iterator[str]:
+    found = folder.absolute() / name.relative_to(prefix)
+    yield f"{name} is not on this machine; taken from {found}, and other paths below {prefix} likewise"
+
+
+def _nowhere(configuration: Path, name: str) -> BridgeError:
+    return BridgeError(
+        f"{configuration}: {shown(name)} is neither in {Path().absolute()} nor in a folder above the "
+        "configuration. Change into the project's folder, or mend the path."
+    )
+
+
+def _all_there(folder: Path, names: Sequence[str]) -> bool:
+    return all(_is_file(folder / name) for name in names)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        # A name that no file can have.
+        return False
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
