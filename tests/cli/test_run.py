@@ -78,7 +78,55 @@ def test_a_system_file_describes_the_machine(log: Path, capsys: pytest.CaptureFi
     """On 3 nodes of 2 cores the jobs for 8 never fit."""
     system = log.parent / "system.json"
     system.write_text(json.dumps({"groups": [{"name": "a", "count": 3, "resources": {"core": 2}}]}))
-    assert metrics_of(log, "--system", system, capsys=capsys)["jobs"]["rejected"] == 2
+    assert main(["run", str(log), "--system", str(system), "--format", "json"]) == 0
+    written = capsys.readouterr()
+    assert json.loads(written.out)["jobs"]["rejected"] == 2
+    assert "the machine has 6 processors" in written.err
+
+
+MISMATCH = "the machine has 16 processors, MaxProcs in the log's header is 8; check nodes, cores"
+
+
+@pytest.mark.parametrize("stream", [[], ["--stream"]], ids=["whole", "streamed"])
+def test_another_number_of_processors_is_a_warning(
+    stream: list[str], log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line of the answer; on standard error where the answer is for programs. None where they agree."""
+    machine = ["run", str(log), "--nodes", "4", "--cores", "4", *stream]
+    assert main(machine) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith(f"warning       {MISMATCH}") for line in lines) == 1
+    assert main([*machine, "--format", "json"]) == 0
+    assert capsys.readouterr().err.startswith(f"batchlab: warning: {MISMATCH}")
+    assert main([*machine, "--equivalence", "core=2"]) == 0
+    assert "warning" not in capsys.readouterr().out
+
+
+def test_policies_are_compared_with_a_warning(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Once for all of them."""
+    assert (
+        main(["compare", str(log), "--nodes", "4", "--cores", "4", "--policy", "fcfs", "--policy", "sjf"])
+        == 0
+    )
+    assert capsys.readouterr().err.count(MISMATCH) == 1
+
+
+def test_a_processor_can_be_several_cores(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the described machine, and of that of the header, which counts processors."""
+    assert main(["run", str(log), "--nodes", "4", "--cores", "4", "--equivalence", "core=2"]) == 0
+    described = capsys.readouterr().out
+    assert "4 nodes, 16 core in all" in described
+    assert main(["run", str(log), "--equivalence", "core=2"]) == 0
+    assert "4 nodes, 16 core in all" in capsys.readouterr().out
+    assert main(["run", str(log), "--cores", "8", "--equivalence", "core=2"]) == 0
+    assert "2 nodes, 16 core in all" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("given", ["gpu=1", "core=0", "core=1.5", "core=2,gpu=1", "2", "core=8"])
+def test_wrong_equivalences_are_refused(given: str, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In one line that names the option."""
+    assert main(["run", str(log), "--nodes", "4", "--cores", "4", "--equivalence", given]) == 2
+    assert "--equivalence" in capsys.readouterr().err
 
 
 def test_results_are_written(log: Path, capsys: pytest.CaptureFixture[str]) -> None:

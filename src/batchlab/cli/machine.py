@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from batchlab.cli.amounts import amounts
 from batchlab.cli.failure import wrong_usage
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ def described_machine(machine: MachineRequest) -> System | None:
     Parameters
     ----------
     machine
-        ``--system``, ``--nodes`` and ``--cores`` (per node; 1 unless given).
+        ``--system``, ``--nodes``, ``--cores`` (per node; those of one processor unless given) and
+        ``--equivalence``.
 
     Returns
     -------
@@ -34,14 +36,19 @@ def described_machine(machine: MachineRequest) -> System | None:
     if machine.system is not None:
         if machine.nodes is not None or machine.cores is not None:
             raise wrong_usage("describes the whole machine; leave out --nodes and --cores.", "--system")
+        if machine.equivalence is not None:
+            raise wrong_usage("says itself what a processor is; leave out --equivalence.", "--system")
         return read_system(machine.system)
+    each = _cores_of_processor(machine)
     if machine.nodes is None:
         return None
-    return System.homogeneous(nodes=machine.nodes, resources={"core": machine.cores or 1})
+    return System.homogeneous(
+        nodes=machine.nodes, resources={"core": machine.cores or each}, equivalence={"core": each}
+    )
 
 
 def machine_for(
-    described: System | None, log: LogRequest, cores: int | None, header: Callable[[], Header]
+    described: System | None, log: LogRequest, machine: MachineRequest, header: Callable[[], Header]
 ) -> System:
     """Give the machine on which a log is run.
 
@@ -51,8 +58,8 @@ def machine_for(
         What `described_machine` gave.
     log
         The log, which may have been found in the catalogue.
-    cores
-        ``--cores``, where given.
+    machine
+        What the options say of the machine.
     header
         Gives the log's header.
 
@@ -61,20 +68,20 @@ def machine_for(
     System
         The described one, else that of the catalogue, else that of the header.
     """
-    system = described or _catalogued_machine(log.name, cores) or machine_of_log(header(), cores)
+    system = described or _catalogued_machine(log.name, machine) or machine_of_log(header(), machine)
     _check_memory(system, log.use_memory)
     return system
 
 
-def machine_of_log(header: Header, cores: int | None) -> System:
+def machine_of_log(header: Header, machine: MachineRequest) -> System:
     """Make the machine that a log's header describes.
 
     Parameters
     ----------
     header
         The log's header.
-    cores
-        ``--cores``, where given.
+    machine
+        What the options say of it: ``--cores`` and ``--equivalence``.
 
     Returns
     -------
@@ -83,18 +90,36 @@ def machine_of_log(header: Header, cores: int | None) -> System:
     """
     from batchlab.system import System  # noqa: PLC0415  # --help does without NumPy
 
-    size = header.machine_size(cores)
+    each = _cores_of_processor(machine)
+    size = header.machine_size(None if machine.cores is None else machine.cores // each)
     if size is None:
         raise wrong_usage(
             "is missing, and the log's header has no MaxProcs. Pass --nodes and --cores, or --system.",
             "--nodes",
         )
-    nodes, each = size
+    nodes, processors = size
     said = {"MaxNodes": header.max_nodes, "MaxProcs": header.max_processors}
     fields = ", ".join(f"{label} {value}" for label, value in said.items() if value is not None)
     return System.homogeneous(
-        nodes=nodes, resources={"core": each}, name=f"as the log's header says ({fields})"
+        nodes=nodes,
+        resources={"core": machine.cores or processors * each},
+        name=f"as the log's header says ({fields})",
+        equivalence={"core": each},
     )
+
+
+def _cores_of_processor(machine: MachineRequest) -> int:
+    """Read ``--equivalence``: so many cores are one processor of the log."""
+    given = {"core": 1} if machine.equivalence is None else amounts(machine.equivalence, "--equivalence")
+    each = given.get("core", 0)
+    if each < 1 or len(given) > 1:
+        raise wrong_usage(
+            f"{machine.equivalence!r}; must be core=N. For other resources describe it with --system.",
+            "--equivalence",
+        )
+    if machine.cores is not None and machine.cores < each:
+        raise wrong_usage(f"core={each}; a node has {machine.cores}. Pass more --cores.", "--equivalence")
+    return each
 
 
 def _check_memory(system: System, use_memory: bool) -> None:
@@ -103,9 +128,9 @@ def _check_memory(system: System, use_memory: bool) -> None:
         raise wrong_usage("has the jobs ask for mem, which the machine lacks; pass --system.", "--use-memory")
 
 
-def _catalogued_machine(name: str | None, cores: int | None) -> System | None:
-    """Give the machine of a log that was found by its name; where cores are given, its header decides."""
-    if name is None or cores is not None:
+def _catalogued_machine(name: str | None, machine: MachineRequest) -> System | None:
+    """Give the machine of a log found by its name; the header decides where options say something."""
+    if name is None or machine.cores is not None or machine.equivalence is not None:
         return None
     from batchlab.trace import traces  # noqa: PLC0415  # --help does without
 

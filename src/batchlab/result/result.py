@@ -26,6 +26,7 @@ from batchlab.result.table import (
 )
 from batchlab.result.timeline import timeline
 from batchlab.result.utilisation import utilisation_tables
+from batchlab.result.warnings import warnings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -192,6 +193,14 @@ class Result:
         )
         return measured | energy.overview(self.observations)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What may make the numbers mean something else than expected, a line each; part of `summary`.
+
+        A machine with another number of processors than the log's header says (`System.processors`).
+        """
+        return tuple(warnings_of(self.workload.header, self.system))
+
     def summary(self) -> str:
         """Tell people what was run and what came of it.
 
@@ -201,7 +210,7 @@ class Result:
             A page of text.
         """
         facts = what_was_run(self.workload, self.system, self.policy, self.options)
-        return page(facts, self.metrics(), self.elapsed)
+        return page(facts, self.metrics(), self.elapsed, self.warnings)
 
     def write(
         self,

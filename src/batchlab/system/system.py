@@ -97,9 +97,9 @@ class System:
 
     Examples
     --------
-    >>> seth = System.homogeneous(nodes=120, resources={"core": 4, "mem": 1_000_000})
-    >>> seth.nodes, seth.total["core"]
-    (120, 480)
+    >>> seth = System.homogeneous(nodes=120, resources={"core": 2, "mem": 1_000_000}, name="Seth")
+    >>> seth.nodes, seth.processors
+    (120, 240)
     """
 
     groups: tuple[NodeGroup, ...]
@@ -232,6 +232,15 @@ class System:
     def nodes(self) -> int:
         """The number of nodes."""
         return sum(group.count for group in self.groups)
+
+    @property
+    def processors(self) -> int:
+        """How many processors of a log there are: tasks of one `equivalence` each that fit on the nodes."""
+        asked = {name: amount for name, amount in self.equivalence.items() if amount}
+        return sum(
+            group.count * min(group.resources.get(name, 0) // amount for name, amount in asked.items())
+            for group in self.groups
+        )
 
     @cached_property
     def resources(self) -> tuple[str, ...]:
