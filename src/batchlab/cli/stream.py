@@ -51,7 +51,7 @@ def stream(request: RunRequest) -> None:
         if files is not None:
             files.complete(run["metrics"], _manifest(request, policy, system, run["notes"]))
     elapsed = time.perf_counter() - began
-    warnings = [*warnings_of(_header(log), system)]
+    warnings = [*warnings_of(_header(log), system, run["metrics"].get("rejected", {}))]
     tell(
         lambda: page(_facts(request, policy, system, run["notes"]), run["metrics"], elapsed, warnings),
         lambda: run["metrics"],
