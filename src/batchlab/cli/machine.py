@@ -90,7 +90,8 @@ def machine_of_log(header: Header, machine: MachineRequest) -> System:
     """
     from batchlab.system import System  # noqa: PLC0415  # --help does without NumPy
 
-    each = _cores_of_processor(machine)
+    said = machine.equivalence is not None
+    each = _cores_of_processor(machine) if said else header.processor.get("core", 1)
     size = header.machine_size(None if machine.cores is None else machine.cores // each)
     if size is None:
         raise wrong_usage(
@@ -98,8 +99,8 @@ def machine_of_log(header: Header, machine: MachineRequest) -> System:
             "--nodes",
         )
     nodes, processors = size
-    said = {"MaxNodes": header.max_nodes, "MaxProcs": header.max_processors}
-    fields = ", ".join(f"{label} {value}" for label, value in said.items() if value is not None)
+    limits = {"MaxNodes": header.max_nodes, "MaxProcs": header.max_processors}
+    fields = ", ".join(f"{label} {value}" for label, value in limits.items() if value is not None)
     return System.homogeneous(
         nodes=nodes,
         resources={"core": machine.cores or processors * each},

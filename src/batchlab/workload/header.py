@@ -13,6 +13,7 @@ __all__ = ["Header", "HeaderEntry"]
 # A value begins after a blank, so that the second line of "Information", an address, is no field called
 # "http".
 _FIELD = re.compile(r";\s*([A-Za-z][\w /()-]{0,40}?)\s*:(?:\s+(.*))?", re.DOTALL)
+_DIGITS = 15
 _ENTRY = re.compile(r"(-?\d{1,18})(?!\S)\s*(.*)", re.DOTALL)
 
 
@@ -151,6 +152,20 @@ class Header:
     def max_processors(self) -> int | None:
         """``MaxProcs``: processors of the machine."""
         return self._number("MaxProcs")
+
+    @property
+    def processor(self) -> Mapping[str, int]:
+        """``Processor``: what one processor is, as ``core=2``; one core where it is not said, or not so.
+
+        Not a field of the format: `batchlab.generate.like` writes it, since its jobs ask for resources.
+        """
+        parts = [part.partition("=") for part in (self._text("Processor") or "").split(",")]
+        amounts = {name.strip(): number.strip() for name, _, number in parts}
+        if not all(
+            name and number.isdecimal() and len(number) <= _DIGITS for name, number in amounts.items()
+        ):
+            return {"core": 1}
+        return {name: int(number) for name, number in amounts.items() if int(number)} or {"core": 1}
 
     @property
     def max_run_time(self) -> int | None:
