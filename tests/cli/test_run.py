@@ -51,7 +51,7 @@ def test_the_log_tells_the_machine(log: Path, capsys: pytest.CaptureFixture[str]
     ("header", "options", "size"),
     [
         pytest.param("; MaxProcs: 8", [], (8, 8), id="processors only"),
-        pytest.param("; MaxProcs: 8\n; MaxNodes: 3", [], (8, 8), id="they do not divide"),
+        pytest.param("; MaxProcs: 8\n; MaxNodes: 3", [], (3, 8), id="they do not divide"),
         pytest.param("; MaxProcs: 9", ["--cores", "4"], (3, 12), id="cores given"),
         pytest.param("; MaxNodes: 5", ["--cores", "2"], (5, 10), id="nodes and cores given"),
         pytest.param("", ["--nodes", "9"], (9, 9), id="nodes given"),
@@ -65,6 +65,42 @@ def test_sizes_are_concluded(
     assert main(["run", str(log), *options]) == 0
     nodes, cores = size
     assert f"{nodes} nodes, {cores} core in all\n" in capsys.readouterr().out
+
+
+def test_what_was_assumed_is_said(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the line of the system."""
+    job = "1 0 -1 9 1 -1 -1 1 9 -1 1 1 1 -1 -1 -1 -1 -1\n"
+    for header, said in (
+        ("; MaxProcs: 8\n", "(MaxProcs 8; each processor taken as a node), 8 nodes"),
+        ("; MaxProcs: 8\n; MaxNodes: 3\n", "(MaxNodes 3, MaxProcs 8; shared out evenly), 3 nodes"),
+    ):
+        log.write_text(header + job)
+        assert main(["run", str(log)]) == 0
+        assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("stream", [[], ["--stream"]], ids=["whole", "streamed"])
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        (("RICC-2010-2.swf", ""), "as the catalogue knows RICC-2010-2, 1,024 nodes, 8,192 core in all"),
+        (
+            ("CEA-Curie-2011-2.1-cln.swf", "; MaxProcs: 93312\n"),
+            "as the catalogue knows CEA-Curie-2011-2.1-cln, 5,544 nodes, 93,312 core in all",
+        ),
+        (("RICC-2010-2.swf", "; MaxProcs: 16\n"), "each processor taken as a node), 16 nodes"),
+        (("RICC-2010.swf", "; MaxProcs: 16\n"), "each processor taken as a node), 16 nodes"),
+    ],
+)
+def test_the_catalogue_knows_files_by_their_names(
+    stream: list[str], file: tuple[str, str], said: str, log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Unless the header tells of another machine."""
+    name, header = file
+    log = log.with_name(name)
+    log.write_text(header + "1 0 -1 9 1 -1 -1 1 9 -1 1 1 1 -1 -1 -1 -1 -1\n")
+    assert main(["run", str(log), *stream]) == 0
+    assert said in capsys.readouterr().out
 
 
 def test_a_machine_that_nobody_tells_is_asked_for(log: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from batchlab.cli.amounts import amounts
 from batchlab.cli.failure import wrong_usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from batchlab.cli.request import LogRequest, MachineRequest
     from batchlab.system.system import System
@@ -68,7 +69,7 @@ def machine_for(
     System
         The described one, else that of the catalogue, else that of the header.
     """
-    system = described or _catalogued_machine(log.name, machine) or machine_of_log(header(), machine)
+    system = described or _catalogued_machine(log, machine, header) or machine_of_log(header(), machine)
     _check_memory(system, log.use_memory)
     return system
 
@@ -88,25 +89,32 @@ def machine_of_log(header: Header, machine: MachineRequest) -> System:
     System
         Its name says where it comes from.
     """
-    from batchlab.system import System  # noqa: PLC0415  # --help does without NumPy
+    from batchlab.trace.traces import machine_of_sizes  # noqa: PLC0415  # --help does without
 
     said = machine.equivalence is not None
     each = _cores_of_processor(machine) if said else header.processor.get("core", 1)
-    size = header.machine_size(None if machine.cores is None else machine.cores // each)
-    if size is None:
+    sizes = header.node_sizes(None if machine.cores is None else machine.cores // each)
+    if not sizes:
         raise wrong_usage(
             "is missing, and the log's header has no MaxProcs. Pass --nodes and --cores, or --system.",
             "--nodes",
         )
-    nodes, processors = size
+    system = machine_of_sizes(sizes, _assumed(header, machine, sizes), each)
+    if machine.cores is None or machine.cores % each == 0:
+        return system
+    groups = tuple(replace(group, resources={"core": machine.cores}) for group in system.groups)
+    return replace(system, groups=groups)
+
+
+def _assumed(header: Header, machine: MachineRequest, sizes: Sequence[tuple[int, int]]) -> str:
+    """Say what the header says of the machine, and what was assumed besides."""
     limits = {"MaxNodes": header.max_nodes, "MaxProcs": header.max_processors}
     fields = ", ".join(f"{label} {value}" for label, value in limits.items() if value is not None)
-    return System.homogeneous(
-        nodes=nodes,
-        resources={"core": machine.cores or processors * each},
-        name=f"as the log's header says ({fields})",
-        equivalence={"core": each},
-    )
+    if machine.cores is None and header.max_nodes is None:
+        fields += "; each processor taken as a node"
+    elif len(sizes) > 1:
+        fields += "; shared out evenly"
+    return f"as the log's header says ({fields})"
 
 
 def _cores_of_processor(machine: MachineRequest) -> int:
@@ -129,10 +137,25 @@ def _check_memory(system: System, use_memory: bool) -> None:
         raise wrong_usage("has the jobs ask for mem, which the machine lacks; pass --system.", "--use-memory")
 
 
-def _catalogued_machine(name: str | None, machine: MachineRequest) -> System | None:
-    """Give the machine of a log found by its name; the header decides where options say something."""
-    if name is None or machine.cores is not None or machine.equivalence is not None:
+def _catalogued_machine(
+    log: LogRequest, machine: MachineRequest, header: Callable[[], Header]
+) -> System | None:
+    """Give the machine of a log that the catalogue knows; where options say something, its header decides.
+
+    A file that only has the name of a log of the catalogue is taken for it if its header tells of as many
+    processors, or of none.
+    """
+    if machine.cores is not None or machine.equivalence is not None:
         return None
     from batchlab.trace import traces  # noqa: PLC0415  # --help does without
 
-    return traces.system(name) if traces.find(name).nodes else None
+    if log.name is not None:
+        return traces.system(log.name) if traces.find(log.name).node_sizes else None
+    trace = traces.of_file(log.trace.name)
+    if (
+        trace is None
+        or not trace.node_sizes
+        or (header().max_processors or trace.processors) != trace.processors
+    ):
+        return None
+    return traces.machine_of_sizes(trace.node_sizes, f"as the catalogue knows {trace.name}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.machine import described_machine, machine_for
@@ -13,7 +13,7 @@ from batchlab.cli.progress import count_bar
 from batchlab.errors import PolicyError, WorkloadError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
 
     from batchlab._kernel import StreamedMachine, StreamedRun, StreamNotes, SwfStream
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.result.manifest import OutputFiles
     from batchlab.system import System
+    from batchlab.vocabulary import RejectionReason
     from batchlab.workload.header import Header
 
 __all__ = ["stream"]
@@ -51,7 +52,8 @@ def stream(request: RunRequest) -> None:
         if files is not None:
             files.complete(run["metrics"], _manifest(request, policy, system, run["notes"]))
     elapsed = time.perf_counter() - began
-    warnings = [*warnings_of(_header(log), system, run["metrics"].get("rejected", {}))]
+    rejected = cast("Mapping[RejectionReason, int]", run["metrics"].get("rejected", {}))
+    warnings = [*warnings_of(_header(log), system, rejected)]
     tell(
         lambda: page(_facts(request, policy, system, run["notes"]), run["metrics"], elapsed, warnings),
         lambda: run["metrics"],

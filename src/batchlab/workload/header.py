@@ -207,30 +207,37 @@ class Header:
         """``Note``: what else one should know; several lines each where the log has them."""
         return self._texts("Note")
 
-    def machine_size(self, cores: int | None = None) -> tuple[int, int] | None:
-        """Conclude the size of the machine.
+    def node_sizes(self, processors: int | None = None) -> tuple[tuple[int, int], ...]:
+        """Conclude how many nodes of which size the machine has.
 
         Parameters
         ----------
-        cores
-            Of each node, where that is known better; else ``MaxProcs`` over ``MaxNodes``, where that is a
-            whole number, and 1 otherwise: jobs ask for processors, and each is then a node by itself.
+        processors
+            Of each node, where that is known better; else ``MaxProcs`` is shared out among ``MaxNodes`` as
+            evenly as whole processors can be. Without ``MaxNodes`` each processor is a node by itself.
 
         Returns
         -------
-        tuple or None
-            The number of nodes, and the cores of each; None where the header does not tell.
+        tuple
+            Pairs of a number of nodes and the processors of each, the larger nodes first; empty where the
+            header does not tell.
 
         Examples
         --------
-        >>> Header(("; MaxNodes: 4", "; MaxProcs: 8")).machine_size()
-        (4, 2)
+        >>> Header(("; MaxNodes: 4", "; MaxProcs: 8")).node_sizes()
+        ((4, 2),)
+        >>> Header(("; MaxNodes: 3", "; MaxProcs: 8")).node_sizes()
+        ((2, 3), (1, 2))
         """
-        nodes, processors = max(self.max_nodes or 0, 0), max(self.max_processors or 0, 0)
-        if not processors:
-            return (nodes, cores) if nodes and cores else None
-        each = cores or (processors // nodes if nodes and processors % nodes == 0 else 1)
-        return -(-processors // each), each
+        nodes, total = max(self.max_nodes or 0, 0), max(self.max_processors or 0, 0)
+        if not total:
+            return ((nodes, processors),) if nodes and processors else ()
+        if processors:
+            return ((-(-total // processors), processors),)
+        nodes = min(nodes, total) or total
+        each, larger = divmod(total, nodes)
+        sizes = ((larger, each + 1), (nodes - larger, each))
+        return tuple((count, size) for count, size in sizes if count)
 
     @cached_property
     def _by_lowered_label(self) -> dict[str, tuple[str, ...]]:
