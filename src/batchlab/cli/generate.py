@@ -49,6 +49,7 @@ _MODELS_OF: dict[str, tuple[Model | None, ...]] = {
             "most",
             "period",
             "whole_seconds",
+            "start_time",
             "system",
             "equivalence",
         ),
@@ -91,6 +92,14 @@ _Most = Annotated[
 _Period = Annotated[
     float | None,
     typer.Option(metavar="SECONDS", rich_help_panel=_LIKE, help="Over how long; as the log unless given."),
+]
+_StartTime = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        rich_help_panel=_LIKE,
+        help="When the log began, since 1970 UTC; as its header says unless given.",
+    ),
 ]
 _WholeSeconds = Annotated[
     bool, typer.Option("--whole-seconds", rich_help_panel=_LIKE, help="Run times without fractions.")
@@ -135,6 +144,7 @@ def generate(
     most: _Most = "",
     period: _Period = None,
     whole_seconds: _WholeSeconds = False,
+    start_time: _StartTime = None,
     system: SystemFile = None,
     nodes: _Nodes = None,
     cores: _Cores = None,
@@ -145,7 +155,7 @@ def generate(
     """Make a workload: by a published model, or like a log for a machine that may be another one."""
     request = _Request(
         model, jobs, seed, kind, load, estimates, like, performance, performance_of_log, least, most, period,
-        whole_seconds, MachineRequest(system, nodes, cores, equivalence),
+        whole_seconds, start_time, MachineRequest(system, nodes, cores, equivalence),
     )  # fmt: skip
     request.check()
     _check_given(context, model)
@@ -173,6 +183,7 @@ class _Request:
     most: str
     period: float | None
     whole_seconds: bool
+    start_time: float | None
     machine: MachineRequest
 
     def check(self) -> None:
@@ -246,7 +257,9 @@ def _log(request: _Request) -> Workload:
 
     path = request.like or Path()
     table = path.suffix.lower() in {".csv", ".parquet"}
-    return batchlab.read_table(path) if table else batchlab.read_swf(path)
+    if table:
+        return batchlab.read_table(path, start_time=request.start_time)
+    return batchlab.read_swf(path, start_time=request.start_time)
 
 
 def _writing(out: Path, writer: str | None) -> Callable[[Workload], None]:

@@ -145,6 +145,7 @@ class System:
         resources: Mapping[str, int],
         name: str = "",
         equivalence: Mapping[str, int] | None = None,
+        start_time: float = 0.0,
     ) -> System:
         """Describe a machine of equal nodes.
 
@@ -158,6 +159,8 @@ class System:
             What the machine is called.
         equivalence
             What one processor of a log is; one ``core`` unless told otherwise.
+        start_time
+            The workload's origin, in seconds since 1970-01-01 UTC; 0 where it does not matter.
 
         Returns
         -------
@@ -170,7 +173,7 @@ class System:
             As `System` and `NodeGroup` do.
         """
         group = NodeGroup("nodes", nodes, resources)
-        return cls((group,), {_PROCESSOR: 1} if equivalence is None else equivalence, name)
+        return cls((group,), {_PROCESSOR: 1} if equivalence is None else equivalence, name, start_time)
 
     @classmethod
     def of(

@@ -8,12 +8,16 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple, Self
 
+from batchlab.errors import WorkloadError, shown
+
 __all__ = ["Header", "HeaderEntry"]
 
 # A value begins after a blank, so that the second line of "Information", an address, is no field called
 # "http".
 _FIELD = re.compile(r";\s*([A-Za-z][\w /()-]{0,40}?)\s*:(?:\s+(.*))?", re.DOTALL)
+_START = re.compile(r";\s*UnixStartTime\s*:", re.IGNORECASE)
 _DIGITS = 15
+_FARTHEST = 2**53
 _ENTRY = re.compile(r"(-?\d{1,18})(?!\S)\s*(.*)", re.DOTALL)
 
 
@@ -56,6 +60,25 @@ class Header:
         """
         texts = (f"{label}: {value}" for label, values in fields.items() for value in _each(values))
         return cls(tuple(f"; {line}" for text in texts for line in text.split("\n")))
+
+    def with_start_time(self, seconds: float) -> Self:
+        """Give a header with another ``UnixStartTime``: the origin of the times, in seconds since 1970 UTC.
+
+        Raises
+        ------
+        WorkloadError
+            If that is no number of seconds.
+
+        Examples
+        --------
+        >>> Header(("; MaxProcs: 8",)).with_start_time(1027839845).unix_start_time
+        1027839845
+        """
+        if not isinstance(seconds, int | float) or not abs(seconds) <= _FARTHEST:
+            rule = "must be a number of seconds since 1970 UTC, between -2^53 and 2^53"
+            raise WorkloadError(f"start_time = {shown(seconds)}; {rule}.")
+        kept = [line for line in self.lines if not _START.match(line)]
+        return type(self)((*kept, f"; UnixStartTime: {math.floor(seconds)}"))
 
     @cached_property
     def fields(self) -> Mapping[str, tuple[str, ...]]:
