@@ -23,7 +23,8 @@ PROCESSORS = 2
 
 def bare(replications: int) -> float:
     """Give the CPU time (s) of reading the log and of all simulations, one after the other."""
-    experiment = read_specification(STUDY).experiment
+    with tempfile.TemporaryDirectory() as name:
+        experiment = read_specification(described(Path(name), replications)).experiment
     system = experiment.systems["seth"]
     reading, workload = cpu_time(lambda: bl.read_swf(SETH))
     calls = [partial(bl.simulate, workload, system, policy) for policy in experiment.policies.values()]
@@ -35,7 +36,7 @@ def described(folder: Path, replications: int) -> Path:
     """Write the study with so many replications; its paths stay good."""
     text = STUDY.read_text("utf-8").replace("replications = 10", f"replications = {replications}")
     path = folder / "study.toml"
-    path.write_text(text.replace("../../shared", str(ROOT.parent / "shared")), "utf-8")
+    path.write_text(text.replace(SETH.name, str(SETH)), "utf-8")
     return path
 
 

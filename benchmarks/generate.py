@@ -28,7 +28,7 @@ class Configuration(NamedTuple):
 
     @property
     def system(self) -> bl.System:
-        node = {"core": 4, "mem": 1_000_000}
+        node = {"core": 2, "mem": 1_000_000}
         plain = bl.NodeGroup("plain", self.nodes - self.with_gpus, node)
         gpus = [bl.NodeGroup("gpu", self.with_gpus, {**node, "gpu": 2})] if self.with_gpus else []
         return bl.System((plain, *gpus), name="Seth", start_time=START)

@@ -20,7 +20,7 @@ def main() -> None:
     )
     parser.add_argument("--log", type=Path, default=SETH)
     parser.add_argument("--nodes", type=int, default=120)
-    parser.add_argument("--cores", type=int, default=4)
+    parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("policies", nargs="*")
     options = parser.parse_args()

@@ -28,7 +28,7 @@ class Case(NamedTuple):
 
 
 LOGS = {
-    "seth": Log("HPC2N-2002-2.2-cln.swf.gz", 120, 4),
+    "seth": Log("HPC2N-2002-2.2-cln.swf.gz", 120, 2),
     "kth": Log("KTH-SP2-1996-2.1-cln.swf.gz", 100, 1),
     "ctc": Log("CTC-SP2-1996-3.1-cln.swf.gz", 338, 1),
     "queue": Log(None, 64, 16),

@@ -23,6 +23,7 @@ PROGRAMS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 
 _OLDEST_PYTHON = (3, 11)
 _OLDEST_RUST = (1, 88)
+_PROMISED = ("report", "serve", "bridge", "pandas")  # the extras that the README's examples use
 _INSTALLED = ENVIRONMENT / "installed.json"
 _BUILT = ENVIRONMENT / "built"
 
@@ -98,7 +99,9 @@ def _requirements(*, development: bool) -> list[str]:
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     tools = project["dependency-groups"]["dev"] if development else project["build-system"]["requires"]
-    return [*project["project"]["dependencies"], *tools]
+    extras = project["project"]["optional-dependencies"]
+    promised = [package for extra in _PROMISED for package in extras[extra]]
+    return list(dict.fromkeys([*project["project"]["dependencies"], *promised, *tools]))
 
 
 def _installed() -> list[str]:

@@ -75,7 +75,7 @@ def resized() -> bl.Result:
 def generated() -> Axes:
     """Compare Seth's log with as many jobs made like it, with GPUs on half of the nodes."""
     log = bl.read_swf(SETH)
-    groups = (bl.NodeGroup("plain", 60, {"core": 4}), bl.NodeGroup("gpu", 60, {"core": 4, "gpu": 2}))
+    groups = (bl.NodeGroup("plain", 60, {"core": 2}), bl.NodeGroup("gpu", 60, {"core": 2, "gpu": 2}))
     performance = {"core": 1.5 * 1.667, "gpu": 933.0}
     made = bl.generate.like(
         log,

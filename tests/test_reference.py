@@ -89,7 +89,7 @@ class TestEvents:
         jobs = [job(0, 1, 5, request=(3,)), job(1, 5, 5), job(2, 3, 5, tasks_per_node=1), job(3, 4, 5)]
         outcomes = simulate(jobs, cores(2, 2))
         assert [outcome.state for outcome in outcomes] == ["rejected", "rejected", "rejected", "completed"]
-        assert outcomes[0] == Outcome("rejected", None, None, [])
+        assert outcomes[0] == Outcome("rejected", None, None, [], "never_fits")
 
     def test_rule_reject_rejects_everything(self) -> None:
         assert simulate([job(0, 1, 1)], cores(1), backfill="reject")[0].state == "rejected"

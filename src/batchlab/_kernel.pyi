@@ -108,6 +108,7 @@ class TaskTimeColumns(TypedDict):
 
 class OutcomeColumns(TypedDict):
     state: NDArray[np.uint8]
+    reason: NDArray[np.uint8]
     start_time: NDArray[np.float64]
     end_time: NDArray[np.float64]
     placement_offsets: NDArray[np.int64]

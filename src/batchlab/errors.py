@@ -26,6 +26,8 @@ the next step. Errors about input are also ``ValueError``, so code that does not
 
 import difflib
 import reprlib
+import shlex
+import sys
 from collections.abc import Iterable
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "SystemDescriptionError",
     "TraceError",
     "WorkloadError",
+    "missing_extra",
     "shown",
     "suggest",
 ]
@@ -117,6 +120,26 @@ class BridgeError(BatchlabError, ValueError):
 
 class MissingExtraError(BatchlabError, ImportError):
     """An optional dependency is missing; the message is the command that installs it."""
+
+
+def missing_extra(what: str, *packages: str) -> MissingExtraError:
+    """Make the error for an optional dependency that is not installed.
+
+    Parameters
+    ----------
+    what
+        What needs it.
+    packages
+        As pip takes them, with their oldest versions, e.g. ``"plotly>=6"``.
+
+    Returns
+    -------
+    MissingExtraError
+        Its message is a command for the Python that runs, which works from a checkout too.
+    """
+    names = " and ".join(package.partition(">")[0] for package in packages)
+    command = shlex.join([sys.executable, "-m", "pip", "install", *packages])
+    return MissingExtraError(f"{what} needs {names}. Install with: {command}")
 
 
 _LONGEST_NAME = 60

@@ -16,6 +16,7 @@ __all__ = [
     "ORDERS_AT_INSTANT",
     "OVERRUN_ACTIONS",
     "PROCESSOR_FIELDS",
+    "REJECTION_REASONS",
     "SHARING_MODELS",
     "WALLTIME_ACTIONS",
     "AllocatorName",
@@ -31,6 +32,7 @@ __all__ = [
     "OverrunAction",
     "PredictorName",
     "ProcessorField",
+    "RejectionReason",
     "SchedulerName",
     "SharingModel",
     "SizeOrderName",
@@ -44,6 +46,10 @@ LARGEST_SEED: Final = 2**64 - 1
 JobState = Literal["loaded", "queued", "running", "completed", "killed", "rejected"]
 JOB_STATES: tuple[JobState, ...] = get_args(JobState)
 """The states of a job; a state's number is its place here."""
+
+RejectionReason = Literal["lacks_resource", "never_fits", "dependency", "policy"]
+REJECTION_REASONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
+"""Why a job is rejected; a reason's number is its place here, counted from 1."""
 
 JobType = Literal["rigid", "moldable", "malleable", "evolving", "adaptive"]
 JOB_TYPES: tuple[JobType, ...] = get_args(JobType)

@@ -136,9 +136,13 @@ def test_whatever_goes_wrong_is_one_line(
 
 def test_a_reader_that_goes_away_is_no_error(log: Path) -> None:
     """`batchlab … | head -1` ends quietly."""
-    script = f"{sys.executable} -m batchlab run {log} | head -c 1"
-    done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=False)  # noqa: S603  # ours
-    assert done.stderr == ""
+    with log.open("a") as file:
+        # An answer that is longer than a pipe holds.
+        file.writelines(f"{job} 30 -1 1 1 -1 -1 1 1 -1 1 1 1 -1 -1 -1 -1 -1\n" for job in range(4, 300))
+    for words in (f"run {log}", "run --help", "policies", "traces list"):
+        script = f"set -o pipefail; {sys.executable} -u -m batchlab {words} | head -c 1"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)  # noqa: S603, S607  # ours
+        assert (done.returncode, done.stderr) == (0, ""), words
 
 
 def test_an_exit_is_an_exit(capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,7 +52,7 @@ def test_the_log_tells_the_machine(log: Path, capsys: pytest.CaptureFixture[str]
     ("header", "options", "size"),
     [
         pytest.param("; MaxProcs: 8", [], (8, 8), id="processors only"),
-        pytest.param("; MaxProcs: 8\n; MaxNodes: 3", [], (8, 8), id="they do not divide"),
+        pytest.param("; MaxProcs: 8\n; MaxNodes: 3", [], (3, 8), id="they do not divide"),
         pytest.param("; MaxProcs: 9", ["--cores", "4"], (3, 12), id="cores given"),
         pytest.param("; MaxNodes: 5", ["--cores", "2"], (5, 10), id="nodes and cores given"),
         pytest.param("", ["--nodes", "9"], (9, 9), id="nodes given"),
@@ -68,6 +68,42 @@ def test_sizes_are_concluded(
     assert f"{nodes} nodes, {cores} core in all\n" in capsys.readouterr().out
 
 
+def test_what_was_assumed_is_said(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the line of the system."""
+    job = "1 0 -1 9 1 -1 -1 1 9 -1 1 1 1 -1 -1 -1 -1 -1\n"
+    for header, said in (
+        ("; MaxProcs: 8\n", "(MaxProcs 8; each processor taken as a node), 8 nodes"),
+        ("; MaxProcs: 8\n; MaxNodes: 3\n", "(MaxNodes 3, MaxProcs 8; shared out evenly), 3 nodes"),
+    ):
+        log.write_text(header + job)
+        assert main(["run", str(log)]) == 0
+        assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("stream", [[], ["--stream"]], ids=["whole", "streamed"])
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        (("RICC-2010-2.swf", ""), "as the catalogue knows RICC-2010-2, 1,024 nodes, 8,192 core in all"),
+        (
+            ("CEA-Curie-2011-2.1-cln.swf", "; MaxProcs: 93312\n"),
+            "as the catalogue knows CEA-Curie-2011-2.1-cln, 5,544 nodes, 93,312 core in all",
+        ),
+        (("RICC-2010-2.swf", "; MaxProcs: 16\n"), "each processor taken as a node), 16 nodes"),
+        (("RICC-2010.swf", "; MaxProcs: 16\n"), "each processor taken as a node), 16 nodes"),
+    ],
+)
+def test_the_catalogue_knows_files_by_their_names(
+    stream: list[str], file: tuple[str, str], said: str, log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Unless the header tells of another machine."""
+    name, header = file
+    log = log.with_name(name)
+    log.write_text(header + "1 0 -1 9 1 -1 -1 1 9 -1 1 1 1 -1 -1 -1 -1 -1\n")
+    assert main(["run", str(log), *stream]) == 0
+    assert said in capsys.readouterr().out
+
+
 def test_a_machine_that_nobody_tells_is_asked_for(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With the options that would tell it."""
     log.write_text("1 0 -1 9 1 -1 -1 1 9 -1 1 1 1 -1 -1 -1 -1 -1\n")
@@ -79,7 +115,55 @@ def test_a_system_file_describes_the_machine(log: Path, capsys: pytest.CaptureFi
     """On 3 nodes of 2 cores the jobs for 8 never fit."""
     system = log.parent / "system.json"
     system.write_text(json.dumps({"groups": [{"name": "a", "count": 3, "resources": {"core": 2}}]}))
-    assert metrics_of(log, "--system", system, capsys=capsys)["jobs"]["rejected"] == 2
+    assert main(["run", str(log), "--system", str(system), "--format", "json"]) == 0
+    written = capsys.readouterr()
+    assert json.loads(written.out)["jobs"]["rejected"] == 2
+    assert "the machine has 6 processors" in written.err
+
+
+MISMATCH = "the machine has 16 processors, MaxProcs in the log's header is 8; check nodes, cores"
+
+
+@pytest.mark.parametrize("stream", [[], ["--stream"]], ids=["whole", "streamed"])
+def test_another_number_of_processors_is_a_warning(
+    stream: list[str], log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line of the answer; on standard error where the answer is for programs. None where they agree."""
+    machine = ["run", str(log), "--nodes", "4", "--cores", "4", *stream]
+    assert main(machine) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith(f"warning       {MISMATCH}") for line in lines) == 1
+    assert main([*machine, "--format", "json"]) == 0
+    assert capsys.readouterr().err.startswith(f"batchlab: warning: {MISMATCH}")
+    assert main([*machine, "--equivalence", "core=2"]) == 0
+    assert "warning" not in capsys.readouterr().out
+
+
+def test_policies_are_compared_with_a_warning(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Once for all of them."""
+    assert (
+        main(["compare", str(log), "--nodes", "4", "--cores", "4", "--policy", "fcfs", "--policy", "sjf"])
+        == 0
+    )
+    assert capsys.readouterr().err.count(MISMATCH) == 1
+
+
+def test_a_processor_can_be_several_cores(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the described machine, and of that of the header, which counts processors."""
+    assert main(["run", str(log), "--nodes", "4", "--cores", "4", "--equivalence", "core=2"]) == 0
+    described = capsys.readouterr().out
+    assert "4 nodes, 16 core in all" in described
+    assert main(["run", str(log), "--equivalence", "core=2"]) == 0
+    assert "4 nodes, 16 core in all" in capsys.readouterr().out
+    assert main(["run", str(log), "--cores", "8", "--equivalence", "core=2"]) == 0
+    assert "2 nodes, 16 core in all" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("given", ["gpu=1", "core=0", "core=1.5", "core=2,gpu=1", "2", "core=8"])
+def test_wrong_equivalences_are_refused(given: str, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In one line that names the option."""
+    assert main(["run", str(log), "--nodes", "4", "--cores", "4", "--equivalence", given]) == 2
+    assert "--equivalence" in capsys.readouterr().err
 
 
 def test_results_are_written(log: Path, capsys: pytest.CaptureFixture[str]) -> None:

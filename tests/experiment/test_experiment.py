@@ -280,3 +280,28 @@ def test_dispatchers_are_all_pairs() -> None:
     assert [*map(str, policies)] == expected
     with pytest.raises(bl.PolicyNotFound, match=r"no allocator named 'frist_fit'. Did you mean 'first_fit'"):
         bl.dispatchers("fcfs", "frist_fit")
+
+
+class LastNodes(bl.Allocator):
+    """Takes nodes from the end."""
+
+    def allocate(self, job: bl.Job, view: bl.View) -> list[int] | None:
+        nodes: list[int] = []
+        for node in reversed(range(len(view.free))):
+            nodes += [node] * min(view.slots(job, node), job.tasks - len(nodes))
+        return nodes if len(nodes) == job.tasks else None
+
+
+def test_dispatchers_take_allocators_in_python(tmp_path: Path) -> None:
+    """With names, by themselves, and with schedulers in Python; what is neither is refused."""
+    policies = bl.dispatchers(["easy", "sjf"], ["best_fit", LastNodes()])
+    expected = ["easy(allocator=best_fit)", "easy(allocator=LastNodes)"]
+    assert [*map(str, policies)] == [*expected, "sjf(allocator=best_fit)", "sjf(allocator=LastNodes)"]
+    runs = Experiment(
+        bl.Workload.from_table({"submit_time": [0], "run_time": [5], "tasks": [1]}), SYSTEM, policies
+    )
+    table = runs.run(store=tmp_path / "runs").table
+    assert table["status"].to_list() == ["done"] * 4
+    assert [str(policy) for policy in bl.dispatchers("easy", LastNodes())] == expected[1:]
+    with pytest.raises(bl.PolicyError, match="allocator = 7; must be a name"):
+        bl.dispatchers("fcfs", [7])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ import batchlab as bl
 from batchlab.experiment.generator import generators
 from batchlab.experiment.specification import Specification, read_specification
 from batchlab.generate import demo_workload
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WHOLE = """
 title = "Order matters"
@@ -260,3 +257,34 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "binary.toml").write_bytes(b"\xff\x00")
     with pytest.raises(bl.ExperimentError, match=r"is not UTF-8 text \(byte 0\)"):
         read_specification(tmp_path / "binary.toml")
+
+
+NAMED = """
+policies = ["fcfs"]
+workloads = { kth = "kth" }
+systems = { small = { nodes = 100, resources = { core = 1 } } }
+"""
+
+
+def test_logs_of_the_catalogue_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fetched log is found; one that was not says how to get it; a file of this name comes first."""
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("BATCHLAB_CACHE", str(cache))
+    file = tmp_path / "study.toml"
+    file.write_text(NAMED)
+    with pytest.raises(bl.ExperimentError, match=r"workloads\.kth: .*kth does not exist; .*traces fetch KTH"):
+        read_specification(file)
+    cache.mkdir()
+    fetched = cache / "KTH-SP2-1996-2.1-cln.swf.gz"
+    monkeypatch.setattr("batchlab.trace.traces.path", lambda _name: fetched)
+    assert read_specification(file).inputs["kth"] == fetched
+    (tmp_path / "kth").write_text("1 0 -1 9 1 -1 -1 1 9 -1 1 1 1 -1 -1 -1 -1 -1\n")
+    assert read_specification(file).inputs["kth"] == tmp_path / "kth"
+
+
+def test_the_examples_name_no_files_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """They run from a checkout alone, once the log is fetched."""
+    monkeypatch.setattr("batchlab.trace.traces.path", lambda _name: tmp_path / "log.swf.gz")
+    for file in (Path(__file__).parents[2] / "examples").glob("*.toml"):
+        assert ".." not in file.read_text("utf-8").replace("…", "")
+        assert read_specification(file).experiment.policies

@@ -1,5 +1,7 @@
 """Comparisons with a log."""
 
+from pathlib import Path
+
 import pytest
 
 import batchlab as bl
@@ -13,6 +15,34 @@ def at(*times: float, run_time: float = 60.0) -> bl.Workload:
     """Give jobs of one processor, submitted so many seconds after that Monday began."""
     table = {"submit_time": times, "run_time": [run_time] * len(times), "tasks": [1] * len(times)}
     return bl.Workload.from_table(table, header=Header((f"; UnixStartTime: {MONDAY}",)))
+
+
+def test_a_log_without_a_clock_has_that_of_its_copy() -> None:
+    """A system's start time gives the clock of the copy, as AccaSim has it; the log has it too."""
+    log = bl.generate.lublin(4000, nodes=32, seed=3)
+    headerless = bl.Workload(log.jobs)
+    began = 1027839845
+    system = bl.System.homogeneous(nodes=32, resources={"core": 1}, start_time=began)
+    made = bl.generate.like(headerless, 20_000, system=system, seed=1)
+    assert made.header.unix_start_time == began
+    assert bl.generate.compare(headerless, made).largest["weekdays"] < 2
+    assert bl.generate.compare(made, headerless).largest["weekdays"] < 2
+
+
+@pytest.mark.parametrize("name", ["log.swf", "log.csv"])
+def test_an_option_gives_a_log_its_start(name: str, tmp_path: Path) -> None:
+    """In the header, of which the rest stays."""
+    log = bl.Workload(
+        bl.generate.lublin(20, nodes=32).jobs, Header.from_fields({"UnixStartTime": 5, "MaxProcs": 8})
+    )
+    bl.write_workload(log, tmp_path / name)
+    read = bl.read_swf if name.endswith("swf") else bl.read_table
+    back = read(tmp_path / name, start_time=1027839845)
+    assert back.header.unix_start_time == 1027839845
+    assert back.header.max_processors == (8 if name.endswith("swf") else None)
+    assert log.starting_at(7.5).header.lines == ("; MaxProcs: 8", "; UnixStartTime: 7")
+    with pytest.raises(WorkloadError, match="start_time = 'now'; must be a number of seconds"):
+        read(tmp_path / name, start_time="now")  # type: ignore[arg-type]  # on purpose
 
 
 def test_shares_by_hand() -> None:

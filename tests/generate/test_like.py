@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,9 @@ from batchlab.generate.calendar import Clock
 from batchlab.generate.resample import origin
 from batchlab.generate.sizes import SizeModel
 from batchlab.workload import Header
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CORE = 1.667
 SYSTEM = bl.System.homogeneous(nodes=40, resources={"core": 4, "mem": 1000})
@@ -289,6 +293,41 @@ def test_origins(log: bl.Workload) -> None:
     assert made.header.unix_start_time == 1_000_000_000
     assert made.header.max_processors == 160
     assert made.jobs["submit_time"][0] == log.jobs["submit_time"][0]
+
+
+def test_a_log_of_processors_comes_back_with_the_same_demand(log: bl.Workload, tmp_path: Path) -> None:
+    """Written as SWF, as many processors as the equivalence says: no more load, and no job too large."""
+    system = bl.System.homogeneous(nodes=40, resources={"core": 4, "mem": 100}, equivalence={"core": 2})
+    limits = {"min": {"core": 1, "mem": 10}}
+    made = bl.generate.like(log, 500, system=system, request_limits=limits, seed=2)
+    assert (made.header.max_processors, dict(made.header.processor)) == (80, {"core": 2})
+    bl.write_swf(made, tmp_path / "made.swf")
+    back = bl.read_swf(tmp_path / "made.swf", use_memory=True)
+    asked = (made.jobs["tasks"] * made.jobs["core"]).to_numpy()
+    assert back.jobs["tasks"].to_numpy().tolist() == (-(-asked // 2)).tolist()
+    memory = (made.jobs["tasks"] * made.jobs["mem"]).to_numpy()
+    kept = (back.jobs["tasks"] * back.jobs["mem"]).to_numpy()
+    assert ((kept >= memory) & (kept < memory + back.jobs["tasks"].to_numpy())).all()
+    ran = [bl.simulate(each, system, "easy") for each in (made, bl.read_swf(tmp_path / "made.swf"))]
+    assert [each.metrics()["jobs"]["rejected"] for each in ran] == [0, 0]  # type: ignore[index]
+    before, after = (each.metrics()["utilisation"]["core"] for each in ran)  # type: ignore[index]
+    assert before <= after < 1.15 * before
+    assert ran[1].warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "processor"),
+    [
+        ("core=2", {"core": 2}),
+        ("core=2, mem=10", {"core": 2, "mem": 10}),
+        ("2 cores", {"core": 1}),
+        ("core=0", {"core": 1}),
+    ],
+)
+def test_what_a_processor_is_stands_in_the_header(text: str, processor: dict[str, int]) -> None:
+    """Or it is a core, where the header says nothing that can be read."""
+    assert Header((f"; Processor: {text}",)).processor == processor
+    assert Header(()).processor == {"core": 1}
 
 
 def test_a_log_with_cores_per_task() -> None:

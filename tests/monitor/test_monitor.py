@@ -148,5 +148,5 @@ def test_a_page_needs_its_packages(simulation: bl.Simulation, monkeypatch: pytes
     """The error is the command that installs them."""
     monkeypatch.delitem(sys.modules, "batchlab.monitor.server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(ImportError, match=r"needs uvicorn.*pip install 'batchlab\[serve\]'"):
+    with pytest.raises(ImportError, match=r"needs starlette and uvicorn.*-m pip install 'starlette>="):
         bl.Monitor(simulation, serve=True).__enter__()

@@ -1,5 +1,6 @@
 """The clock of submissions."""
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -31,6 +32,17 @@ def test_without_a_header() -> None:
     """Time 0 is a Thursday's midnight in January."""
     workload = at([0.0, 1.0, 7200.0])
     assert [greatest(workload, per) for per in ("hour", "day", "month")] == ["0", "Thu", "Jan"]
+
+
+def test_a_workload_without_a_clock_has_that_of_the_others() -> None:
+    """Else a log and its copy would stand on different clocks."""
+    table = {"submit_time": [0.0, 10.0], "run_time": [1, 1], "tasks": [1, 1]}
+    headerless = bl.Workload.from_table(table)
+    monday = headerless.starting_at(4 * 86_400)
+    axes = bl.plot.arrivals({"log": headerless, "copy": monday}, per="day")
+    first, second = (np.asarray(line.get_ydata()) for line in axes.get_lines())
+    assert first.tolist() == second.tolist()
+    assert first.max() > 0
 
 
 @pytest.mark.parametrize(

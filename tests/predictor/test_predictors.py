@@ -312,7 +312,7 @@ def test_the_quantile_learns(workload: bl.Workload, system: bl.System) -> None:
 def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is missing is named with the command that installs it."""
     monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
-    with pytest.raises(bl.BatchlabError, match=r"pip install 'batchlab\[predict\]'"):
+    with pytest.raises(bl.BatchlabError, match=r"-m pip install 'scikit-learn>="):
         Quantile()
     with pytest.raises(ImportError, match="Quantile needs scikit-learn"):
         bl.simulate(one_after_the_other([3], 9, [1]), ONE, bl.Policy.parse("easy(predictor=quantile)"))

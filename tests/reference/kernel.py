@@ -119,7 +119,8 @@ class Kernel:
         self.state.estimates[job.row] = self.state.predictor.estimate(job)
         empty = room_beside(replace(self.state.machine, closed=frozenset(), withheld={}), [])
         if self.backfill == "reject" or self.state.allocator.place(job, empty) is None:
-            self.outcomes[job.row] = Outcome("rejected", None, None, [])
+            reason = "policy" if self.backfill == "reject" else "never_fits"
+            self.outcomes[job.row] = Outcome("rejected", None, None, [], reason)
         else:
             self.state.queue.append(job)
 

@@ -69,12 +69,13 @@ Order = str | tuple[str, int] | Expression
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job; `placement` in ascending node order."""
+    """What became of a job; `placement` in ascending node order, `reason` where it was rejected."""
 
     state: str
     start_time: float | None
     end_time: float | None
     placement: Placement
+    reason: str | None = None
 
 
 @dataclass(frozen=True)

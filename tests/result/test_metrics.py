@@ -192,5 +192,6 @@ def test_the_overview_holds_every_measure(three: Result) -> None:
         "utilisation": metrics.utilisation(jobs, three.system),
         "queue_length": metrics.queue_length(jobs),
         "loss_of_capacity": metrics.loss_of_capacity(jobs, three.system),
+        "rejected": metrics.rejected(jobs),
     }
     assert three.metrics(threshold=20) == measured

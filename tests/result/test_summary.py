@@ -18,6 +18,7 @@ SUMMARY = """\
 workload      4 jobs submitted over 30 s
 system        4 nodes, 8 core in all
 policy        fcfs
+warning       1 job was rejected: 1 would not fit even on empty nodes (never_fits)
 
 jobs          3 completed, 1 rejected
 makespan      00:02:40

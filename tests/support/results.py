@@ -62,6 +62,7 @@ def _outcome(jobs: Sequence[Job]) -> Outcome:
     held = [[sum(tasks for _, tasks in job.nodes)] for job in jobs]
     return Outcome(
         state=np.array([JOB_STATES.index(job.state) for job in jobs], dtype=np.uint8),
+        reason=np.array([2 if job.state == "rejected" else 0 for job in jobs], dtype=np.uint8),
         start_time=_times([job.start for job in jobs]),
         end_time=_times([job.end for job in jobs]),
         requested_time=_times([job.requested or job.run_time for job in jobs]),

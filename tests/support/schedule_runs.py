@@ -142,11 +142,11 @@ def outcomes_of(case: Case, result: bl.Result) -> list[Outcome]:
     placements: list[list[tuple[int, int]]] = [[] for _ in case.jobs]
     for row, node, tasks in result.placements.select("row", "node", "tasks").iter_rows():
         placements[row].append((node, tasks))
-    table = result.jobs.select("job_id", "state", "start_time", "end_time").iter_rows()
+    table = result.jobs.select("job_id", "state", "start_time", "end_time", "reason").iter_rows()
     found = []
-    for job, (job_id, state, start_time, end_time) in zip(case.jobs, table, strict=True):
+    for job, (job_id, state, start_time, end_time, reason) in zip(case.jobs, table, strict=True):
         assert job_id == job.row
-        found.append(Outcome(state, start_time, end_time, placements[job.row]))
+        found.append(Outcome(state, start_time, end_time, placements[job.row], reason))
     return found
 
 

@@ -163,3 +163,23 @@ def test_no_platform() -> None:
     """What is no platform is refused as such."""
     with pytest.raises(SystemDescriptionError, match="platform = 'x'; must be a Platform"):
         System.of("x")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("groups", "equivalence", "processors"),
+    [
+        pytest.param([(120, {"core": 2})], {"core": 1}, 240, id="a core each"),
+        pytest.param([(120, {"core": 4})], {"core": 2}, 240, id="two cores each"),
+        pytest.param([(3, {"core": 5}), (1, {"core": 1})], {"core": 2}, 6, id="cores that are left over"),
+        pytest.param([(2, {"core": 8, "mem": 30})], {"core": 1, "mem": 10}, 6, id="memory decides"),
+        pytest.param(
+            [(2, {"core": 8, "gpu": 0})], {"core": 2, "gpu": 0}, 8, id="nothing asked of a resource"
+        ),
+    ],
+)
+def test_processors_are_counted(
+    groups: list[tuple[int, dict[str, int]]], equivalence: dict[str, int], processors: int
+) -> None:
+    """As tasks of one equivalence each that fit on the nodes."""
+    described = tuple(NodeGroup(f"g{at}", count, has) for at, (count, has) in enumerate(groups))
+    assert System(described, equivalence).processors == processors

@@ -235,6 +235,9 @@ impl Simulation {
         let result = PyDict::new(py);
         let states: Vec<u8> = slots().map(|job| jobs.state(job) as u8).collect();
         result.set_item("state", states.into_pyarray(py))?;
+        let reasons: Vec<u8> =
+            slots().map(|job| jobs.rejection(job).map_or(0, |reason| reason as u8)).collect();
+        result.set_item("reason", reasons.into_pyarray(py))?;
         let starts: Vec<f64> = slots().map(|job| jobs.start_time(job)).collect();
         result.set_item("start_time", starts.into_pyarray(py))?;
         let ends: Vec<f64> = slots().map(|job| jobs.end_time(job)).collect();

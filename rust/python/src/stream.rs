@@ -9,6 +9,7 @@ use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
 use batchlab_kernel::simulation::Simulation;
 use batchlab_kernel::state::{JobRecords, State};
 use batchlab_kernel::stream::{Described, Stream, StreamError, StreamOptions, Summary};
+use batchlab_kernel::workload::Rejection;
 use batchlab_kernel::workload::swf::{FIELD_NAMES, Reason, SwfError, SwfFile, SwfParser, SwfRecord};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -165,7 +166,8 @@ fn notes<'py>(py: Python<'py>, parser: &SwfParser) -> PyResult<Bound<'py, PyDict
 /// The aggregates under the names, and in the order, of `batchlab.metrics.overview`.
 fn metrics<'py>(py: Python<'py>, summary: &Summary, resources: &[String]) -> PyResult<Bound<'py, PyDict>> {
     let metrics = PyDict::new(py);
-    let [completed, killed, rejected] = summary.states;
+    let [completed, killed] = summary.states;
+    let rejected: u64 = summary.rejected.iter().sum();
     let jobs = PyDict::new(py);
     jobs.set_item("submitted", completed + killed + rejected)?;
     for state in ["loaded", "queued", "running"] {
@@ -187,6 +189,13 @@ fn metrics<'py>(py: Python<'py>, summary: &Summary, resources: &[String]) -> PyR
     queue.set_item("max", summary.longest_queue)?;
     metrics.set_item("queue_length", queue)?;
     metrics.set_item("loss_of_capacity", by_resource(py, resources, &summary.lost)?)?;
+    if rejected > 0 {
+        let reasons = PyDict::new(py);
+        for (reason, count) in Rejection::ALL.iter().zip(summary.rejected).filter(|(_, count)| *count > 0) {
+            reasons.set_item(reason.name(), count)?;
+        }
+        metrics.set_item("rejected", reasons)?;
+    }
     Ok(metrics)
 }
 

@@ -86,11 +86,12 @@ def answer(words: list[str]) -> int:
         # The command line is handed on for the manifest.
         code = command.main(words, "batchlab", standalone_mode=False, obj=shlex.join(["batchlab", *words]))
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output has gone; the interpreter must not find out when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except BaseException as error:  # noqa: BLE001  # no traceback ever reaches the user
+        # typer makes an exit with 1 of a broken pipe.
+        if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+            # The reader has all it wanted; the interpreter must not fail when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
         return explain(error)
     if code == INTERRUPTED:
         # typer has caught it.

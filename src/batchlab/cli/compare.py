@@ -15,6 +15,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
     RULES,
     Cores,
+    Equivalence,
     Invalid,
     Nodes,
     OrderOfEvents,
@@ -79,6 +80,7 @@ def compare(
     system: SystemFile = None,
     nodes: Nodes = None,
     cores: Cores = None,
+    equivalence: Equivalence = None,
     policy: _Policies = list(_USUAL),  # noqa: B006  # typer never changes it
     seed: Seed = RunOptions.seed,
     replications: _Replications = 1,
@@ -104,7 +106,7 @@ def compare(
 
     policies = _policies(policy)
     log = LogRequest(*located(trace), overrun, invalid, processors, use_memory)
-    machine = MachineRequest(system, nodes, cores)
+    machine = MachineRequest(system, nodes, cores, equivalence)
     workload, described = _read(log, machine)
     title = LogFile(log.trace).label
     options = RunOptions(walltime=walltime, order_at_instant=order_at_instant, dispatch=dispatch)
@@ -140,4 +142,4 @@ def _policies(specs: Sequence[str]) -> dict[str, Policy]:
 def _read(log: LogRequest, machine: MachineRequest) -> tuple[Workload, System]:
     described = described_machine(machine)
     workload = read_log(log)
-    return workload, machine_for(described, log, machine.cores, lambda: workload.header)
+    return workload, machine_for(described, log, machine, lambda: workload.header)

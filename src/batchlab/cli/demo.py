@@ -57,7 +57,7 @@ def demo(
     results = [result if other == chosen else _simulated(workload, system, other, seed) for other in others]
     runs = [(str(each.policy), each.metrics()) for each in results]
     typer.echo(f"\nThe same jobs under other policies:\n\n{compare(runs)}")
-    typer.echo("\nNow a log of your own: batchlab run LOG.swf.gz --nodes 120 --cores 4 --policy easy")
+    typer.echo("\nNow a log of your own: batchlab run LOG.swf.gz --nodes 120 --cores 2 --policy easy")
 
 
 def _simulated(workload: Workload, system: System, policy: Policy, seed: int) -> Result:

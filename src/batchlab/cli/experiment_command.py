@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from batchlab.cli.failure import wrong_usage
+from batchlab.cli.output import warn
 from batchlab.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ def carry_out(experiment: Experiment, request: ExperimentRequest) -> None:
             typer.echo(json.dumps(_document(runs), indent=2, ensure_ascii=False))
         else:
             _tell(runs, request.title, written)
+        warn(runs.warnings)
     _check_failures(runs)
 
 

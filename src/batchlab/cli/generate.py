@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from batchlab.cli.amounts import amounts, numbers
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.machine import described_machine, machine_of_log
 from batchlab.cli.options import (  # typer reads the annotations
     MACHINE,
     OUTPUT,
+    Equivalence,
     SystemFile,
     existing_file,
     seed_number,
@@ -40,7 +42,18 @@ _MODELS_OF: dict[str, tuple[Model | None, ...]] = {
     "kind": ("lublin",),
     "load": ("feitelson",),
     **dict.fromkeys(
-        ("performance", "performance_of_log", "least", "most", "period", "whole_seconds", "system"), (None,)
+        (
+            "performance",
+            "performance_of_log",
+            "least",
+            "most",
+            "period",
+            "whole_seconds",
+            "start_time",
+            "system",
+            "equivalence",
+        ),
+        (None,),
     ),
     **dict.fromkeys(("nodes", "cores"), (None, "lublin", "feitelson")),
 }
@@ -79,6 +92,14 @@ _Most = Annotated[
 _Period = Annotated[
     float | None,
     typer.Option(metavar="SECONDS", rich_help_panel=_LIKE, help="Over how long; as the log unless given."),
+]
+_StartTime = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        rich_help_panel=_LIKE,
+        help="When the log began, since 1970 UTC; as its header says unless given.",
+    ),
 ]
 _WholeSeconds = Annotated[
     bool, typer.Option("--whole-seconds", rich_help_panel=_LIKE, help="Run times without fractions.")
@@ -123,16 +144,18 @@ def generate(
     most: _Most = "",
     period: _Period = None,
     whole_seconds: _WholeSeconds = False,
+    start_time: _StartTime = None,
     system: SystemFile = None,
     nodes: _Nodes = None,
     cores: _Cores = None,
+    equivalence: Equivalence = None,
     out: _Out,
     writer: _Writer = None,
 ) -> None:
     """Make a workload: by a published model, or like a log for a machine that may be another one."""
     request = _Request(
         model, jobs, seed, kind, load, estimates, like, performance, performance_of_log, least, most, period,
-        whole_seconds, MachineRequest(system, nodes, cores),
+        whole_seconds, start_time, MachineRequest(system, nodes, cores, equivalence),
     )  # fmt: skip
     request.check()
     _check_given(context, model)
@@ -160,6 +183,7 @@ class _Request:
     most: str
     period: float | None
     whole_seconds: bool
+    start_time: float | None
     machine: MachineRequest
 
     def check(self) -> None:
@@ -208,18 +232,18 @@ def _like(request: _Request) -> Workload:
     from batchlab import generate as models  # noqa: PLC0415  # as above
 
     # What is wrong with the options shall not wait until a long log is read.
-    performance = _numbers(request.performance, "--performance")
+    performance = numbers(request.performance, "--performance")
     of_log = request.performance_of_log
-    limits = {"min": _amounts(request.least, "--least"), "max": _amounts(request.most, "--most")}
+    limits = {"min": amounts(request.least, "--least"), "max": amounts(request.most, "--most")}
     machine = described_machine(request.machine)
     log = _log(request)
-    system: System = machine or machine_of_log(log.header, request.machine.cores)
+    system: System = machine or machine_of_log(log.header, request.machine)
     return models.like(
         log,
         request.jobs,
         system=system,
         performance=performance,
-        performance_of_log=_numbers(of_log, "--performance-of-log") if of_log else None,
+        performance_of_log=numbers(of_log, "--performance-of-log") if of_log else None,
         request_limits=limits,
         requested_time="run_time" if request.estimates == "run_time" else "log",
         period=request.period,
@@ -233,29 +257,9 @@ def _log(request: _Request) -> Workload:
 
     path = request.like or Path()
     table = path.suffix.lower() in {".csv", ".parquet"}
-    return batchlab.read_table(path) if table else batchlab.read_swf(path)
-
-
-def _numbers(text: str, option: str) -> dict[str, float]:
-    """Read ``core=1.667,gpu=933``."""
-    found: dict[str, float] = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, equals, number = part.partition("=")
-        try:
-            found[name.strip()] = float(number)
-        except ValueError:
-            equals = ""
-        if not (equals and name.strip()):
-            raise wrong_usage(f"{part!r}; must be resources and numbers, as in core=4,gpu=2.", option)
-    return found
-
-
-def _amounts(text: str, option: str) -> dict[str, int]:
-    numbers = _numbers(text, option)
-    for name, number in numbers.items():
-        if not number.is_integer():
-            raise wrong_usage(f"{name}={number:g}; must be a whole number.", option)
-    return {name: int(number) for name, number in numbers.items()}
+    if table:
+        return batchlab.read_table(path, start_time=request.start_time)
+    return batchlab.read_swf(path, start_time=request.start_time)
 
 
 def _writing(out: Path, writer: str | None) -> Callable[[Workload], None]:

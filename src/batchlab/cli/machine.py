@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from batchlab.cli.amounts import amounts
 from batchlab.cli.failure import wrong_usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from batchlab.cli.request import LogRequest, MachineRequest
     from batchlab.system.system import System
@@ -22,7 +24,8 @@ def described_machine(machine: MachineRequest) -> System | None:
     Parameters
     ----------
     machine
-        ``--system``, ``--nodes`` and ``--cores`` (per node; 1 unless given).
+        ``--system``, ``--nodes``, ``--cores`` (per node; those of one processor unless given) and
+        ``--equivalence``.
 
     Returns
     -------
@@ -34,14 +37,19 @@ def described_machine(machine: MachineRequest) -> System | None:
     if machine.system is not None:
         if machine.nodes is not None or machine.cores is not None:
             raise wrong_usage("describes the whole machine; leave out --nodes and --cores.", "--system")
+        if machine.equivalence is not None:
+            raise wrong_usage("says itself what a processor is; leave out --equivalence.", "--system")
         return read_system(machine.system)
+    each = _cores_of_processor(machine)
     if machine.nodes is None:
         return None
-    return System.homogeneous(nodes=machine.nodes, resources={"core": machine.cores or 1})
+    return System.homogeneous(
+        nodes=machine.nodes, resources={"core": machine.cores or each}, equivalence={"core": each}
+    )
 
 
 def machine_for(
-    described: System | None, log: LogRequest, cores: int | None, header: Callable[[], Header]
+    described: System | None, log: LogRequest, machine: MachineRequest, header: Callable[[], Header]
 ) -> System:
     """Give the machine on which a log is run.
 
@@ -51,8 +59,8 @@ def machine_for(
         What `described_machine` gave.
     log
         The log, which may have been found in the catalogue.
-    cores
-        ``--cores``, where given.
+    machine
+        What the options say of the machine.
     header
         Gives the log's header.
 
@@ -61,40 +69,66 @@ def machine_for(
     System
         The described one, else that of the catalogue, else that of the header.
     """
-    system = described or _catalogued_machine(log.name, cores) or machine_of_log(header(), cores)
+    system = described or _catalogued_machine(log, machine, header) or machine_of_log(header(), machine)
     _check_memory(system, log.use_memory)
     return system
 
 
-def machine_of_log(header: Header, cores: int | None) -> System:
+def machine_of_log(header: Header, machine: MachineRequest) -> System:
     """Make the machine that a log's header describes.
 
     Parameters
     ----------
     header
         The log's header.
-    cores
-        ``--cores``, where given.
+    machine
+        What the options say of it: ``--cores`` and ``--equivalence``.
 
     Returns
     -------
     System
         Its name says where it comes from.
     """
-    from batchlab.system import System  # noqa: PLC0415  # --help does without NumPy
+    from batchlab.trace.traces import machine_of_sizes  # noqa: PLC0415  # --help does without
 
-    size = header.machine_size(cores)
-    if size is None:
+    said = machine.equivalence is not None
+    each = _cores_of_processor(machine) if said else header.processor.get("core", 1)
+    sizes = header.node_sizes(None if machine.cores is None else machine.cores // each)
+    if not sizes:
         raise wrong_usage(
             "is missing, and the log's header has no MaxProcs. Pass --nodes and --cores, or --system.",
             "--nodes",
         )
-    nodes, each = size
-    said = {"MaxNodes": header.max_nodes, "MaxProcs": header.max_processors}
-    fields = ", ".join(f"{label} {value}" for label, value in said.items() if value is not None)
-    return System.homogeneous(
-        nodes=nodes, resources={"core": each}, name=f"as the log's header says ({fields})"
-    )
+    system = machine_of_sizes(sizes, _assumed(header, machine, sizes), each)
+    if machine.cores is None or machine.cores % each == 0:
+        return system
+    groups = tuple(replace(group, resources={"core": machine.cores}) for group in system.groups)
+    return replace(system, groups=groups)
+
+
+def _assumed(header: Header, machine: MachineRequest, sizes: Sequence[tuple[int, int]]) -> str:
+    """Say what the header says of the machine, and what was assumed besides."""
+    limits = {"MaxNodes": header.max_nodes, "MaxProcs": header.max_processors}
+    fields = ", ".join(f"{label} {value}" for label, value in limits.items() if value is not None)
+    if machine.cores is None and header.max_nodes is None:
+        fields += "; each processor taken as a node"
+    elif len(sizes) > 1:
+        fields += "; shared out evenly"
+    return f"as the log's header says ({fields})"
+
+
+def _cores_of_processor(machine: MachineRequest) -> int:
+    """Read ``--equivalence``: so many cores are one processor of the log."""
+    given = {"core": 1} if machine.equivalence is None else amounts(machine.equivalence, "--equivalence")
+    each = given.get("core", 0)
+    if each < 1 or len(given) > 1:
+        raise wrong_usage(
+            f"{machine.equivalence!r}; must be core=N. For other resources describe it with --system.",
+            "--equivalence",
+        )
+    if machine.cores is not None and machine.cores < each:
+        raise wrong_usage(f"core={each}; a node has {machine.cores}. Pass more --cores.", "--equivalence")
+    return each
 
 
 def _check_memory(system: System, use_memory: bool) -> None:
@@ -103,10 +137,25 @@ def _check_memory(system: System, use_memory: bool) -> None:
         raise wrong_usage("has the jobs ask for mem, which the machine lacks; pass --system.", "--use-memory")
 
 
-def _catalogued_machine(name: str | None, cores: int | None) -> System | None:
-    """Give the machine of a log that was found by its name; where cores are given, its header decides."""
-    if name is None or cores is not None:
+def _catalogued_machine(
+    log: LogRequest, machine: MachineRequest, header: Callable[[], Header]
+) -> System | None:
+    """Give the machine of a log that the catalogue knows; where options say something, its header decides.
+
+    A file that only has the name of a log of the catalogue is taken for it if its header tells of as many
+    processors, or of none.
+    """
+    if machine.cores is not None or machine.equivalence is not None:
         return None
     from batchlab.trace import traces  # noqa: PLC0415  # --help does without
 
-    return traces.system(name) if traces.find(name).nodes else None
+    if log.name is not None:
+        return traces.system(log.name) if traces.find(log.name).node_sizes else None
+    trace = traces.of_file(log.trace.name)
+    if (
+        trace is None
+        or not trace.node_sizes
+        or (header().max_processors or trace.processors) != trace.processors
+    ):
+        return None
+    return traces.machine_of_sizes(trace.node_sizes, f"as the catalogue knows {trace.name}")

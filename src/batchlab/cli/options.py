@@ -24,6 +24,7 @@ __all__ = [
     "READING",
     "RULES",
     "Cores",
+    "Equivalence",
     "Format",
     "FormatOption",
     "Invalid",
@@ -71,6 +72,14 @@ def directory(text: str, panel: str | None = None, *, exists: bool = False) -> o
 SystemFile = Annotated[Path | None, existing_file("Its description (TOML, JSON).", MACHINE)]
 Nodes = Annotated[int | None, whole_number("Equal nodes; as the log's header says unless given.", MACHINE)]
 Cores = Annotated[int | None, whole_number("Cores of each node; 1 with --nodes unless given.", MACHINE)]
+Equivalence = Annotated[
+    str | None,
+    typer.Option(
+        metavar="core=N",
+        rich_help_panel=MACHINE,
+        help="What one processor of the log is; core=1 unless given.",
+    ),
+]
 
 Seed = Annotated[int, seed_number("For policies that use chance.", RULES)]
 Walltime = Annotated[

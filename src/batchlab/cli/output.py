@@ -1,7 +1,8 @@
 """The answer of a command, on standard output."""
 
 import json
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from batchlab.cli.memory import peak_memory
 from batchlab.cli.options import Format
 
-__all__ = ["tell"]
+__all__ = ["tell", "warn"]
 
 
 def tell(
@@ -17,6 +18,7 @@ def tell(
     metrics: Callable[[], Mapping[str, object]],
     form: Format,
     directory: Path | None,
+    warnings: Iterable[str] = (),
 ) -> None:
     """Print what came of a run, and where it was written.
 
@@ -28,8 +30,11 @@ def tell(
         ``"text"`` or ``"json"``.
     directory
         Where the run was written, if anywhere.
+    warnings
+        What the page for people holds anyway; with numbers for programs it goes to standard error.
     """
     if form == "json":
+        warn(warnings)
         typer.echo(json.dumps(metrics(), indent=2, ensure_ascii=False))
         return
     typer.echo(summary())
@@ -39,3 +44,9 @@ def tell(
     if directory is not None:
         files = json.loads((directory / "manifest.json").read_text("utf-8"))["outputs"]
         typer.echo(f"written to    {directory}: {', '.join([*files, 'manifest.json'])}")
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Print warnings on standard error, each once and on a line of its own."""
+    for text in dict.fromkeys(warnings):
+        sys.stderr.write(f"batchlab: warning: {text}\n")

@@ -34,11 +34,12 @@ class LogRequest:
 
 @dataclass(frozen=True)
 class MachineRequest:
-    """Which machine; None is what was not given."""
+    """Which machine; None is what was not given. `equivalence` is what one processor is: ``core=2``."""
 
     system: Path | None
     nodes: int | None
     cores: int | None
+    equivalence: str | None = None
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     READING,
     RULES,
     Cores,
+    Equivalence,
     Invalid,
     Nodes,
     OrderOfEvents,
@@ -115,6 +116,7 @@ def run(
     system: _System = None,
     nodes: Nodes = None,
     cores: Cores = None,
+    equivalence: Equivalence = None,
     policy: _Policy = "fcfs",
     seed: Seed = RunOptions.seed,
     walltime: Walltime = RunOptions.walltime,
@@ -140,7 +142,7 @@ def run(
     check_watching(watching, stream=stream)
     request = RunRequest(
         LogRequest(*located(trace), overrun, invalid, processors, use_memory, applications),
-        MachineRequest(system, nodes, cores),
+        MachineRequest(system, nodes, cores, equivalence),
         policy,
         RunOptions(seed=seed, walltime=walltime, order_at_instant=order_at_instant),
         out,
@@ -164,11 +166,11 @@ def _replay(request: RunRequest) -> None:
     described = described_machine(request.machine)
     workload = read_log(request.log)
     check_platform(workload, described)
-    system = machine_for(described, request.log, request.machine.cores, lambda: workload.header)
+    system = machine_for(described, request.log, request.machine, lambda: workload.header)
     with monitored(request, workload, system, policy) as monitor:
         result = monitor.run()
         if request.out is not None:
             result.write(request.out, inputs=request.inputs, command=request.command)
-        tell(result.summary, result.metrics, request.form, request.out)
+        tell(result.summary, result.metrics, request.form, request.out, result.warnings)
         if request.watching.keep:
             keep_serving(monitor)

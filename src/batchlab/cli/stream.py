@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.machine import described_machine, machine_for
@@ -13,6 +13,7 @@ from batchlab.cli.progress import count_bar
 from batchlab.errors import PolicyError, WorkloadError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
 
     from batchlab._kernel import StreamedMachine, StreamedRun, StreamNotes, SwfStream
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.result.manifest import OutputFiles
     from batchlab.system import System
+    from batchlab.vocabulary import RejectionReason
     from batchlab.workload.header import Header
 
 __all__ = ["stream"]
@@ -40,18 +42,24 @@ def stream(request: RunRequest) -> None:
     policy = Policy.parse(request.policy)
     described = described_machine(request.machine)
     log = _open(request)
-    system = machine_for(described, request.log, request.machine.cores, lambda: _header(log))
+    system = machine_for(described, request.log, request.machine, lambda: _header(log))
+    from batchlab.result.summary import page  # noqa: PLC0415  # --help does without
+    from batchlab.result.warnings import warnings_of  # noqa: PLC0415  # --help does without
+
     began = time.perf_counter()
     with _files(request) as files:
         run = _run(log, request, policy, system, files)
         if files is not None:
             files.complete(run["metrics"], _manifest(request, policy, system, run["notes"]))
     elapsed = time.perf_counter() - began
+    rejected = cast("Mapping[RejectionReason, int]", run["metrics"].get("rejected", {}))
+    warnings = [*warnings_of(_header(log), system, rejected)]
     tell(
-        lambda: _page(request, policy, system, run, elapsed),
+        lambda: page(_facts(request, policy, system, run["notes"]), run["metrics"], elapsed, warnings),
         lambda: run["metrics"],
         request.form,
         request.out,
+        warnings,
     )
 
 
@@ -139,12 +147,12 @@ def _manifest(request: RunRequest, policy: Policy, system: System, notes: Stream
     )
 
 
-def _page(request: RunRequest, policy: Policy, system: System, run: StreamedRun, elapsed: float) -> str:
-    from batchlab.result.summary import how_it_was_run, page  # noqa: PLC0415  # --help does without
+def _facts(
+    request: RunRequest, policy: Policy, system: System, notes: StreamNotes
+) -> Iterable[tuple[str, str]]:
+    from batchlab.result.summary import how_it_was_run  # noqa: PLC0415  # --help does without
 
-    notes = run["notes"]
     changed = [f"{sum(notes[kind].values()):,} {kind}" for kind in ("dropped", "mended") if notes[kind]]
     kept = ", ".join(changed) or "all kept as they are"
-    read = f"{request.log.trace.name}: {notes['read']:,} jobs read, {kept}"
-    facts = [("workload", read), *how_it_was_run(system, policy, request.options)]
-    return page(facts, run["metrics"], elapsed)
+    yield "workload", f"{request.log.trace.name}: {notes['read']:,} jobs read, {kept}"
+    yield from how_it_was_run(system, policy, request.options)

@@ -292,7 +292,7 @@ def dispatchers(schedulers: object, allocators: object) -> list[Policy]:
     schedulers
         Policies or their spec strings, whose own allocators are not regarded; one or several.
     allocators
-        Names of allocators; one or several.
+        Names of allocators, or `Allocator` objects; one or several.
 
     Returns
     -------
@@ -310,8 +310,12 @@ def dispatchers(schedulers: object, allocators: object) -> list[Policy]:
     ['fcfs', 'fcfs(allocator=best_fit)', 'easy', 'easy(allocator=best_fit)']
     """
     policies = labelled("schedulers", schedulers, partial(as_policy, argument="schedulers:"), str)
-    names = labelled("allocators", allocators, str, str)
-    return [paired(policy, name) for policy, name in product(policies.values(), names.values())]
+    several = labelled("allocators", allocators, lambda each: each, _allocator_name)
+    return [paired(policy, each) for policy, each in product(policies.values(), several.values())]
+
+
+def _allocator_name(allocator: object) -> str:
+    return allocator if isinstance(allocator, str) else type(allocator).__name__
 
 
 def _options(options: RunOptions | None, arguments: Mapping[str, object]) -> RunOptions:

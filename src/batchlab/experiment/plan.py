@@ -20,6 +20,7 @@ from batchlab.system import System, read_system
 if TYPE_CHECKING:
     from batchlab.observer import Observer
     from batchlab.options import RunOptions
+    from batchlab.policy import Allocator
     from batchlab.vocabulary import AllocatorName
 
 __all__ = ["Run", "as_system", "labelled", "made_from", "name_of", "paired", "seed_of"]
@@ -120,10 +121,10 @@ def labelled(
     return _some(argument, found)
 
 
-def paired(policy: Policy, allocator: str) -> Policy:
+def paired(policy: Policy, allocator: object) -> Policy:
     """Give a policy with another allocator."""
-    # `Policy` refuses what is no allocator's name.
-    return replace(policy, allocator=cast("AllocatorName", allocator))
+    # `Policy` refuses what is neither an allocator nor the name of one.
+    return replace(policy, allocator=cast("AllocatorName | Allocator", allocator))
 
 
 def as_system(value: object) -> System:

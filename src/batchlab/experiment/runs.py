@@ -178,6 +178,15 @@ class Runs:
                 grouped.setdefault(label, []).append(self._tasks[run.key])
         return {label: StoredResults(self._shelf, tasks) for label, tasks in grouped.items()}
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The lines of `Result.warnings` of all finished runs: each once, with the first run it is of."""
+        found: dict[str, str] = {}
+        for run in self._plan:
+            for text in (self._records[run.key] or {}).get("warnings", ()):
+                found.setdefault(text, f"{run.workload}, {run.system}, {run.policy}: {text}")
+        return tuple(found.values())
+
     def write(
         self,
         directory: str | os.PathLike[str],

@@ -37,7 +37,7 @@
     baseline = "FIFO-FF"
     plots = ["slowdown", "queue_size"]
 
-Paths count from the file's folder.
+Paths count from the file's folder; a log can be the name of a fetched one (`batchlab.traces`) too.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from batchlab.documents import DocumentReader
-from batchlab.errors import BatchlabError, ExperimentError, SimulationError, shown, suggest
+from batchlab.errors import BatchlabError, ExperimentError, SimulationError, TraceError, shown, suggest
 from batchlab.experiment.experiment import Experiment
 from batchlab.experiment.generator import Generator
 from batchlab.experiment.plan import paired
@@ -57,6 +57,7 @@ from batchlab.experiment.source import LogFile, Source
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
 from batchlab.system import System, read_system, toml_format
+from batchlab.trace import traces
 
 if TYPE_CHECKING:
     import os
@@ -193,23 +194,38 @@ def _place(folder: Path, name: str | None) -> Path | None:
 
 def _workload(label: str, value: object, folder: Path) -> Source:
     if isinstance(value, str):
-        return LogFile(folder / value)
+        return LogFile(_log(label, value, folder))
     if not isinstance(value, dict):
         raise ExperimentError(
             f"workloads.{label} = {shown(value)}; must be a path, or a table with path or generator."
         )
     with within("workloads", label):
         if "generator" in value:
-            return _generator(value, folder)
+            return _generator(label, value, folder)
     given = checked(Log, value, ("workloads", label)).model_dump(exclude_none=True)
-    return LogFile(folder / given.pop("path"), given)
+    return LogFile(_log(label, given.pop("path"), folder), given)
 
 
-def _generator(value: Mapping[str, Any], folder: Path) -> Generator:
+def _log(label: str, text: str, folder: Path) -> Path:
+    """Find a log: a file, named from the folder of the description, or a fetched log of the catalogue."""
+    path = folder / text
+    if path.exists() or Path(text).name != text:
+        return path
+    try:
+        traces.find(text)
+    except TraceError:
+        return path  # what reads it says that it is not there
+    try:
+        return traces.path(text)
+    except TraceError as error:
+        raise ExperimentError(f"workloads.{label}: {path} does not exist; {error}") from error
+
+
+def _generator(label: str, value: Mapping[str, Any], folder: Path) -> Generator:
     parameters = dict(value)
     name = parameters.pop("generator")
     log = parameters.pop("workload", None)
-    return Generator(str(name), parameters, None if log is None else LogFile(folder / str(log)))
+    return Generator(str(name), parameters, None if log is None else LogFile(_log(label, str(log), folder)))
 
 
 def _system(label: str, value: object, folder: Path) -> System:

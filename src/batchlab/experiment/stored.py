@@ -31,6 +31,7 @@ __all__ = ["Shelf", "StoredResult", "StoredResults"]
 # The kinds that columns have in an `Outcome`; in the store integers are as small as their values allow.
 _KINDS: Mapping[str, Any] = {
     "state": np.uint8,
+    "reason": np.uint8,
     "start_time": np.float64,
     "end_time": np.float64,
     "requested_time": np.float64,

@@ -132,6 +132,7 @@ def _run(task: Task, store: Store, stopped: threading.Event | None) -> dict[str,
             "memory_maximum": memory.maximum,
         },
         "metrics": metrics,
+        "warnings": list(result.warnings),
     }
 
 

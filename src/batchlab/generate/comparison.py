@@ -88,7 +88,8 @@ def compare(
     Parameters
     ----------
     real, generated
-        The log and the workload. Their headers say when they began, and in which time zone.
+        The log and the workload. Their headers say when they began, and in which time zone; where one of
+        them does not, it is taken to have begun when the other did.
     performance
         What one unit of each resource of the generated workload's machine does, in GFLOP per second;
         ``{"core": 1.0}`` unless given.
@@ -119,7 +120,7 @@ def compare(
         if not len(workload):
             raise WorkloadError(f"{name}: has no jobs; nothing can be compared.")
     speeds = performance or {"core": 1.0}
-    there, here = _placed(real), _placed(generated)
+    there, here = _placed(real, origin(generated)), _placed(generated, origin(real))
     submit = real.jobs["submit_time"].to_numpy()
     hours, weekdays, months = (
         _table(names, one, other)
@@ -133,10 +134,11 @@ def compare(
     return Comparison(hours, weekdays, months, float(found.statistic), float(found.pvalue))
 
 
-def _placed(workload: Workload) -> tuple[Floats, Floats, Floats]:
+def _placed(workload: Workload, otherwise: float) -> tuple[Floats, Floats, Floats]:
     """Give the percentages of the hours, weekdays and months."""
+    began = otherwise if workload.header.unix_start_time is None else origin(workload)
     slot, weekday, month = places(
-        Clock.of(workload.header).read(workload.jobs["submit_time"].to_numpy() + origin(workload))
+        Clock.of(workload.header).read(workload.jobs["submit_time"].to_numpy() + began)
     )
     return _percent(slot // 2, _HOURS), _percent(weekday, WEEKDAYS), _percent(month, MONTHS)
 

@@ -245,12 +245,14 @@ def _estimates(workload: Workload, run_time: Floats, seed: int) -> Floats:
 def _header(workload: Workload, system: "System", begin: float, jobs: int, seed: int) -> Header:
     installation = workload.header.installation or workload.report.source
     zone = {"TimeZone": workload.header.time_zone, "TimeZoneString": workload.header.time_zone_string}
+    processor = ",".join(f"{name}={amount}" for name, amount in system.equivalence.items())
     fields: dict[str, object] = {
         "Version": "2.2",
         "Computer": system.name or "a machine as described",
         "MaxJobs": jobs,
         "MaxNodes": system.nodes,
-        "MaxProcs": system.total[CORE],
+        "MaxProcs": system.processors,
+        **({} if processor == "core=1" else {"Processor": processor}),
         "UnixStartTime": int(begin),
         **{label: value for label, value in zone.items() if value is not None},
         "Note": f"made by batchlab's generate.like with seed {seed}, after {' '.join(installation.split())}",

@@ -13,7 +13,7 @@ import threading
 from importlib.resources import files
 from typing import TYPE_CHECKING, Self
 
-from batchlab.errors import MissingExtraError, MonitorError
+from batchlab.errors import MonitorError, missing_extra
 from batchlab.monitor.picture import picture
 
 try:
@@ -22,9 +22,7 @@ try:
     from starlette.responses import HTMLResponse, JSONResponse, Response
     from starlette.routing import Route
 except ImportError as error:
-    raise MissingExtraError(
-        f"serving a page needs {error.name}. Install it with: pip install 'batchlab[serve]'"
-    ) from error
+    raise missing_extra("serving a page", "starlette>=0.40", "uvicorn>=0.30") from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -37,8 +37,9 @@ def arrivals(
     """Draw the shares of jobs by the hour, weekday or month of their submission (Figs. 14 and 15 of [1]).
 
     The clock is the machine's, as the log's header tells it: ``UnixStartTime`` in the zone
-    ``TimeZoneString``, else shifted by ``TimeZone``, else in UTC. Without a header, time 0 is a Thursday's
-    midnight, the 1st of January 1970.
+    ``TimeZoneString``, else shifted by ``TimeZone``, else in UTC. A workload whose header does not tell is
+    taken to have begun when the first one did whose header does; else time 0 is a Thursday's midnight, the
+    1st of January 1970.
 
     Parameters
     ----------
@@ -69,9 +70,12 @@ def arrivals(
     simulator for job dispatching research in HPC systems", Cluster Computing 23, 2020.
     """
     choice("per", per, _CLASSES)
+    tables = [*job_tables(workloads)]
+    known = [workload.header.unix_start_time for each in tables for workload in each.workloads]
+    usual = next((began for began in known if began is not None), 0)
     counts = {
-        each.label: np.sum([_counts(workload, per, start_time) for workload in each.workloads], axis=0)
-        for each in job_tables(workloads)
+        each.label: np.sum([_counts(workload, per, start_time, usual) for workload in each.workloads], axis=0)
+        for each in tables
     }
     ax = classes(begin(ax, title=title), counts, _CLASSES[per])
     if ax.has_data():
@@ -80,18 +84,19 @@ def arrivals(
 
 
 def _counts(
-    workload: Workload, per: Literal["hour", "day", "month"], start_time: float | None
+    workload: Workload, per: Literal["hour", "day", "month"], start_time: float | None, usual: int
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    clock = _clock(workload, start_time)
+    clock = _clock(workload, start_time, usual)
     part = {"hour": clock.dt.hour(), "day": clock.dt.weekday() - 1, "month": clock.dt.month() - 1}[per]
     counted = np.bincount(part.to_numpy(), minlength=len(_CLASSES[per]))
     return counted.astype(np.float64)
 
 
-def _clock(workload: Workload, start_time: float | None) -> pl.Series:
+def _clock(workload: Workload, start_time: float | None, usual: int) -> pl.Series:
     """Give the time of submission of every job on the machine's own clock."""
     header = workload.header
-    origin = (header.unix_start_time or 0) if start_time is None else start_time
+    began = usual if header.unix_start_time is None else header.unix_start_time
+    origin = began if start_time is None else start_time
     instants = pl.from_epoch((workload.jobs["submit_time"] + origin).floor().cast(pl.Int64), time_unit="s")
     if start_time is not None:
         return instants

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from batchlab.errors import MissingExtraError, PolicyError
+from batchlab.errors import PolicyError, missing_extra
 from batchlab.predictor.history import Corrected
 
 if TYPE_CHECKING:
@@ -138,5 +138,5 @@ def _regressor() -> type[QuantileRegressor]:
     try:
         from sklearn.linear_model import QuantileRegressor as Regressor  # noqa: PLC0415  # an extra
     except ImportError:
-        raise MissingExtraError("Quantile needs scikit-learn: pip install 'batchlab[predict]'") from None
+        raise missing_extra("Quantile", "scikit-learn>=1.5") from None
     return cast("type[QuantileRegressor]", Regressor)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from batchlab.errors import MissingExtraError
+from batchlab.errors import missing_extra
 from batchlab.plot.gantt import job_hues
 from batchlab.plot.placement import Cells, Placements, Rectangles, cells, placements, rectangles
 from batchlab.plot.results import jobs_of
@@ -51,8 +51,7 @@ def plotly_script() -> str:
     try:
         from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]  # noqa: PLC0415  # an extra
     except ImportError:
-        message = "the report needs plotly, for its interactive chart: pip install 'batchlab[report]'"
-        raise MissingExtraError(message) from None
+        raise missing_extra("the interactive chart of the report", "plotly>=6") from None
     return str(get_plotlyjs())
 
 

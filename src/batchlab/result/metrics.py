@@ -11,7 +11,7 @@ import polars as pl
 from batchlab.errors import ResultError
 from batchlab.result.timeline import corrections, demands, steps
 from batchlab.system.system import System
-from batchlab.vocabulary import JOB_STATES
+from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
 
 __all__ = [
     "USUAL_THRESHOLD",
@@ -23,6 +23,7 @@ __all__ = [
     "overview",
     "per_processor_slowdown",
     "queue_length",
+    "rejected",
     "slowdown",
     "states",
     "throughput",
@@ -180,6 +181,14 @@ def describe(series: pl.Series) -> dict[str, float | None]:
     quantiles = {"median": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
     described = {name: values.quantile(level, interpolation="linear") for name, level in quantiles.items()}
     return {"mean": float(values.sum()) / len(values), **described}
+
+
+def rejected(jobs: pl.DataFrame) -> dict[str, int]:
+    """Count the rejected jobs by reason; reasons that no job has are left out."""
+    if "reason" not in jobs.columns:
+        return {}
+    counted = dict(jobs["reason"].drop_nulls().value_counts().iter_rows())
+    return {reason: counted[reason] for reason in REJECTION_REASONS if reason in counted}
 
 
 def states(jobs: pl.DataFrame) -> dict[str, int]:
@@ -396,7 +405,8 @@ def overview(
     -------
     dict
         ``jobs`` (how many there are, and in each state), then, under their own names, the measures of this
-        module; ready for `json.dumps`. `interrupted` is there only where runs were cut short.
+        module; ready for `json.dumps`. `rejected` (jobs by reason) and `interrupted` are there only where
+        jobs were rejected, or runs cut short.
     """
     ran = _ran(jobs)
     over_time = steps(jobs, demands(jobs, system), interruptions, resizes)
@@ -413,6 +423,7 @@ def overview(
         "utilisation": utilisation(jobs, system, interruptions, resizes),
         "queue_length": _queue_length(over_time),
         "loss_of_capacity": _loss_of_capacity(over_time, system),
+        **({"rejected": refused} if (refused := rejected(jobs)) else {}),
         **({"interrupted": cut_short} if cut_short else {}),
     }
 

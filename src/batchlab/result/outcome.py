@@ -24,6 +24,9 @@ class Outcome:
     ----------
     state
         uint8, shape (rows,): numbers into `batchlab.vocabulary.JOB_STATES`.
+    reason
+        uint8, shape (rows,): why a job was rejected, 1 + the place of the reason in
+        `batchlab.vocabulary.REJECTION_REASONS`; 0 where it was not.
     start_time, end_time
         float64, shape (rows,): seconds since the workload's origin; NaN where the job has not started, or
         not ended.
@@ -60,6 +63,7 @@ class Outcome:
     """
 
     state: npt.NDArray[np.uint8]
+    reason: npt.NDArray[np.uint8]
     start_time: npt.NDArray[np.float64]
     end_time: npt.NDArray[np.float64]
     requested_time: npt.NDArray[np.float64]

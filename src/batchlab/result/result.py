@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from batchlab.errors import ResultError
@@ -26,6 +27,8 @@ from batchlab.result.table import (
 )
 from batchlab.result.timeline import timeline
 from batchlab.result.utilisation import utilisation_tables
+from batchlab.result.warnings import warnings_of
+from batchlab.vocabulary import REJECTION_REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -74,10 +77,12 @@ class Result:
 
         Columns ``job_id`` (Int64), ``state`` (Enum), ``submit_time``, ``start_time`` and ``end_time``
         (Float64, s; null where there is none), ``run_time`` and ``requested_time`` (Float64, s), ``tasks``
-        (Int64), ``nodes`` (List(UInt32); empty where the job did not run), ``allocated_<resource>`` (Int64)
-        for each of the system's resources, what observers observed of each job, such as ``energy`` (J), then
-        the workload's other columns. One of those that has the name of a column before it is given the prefix
-        ``logged_``. Times and nodes are those of the last run; for those before it see `interruptions`.
+        (Int64), ``nodes`` (List(UInt32); empty where the job did not run), ``reason`` (Enum: why the job was
+        rejected, one of `batchlab.vocabulary.REJECTION_REASONS`; null where it was not),
+        ``allocated_<resource>`` (Int64) for each of the system's resources, what observers observed of each
+        job, such as ``energy`` (J), then the workload's other columns. One of those that has the name of a
+        column before it is given the prefix ``logged_``. Times and nodes are those of the last run; for those
+        before it see `interruptions`.
         """
         table = self._jobs_without_nodes
         return table.clone().insert_column(table.columns.index("tasks") + 1, node_lists(self.outcome))
@@ -192,6 +197,17 @@ class Result:
         )
         return measured | energy.overview(self.observations)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What may make the numbers mean something else than expected, a line each; part of `summary`.
+
+        A machine with another number of processors than the log's header says (`System.processors`), and jobs
+        that were rejected, by their reasons.
+        """
+        numbers = np.bincount(self.outcome.reason, minlength=1 + len(REJECTION_REASONS))[1:]
+        rejected = dict(zip(REJECTION_REASONS, numbers.tolist(), strict=True))
+        return tuple(warnings_of(self.workload.header, self.system, rejected))
+
     def summary(self) -> str:
         """Tell people what was run and what came of it.
 
@@ -201,7 +217,7 @@ class Result:
             A page of text.
         """
         facts = what_was_run(self.workload, self.system, self.policy, self.options)
-        return page(facts, self.metrics(), self.elapsed)
+        return page(facts, self.metrics(), self.elapsed, self.warnings)
 
     def write(
         self,

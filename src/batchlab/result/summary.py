@@ -30,7 +30,10 @@ _NAMES_WIDTH = 14
 
 
 def page(
-    facts: Iterable[tuple[str, str]], metrics: Mapping[str, object], elapsed: float | None = None
+    facts: Iterable[tuple[str, str]],
+    metrics: Mapping[str, object],
+    elapsed: float | None = None,
+    warnings: Iterable[str] = (),
 ) -> str:
     """Write a page about a run.
 
@@ -42,13 +45,15 @@ def page(
         Every aggregate, as `batchlab.metrics.overview` gives them.
     elapsed
         How long the simulation took, seconds.
+    warnings
+        As `batchlab.result.warnings.warnings_of` gives them; a line each.
 
     Returns
     -------
     str
         Lines of text without a newline at the end.
     """
-    lines = [*facts, ("", ""), *_what_became(metrics)]
+    lines = [*facts, *(("warning", text) for text in warnings), ("", ""), *_what_became(metrics)]
     if elapsed is not None:
         lines.append(("simulated in", format_duration(elapsed)))
     blocks = [_aligned(lines)]

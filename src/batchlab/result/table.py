@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import ResultError
-from batchlab.vocabulary import JOB_STATES
+from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -46,6 +46,7 @@ _NO_INTERRUPTIONS: InterruptionColumns = {
     "placement_tasks": np.empty(0, np.uint32),
     "allocated": np.empty((0, 1), np.int64),
 }
+_REASONS = pl.Series("reason", (None, *REJECTION_REASONS), dtype=pl.Enum(REJECTION_REASONS))
 _STATES = pl.Series("state", JOB_STATES, dtype=pl.Enum(JOB_STATES))
 
 
@@ -68,9 +69,10 @@ def jobs_table(
     polars.DataFrame
         One row per job, in the workload's order: ``job_id``, ``state`` (Enum), ``submit_time``,
         ``start_time`` and ``end_time`` (s; null where there is none), ``run_time`` (s; from start to end
-        where it follows from an application), ``requested_time`` (s), ``tasks``, ``allocated_<resource>``
-        (Int64) for each of the system's resources, then what was observed, then the workload's other columns.
-        One of those that has the name of a column of the result is given the prefix ``logged_``.
+        where it follows from an application), ``requested_time`` (s), ``tasks``, ``reason`` (Enum; why it was
+        rejected, null where it was not), ``allocated_<resource>`` (Int64) for each of the system's resources,
+        then what was observed, then the workload's other columns. One of those that has the name of a column
+        of the result is given the prefix ``logged_``.
     """
     jobs = workload.jobs
     columns = [
@@ -82,6 +84,7 @@ def jobs_table(
         _run_times(jobs["run_time"], outcome),
         pl.Series("requested_time", outcome.requested_time),
         jobs["tasks"],
+        _REASONS.gather(pl.Series(outcome.reason)),
         *(
             pl.Series(f"allocated_{resource}", np.ascontiguousarray(outcome.allocated[:, index]))
             for index, resource in enumerate(system.resources)

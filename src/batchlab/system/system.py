@@ -97,9 +97,9 @@ class System:
 
     Examples
     --------
-    >>> seth = System.homogeneous(nodes=120, resources={"core": 4, "mem": 1_000_000})
-    >>> seth.nodes, seth.total["core"]
-    (120, 480)
+    >>> seth = System.homogeneous(nodes=120, resources={"core": 2, "mem": 1_000_000}, name="Seth")
+    >>> seth.nodes, seth.processors
+    (120, 240)
     """
 
     groups: tuple[NodeGroup, ...]
@@ -145,6 +145,7 @@ class System:
         resources: Mapping[str, int],
         name: str = "",
         equivalence: Mapping[str, int] | None = None,
+        start_time: float = 0.0,
     ) -> System:
         """Describe a machine of equal nodes.
 
@@ -158,6 +159,8 @@ class System:
             What the machine is called.
         equivalence
             What one processor of a log is; one ``core`` unless given.
+        start_time
+            The workload's origin, in seconds since 1970-01-01 UTC; 0 where it does not matter.
 
         Returns
         -------
@@ -170,7 +173,7 @@ class System:
             As `System` and `NodeGroup` do.
         """
         group = NodeGroup("nodes", nodes, resources)
-        return cls((group,), {_PROCESSOR: 1} if equivalence is None else equivalence, name)
+        return cls((group,), {_PROCESSOR: 1} if equivalence is None else equivalence, name, start_time)
 
     @classmethod
     def of(
@@ -232,6 +235,15 @@ class System:
     def nodes(self) -> int:
         """The number of nodes."""
         return sum(group.count for group in self.groups)
+
+    @property
+    def processors(self) -> int:
+        """How many processors of a log there are: tasks of one `equivalence` each that fit on the nodes."""
+        asked = {name: amount for name, amount in self.equivalence.items() if amount}
+        return sum(
+            group.count * min(group.resources.get(name, 0) // amount for name, amount in asked.items())
+            for group in self.groups
+        )
 
     @cached_property
     def resources(self) -> tuple[str, ...]:

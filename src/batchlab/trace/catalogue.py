@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from batchlab.errors import TraceError, shown
 
-__all__ = ["ARCHIVE", "CITATION", "TERMS", "Trace", "entries", "find"]
+__all__ = ["ARCHIVE", "CITATION", "TERMS", "Trace", "entries", "find", "of_file"]
 
 _SUFFIXES = (".swf.gz", ".swf")
 _YEAR = re.compile(r"-\d{4}-")
@@ -38,6 +38,8 @@ class Trace:
         Of the whole machine.
     nodes, cores
         Its equal nodes, and the cores of each.
+    groups
+        Nodes that differ: pairs of a number of nodes and the cores of each.
     thanks
         Whom users of the log thank.
     sha256
@@ -53,6 +55,7 @@ class Trace:
     processors: int | None = None
     nodes: int | None = None
     cores: int | None = None
+    groups: tuple[tuple[int, int], ...] = ()
     thanks: str = ""
     sha256: str | None = None
 
@@ -60,6 +63,11 @@ class Trace:
     def file(self) -> str:
         """The file's name."""
         return f"{self.name}.swf.gz"
+
+    @property
+    def node_sizes(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of a number of nodes and the cores of each; empty where the catalogue does not know."""
+        return ((self.nodes, self.cores),) if self.nodes and self.cores else self.groups
 
     @property
     def page(self) -> str:
@@ -83,7 +91,16 @@ TERMS: str = _DOCUMENT["terms"]
 @cache
 def entries() -> tuple[Trace, ...]:
     """Give all logs, by name."""
-    return tuple(Trace(**entry) for entry in _DOCUMENT["trace"])
+    return tuple(
+        Trace(**(entry | {"groups": tuple(map(tuple, entry.get("groups", ())))}))
+        for entry in _DOCUMENT["trace"]
+    )
+
+
+def of_file(name: str) -> Trace | None:
+    """Find the log that a file's name is, whole: ``"HPC2N-2002-2.2-cln.swf.gz"``; None where it is none."""
+    wanted = _stem(name)
+    return next((trace for trace in entries() if trace.name.lower() == wanted), None)
 
 
 def find(name: str) -> Trace:

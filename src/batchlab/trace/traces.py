@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 from batchlab.atomic import atomic_write
 from batchlab.errors import TraceError
 from batchlab.trace import store
-from batchlab.trace.catalogue import ARCHIVE, CITATION, TERMS, Trace, entries, find
+from batchlab.trace.catalogue import ARCHIVE, CITATION, TERMS, Trace, entries, find, of_file
 from batchlab.trace.download import download
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import polars as pl
 
@@ -35,6 +35,8 @@ __all__ = [
     "fetch",
     "find",
     "is_fetched",
+    "machine_of_sizes",
+    "of_file",
     "path",
     "system",
 ]
@@ -182,17 +184,41 @@ def system(name: str, *, cache: str | os.PathLike[str] | None = None) -> System:
     TraceError
         If neither knows, or the log is needed and was not fetched.
     """
-    from batchlab.system import System  # noqa: PLC0415  # finding a log does without
-
     trace = find(name)
-    size = (trace.nodes, trace.cores) if trace.nodes else _size_by_header(path(name, cache=cache))
-    if size is None:
+    sizes = trace.node_sizes or _sizes_by_header(path(name, cache=cache))
+    if not sizes:
         raise TraceError(
             f"{trace.name}: neither the catalogue nor the log's header knows the machine; see {trace.page} "
             "and describe it with System.homogeneous()."
         )
-    nodes, cores = size
-    return System.homogeneous(nodes=nodes or 0, resources={"core": cores or 1}, name=trace.computer)
+    return machine_of_sizes(sizes, trace.computer)
+
+
+def machine_of_sizes(sizes: Sequence[tuple[int, int]], name: str, processor: int = 1) -> System:
+    """Describe a machine by the sizes of its nodes.
+
+    Parameters
+    ----------
+    sizes
+        Pairs of a number of nodes and the processors of each.
+    name
+        What the machine is called.
+    processor
+        So many cores are one processor.
+
+    Returns
+    -------
+    System
+        With a resource ``core``.
+    """
+    from batchlab.system import NodeGroup, System  # noqa: PLC0415  # finding a log does without
+
+    names = ["nodes"] if len(sizes) == 1 else [f"nodes of {size * processor} cores" for _, size in sizes]
+    groups = tuple(
+        NodeGroup(group, count, {"core": size * processor})
+        for group, (count, size) in zip(names, sizes, strict=True)
+    )
+    return System(groups, {"core": processor}, name)
 
 
 def _adopted(trace: Trace, target: Path, *, trust: bool = False) -> Path:
@@ -210,8 +236,8 @@ def _archive(mirror: str | None) -> str:
     return chosen if "://" in chosen else Path(chosen).absolute().as_uri()
 
 
-def _size_by_header(log: Path) -> tuple[int, int] | None:
+def _sizes_by_header(log: Path) -> tuple[tuple[int, int], ...]:
     from batchlab.workload.header import Header  # noqa: PLC0415  # needed here only
 
     with gzip.open(log, "rt", encoding="utf-8", errors="replace") as lines:
-        return Header(tuple(takewhile(lambda line: line.startswith(";"), lines))).machine_size()
+        return Header(tuple(takewhile(lambda line: line.startswith(";"), lines))).node_sizes()

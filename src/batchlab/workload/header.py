@@ -8,11 +8,16 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple, Self
 
+from batchlab.errors import WorkloadError, shown
+
 __all__ = ["Header", "HeaderEntry"]
 
 # A value begins after a blank, so that the second line of "Information", an address, is no field called
 # "http".
 _FIELD = re.compile(r";\s*([A-Za-z][\w /()-]{0,40}?)\s*:(?:\s+(.*))?", re.DOTALL)
+_START = re.compile(r";\s*UnixStartTime\s*:", re.IGNORECASE)
+_DIGITS = 15
+_FARTHEST = 2**53
 _ENTRY = re.compile(r"(-?\d{1,18})(?!\S)\s*(.*)", re.DOTALL)
 
 
@@ -55,6 +60,25 @@ class Header:
         """
         texts = (f"{label}: {value}" for label, values in fields.items() for value in _each(values))
         return cls(tuple(f"; {line}" for text in texts for line in text.split("\n")))
+
+    def with_start_time(self, seconds: float) -> Self:
+        """Give a header with another ``UnixStartTime``: the origin of the times, in seconds since 1970 UTC.
+
+        Raises
+        ------
+        WorkloadError
+            If that is no number of seconds.
+
+        Examples
+        --------
+        >>> Header(("; MaxProcs: 8",)).with_start_time(1027839845).unix_start_time
+        1027839845
+        """
+        if not isinstance(seconds, int | float) or not abs(seconds) <= _FARTHEST:
+            rule = "must be a number of seconds since 1970 UTC, between -2^53 and 2^53"
+            raise WorkloadError(f"start_time = {shown(seconds)}; {rule}.")
+        kept = [line for line in self.lines if not _START.match(line)]
+        return type(self)((*kept, f"; UnixStartTime: {math.floor(seconds)}"))
 
     @cached_property
     def fields(self) -> Mapping[str, tuple[str, ...]]:
@@ -153,6 +177,20 @@ class Header:
         return self._number("MaxProcs")
 
     @property
+    def processor(self) -> Mapping[str, int]:
+        """``Processor``: what one processor is, as ``core=2``; one core where it is not said, or not so.
+
+        Not a field of the format: `batchlab.generate.like` writes it, since its jobs ask for resources.
+        """
+        parts = [part.partition("=") for part in (self._text("Processor") or "").split(",")]
+        amounts = {name.strip(): number.strip() for name, _, number in parts}
+        if not all(
+            name and number.isdecimal() and len(number) <= _DIGITS for name, number in amounts.items()
+        ):
+            return {"core": 1}
+        return {name: int(number) for name, number in amounts.items() if int(number)} or {"core": 1}
+
+    @property
     def max_run_time(self) -> int | None:
         """``MaxRuntime``: the longest run that was allowed, seconds."""
         return self._number("MaxRuntime")
@@ -192,30 +230,37 @@ class Header:
         """``Note``: what else one should know; several lines each where the log has them."""
         return self._texts("Note")
 
-    def machine_size(self, cores: int | None = None) -> tuple[int, int] | None:
-        """Conclude the size of the machine.
+    def node_sizes(self, processors: int | None = None) -> tuple[tuple[int, int], ...]:
+        """Conclude how many nodes of which size the machine has.
 
         Parameters
         ----------
-        cores
-            Of each node, where that is known better; else ``MaxProcs`` over ``MaxNodes``, where that is a
-            whole number, and 1 otherwise: jobs ask for processors, and each is then a node by itself.
+        processors
+            Of each node, where that is known better; else ``MaxProcs`` is shared out among ``MaxNodes`` as
+            evenly as whole processors can be. Without ``MaxNodes`` each processor is a node by itself.
 
         Returns
         -------
-        tuple or None
-            The number of nodes, and the cores of each; None where the header does not tell.
+        tuple
+            Pairs of a number of nodes and the processors of each, the larger nodes first; empty where the
+            header does not tell.
 
         Examples
         --------
-        >>> Header(("; MaxNodes: 4", "; MaxProcs: 8")).machine_size()
-        (4, 2)
+        >>> Header(("; MaxNodes: 4", "; MaxProcs: 8")).node_sizes()
+        ((4, 2),)
+        >>> Header(("; MaxNodes: 3", "; MaxProcs: 8")).node_sizes()
+        ((2, 3), (1, 2))
         """
-        nodes, processors = max(self.max_nodes or 0, 0), max(self.max_processors or 0, 0)
-        if not processors:
-            return (nodes, cores) if nodes and cores else None
-        each = cores or (processors // nodes if nodes and processors % nodes == 0 else 1)
-        return -(-processors // each), each
+        nodes, total = max(self.max_nodes or 0, 0), max(self.max_processors or 0, 0)
+        if not total:
+            return ((nodes, processors),) if nodes and processors else ()
+        if processors:
+            return ((-(-total // processors), processors),)
+        nodes = min(nodes, total) or total
+        each, larger = divmod(total, nodes)
+        sizes = ((larger, each + 1), (nodes - larger, each))
+        return tuple((count, size) for count, size in sizes if count)
 
     @cached_property
     def _by_lowered_label(self) -> dict[str, tuple[str, ...]]:

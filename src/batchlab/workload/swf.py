@@ -51,6 +51,7 @@ def read_swf(
     processors: ProcessorField = "requested",
     use_memory: bool = False,
     max_jobs: int | None = None,
+    start_time: float | None = None,
 ) -> Workload:
     """Read a log in the Standard Workload Format.
 
@@ -70,6 +71,9 @@ def read_swf(
         Whether tasks ask for memory: column ``mem``, kB per processor, from field 10, else 7, else 0.
     max_jobs
         Stop after so many kept jobs.
+    start_time
+        The origin of the log's times, in seconds since 1970 UTC; what the header says unless given. It
+        becomes ``header.unix_start_time``.
 
     Returns
     -------
@@ -108,7 +112,8 @@ def read_swf(
         log = _read_file(name, options)
     else:
         log = _read_pieces(_unpacked(_pieces(source, name), name), name, options)
-    return _workload(log, name, ("mem",) if use_memory else ())
+    workload = _workload(log, name, ("mem",) if use_memory else ())
+    return workload if start_time is None else workload.starting_at(start_time)
 
 
 def _limit(max_jobs: int | None) -> int | None:

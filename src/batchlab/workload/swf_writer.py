@@ -48,7 +48,8 @@ def write_swf(workload: Workload, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     workload
-        The workload. The processors of a job are its ``tasks`` (times ``core``, where that is a resource);
+        The workload. The processors of a job are its ``tasks``; where ``core`` is a resource, as many as
+        hold what all its tasks ask for, by ``header.processor`` (one core unless the header says otherwise);
         the columns ``requested_processors`` and ``allocated_processors`` are written as they are where they
         agree with ``tasks``. Memory is that of ``requested_memory``, else of the resource ``mem``, in kB per
         processor, rounded up.
@@ -97,8 +98,7 @@ def _fields(workload: Workload) -> tuple[dict[str, pl.Expr], list[str]]:
     }
     written = {*fields, "tasks"}
     if "requested_memory" not in fields and "mem" in workload.resources:
-        cores = pl.col("core").clip(1) if "core" in workload.resources else 1
-        fields["requested_memory"] = (pl.col("mem") + (cores - 1)) // cores
+        fields["requested_memory"] = _memory_of_processors(workload)
         written.add("mem")
     fields["requested_processors"] = _processors(workload, fields)
     return fields, [name for name in jobs.columns if name not in written]
@@ -106,7 +106,7 @@ def _fields(workload: Workload) -> tuple[dict[str, pl.Expr], list[str]]:
 
 def _processors(workload: Workload, fields: dict[str, pl.Expr]) -> pl.Expr:
     tasks = pl.col("tasks")
-    processors = tasks * pl.col("core") if "core" in workload.resources else tasks
+    processors = _asked_processors(workload) if "core" in workload.resources else tasks
     if "requested_processors" not in fields:
         return processors
     agrees = fields["requested_processors"] == tasks
@@ -116,6 +116,24 @@ def _processors(workload: Workload, fields: dict[str, pl.Expr]) -> pl.Expr:
         # The tasks of such a job are nodes; what it asked for is in its own column.
         agrees |= pl.col("exclusive")
     return pl.when(agrees).then(fields["requested_processors"]).otherwise(processors)
+
+
+def _asked_processors(workload: Workload) -> pl.Expr:
+    """Count so many processors as hold what all tasks ask for."""
+    asked = [
+        (pl.col("tasks") * pl.col(name) + (amount - 1)) // amount
+        for name, amount in workload.header.processor.items()
+        if name in workload.resources
+    ]
+    return pl.max_horizontal(*asked, 1)
+
+
+def _memory_of_processors(workload: Workload) -> pl.Expr:
+    """Share the memory of all tasks among the processors, rounded up."""
+    if "core" not in workload.resources:
+        return pl.col("mem")
+    processors = _asked_processors(workload)
+    return (pl.col("mem") * pl.col("tasks") + (processors - 1)) // processors
 
 
 def _check_exact(jobs: pl.DataFrame, fields: Mapping[str, pl.Expr]) -> None:

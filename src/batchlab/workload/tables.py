@@ -29,6 +29,7 @@ def read_table(
     overrun: OverrunAction = "extend",
     invalid: InvalidAction = "drop",
     applications: "Mapping[str, Application] | None" = None,
+    start_time: float | None = None,
 ) -> Workload:
     """Read a workload from a CSV (``.csv``, ``.csv.gz``) or Parquet (``.parquet``) file.
 
@@ -38,6 +39,8 @@ def read_table(
         The file; its columns are those of :meth:`Workload.from_table`.
     resources, overrun, invalid, applications
         As for :meth:`Workload.from_table`.
+    start_time
+        The origin of its times, in seconds since 1970 UTC, where the clock matters.
 
     Returns
     -------
@@ -72,7 +75,8 @@ def read_table(
         source=name,
         applications=applications,
     )
-    return Workload(jobs, Header(), report, names, applications or {})
+    header = Header() if start_time is None else Header().with_start_time(start_time)
+    return Workload(jobs, header, report, names, applications or {})
 
 
 def write_table(workload: Workload, path: str | os.PathLike[str]) -> None:

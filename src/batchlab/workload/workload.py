@@ -212,6 +212,14 @@ class Workload:
         """Multiply the load by ``factor``: the times between submissions are divided by it."""
         return replace(self, jobs=transform.scale_load(self.jobs, factor))
 
+    def starting_at(self, start_time: float) -> "Workload":
+        """Say when the workload began: the origin of its times, in seconds since 1970 UTC, in its header.
+
+        Times of jobs stay as they are. What looks at hours, weekdays and months needs it: `generate.like`,
+        `generate.compare` and `plot.arrivals`.
+        """
+        return replace(self, header=self.header.with_start_time(start_time))
+
     def shift(self, seconds: float) -> "Workload":
         """Submit every job ``seconds`` later (earlier where negative, but not before 0)."""
         return replace(self, jobs=transform.shift(self.jobs, seconds))

@@ -4,7 +4,7 @@ use crate::scenario::WallTime;
 use crate::scheduler::Scheduler;
 use crate::state::{Phase, Violation};
 use crate::time::Time;
-use crate::workload::JobState;
+use crate::workload::{JobState, Rejection};
 
 use super::agenda::EndTies;
 use super::triggers::Trigger;
@@ -13,10 +13,8 @@ use super::{Feed, Simulation, View};
 impl<F: Feed> Simulation<F> {
     /// Takes a job into the queue, or rejects it.
     pub(super) fn admit(&mut self, job: u32) -> Result<(), F::Error> {
-        let is_infeasible = self.state.jobs.state(job) == JobState::Rejected;
-        let is_rejected = is_infeasible || self.state.dependencies.is_hopeless(job);
-        if is_rejected || matches!(self.scheduler, Scheduler::Reject) || !self.can_ever_fit(job) {
-            self.reject(job);
+        if let Some(reason) = self.rejection(job) {
+            self.reject(job, reason);
             return self.feed.finished(&self.scenario, &mut self.state, job);
         }
         self.state.enqueue(&self.scenario, &self.priority, job);
@@ -30,6 +28,19 @@ impl<F: Feed> Simulation<F> {
         self.recorders.changes.notify(Change::Submitted, job);
         self.feed.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
         Ok(())
+    }
+
+    /// Why a job that is submitted now is rejected, if it is.
+    fn rejection(&mut self, job: u32) -> Option<Rejection> {
+        if let Some(known) = self.state.jobs.rejection(job) {
+            Some(known)
+        } else if self.state.dependencies.is_hopeless(job) {
+            Some(Rejection::Dependency)
+        } else if matches!(self.scheduler, Scheduler::Reject) {
+            Some(Rejection::Policy)
+        } else {
+            (!self.can_ever_fit(job)).then_some(Rejection::NeverFits)
+        }
     }
 
     /// Whether a job fits on the empty machine. A scheduler outside may start it on fewer tasks than it asks for, where
@@ -46,13 +57,13 @@ impl<F: Feed> Simulation<F> {
         u64::from(tasks) <= self.state.most_tasks(&self.scenario, self.scenario.job(job).request)
     }
 
-    fn reject(&mut self, job: u32) {
-        self.reject_alone(job);
+    fn reject(&mut self, job: u32, reason: Rejection) {
+        self.reject_alone(job, reason);
         self.decide_dependents(job, JobState::Rejected);
     }
 
-    fn reject_alone(&mut self, job: u32) {
-        self.state.jobs.set_state(job, JobState::Rejected);
+    fn reject_alone(&mut self, job: u32, reason: Rejection) {
+        self.state.jobs.reject(job, reason);
         self.state.finished += 1;
         self.recorders.changes.notify(Change::Rejected, job);
     }
@@ -204,7 +215,7 @@ impl<F: Feed> Simulation<F> {
                     continue;
                 }
                 if self.state.dependencies.is_hopeless(dependent) {
-                    self.reject_alone(dependent);
+                    self.reject_alone(dependent, Rejection::Dependency);
                     self.state.ended.push(dependent);
                     finished.push((dependent, JobState::Rejected));
                 } else if self.state.dependencies.is_held(dependent) {

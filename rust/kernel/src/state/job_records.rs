@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::{NodeTasks, Placement};
 use crate::index::SharedColumn;
-use crate::workload::{Job, JobState};
+use crate::workload::{Job, JobState, Rejection};
 
 /// No run.
 const NOT_RUNNING: u32 = u32::MAX;
@@ -12,6 +12,8 @@ const NOT_RUNNING: u32 = u32::MAX;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Record {
     state: JobState,
+    /// Why it was rejected, or is to be rejected when it is submitted.
+    rejection: Option<Rejection>,
     /// Its place among the running jobs.
     run: u32,
     start_time: f64,
@@ -33,6 +35,7 @@ impl Record {
     fn new(job: &Job, state: JobState) -> Self {
         Self {
             state,
+            rejection: None,
             run: NOT_RUNNING,
             start_time: f64::NAN,
             end_time: f64::NAN,
@@ -55,11 +58,17 @@ pub struct JobRecords {
 }
 
 impl JobRecords {
-    /// The records of these jobs before anything happens; `infeasible` tells which are to be rejected at submission.
+    /// The records of these jobs before anything happens; `infeasible` tells which ask for a resource that no node has,
+    /// and are to be rejected at submission.
     #[must_use]
     pub fn new(jobs: &[Job], infeasible: impl Fn(usize) -> bool) -> Self {
-        let state = |slot| if infeasible(slot) { JobState::Rejected } else { JobState::Loaded };
-        let records = jobs.iter().enumerate().map(|(slot, job)| Record::new(job, state(slot)));
+        let records = jobs.iter().enumerate().map(|(slot, job)| {
+            if !infeasible(slot) {
+                return Record::new(job, JobState::Loaded);
+            }
+            let rejection = Some(Rejection::LacksResource);
+            Record { rejection, ..Record::new(job, JobState::Rejected) }
+        });
         Self { records: records.collect(), vacant: Vec::new() }
     }
 
@@ -114,6 +123,19 @@ impl JobRecords {
     /// Sets the state.
     pub fn set_state(&mut self, slot: u32, state: JobState) {
         self.of_mut(slot).state = state;
+    }
+
+    /// Why the job was rejected, or is to be; None where it is not.
+    #[must_use]
+    pub fn rejection(&self, slot: u32) -> Option<Rejection> {
+        self.of(slot).rejection
+    }
+
+    /// Records that the job is rejected.
+    pub fn reject(&mut self, slot: u32, reason: Rejection) {
+        let record = self.of_mut(slot);
+        record.state = JobState::Rejected;
+        record.rejection = Some(reason);
     }
 
     /// When the job started; NaN where it has not.

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::cluster::NodeTasks;
 use crate::state::View;
+use crate::workload::Rejection;
 use crate::workload::swf::{FIELDS, SwfRecord, is_whole};
 
 /// Rows per block of the index.
@@ -159,6 +160,8 @@ pub fn format_job(
     } else {
         line.push_str(&ranges);
     }
+    line.push(',');
+    line.push_str(jobs.rejection(job).map_or("", Rejection::name));
     for amount in held.iter().copied().chain(memory) {
         let _ = write!(line, ",{amount}");
     }

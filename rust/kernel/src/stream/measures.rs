@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::state::View;
 use crate::time::Time;
-use crate::workload::JobState;
+use crate::workload::{JobState, Rejection};
 
 use super::quantile::Selection;
 
@@ -83,8 +83,10 @@ pub struct Described {
 /// All aggregates of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Jobs completed, killed and rejected.
-    pub states: [u64; 3],
+    /// Jobs completed and killed.
+    pub states: [u64; 2],
+    /// Jobs rejected, by reason.
+    pub rejected: [u64; Rejection::ALL.len()],
     /// Wait, turnaround, slowdown, bounded slowdown, per-processor slowdown.
     pub described: [Described; COLUMNS],
     /// From the first submission to the last end, over the jobs that ran, seconds.
@@ -138,7 +140,8 @@ impl OverTime {
 pub struct Measures {
     values: BufWriter<File>,
     count: u64,
-    states: [u64; 3],
+    states: [u64; 2],
+    rejected: [u64; Rejection::ALL.len()],
     counts: [u64; COLUMNS],
     totals: [Total; COLUMNS],
     held: Vec<Total>,
@@ -156,7 +159,8 @@ impl Measures {
         Ok(Self {
             values: BufWriter::new(file),
             count: 0,
-            states: [0; 3],
+            states: [0; 2],
+            rejected: [0; Rejection::ALL.len()],
             counts: [0; COLUMNS],
             totals: [Total::default(); COLUMNS],
             held: vec![Total::default(); resources],
@@ -166,8 +170,8 @@ impl Measures {
     }
 
     /// Counts a rejected job.
-    pub fn reject(&mut self) {
-        self.states[2] += 1;
+    pub fn reject(&mut self, reason: Rejection) {
+        self.rejected[reason as usize - 1] += 1;
     }
 
     /// Takes a job that ran, and what it held of each resource.
@@ -206,6 +210,7 @@ impl Measures {
         };
         Ok(Summary {
             states: self.states,
+            rejected: self.rejected,
             described,
             makespan,
             utilisation: shares(&self.held, makespan),

@@ -16,8 +16,8 @@ use crate::scenario::Scenario;
 use crate::simulation::Feed;
 use crate::state::{State, View};
 use crate::time::Time;
+use crate::workload::Job;
 use crate::workload::swf::{FIELD_NAMES, SwfError, SwfFile, SwfParser, SwfRecord};
-use crate::workload::{Job, JobState};
 
 use lines::OrderedLines;
 pub use lines::node_ranges;
@@ -154,7 +154,7 @@ impl Stream {
         let Some(lines) = &mut self.lines else { return Ok(()) };
         let mut names =
             vec!["job_id", "state", "submit_time", "start_time", "end_time", "run_time", "requested_time"];
-        names.extend(["tasks", "nodes"]);
+        names.extend(["tasks", "nodes", "reason"]);
         let mut header = names.join(",");
         for resource in &self.options.resources {
             header.push_str(",allocated_");
@@ -229,8 +229,8 @@ impl Feed for Stream {
     fn finished(&mut self, scenario: &Scenario, state: &mut State, job: u32) -> Result<(), StreamError> {
         let view = View { scenario, state };
         state.held(scenario, job, &mut self.held);
-        if state.jobs.state(job) == JobState::Rejected {
-            self.measures.reject();
+        if let Some(reason) = state.jobs.rejection(job) {
+            self.measures.reject(reason);
         } else {
             let processors =
                 self.options.core.map_or(i64::from(scenario.job(job).tasks), |core| self.held[core]);

@@ -44,6 +44,36 @@ impl JobState {
     }
 }
 
+/// Why a job was rejected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Rejection {
+    /// It asks for a resource that no node has.
+    LacksResource = 1,
+    /// It would not fit on the nodes of its set on the empty system.
+    NeverFits = 2,
+    /// A job that it depends on did not complete.
+    Dependency = 3,
+    /// The policy rejects every job.
+    Policy = 4,
+}
+
+impl Rejection {
+    /// All reasons, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::LacksResource, Self::NeverFits, Self::Dependency, Self::Policy];
+
+    /// The name of the reason.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LacksResource => "lacks_resource",
+            Self::NeverFits => "never_fits",
+            Self::Dependency => "dependency",
+            Self::Policy => "policy",
+        }
+    }
+}
+
 /// One row of a workload. Times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {

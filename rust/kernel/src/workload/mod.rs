@@ -4,4 +4,4 @@ pub mod job;
 pub mod swf;
 
 pub use dependencies::{Dependencies, DependencyState};
-pub use job::{Job, JobState};
+pub use job::{Job, JobState, Rejection};

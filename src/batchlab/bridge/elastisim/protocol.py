@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Self
 
 from batchlab.bridge.elastisim.algorithm import Algorithm
 from batchlab.bridge.elastisim.message import FINALIZE, SCHEDULED, invocation_message, replies
-from batchlab.errors import AlgorithmError, BridgeError, MissingExtraError, shown
+from batchlab.errors import AlgorithmError, BridgeError, missing_extra, shown
 
 try:
     import zmq
 except ImportError:
-    raise MissingExtraError(
-        "ElastiSim's protocol needs pyzmq. Install it with: pip install 'batchlab[bridge]'"
-    ) from None
+    raise missing_extra("ElastiSim's protocol", "pyzmq>=26") from None
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

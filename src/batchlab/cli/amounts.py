@@ -1,0 +1,41 @@
+"""Resources and numbers in the values of options, as in ``core=4,gpu=2``."""
+
+from batchlab.cli.failure import wrong_usage
+
+__all__ = ["amounts", "numbers"]
+
+
+def numbers(text: str, option: str) -> dict[str, float]:
+    """Read ``core=1.667,gpu=933``.
+
+    Parameters
+    ----------
+    text
+        The option's value; empty is none.
+    option
+        Its name, for the error.
+
+    Returns
+    -------
+    dict
+        Resource name to number.
+    """
+    found: dict[str, float] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, number = part.partition("=")
+        try:
+            found[name.strip()] = float(number)
+        except ValueError:
+            equals = ""
+        if not (equals and name.strip()):
+            raise wrong_usage(f"{part!r}; must be resources and numbers, as in core=4,gpu=2.", option)
+    return found
+
+
+def amounts(text: str, option: str) -> dict[str, int]:
+    """Read ``core=4,gpu=2``: as `numbers`, and whole."""
+    found = numbers(text, option)
+    for name, number in found.items():
+        if not number.is_integer():
+            raise wrong_usage(f"{name}={number:g}; must be a whole number.", option)
+    return {name: int(number) for name, number in found.items()}

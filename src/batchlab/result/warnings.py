@@ -1,0 +1,51 @@
+"""What may make the numbers of a run mean something else than its reader thinks, a line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from batchlab.system.system import System
+    from batchlab.vocabulary import RejectionReason
+    from batchlab.workload.header import Header
+
+__all__ = ["warnings_of"]
+
+
+_REASONS: Mapping[RejectionReason, str] = {
+    "lacks_resource": "ask for a resource that no node has",
+    "never_fits": "would not fit even on empty nodes",
+    "dependency": "depend on a job that did not complete",
+    "policy": "met a policy that rejects every job",
+}
+
+
+def warnings_of(header: Header, system: System, rejected: Mapping[RejectionReason, int]) -> Iterator[str]:
+    """Compare what was run with what was described.
+
+    Parameters
+    ----------
+    header
+        The comments of the log.
+    system
+        The machine on which it was run.
+    rejected
+        How many jobs were rejected, by reason.
+
+    Yields
+    ------
+    str
+        A line for people.
+    """
+    expected = header.max_processors or 0
+    if expected > 0 and system.processors != expected:
+        yield (
+            f"the machine has {system.processors:,} processors, MaxProcs in the log's header is "
+            f"{expected:,}; check nodes, cores, and the equivalence (what one processor is)"
+        )
+    if any(rejected.values()):
+        reasons = [f"{count:,} {_REASONS[name]} ({name})" for name, count in rejected.items() if count]
+        count = sum(rejected.values())
+        yield f"{count:,} {'job was' if count == 1 else 'jobs were'} rejected: {'; '.join(reasons)}"
