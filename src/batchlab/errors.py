@@ -20,6 +20,7 @@ the next step. Errors about input are also ``ValueError``, so code that does not
     ├── TraceError               (ValueError)   a log of the archive that is not known, or cannot be had
     ├── MonitorError                            a running simulation that cannot be asked, or shown
     ├── ExperimentError          (ValueError)   a described experiment, its spec file, or its store
+    │   └── StoreError                          a store that cannot be read or written; a ResultError too
     ├── BridgeError              (ValueError)   another simulator's project, or a conversation with it
     └── MissingExtraError        (ImportError)  an optional dependency that is not installed
 """
@@ -43,6 +44,7 @@ __all__ = [
     "PolicyNotFound",
     "ResultError",
     "SimulationError",
+    "StoreError",
     "SystemDescriptionError",
     "TraceError",
     "WorkloadError",
@@ -51,8 +53,19 @@ __all__ = [
 ]
 
 
+_LONGEST_MESSAGE = 2000
+_LONGEST_END = 600
+
+
 class BatchlabError(Exception):
-    """The base of every error that batchlab raises."""
+    """The base of every error that batchlab raises; a message above 2000 characters loses its middle."""
+
+    def __str__(self) -> str:
+        # What is quoted may be as long as its file: a formula, a name. The rule and the next step come last.
+        text = super().__str__()
+        if len(text) <= _LONGEST_MESSAGE:
+            return text
+        return f"{text[: _LONGEST_MESSAGE - _LONGEST_END]} […] {text[-_LONGEST_END:]}"
 
 
 class WorkloadError(BatchlabError, ValueError):
@@ -109,6 +122,10 @@ class MonitorError(BatchlabError):
 
 class ExperimentError(BatchlabError, ValueError):
     """An experiment breaks a rule; a spec file's message begins with the file and the path into it."""
+
+
+class StoreError(ExperimentError, ResultError):
+    """The runs of an experiment cannot be kept, or read: the disk is full, or access to it is denied."""
 
 
 class BridgeError(BatchlabError, ValueError):

@@ -34,7 +34,7 @@ __all__ = ["OverZeroMQ"]
 # How long a poll waits before it is looked whether the algorithm's process still lives, ms.
 _GLANCE = 200
 _PATIENCE = 5.0
-# An answer lists the jobs that it changes: a million of them fit. ZeroMQ ends the connection of a longer one unread.
+# An answer lists the jobs that it changes; a million of them fit. ZeroMQ ends the connection of a longer one.
 _LARGEST_ANSWER = 1 << 28
 _STANDARD_ERROR = 2
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CommunicationCode", "InvocationType", "Memory", "pass_algorithm"]
 
-# A call lists every job that changed and every node: ZeroMQ ends the connection of a longer one unread, bytes.
+# A call lists every job that changed and every node. ZeroMQ ends the connection of a longer one; bytes.
 LARGEST_MESSAGE = 1 << 30
 
 
