@@ -4,13 +4,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import batchlab as bl
 from batchlab import errors
+from batchlab.generate import demo_system, demo_workload
 
 
 @pytest.mark.parametrize("name", [name for name in errors.__all__ if name[0].isupper()])
 def test_every_error_is_a_batchlab_error(name: str) -> None:
     """One ``except`` catches whatever batchlab raises."""
     assert issubclass(getattr(errors, name), errors.BatchlabError)
+
+
+def test_a_formula_of_100_kb_is_not_quoted_back() -> None:
+    """Whatever is quoted, a message has a length that a terminal can show, and its end stays."""
+    formula = "max(" * 25_000
+    with pytest.raises(errors.PolicyError) as raised:
+        bl.simulate(demo_workload(3), demo_system(), f'expression("{formula}")')
+    text = str(raised.value)
+    assert len(text) < 2100
+    assert text.startswith('expression("max(max(')
+    assert text.endswith("simplify it. At character 201 of the formula.")
 
 
 def test_suggests_the_nearest_name() -> None:

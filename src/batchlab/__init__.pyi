@@ -27,6 +27,7 @@ from batchlab.errors import PolicyError as PolicyError
 from batchlab.errors import PolicyNotFound as PolicyNotFound
 from batchlab.errors import ResultError as ResultError
 from batchlab.errors import SimulationError as SimulationError
+from batchlab.errors import StoreError as StoreError
 from batchlab.errors import SystemDescriptionError as SystemDescriptionError
 from batchlab.errors import TraceError as TraceError
 from batchlab.errors import WorkloadError as WorkloadError

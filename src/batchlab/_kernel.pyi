@@ -27,6 +27,8 @@ class SwfColumns(TypedDict):
     lines: int
     done: bool
     comments: list[str]
+    mended_jobs: int
+    note_count: list[int]
     note_reason: NDArray[np.uint8]
     note_line: NDArray[np.int64]
     note_job_id: NDArray[np.int64]

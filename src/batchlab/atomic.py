@@ -64,7 +64,10 @@ def _replacing(target: Path, mode: Literal["w", "wb"]) -> Iterator[IO[str] | IO[
 
 
 def _open(path: Path, mode: str) -> IO[str] | IO[bytes]:
-    return path.open(mode) if "b" in mode else path.open(mode, encoding="utf-8", newline="")
+    if "b" in mode:
+        return path.open(mode)
+    # A file's name may be no Unicode. In JSON, what is written in its place is the escape for the same.
+    return path.open(mode, encoding="utf-8", errors="backslashreplace", newline="")
 
 
 def _sync_directory(directory: Path) -> None:

@@ -73,13 +73,7 @@ class DocumentReader:
             raise self.error(f"is not UTF-8 text (byte {error.start}). Is it the right file?") from None
 
     def json(self, text: str, *, lenient: bool = False) -> object:
-        """Parse JSON; unless lenient, an object that names a key twice is refused.
-
-        Raises
-        ------
-        RecursionError
-            If it is nested too deeply.
-        """
+        """Parse JSON; unless lenient, an object that names a key twice is refused."""
         hook = None if lenient else self._without_duplicates
         try:
             return json.loads(text, object_pairs_hook=hook, parse_constant=self._no_constant)
@@ -88,22 +82,20 @@ class DocumentReader:
         except self.error:
             # It may be a ValueError too.
             raise
+        except RecursionError:
+            raise self.error(f"is nested too deeply; no {self.noun} needs that.") from None
         except ValueError:
             raise self.error(f"holds a number of thousands of digits; {self.numbers}.") from None
 
     def toml(self, text: str, *, neither: str = "") -> dict[str, object]:
-        """Parse TOML; `neither` names what it could have been instead.
-
-        Raises
-        ------
-        RecursionError
-            If it is nested too deeply.
-        """
+        """Parse TOML; `neither` names what it could have been instead."""
         try:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             wrong = f"neither {neither} nor" if neither else "not"
             raise self.error(f"is {wrong} TOML: {error}.") from None
+        except RecursionError:
+            raise self.error(f"is nested too deeply; no {self.noun} needs that.") from None
         except ValueError:
             raise self.error(f"holds a number of thousands of digits; {self.numbers}.") from None
 

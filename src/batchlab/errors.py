@@ -20,6 +20,7 @@ the next step. Errors about input are also ``ValueError``, so code that does not
     ├── TraceError               (ValueError)   a log of the archive that is not known, or cannot be had
     ├── MonitorError                            a running simulation that cannot be asked, or shown
     ├── ExperimentError          (ValueError)   a described experiment, its spec file, or its store
+    │   └── StoreError                          a store that cannot be read or written; a ResultError too
     ├── BridgeError              (ValueError)   another simulator's project, or a conversation with it
     └── MissingExtraError        (ImportError)  an optional dependency that is not installed
 """
@@ -45,17 +46,28 @@ __all__ = [
     "PolicyNotFound",
     "ResultError",
     "SimulationError",
+    "StoreError",
     "SystemDescriptionError",
     "TraceError",
     "WorkloadError",
+    "as_message",
     "missing_extra",
+    "one_line",
+    "reason_of",
     "shown",
     "suggest",
 ]
 
 
+_LONGEST_MESSAGE = 2000
+_LONGEST_END = 600
+
+
 class BatchlabError(Exception):
-    """The base of every error that batchlab raises."""
+    """The base of every error that batchlab raises; a message above 2000 characters loses its middle."""
+
+    def __str__(self) -> str:
+        return as_message(super().__str__())
 
 
 class WorkloadError(BatchlabError, ValueError):
@@ -114,6 +126,10 @@ class ExperimentError(BatchlabError, ValueError):
     """An experiment breaks a rule; a spec file's message begins with the file and the path into it."""
 
 
+class StoreError(ExperimentError, ResultError):
+    """The runs of an experiment cannot be kept, or read: the disk is full, or access to it is denied."""
+
+
 class BridgeError(BatchlabError, ValueError):
     """A file of another simulator's project breaks a rule; the message begins with the file and the place."""
 
@@ -143,6 +159,7 @@ def missing_extra(what: str, *packages: str) -> MissingExtraError:
 
 
 _LONGEST_NAME = 60
+_LONGEST_REASON = 200
 _MOST_NAMES = 40
 
 
@@ -167,8 +184,44 @@ def suggest(name: str, known: Iterable[str]) -> str:
         return ""
     nearest = difflib.get_close_matches(name[:_LONGEST_NAME].lower(), names, n=1)
     question = f" Did you mean {nearest[0]!r}?" if nearest else ""
-    listed = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else ".")
+    listed = ", ".join(map(one_line, names[:_MOST_NAMES])) + (", …" if len(names) > _MOST_NAMES else ".")
     return f"{question} Known: {listed}"
+
+
+def as_message(text: str) -> str:
+    """Make a text fit to be shown: printable but for line ends, and of about 2000 characters at most.
+
+    What is quoted in a message may be as long as its file, may clear a terminal, or hold half a character,
+    which no file can be written with. The rule and the next step come last, so that the middle is left out.
+    """
+    if not text.replace("\n", " ").isprintable():
+        text = "".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in text)
+    if len(text) <= _LONGEST_MESSAGE:
+        return text
+    return f"{text[: _LONGEST_MESSAGE - _LONGEST_END]} […] {text[-_LONGEST_END:]}"
+
+
+def reason_of(error: BaseException) -> str:
+    """Say in one short line why another library, or the system, refused something.
+
+    Parameters
+    ----------
+    error
+        What was raised; what it says may be of many lines, and quote its input.
+
+    Returns
+    -------
+    str
+        The first line, printable and of at most 200 characters, without a full stop.
+    """
+    text = (isinstance(error, OSError) and error.strerror) or str(error).strip() or type(error).__name__
+    return one_line(text.splitlines()[0], _LONGEST_REASON).rstrip(".")
+
+
+def one_line(text: str, longest: int = _LONGEST_NAME) -> str:
+    """Give a name, or another text of the input, for a message: printable, and no longer than this."""
+    printable = text if text.isprintable() else ascii(text)[1:-1]
+    return printable if len(printable) <= longest else printable[: longest - 1] + "…"
 
 
 def shown(value: object) -> str:

@@ -1,8 +1,23 @@
 """Quantities written for people: inside, everything is SI units and float64 seconds."""
 
 import math
+import sys
+from typing import TypeGuard
 
-__all__ = ["format_duration", "format_energy", "format_latency", "format_power", "format_rate"]
+__all__ = [
+    "format_duration",
+    "format_energy",
+    "format_latency",
+    "format_power",
+    "format_rate",
+    "is_finite",
+]
+
+
+def is_finite(value: object) -> TypeGuard[float]:
+    """Tell whether a value is a number that float64 has: no truth value, infinity, NaN, or integer beyond."""
+    # math.isfinite raises at an integer that no float64 holds.
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def format_duration(seconds: float) -> str:

@@ -166,7 +166,7 @@ def test_errors_name_the_path(tmp_path: Path, path: str, value: object, message:
         ("", "model.json:1:1: is not JSON"),
         ('{"phases": [], "phases": []}', "model.json: key 'phases' appears twice"),
         ('{"phases": NaN}', "model.json: NaN is not a number of JSON"),
-        ("[" * 100_000, "model.json: nests too deep"),
+        ("[" * 100_000, "model.json: is nested too deeply"),
         ("1" * 5_000, "model.json: holds a number of thousands of digits"),
         ("3", "model.json: the document = 3; must be an object"),
     ],

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import zmq
 
+from batchlab.bridge.elastisim import protocol
 from batchlab.bridge.elastisim.algorithm import Invocation, Reason
 from batchlab.bridge.elastisim.ledger import Ledger, Reply
 from batchlab.bridge.elastisim.message import FINALIZE, INVOKE, SCHEDULED, invocation_message, replies
@@ -156,6 +157,21 @@ def test_answers_that_make_no_sense(url: str, ledger: Ledger, answer: bytes, mes
             algorithm.decide(called(ledger), ledger)
 
 
+def test_an_answer_without_end_is_not_read(url: str, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message above the limit never reaches memory, and the error names the limit."""
+    monkeypatch.setattr(protocol, "_LARGEST_ANSWER", 1000)
+    with (
+        zmq.Context() as context,
+        context.socket(zmq.PAIR) as socket,
+        OverZeroMQ(url, timeout=0.5) as algorithm,
+    ):
+        socket.linger = 0
+        socket.connect(url)
+        socket.send(b" " * 2000)
+        with pytest.raises(AlgorithmError, match="answers in at most 1,000 bytes"):
+            algorithm.decide(called(ledger), ledger)
+
+
 def test_somebody_elses_process(url: str, ledger: Ledger) -> None:
     """An algorithm that connects by itself is asked, and told of the end."""
     with (
@@ -173,7 +189,7 @@ def test_somebody_elses_process(url: str, ledger: Ledger) -> None:
 
 def test_the_interface_needs_nothing_of_ours() -> None:
     """An algorithm's process imports neither batchlab nor numpy for it."""
-    ours = Path(sys.modules["batchlab.bridge.elastisim.algorithm_side"].__path__[0])
+    ours = Path(protocol.__file__).parent / "algorithm_side"
     code = "import sys, elastisim_python; print({'batchlab', 'numpy', 'zmq'} & set(sys.modules))"
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", code], cwd=ours, capture_output=True, text=True, check=True

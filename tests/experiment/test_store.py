@@ -10,7 +10,9 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -23,6 +25,9 @@ from batchlab.experiment.memory import MemoryWatch, resident_memory
 from batchlab.experiment.store import Store
 from batchlab.experiment.work import execute
 from support.experiments import COSTS, SYSTEM, made, small
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HERE = Path(__file__).parents[1]
 
@@ -152,8 +157,61 @@ def test_a_lost_schedule_is_told(tmp_path: Path) -> None:
     next((tmp_path / "runs/schedules").rglob("*.zip")).unlink()
     runs = experiment.load(tmp_path / "runs")
     assert runs.table["jobs_completed"].item() == 20
-    with pytest.raises(bl.ResultError, match=r"cannot be read: No such file .* Remove the store"):
+    with pytest.raises(bl.ResultError, match=r"cannot be read: No such file .* Run the experiment again"):
         runs.results()["fcfs"][0]
+    assert experiment.run(store=tmp_path / "runs").results()["fcfs"][0].jobs.height == 20
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: {},
+        dict.fromkeys,
+        lambda record: record | {"key": "another"},
+        lambda record: record | {"schedule": "../../../secret"},
+        lambda record: record | {"costs": dict.fromkeys(record["costs"])},
+        lambda record: record | {"costs": record["costs"] | {"dispatch_passes": 2**70}},
+        lambda record: record | {"metrics": [1]},
+        lambda record: record | {"metrics": {"wait": {"mean": "long", "max": [[2]]}}},
+        lambda record: {key: value for key, value in record.items() if key != "schedule"},
+    ],
+)
+def test_a_record_of_another_form_is_done_again(tmp_path: Path, change: Callable[[Any], Any]) -> None:
+    """JSON that is no record, of a run or of a failure, counts as not there."""
+    experiment = Experiment(small(), SYSTEM, "fcfs")
+    table = experiment.run(store=tmp_path / "runs").table
+    path = next((tmp_path / "runs/runs").rglob("*.json"))
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    failure = tmp_path / "runs/failures" / path.parent.name / path.name
+    failure.parent.mkdir(parents=True)
+    failure.write_text('{"error": null, "message": 3}')
+    runs = experiment.load(tmp_path / "runs")
+    assert (runs.table["status"].to_list(), runs.failures.height) == (["missing"], 0)
+    again = experiment.run(store=tmp_path / "runs")
+    assert again.table.drop(COSTS).equals(table.drop(COSTS))
+
+
+@pytest.mark.parametrize("kind", ["schedules", "costs"])
+def test_a_flipped_bit_is_seen_and_mended(tmp_path: Path, kind: str) -> None:
+    """Wherever it is: the result is refused with one error, and the next call makes it anew."""
+    experiment = Experiment(small(), SYSTEM, "fcfs", dispatch=True)
+    runs = experiment.run(store=tmp_path / "runs")
+    jobs, record = runs.results()["fcfs"][0].jobs, finished(tmp_path / "runs")
+    path = next((tmp_path / "runs" / kind).rglob("*.zip"))
+    whole, chance = path.read_bytes(), random.Random(26)  # noqa: S311  # no secrets here
+    for _ in range(40):
+        damaged = bytearray(whole)
+        damaged[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+        path.write_bytes(damaged)
+        with suppress(bl.ResultError):
+            result = experiment.load(tmp_path / "runs").results()["fcfs"][0]
+            assert result.jobs.equals(jobs)
+            _ = result.dispatch
+    path.write_bytes(whole[: len(whole) // 2] + b"\xff" + whole[len(whole) // 2 + 1 :])
+    runs = experiment.run(store=tmp_path / "runs")
+    assert runs.results()["fcfs"][0].jobs.equals(jobs)
+    assert finished(tmp_path / "runs").keys() == record.keys()
+    assert runs.results()["fcfs"][0].dispatch.height
 
 
 def test_a_store_is_no_other_directory(tmp_path: Path) -> None:

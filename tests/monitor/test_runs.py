@@ -97,17 +97,30 @@ def test_what_is_no_line_is_not_answered(line: bytes, exchange: SnapshotExchange
 
 
 def test_files_of_dead_runs_are_removed(exchange: SnapshotExchange, runtime: Path) -> None:
-    """And so are files that are none."""
+    """And only they: the directory may be one that holds other files."""
     with endpoint(exchange):
         alive = runs.choose()
         with socket.create_server(("127.0.0.1", 0)) as closed:
             port = closed.getsockname()[1]
         dead = {"name": "1", "process": 1, "port": port, "token": "", "workload": "", "policy": ""}
         (runtime / "1.json").write_text(json.dumps(dead))
-        (runtime / "2.json").write_text("{")
-        (runtime / "3.json").write_text('{"name": "3"}')
+        foreign = {
+            "2.json": "{",
+            "3.json": '{"name": "3"}',
+            "package.json": json.dumps(dead),
+            "4.json": json.dumps(dead | {"name": "4"}),
+            "5.json": json.dumps(dead | {"name": "5", "process": 5, "port": 10**30}),
+            "6.json": json.dumps(dead | {"name": "6", "process": 6, "port": "7"}),
+            "7.json": json.dumps(dead | {"name": "7", "process": 7, "more": None}),
+            "8.json": "[" * 50_000,
+        }
+        for name, text in foreign.items():
+            (runtime / name).write_text(text)
+        (runtime / "9.json").mkdir()
+        (runtime / "link.json").symlink_to(runtime / "2.json")
         assert runs.runs() == [alive]
-        assert [path.name for path in runtime.iterdir()] == [f"{alive.name}.json"]
+        left = {f"{alive.name}.json", "9.json", "link.json", *foreign}
+        assert {path.name for path in runtime.iterdir()} == left
 
 
 def test_several_runs_must_be_told_apart(exchange: SnapshotExchange) -> None:

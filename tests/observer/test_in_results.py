@@ -84,3 +84,18 @@ def test_own_columns_of_jobs() -> None:
     wrong = OfJobs(pl.DataFrame({"colour": ["red"]}))
     with pytest.raises(bl.SimulationError, match="OfJobs observed 1 rows of jobs; must be 3, one per job"):
         bl.simulate(WORKLOAD, SYSTEM, "fcfs", observers=[wrong])
+
+
+@pytest.mark.parametrize("name", ["state", "nodes", "allocated_core", "job_id"])
+def test_columns_of_jobs_that_every_result_has(name: str) -> None:
+    """Are refused, rather than found twice in the table."""
+    wrong = OfJobs(pl.DataFrame({name: [1, 2, 3]}))
+    with pytest.raises(bl.SimulationError, match=f"OfJobs observed '{name}' of jobs, which result.jobs has"):
+        bl.simulate(WORKLOAD, SYSTEM, "fcfs", observers=[wrong])
+
+
+def test_observations_that_are_no_tables() -> None:
+    """Are refused by name."""
+    wrong = OfJobs({"colour": ["red"] * 3})  # type: ignore[arg-type]
+    with pytest.raises(bl.SimulationError, match=r"observed .* as 'jobs'; must be a polars DataFrame"):
+        bl.simulate(WORKLOAD, SYSTEM, "fcfs", observers=[wrong])

@@ -50,6 +50,10 @@ def test_one_each(depends_on: object) -> None:
         ([[10], [], []], "goes round in a circle; jobs 10 would wait for ever"),
         ([[20], [30], [10]], "goes round in a circle; jobs 10, 20, 30 would wait"),
         (["a", "", ""], "row 0: depends_on = 'a'; must be numbers of jobs"),
+        (["", "", f"10 {2**63}"], "row 2: .*; a job's number lies between -2.63 and 2.63 - 1"),
+        ([[], [2**70], []], "row 1: depends_on = .1180591620717411303424.; a job's number lies between"),
+        ([None, -(2**70), None], "row 1: depends_on = .-1180591620717411303424.; a job's number lies"),
+        (["", " " * 50_000 + "x", ""], "row 1: .* must be numbers of jobs"),
         ([[0.5], [], []], r"column 'depends_on' is of the kind List\(Float64\); must hold lists of job_id"),
     ],
 )

@@ -291,6 +291,22 @@ def test_the_kernel_and_the_tables_speak_alike() -> None:
         parser.finish()
 
 
+def test_a_bomb_of_comments_and_rubbish_takes_bounded_memory(tmp_path: Path) -> None:
+    """A few kB of gzip that are millions of lines: the report counts those that it does not list."""
+    path = tmp_path / "bomb.swf.gz"
+    path.write_bytes(gzip.compress(b";\nx\n" * 1_200_000 + SOUND.encode()))
+    by_path = read_swf(path)
+    assert path.stat().st_size < 10_000
+    for workload in (by_path, read_swf(io.BytesIO(path.read_bytes()))):
+        report = workload.report
+        assert (report.read, report.kept, len(workload)) == (1_200_001, 1, 1)
+        assert report.counts()["dropped"] == {reasons.TOO_FEW_FIELDS: 1_200_000}
+        assert report.unlisted[reasons.TOO_FEW_FIELDS] == 1_200_000 - report.dropped.height > 100_000
+        assert report.dropped.height + len(workload.header.lines) < 2_000_000
+        assert "1,200,000 dropped" in report.summary()
+        assert f"{1_200_000 - 2**20:,} of them not listed)" in str(report)
+
+
 def read_log(name: str) -> Workload:
     path = LOGS / name
     if not path.exists():

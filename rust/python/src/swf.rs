@@ -135,6 +135,11 @@ impl Reading {
         log.set_item("lines", parser.lines())?;
         log.set_item("done", parser.is_done())?;
         log.set_item("comments", parser.comments())?;
+        log.set_item("mended_jobs", parser.notes().mended_jobs())?;
+        log.set_item(
+            "note_count",
+            Reason::ALL.iter().map(|&reason| parser.notes().count(reason)).collect::<Vec<_>>(),
+        )?;
         log.set_item(
             "note_reason",
             notes.iter().map(|note| note.reason as u8).collect::<Vec<u8>>().into_pyarray(py),

@@ -117,7 +117,7 @@ def application_of(document: object, *, lenient: bool = False) -> Application:
     try:
         return _Reader(lenient=lenient).application(document)
     except RecursionError:
-        raise ApplicationError("nests too deep; no application needs that.") from None
+        raise ApplicationError("is nested too deeply; no application needs that.") from None
 
 
 class _Reader:
@@ -240,7 +240,4 @@ def _is_unsigned(value: object) -> bool:
 
 def _document(file: str, *, lenient: bool) -> object:
     """Read and parse a file."""
-    try:
-        return _DOCUMENTS.json(_DOCUMENTS.text(_DOCUMENTS.content(file)), lenient=lenient)
-    except RecursionError:
-        raise ApplicationError("nests too deep; no application needs that.") from None
+    return _DOCUMENTS.json(_DOCUMENTS.text(_DOCUMENTS.content(file)), lenient=lenient)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from batchlab.errors import BatchlabError, ResultError, SimulationError
+from batchlab.errors import BatchlabError, ResultError, SimulationError, as_message
 from batchlab.vocabulary import LARGEST_SEED
 
 __all__ = ["INTERRUPTED", "at_least_one", "check_directory", "explain", "is_pace", "is_seed", "wrong_usage"]
@@ -40,7 +40,7 @@ def explain(error: BaseException) -> int:
         traceback.print_exception(error)
     message, code = _told(error)
     # A message of several lines is still one line here: what is not on it is easily overlooked.
-    sys.stderr.write(f"batchlab: {' '.join(message.split())}\n")
+    sys.stderr.write(f"batchlab: {as_message(' '.join(message.split()))}\n")
     return code
 
 

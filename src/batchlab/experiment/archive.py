@@ -9,7 +9,10 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import struct
 import zipfile
+import zlib
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,17 +21,42 @@ import polars as pl
 from batchlab.atomic import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     import numpy.typing as npt
 
-__all__ = ["compact", "read_archive", "read_document", "table_digest", "write_archive"]
+__all__ = [
+    "DamagedArchiveError",
+    "compact",
+    "is_whole",
+    "read_archive",
+    "read_document",
+    "table_digest",
+    "write_archive",
+]
 
 # Higher levels take three times as long and save a tenth.
 _LEVEL = 1
 # What a ZIP file says of the system on which a member was made, and the member's permissions there.
 _UNIX, _READABLE = 3, 0o644
+# What zipfile and the readers of members raise at a flipped bit: it may say "encrypted", or "another method".
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    pl.exceptions.PolarsError,
+    ArithmeticError,
+    EOFError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+
+
+class DamagedArchiveError(Exception):
+    """An archive is not as it was written, or not there."""
 
 
 def write_archive(path: Path, members: Mapping[str, object]) -> None:
@@ -56,15 +84,41 @@ def write_archive(path: Path, members: Mapping[str, object]) -> None:
 
 
 def read_archive(path: Path) -> dict[str, Any]:
-    """Read an archive: its members by name, as they were given to `write_archive`."""
-    with zipfile.ZipFile(path) as archive:
+    """Read an archive: its members by name, as they were given to `write_archive`.
+
+    Raises
+    ------
+    DamagedArchiveError
+        If it is not there, or not as it was written.
+    """
+    with _opened(path) as archive:
         return {name.rpartition(".")[0]: _read_member(archive, name) for name in archive.namelist()}
 
 
 def read_document(path: Path, name: str) -> Any:  # noqa: ANN401  # JSON
-    """Read one document of an archive, and nothing else of it."""
-    with zipfile.ZipFile(path) as archive:
+    """Read one document of an archive, and nothing else of it; the errors are those of `read_archive`."""
+    with _opened(path) as archive:
         return _read_member(archive, f"{name}.json")
+
+
+def is_whole(path: Path) -> bool:
+    """Tell whether an archive is there, and every member as it was written, by their checksums."""
+    try:
+        with _opened(path) as archive:
+            return bool(archive.namelist()) and archive.testzip() is None
+    except DamagedArchiveError:
+        return False
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except OSError as error:
+        raise DamagedArchiveError(error.strerror or str(error)) from error
+    except _DAMAGE as error:
+        raise DamagedArchiveError(str(error)) from error
 
 
 def compact(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -200,12 +200,26 @@ class Experiment:
         Raises
         ------
         ExperimentError
-            If the store cannot be used, or something cannot be sent to other processes.
+            If the store is none, or something cannot be sent to other processes.
+        StoreError
+            If the store cannot be read or written: no space left, no permission.
         """
         place = Store(store)
         place.tidy()
         plan = self.plan()
-        waiting = {run.key: run for run in plan if place.record(run.key) is None}
+        with place.accessed():
+            self._do(plan, place, executor, progress, workers)
+            return self._runs(plan, place)
+
+    def _do(
+        self,
+        plan: list[Run],
+        place: Store,
+        executor: Executor | ExecutorName | None,
+        progress: Callable[[int, int], object] | None,
+        workers: int | None,
+    ) -> None:
+        waiting = {run.key: run for run in plan if not place.is_done(run.key)}
         rows = Counter(run.key for run in plan if run.key in waiting)
         tell = _Progress(len(plan), rows, progress)
         tasks = self._tasks([*waiting.values()], place, send=not runs_here(executor))
@@ -215,14 +229,7 @@ class Experiment:
                 place.write_failure(task.key, told(error))
             tell.over(task.key)
 
-        try:
-            perform(tasks, executor, _workers(workers), place, report)
-        except OSError as error:
-            where = error.filename or place.root
-            raise ExperimentError(
-                f"{where}: {error.strerror or error}. Make room, or choose another store."
-            ) from error
-        return self._runs(plan, place)
+        perform(tasks, executor, _workers(workers), place, report)
 
     def load(self, store: str | os.PathLike[str] = "runs/") -> Runs:
         """Give what the store has of the experiment, without running anything.
@@ -236,8 +243,16 @@ class Experiment:
         -------
         Runs
             The status of runs that are not there is ``missing``.
+
+        Raises
+        ------
+        ExperimentError, StoreError
+            If the store is none, or cannot be read.
         """
-        return self._runs(self.plan(), Store(store))
+        place = Store(store)
+        plan = self.plan()
+        with place.accessed():
+            return self._runs(plan, place)
 
     def _runs(self, plan: list[Run], store: Store) -> Runs:
         return Runs(plan, {task.key: task for task in self._tasks(plan, store, send=False)}, store)

@@ -12,6 +12,7 @@ import polars as pl
 
 from batchlab.experiment.dispersion import LABELS, dispersion
 from batchlab.experiment.output import TableFormat, write
+from batchlab.experiment.record import COSTS
 from batchlab.experiment.stored import Shelf, StoredResults
 
 if TYPE_CHECKING:
@@ -33,14 +34,7 @@ _DESCRIPTION = {
     "run_seed": pl.UInt64,
     "status": pl.String,
 }
-_COSTS = {
-    "elapsed": pl.Float64,
-    "cpu_time": pl.Float64,
-    "dispatch_cpu_time": pl.Float64,
-    "dispatch_passes": pl.Int64,
-    "memory_average": pl.Float64,
-    "memory_maximum": pl.Int64,
-}
+_COSTS = {name: pl.Int64 if name in {"dispatch_passes", "memory_maximum"} else pl.Float64 for name in COSTS}
 _FAILURE = {"error": pl.String, "message": pl.String, "traceback": pl.String}
 
 

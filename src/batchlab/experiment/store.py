@@ -27,7 +27,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from batchlab.atomic import atomic_write
-from batchlab.errors import ExperimentError, shown
+from batchlab.errors import ExperimentError, StoreError, shown
+from batchlab.experiment.archive import is_whole
+from batchlab.experiment.record import is_failure, is_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,6 +56,7 @@ class Store:
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = Path(root).absolute()
+        self._whole: set[Path] = set()
         mark = self.root / "store.json"
         try:
             if not mark.exists():
@@ -62,7 +65,7 @@ class Store:
         except ExperimentError:
             # It is a ValueError too.
             raise
-        except (OSError, ValueError, AttributeError) as error:
+        except (OSError, ValueError, AttributeError, RecursionError) as error:
             reason = getattr(error, "strerror", None) or error
             raise ExperimentError(f"store = {self.root}: {reason}. Choose another directory.") from error
         if found != _FORMAT:
@@ -89,12 +92,26 @@ class Store:
         return self.root / kind / name[:2] / f"{name}.{suffix}"
 
     def record(self, key: str) -> dict[str, Any] | None:
-        """Read a finished run; None where there is none."""
-        return _read(self.path("runs", key))
+        """Read a finished run; None where there is none, or a damaged one."""
+        found = _read(self.path("runs", key))
+        return found if is_record(found, key) else None
+
+    def is_done(self, key: str) -> bool:
+        """Tell whether a run has finished, and all that it wrote is still as it was written."""
+        record = self.record(key)
+        if record is None:
+            return False
+        files = [self.path("schedules", record["schedule"])]
+        if record["costs"]["dispatch_passes"] is not None:
+            files.append(self.path("costs", key))
+        # Runs with the same schedule share it, and it is as large as the workload.
+        self._whole.update(path for path in files if path not in self._whole and is_whole(path))
+        return self._whole.issuperset(files)
 
     def failure(self, key: str) -> dict[str, Any] | None:
         """Read the latest error of a run; None where there is none."""
-        return _read(self.path("failures", key))
+        found = _read(self.path("failures", key))
+        return found if is_failure(found) else None
 
     def write_record(self, key: str, record: Mapping[str, object]) -> None:
         """Write a finished run, whose other files are there; its failure, if any, is past."""
@@ -141,6 +158,17 @@ class Store:
         finally:
             os.close(descriptor)
 
+    @contextmanager
+    def accessed(self) -> Iterator[None]:
+        """Say of which store it was what the system refuses to read or to write."""
+        try:
+            yield
+        except OSError as error:
+            where = error.filename or self.root
+            raise StoreError(
+                f"{where}: {error.strerror or error}. Make room, or choose another store."
+            ) from error
+
     def tidy(self) -> None:
         """Remove what processes that were killed an hour ago or more left half written."""
         for path in self.root.rglob(".*.tmp"):
@@ -152,7 +180,7 @@ class Store:
 def _read(path: Path) -> dict[str, Any] | None:
     try:
         found = json.loads(path.read_text("utf-8"))
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, ValueError, RecursionError):
         # What a damaged disk made unreadable counts as not there, and is done again.
         return None
     return found if isinstance(found, dict) else None

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 from weakref import WeakValueDictionary
-from zipfile import BadZipFile
 
 import numpy as np
 
 from batchlab.errors import ResultError
-from batchlab.experiment.archive import read_archive
+from batchlab.experiment.archive import DamagedArchiveError, read_archive
 from batchlab.experiment.source import loaded
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
@@ -220,8 +219,7 @@ def _group(members: Mapping[str, Any], name: str) -> dict[str, Any]:
 def _read(path: Path) -> dict[str, Any]:
     try:
         return read_archive(path)
-    except (OSError, ValueError, BadZipFile) as error:
-        reason = getattr(error, "strerror", None) or error
+    except DamagedArchiveError as error:
         raise ResultError(
-            f"{path}: cannot be read: {reason}. Remove the store, and run the experiment again."
+            f"{path}: cannot be read: {error}. Run the experiment again: what is damaged is made anew."
         ) from error

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from batchlab.experiment.archive import compact, read_document, table_digest, write_archive
+from batchlab.experiment.archive import compact, is_whole, read_document, table_digest, write_archive
 from batchlab.experiment.memory import MemoryWatch
 from batchlab.experiment.source import Source, loaded
 from batchlab.experiment.store import Store
@@ -81,7 +81,7 @@ def execute(task: Task, stopped: threading.Event | None = None) -> None:
     """
     store = Store(task.store)
     with store.claim(task.key):
-        if store.record(task.key) is not None:
+        if store.is_done(task.key):
             return
         store.note("started", task.key)
         try:
@@ -142,7 +142,7 @@ def _keep_schedule(result: Result, task: Task, store: Store) -> tuple[str, objec
     made_from = (task.digest, task.made_from["system"], task.made_from["batchlab"])
     name = _digest(members, repr(made_from))
     path = store.path("schedules", name)
-    if path.exists():
+    if is_whole(path):
         return name, read_document(path, "metrics")
     metrics = result.metrics()
     write_archive(path, {**members, "now": result.outcome.now, "metrics": metrics})

@@ -1,7 +1,7 @@
 """Runs of this user on this machine: a file of each says where it can be asked, and with which token.
 
 The files lie in a directory that only the user may enter, and are readable for nobody else. What a killed run
-left behind is removed by whoever looks next.
+left behind is removed by the next look at the directory; other files in it stay.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import socket
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
 from batchlab.errors import MonitorError
 
@@ -28,6 +28,8 @@ RUNTIME_VARIABLE = "BATCHLAB_RUNTIME"
 _PATIENCE = 10.0
 _PRIVATE = 0o700
 _OTHERS = 0o077
+_LAST_PORT = 65535
+_LARGEST_FILE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -134,9 +136,12 @@ def runs() -> list[Run]:
     found = []
     for path in directory().glob("*.json"):
         run = _read(path)
-        if run is not None and _listens(run):
-            found.append(run)
-        else:
+        if run is None:
+            continue
+        try:
+            if _listens(run):
+                found.append(run)
+        except ConnectionRefusedError:
             path.unlink(missing_ok=True)
     return sorted(found, key=lambda run: run.name)
 
@@ -238,15 +243,26 @@ def _write(place: Path, run: Run) -> Path:
 
 
 def _read(path: Path) -> Run | None:
+    """Read the file of a run; None for any other file, which is none of ours to remove."""
     try:
-        return Run(**json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
+        if not path.is_file() or path.is_symlink() or path.stat().st_size > _LARGEST_FILE:
+            return None
+        run = Run(**json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
+    kinds = get_type_hints(Run)
+    if any(type(value) is not kinds[name] for name, value in asdict(run).items()):
+        return None
+    ours = run.name == path.stem and run.name.partition("-")[0] == str(run.process)
+    return run if ours and 0 < run.port <= _LAST_PORT else None
 
 
 def _listens(run: Run) -> bool:
+    """Tell whether the run takes calls; a refused one, which says that it is no more, is raised."""
     try:
         with socket.create_connection(("127.0.0.1", run.port), timeout=1.0):
             return True
+    except ConnectionRefusedError:
+        raise
     except OSError:
         return False

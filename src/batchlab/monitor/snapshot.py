@@ -87,7 +87,11 @@ class RunFacts:
         start = header.unix_start_time or self.system.start_time or None
         if start is None:
             return None
-        return dt.datetime.fromtimestamp(float(start), _zone(header.time_zone_string))
+        try:
+            return dt.datetime.fromtimestamp(float(start), _zone(header.time_zone_string))
+        except (ValueError, OverflowError, OSError):
+            # Out of the calendar.
+            return None
 
     def date(self, time: float) -> dt.datetime | None:
         """Give the date of a simulated time; None if the log does not tell, or it is out of the calendar."""

@@ -76,7 +76,7 @@ class Trace:
         rows = []
         for row, (node, time, repair_time) in enumerate(columns.iter_rows()):
             lasts = inf if isnan(repair_time) else repair_time
-            if not (node >= 0 and node == int(node) and 0 <= time < inf and lasts >= 0):
+            if not (node >= 0 and node.is_integer() and 0 <= time < inf and lasts >= 0):
                 found = f"node = {node:g}, time = {time:g}, repair_time = {repair_time:g}"
                 rule = "must be a whole number and two durations >= 0"
                 raise ObserverError(f"row {row} of the failures: {found}; {rule}.")

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from batchlab.errors import ObserverError, shown
+from batchlab.errors import ObserverError, one_line, reason_of, shown
+from batchlab.workload.unreadable import UNREADABLE
 
 __all__ = ["Course", "Sampled", "Source", "Steps", "steps_of"]
 
@@ -245,16 +246,18 @@ def table_of(source: object, columns: tuple[str, ...]) -> pl.DataFrame:
         where = f"{source}: "
         try:
             table = pl.read_csv(Path(source).read_bytes(), infer_schema_length=None)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            raise ObserverError(f"{where}{str(reason).splitlines()[0]}; must be a CSV file.") from None
+        except (OSError, *UNREADABLE) as error:
+            raise ObserverError(f"{where}{reason_of(error)}; must be a CSV file.") from None
     elif isinstance(source, pl.DataFrame | Mapping):
-        table = pl.DataFrame(source, strict=False)
+        try:
+            table = pl.DataFrame(source, strict=False)
+        except UNREADABLE as error:
+            raise ObserverError(f"{reason_of(error)}; must be columns of equal length.") from None
     else:
         raise ObserverError(f"{shown(source)}; must be a table or the path of a CSV file.")
     for name in columns:
         if name not in table.columns:
-            known = ", ".join(table.columns)
+            known = one_line(", ".join(table.columns), 200)
             raise ObserverError(f"{where}there is no column {name!r}; it has {known or 'none'}.")
         if not (table[name].dtype.is_numeric() or table[name].dtype == pl.Null):
             raise ObserverError(f"{where}column {name!r} is {table[name].dtype}; must hold numbers.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ import polars as pl
 from batchlab import _kernel
 from batchlab.errors import ObserverError, shown
 from batchlab.observer.observer import Observer
+from batchlab.units import is_finite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +58,7 @@ class NodeWarming:
                 raise ObserverError(f"NodeWarming: {name} = {shown(number)}; must be a number > 0.")
         for name in ("ambient", "initial"):
             number = getattr(self, name)
-            if number is not None and not isfinite(number):
+            if number is not None and not is_finite(number):
                 raise ObserverError(f"NodeWarming: {name} = {shown(number)}; must be in degrees Celsius.")
 
 

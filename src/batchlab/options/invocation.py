@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from batchlab.errors import SimulationError, shown
+from batchlab.units import is_finite
 
 if TYPE_CHECKING:
     from batchlab._kernel import Job
@@ -64,8 +64,7 @@ class Invocation:
                 raise SimulationError(f"{name} = {shown(getattr(self, name))}; must be True or False.")
         for name in ("interval", "minimum_interval"):
             value = getattr(self, name)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not math.isfinite(value) or value < 0:
+            if not is_finite(value) or value < 0:
                 raise SimulationError(f"{name} = {shown(value)}; must be a finite number of seconds >= 0.")
         if self.interval == 0 and not (self.on_submit and self.on_finalise):
             raise SimulationError(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from batchlab.errors import SimulationError, shown
+from batchlab.units import is_finite
 
 __all__ = ["Sensing"]
 
@@ -32,8 +32,7 @@ class Sensing:
     links: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        number = isinstance(self.interval, int | float) and not isinstance(self.interval, bool)
-        if not number or not math.isfinite(self.interval) or self.interval <= 0:
+        if not is_finite(self.interval) or self.interval <= 0:
             rule = "must be a finite number of seconds > 0"
             raise SimulationError(f"interval = {shown(self.interval)}; {rule}.")
         links: object = self.links

@@ -148,7 +148,9 @@ def file_identity(path: Path) -> dict[str, object]:
 
 
 def _json(content: Mapping[str, object]) -> bytes:
-    return (json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n").encode()
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n"
+    # A file's name may be no Unicode; what is put in its place is JSON's escape for it.
+    return text.encode(errors="backslashreplace")
 
 
 def _written(file: IO[bytes]) -> dict[str, object]:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from batchlab.workload.workload import Workload
 
 __all__ = [
+    "ALLOCATED",
     "JOBS",
+    "RESULT_COLUMNS",
     "allocations_table",
     "cut_since",
     "interruptions_table",
@@ -35,6 +37,21 @@ __all__ = [
 
 JOBS = "jobs"
 """The name of the observations that are columns of the table of jobs."""
+
+RESULT_COLUMNS = (
+    "job_id",
+    "state",
+    "submit_time",
+    "start_time",
+    "end_time",
+    "run_time",
+    "requested_time",
+    "tasks",
+    "nodes",
+)
+"""The columns of the table of jobs that every result has; those of resources begin with `ALLOCATED`."""
+
+ALLOCATED = "allocated_"
 
 _NO_INTERRUPTIONS: InterruptionColumns = {
     "row": np.empty(0, np.uint32),
@@ -86,7 +103,7 @@ def jobs_table(
         jobs["tasks"],
         _REASONS.gather(pl.Series(outcome.reason)),
         *(
-            pl.Series(f"allocated_{resource}", np.ascontiguousarray(outcome.allocated[:, index]))
+            pl.Series(f"{ALLOCATED}{resource}", np.ascontiguousarray(outcome.allocated[:, index]))
             for index, resource in enumerate(system.resources)
         ),
         *([] if observed is None else observed.get_columns()),

@@ -17,7 +17,7 @@ from batchlab.policy.allocator import Allocator
 from batchlab.policy.kernel import takes_now
 from batchlab.policy.scheduler import ExternalScheduler
 from batchlab.predictor import PREDICTORS, Predictor
-from batchlab.result.table import JOBS
+from batchlab.result.table import ALLOCATED, JOBS, RESULT_COLUMNS
 from batchlab.simulation.snapshot import components_as_bytes, components_of_bytes
 from batchlab.simulation.view import Columns, Values, View
 
@@ -225,7 +225,8 @@ class Driver:
         Raises
         ------
         SimulationError
-            If two tables have one name, or a column of one named ``jobs`` has not one value per job.
+            If two tables have one name, or one is no table; if a column of the one named ``jobs`` has not one
+            value per job, or the name of a column of the result.
         """
         found: dict[str, pl.DataFrame] = {}
         of_jobs: dict[str, pl.Series] = {}
@@ -235,6 +236,11 @@ class Driver:
             for name, table in tables.items():
                 if not name or table is None:
                     continue
+                if not isinstance(table, pl.DataFrame):
+                    raise SimulationError(
+                        f"{type(observer).__name__} observed {shown(table)} as {name!r}; must be a polars "
+                        "DataFrame."
+                    )
                 if name == JOBS:
                     of_jobs |= {column.name: column for column in self._of_jobs(table, observer)}
                 elif name in found:
@@ -245,9 +251,15 @@ class Driver:
 
     def _of_jobs(self, table: pl.DataFrame, observer: Observer) -> list[pl.Series]:
         rows = len(self._columns["job_id"])
+        kind = type(observer).__name__
         if len(table) != rows:
-            name = type(observer).__name__
-            raise SimulationError(f"{name} observed {len(table)} rows of jobs; must be {rows}, one per job.")
+            raise SimulationError(f"{kind} observed {len(table)} rows of jobs; must be {rows}, one per job.")
+        for name in table.columns:
+            if name in RESULT_COLUMNS or name.startswith(ALLOCATED):
+                raise SimulationError(
+                    f"{kind} observed {name!r} of jobs, which result.jobs has of its own. "
+                    "Name it otherwise."
+                )
         return table.get_columns()
 
     # The hooks, by the names that the compiled module asks for.

@@ -4,13 +4,13 @@
 """
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.units import is_finite
 from batchlab.vocabulary import JOB_TYPES
 
 if TYPE_CHECKING:
@@ -192,19 +192,10 @@ def check_arguments(arguments: Mapping[str, object], where: str) -> dict[str, fl
     """Take numbers and texts by their names."""
     taken: dict[str, float | str] = {}
     for name, value in arguments.items():
-        if isinstance(value, str) or (
-            isinstance(value, int | float) and not isinstance(value, bool) and _is_finite(value)
-        ):
+        if isinstance(value, str) or is_finite(value):
             taken[str(name)] = value
         else:
             raise WorkloadError(
                 f"{where}: arguments[{shown(name)}] = {shown(value)}; must be a finite number or a text."
             )
     return taken
-
-
-def _is_finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False

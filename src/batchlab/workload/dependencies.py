@@ -9,7 +9,8 @@ from batchlab.errors import WorkloadError, shown
 __all__: list[str] = []
 
 DEPENDS_ON = "depends_on"
-_LIST = re.compile(r"\s*\[?\s*(-?\d+([\s,;]+-?\d+)*)?\s*\]?\s*")
+# Without its brackets. No two neighbouring parts match the same character: the time is linear.
+_LIST = re.compile(r"\s*(?:-?\d+(?:[\s,;]+-?\d+)*\s*)?")
 _MOST_SHOWN = 5
 
 
@@ -20,15 +21,27 @@ def with_dependencies(table: pl.DataFrame, source: str) -> pl.DataFrame:
         lists = _from_text(table[DEPENDS_ON], source)
     elif dtype.is_integer() or dtype == pl.Null:
         # What a file holds whose jobs wait for one other at most.
-        lists = pl.concat_list(pl.col(DEPENDS_ON).cast(pl.Int64))
+        lists = pl.concat_list(DEPENDS_ON)
     elif isinstance(dtype, pl.List) and _is_whole(dtype.inner):
         lists = pl.col(DEPENDS_ON)
     else:
         raise WorkloadError(
             f"{source}: column {DEPENDS_ON!r} is of the kind {dtype}; must hold lists of job_id, or '3 17'."
         )
-    lists = lists.cast(pl.List(pl.Int64)).fill_null([])
-    return table.with_columns(lists.list.drop_nulls().list.unique(maintain_order=True).alias(DEPENDS_ON))
+    whole = _as_whole(table.select(lists.list.drop_nulls().fill_null([])).to_series(), source)
+    return table.with_columns(whole.list.unique(maintain_order=True).alias(DEPENDS_ON))
+
+
+def _as_whole(given: pl.Series, source: str) -> pl.Series:
+    """Give lists of numbers, or of their digits, as those of a job's number, 64 bits wide."""
+    whole = given.cast(pl.List(pl.Int64), strict=False).list.drop_nulls()
+    if wrong := (whole.list.len() < given.list.len()).arg_true().head(1).to_list():
+        (row,) = wrong
+        raise WorkloadError(
+            f"{source}: row {row}: {DEPENDS_ON} = {shown(given[row].to_list())}; a job's number lies between "
+            "-2^63 and 2^63 - 1."
+        )
+    return whole
 
 
 def _is_whole(dtype: object) -> bool:
@@ -37,11 +50,11 @@ def _is_whole(dtype: object) -> bool:
 
 def _from_text(column: pl.Series, source: str) -> pl.Expr:
     for row, text in enumerate(column):
-        if text is not None and not _LIST.fullmatch(text):
+        if text is not None and not _LIST.fullmatch(text.strip().removeprefix("[").removesuffix("]")):
             raise WorkloadError(
                 f"{source}: row {row}: {DEPENDS_ON} = {shown(text)}; must be numbers of jobs, as '3 17'."
             )
-    return pl.col(DEPENDS_ON).fill_null("").str.extract_all(r"-?\d+").cast(pl.List(pl.Int64))
+    return pl.col(DEPENDS_ON).fill_null("").str.extract_all(r"-?\d+")
 
 
 def check_dependencies(every_job: pl.Series, jobs: pl.DataFrame, source: str) -> pl.DataFrame:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from batchlab.errors import WorkloadError, shown
+from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.vocabulary import JobType
 from batchlab.workload.application_columns import check_applications, check_arguments
 from batchlab.workload.dependencies import DEPENDS_ON
 from batchlab.workload.node_groups import NODE_GROUP, SEPARATOR
+from batchlab.workload.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
     from batchlab.application import Application
@@ -107,8 +108,10 @@ def table(
         made = pl.DataFrame(
             columns, schema_overrides={name: schema[name] for name in columns if name in schema}
         )
-    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
-        raise WorkloadError(f"jobs: a field is of a wrong kind: {error}. Give one kind.") from error
+    except UNREADABLE as error:
+        raise WorkloadError(
+            f"jobs: a field is of a wrong kind: {reason_of(error)}. Give one kind."
+        ) from error
     return made, known, resources
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from batchlab.errors import WorkloadError, shown
+from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload.header import Header
+from batchlab.workload.unreadable import UNREADABLE
 from batchlab.workload.validation import admit
 from batchlab.workload.workload import Workload
 
@@ -130,9 +131,9 @@ def _table(records: Iterator[Mapping[str, object]], name: str) -> pl.DataFrame:
         return pl.DataFrame(schema={"submit_time": pl.Float64, "run_time": pl.Float64, "tasks": pl.Int64})
     try:
         return pl.concat(blocks, how="diagonal_relaxed")
-    except pl.exceptions.PolarsError as error:
+    except UNREADABLE as error:
         raise WorkloadError(
-            f"{name}: a field is of several kinds: {error}. Give each field one kind."
+            f"{name}: a field is of several kinds: {reason_of(error)}. Give each field one kind."
         ) from error
 
 
@@ -145,7 +146,7 @@ def _block(block: list[Mapping[str, object]], first: int, name: str) -> pl.DataF
     keys = dict.fromkeys(str(key) for record in block for key in record)
     try:
         return pl.DataFrame({key: [record.get(key) for record in block] for key in keys}, strict=False)
-    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
+    except UNREADABLE as error:
         raise WorkloadError(
-            f"{name}: a field is of several kinds: {error}. Give each field one kind."
+            f"{name}: a field is of several kinds: {reason_of(error)}. Give each field one kind."
         ) from error

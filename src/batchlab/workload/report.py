@@ -1,5 +1,6 @@
 """What a reader did: every job that was dropped, mended or odd, by reason and line."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -30,17 +31,21 @@ class Report:
     read
         Jobs read: lines of a log that are neither blank nor comments, or rows of a table.
     kept
-        Jobs kept. ``read == kept + dropped.height``.
+        Jobs kept. ``read - kept`` were dropped.
     dropped, mended, noted
         Tables with the columns ``reason``, ``line`` and ``job_id`` (null where it could not be read), in the
         order of lines: jobs left out; values changed (a job may have several rows); jobs kept as they are
-        although odd, such as those with a repeated number.
+        although odd, such as those with a repeated number. Of a log, the first 2**20 of each reason.
     unit
         What ``line`` counts: ``"line"`` of a file, from 1, or ``"row"`` of a table, from 0.
     announced
         The number of records that the log's header announces.
     stopped_at
         The last line read, where ``max_jobs`` ended the reading.
+    unlisted
+        By reason, how many more there were than the tables list.
+    mended_jobs
+        Jobs with a changed value; None counts them in ``mended``.
     """
 
     source: str = "table"
@@ -52,27 +57,23 @@ class Report:
     unit: Literal["line", "row"] = "line"
     announced: int | None = None
     stopped_at: int | None = None
+    unlisted: Mapping[str, int] = field(default_factory=dict)
+    mended_jobs: int | None = None
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Count the notes: ``{"dropped": {reason: count}, "mended": …, "noted": …}``, frequent ones first."""
-        return {
-            name: dict(
-                notes.group_by("reason", maintain_order=True)
-                .len()
-                .sort("len", descending=True, maintain_order=True)
-                .rows()
-            )
-            for name, notes in self._tables()
-        }
+        return {name: self._counted(notes) for name, notes in self._tables()}
+
+    def _counted(self, notes: pl.DataFrame) -> dict[str, int]:
+        listed = notes.group_by("reason", maintain_order=True).len().rows()
+        counts = {reason: count + self.unlisted.get(reason, 0) for reason, count in listed}
+        return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
     def summary(self) -> str:
         """Say in one line how many jobs were read, dropped and mended."""
-        mended = self.mended["line"].n_unique()
-        odd = [
-            f"{count:,} {word}"
-            for count, word in ((self.dropped.height, "dropped"), (mended, "mended"))
-            if count
-        ]
+        mended = self.mended["line"].n_unique() if self.mended_jobs is None else self.mended_jobs
+        changed = ((self.read - self.kept, "dropped"), (mended, "mended"))
+        odd = [f"{count:,} {word}" for count, word in changed if count]
         plain = "kept as it is" if self.read == 1 else "all kept as they are"
         jobs = "job" if self.read == 1 else "jobs"
         return f"{Path(self.source).name}: {self.read:,} {jobs} read, {', '.join(odd) or plain}"
@@ -100,7 +101,8 @@ class Report:
         )
         places = ", ".join(map(str, first)) + (", …" if count > _SHOWN_LINES else "")
         unit = self.unit if count == 1 else f"{self.unit}s"
-        return f"  {name:<7} {count:>9,}  {reason} ({unit} {places})"
+        more = f"; {self.unlisted[reason]:,} of them not listed" if self.unlisted.get(reason) else ""
+        return f"  {name:<7} {count:>9,}  {reason} ({unit} {places}{more})"
 
 
 def read_out(notes: pl.DataFrame, outcome: str) -> pl.DataFrame:

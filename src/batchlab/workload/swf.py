@@ -11,6 +11,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from batchlab import _kernel
@@ -218,8 +219,9 @@ def _unpacked(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
             while rest:
                 if member.eof:
                     member = zlib.decompressobj(_GZIP_WINDOW)
-                yield member.decompress(rest)
-                rest = member.unused_data
+                # A piece may be a thousand times as long unpacked.
+                yield member.decompress(rest, _BLOCK)
+                rest = member.unconsumed_tail or member.unused_data
     except zlib.error as error:
         raise WorkloadError(f"{name}: the gzip stream is damaged: {error}. Get the file anew.") from error
     if not member.eof:
@@ -241,6 +243,8 @@ def _workload(log: "SwfColumns", name: str, resources: tuple[str, ...]) -> Workl
         noted=read_out(notes, "noted"),
         announced=header.max_records,
         stopped_at=log["lines"] if log["done"] else None,
+        unlisted=_unlisted(log),
+        mended_jobs=log["mended_jobs"],
     )
     if report.read and not report.kept and report.dropped["reason"].is_in(_NOT_A_LOG).all():
         line, reason = report.dropped["line"][0], report.dropped["reason"][0]
@@ -249,6 +253,13 @@ def _workload(log: "SwfColumns", name: str, resources: tuple[str, ...]) -> Workl
             "Standard Workload Format: 18 numbers a line, comments after ';'."
         )
     return Workload(jobs, header, report, resources)
+
+
+def _unlisted(log: "SwfColumns") -> dict[str, int]:
+    """Count by reason the notes that the kernel counted and did not keep."""
+    kept = np.bincount(log["note_reason"], minlength=len(log["reasons"]))
+    more = np.array(log["note_count"]) - kept
+    return {text: int(count) for (_, text), count in zip(log["reasons"], more, strict=True) if count}
 
 
 def _notes(log: "SwfColumns", jobs: pl.DataFrame) -> pl.DataFrame:

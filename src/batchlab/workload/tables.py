@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.atomic import atomic_write
-from batchlab.errors import WorkloadError
+from batchlab.errors import WorkloadError, reason_of
 from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import dependencies
 from batchlab.workload.header import Header
+from batchlab.workload.unreadable import UNREADABLE
 from batchlab.workload.validation import admit
 from batchlab.workload.workload import Workload
 
@@ -54,19 +55,7 @@ def read_table(
     """
     name = os.fspath(path)
     kind = _kind(name)
-    try:
-        if kind == "parquet":
-            table = pl.read_parquet(Path(path), glob=False)
-        else:
-            table = pl.read_csv(Path(path).read_bytes(), infer_schema_length=None)
-    except OSError as error:
-        raise WorkloadError(
-            f"{name}: cannot be read: {error.strerror or error}. Give the path of a table."
-        ) from error
-    except pl.exceptions.PolarsError as error:
-        raise WorkloadError(
-            f"{name}: is no readable {kind} table: {error}. Write it anew, with one row per job."
-        ) from error
+    table = _read(Path(path), name, kind)
     jobs, report, names = admit(
         table,
         resources=resources,
@@ -108,9 +97,24 @@ def write_table(workload: Workload, path: str | os.PathLike[str]) -> None:
                 workload.jobs.write_parquet(file)
             else:
                 dependencies.with_text_lists(workload.jobs).write_csv(file)
-    except pl.exceptions.PolarsError as error:
+    except UNREADABLE as error:
         raise WorkloadError(
-            f"{name}: cannot be written as {kind}: {error}. Drop the column, or use .parquet."
+            f"{name}: cannot be written as {kind}: {reason_of(error)}. Drop the column, or use .parquet."
+        ) from error
+
+
+def _read(path: Path, name: str, kind: str) -> pl.DataFrame:
+    try:
+        if kind == "parquet":
+            return pl.read_parquet(path, glob=False)
+        return pl.read_csv(path.read_bytes(), infer_schema_length=None)
+    except OSError as error:
+        raise WorkloadError(
+            f"{name}: cannot be read: {reason_of(error)}. Give the path of a table."
+        ) from error
+    except UNREADABLE as error:
+        raise WorkloadError(
+            f"{name}: is no readable {kind} table: {reason_of(error)}. Write it anew, with one row per job."
         ) from error
 
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from batchlab.errors import WorkloadError, shown
+from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.workload import dependencies
+from batchlab.workload.unreadable import UNREADABLE
 
 __all__: list[str] = []
 
@@ -23,8 +24,10 @@ def filter_jobs(jobs: pl.DataFrame, *predicates: pl.Expr) -> pl.DataFrame:
     """
     try:
         return dependencies.without_missing(jobs.filter(*predicates))
-    except (pl.exceptions.PolarsError, TypeError) as error:
-        raise WorkloadError(f"filter: {error}. The columns are {', '.join(jobs.columns)}.") from error
+    except UNREADABLE as error:
+        raise WorkloadError(
+            f"filter: {reason_of(error)}. The columns are {', '.join(jobs.columns)}."
+        ) from error
 
 
 def slice_time(jobs: pl.DataFrame, start: float | None, end: float | None) -> pl.DataFrame:

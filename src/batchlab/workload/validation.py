@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import polars as pl
 
-from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.errors import WorkloadError, reason_of, shown, suggest
 from batchlab.vocabulary import INVALID_ACTIONS, OVERRUN_ACTIONS, InvalidAction, OverrunAction
 from batchlab.workload import application_columns, dependencies, node_groups, reasons
 from batchlab.workload.report import NOTES_SCHEMA, Report, read_out
+from batchlab.workload.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
     from batchlab.application import Application
@@ -115,9 +116,9 @@ def as_polars(table: object) -> pl.DataFrame:
             return _from_pandas(table)
         if hasattr(table, "__arrow_c_stream__"):
             return pl.DataFrame(table)
-    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
+    except UNREADABLE as error:
         raise WorkloadError(
-            f"the table cannot be read: {error}. Give columns of equal length and one kind each."
+            f"the table cannot be read: {reason_of(error)}. Give columns of equal length and one kind each."
         ) from error
     raise WorkloadError(
         f"the table is {shown(table)}, a {type(table).__name__}; must be a polars or pandas data frame, an "

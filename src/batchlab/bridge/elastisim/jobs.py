@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, get_args
 
 from batchlab.bridge.elastisim.document import nearest, read_object, seconds, text
 from batchlab.errors import BridgeError, shown, suggest
+from batchlab.units import is_finite
 from batchlab.vocabulary import JobType
 
 if TYPE_CHECKING:
@@ -183,5 +184,7 @@ def _as_text(key: str, value: object) -> str:
         raise ValueError(f"{key} = {shown(value)}; must be a text or a number")  # noqa: TRY004
     if isinstance(value, int) and -_LARGEST_INTEGER // 2 <= value < _LARGEST_INTEGER:
         return str(value)
+    if not is_finite(value):
+        raise ValueError(f"{key} = {shown(value)}; must be a text or a finite number")
     # Six decimals, as std::to_string makes them: 1.5e-7 acts as 0.
     return f"{float(value):.6f}"

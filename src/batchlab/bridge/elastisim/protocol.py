@@ -32,6 +32,8 @@ __all__ = ["OverZeroMQ"]
 # How long a poll waits before it is looked whether the algorithm's process still lives, ms.
 _GLANCE = 200
 _PATIENCE = 5.0
+# An answer lists the jobs that it changes; a million of them fit. ZeroMQ ends the connection of a longer one.
+_LARGEST_ANSWER = 1 << 28
 _STANDARD_ERROR = 2
 
 
@@ -62,6 +64,7 @@ class OverZeroMQ(Algorithm):
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.PAIR)
         self._socket.linger = 1000
+        self._socket.maxmsgsize = _LARGEST_ANSWER
         try:
             self._socket.bind(url)
         except zmq.ZMQError as error:
@@ -126,7 +129,7 @@ class OverZeroMQ(Algorithm):
             if time.monotonic() > until:
                 raise AlgorithmError(
                     f"no algorithm at {self._url} would {doing} within {self._timeout:g} s; start one that "
-                    "connects there, or raise the time-out."
+                    f"connects there and answers in at most {_LARGEST_ANSWER:,} bytes, or raise the time-out."
                 )
 
 

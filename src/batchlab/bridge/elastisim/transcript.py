@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from batchlab.bridge.elastisim.algorithm import Algorithm
 from batchlab.bridge.elastisim.message import replies
-from batchlab.errors import AlgorithmError, BridgeError, shown
+from batchlab.errors import AlgorithmError, BridgeError, reason_of, shown
+from batchlab.units import is_finite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,9 +146,8 @@ def read_transcript(path: str | Path) -> list[Line]:
     try:
         with opened(path, "rt", encoding="utf-8") as file:
             return [_read(f"{path}:{number}", line) for number, line in enumerate(file, 1) if line.strip()]
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise BridgeError(f"{path}: cannot be read as a transcript ({reason}).") from None
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise BridgeError(f"{path}: cannot be read as a transcript ({reason_of(error)}).") from None
 
 
 def _written(reply: Reply) -> dict[str, object]:
@@ -170,7 +171,7 @@ def _read(place: str, text: str) -> Line:
     if not isinstance(line, dict):
         raise BridgeError(f"{place}: holds {shown(line)}; must be an object.")
     time, kind, job, nodes = (line.get(name) for name in ("time", "type", "job", "evolving_request"))
-    if isinstance(time, bool) or not isinstance(time, int | float):
+    if not is_finite(time):
         raise BridgeError(f"{place}: time = {shown(time)}; must be a number of seconds.")
     if not isinstance(kind, str):
         raise BridgeError(f"{place}: type = {shown(kind)}; must be the name of an invocation.")

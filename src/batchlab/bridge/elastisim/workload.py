@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,4 +76,4 @@ def read_workload(path: str | Path, *, folder: str | Path | None = None) -> Work
 
 
 def _located(name: str, homes: Sequence[Path]) -> Path:
-    return next((home / name for home in homes if (home / name).exists()), homes[0] / name)
+    return next((home / name for home in homes if os.path.exists(home / name)), homes[0] / name)  # noqa: PTH110  # never raises

@@ -58,7 +58,7 @@ reasons! {
     MemoryUnknown = Mended, "memory unknown: 0 taken";
     OverrunKept = Noted, "run_time > requested_time: both kept";
     OutOfOrder = Noted, "submitted before the job above it";
-    LongComment = Noted, "comment not kept: longer than 1 MiB, or beyond the 1 MiB that a streaming reader keeps";
+    LongComment = Noted, "comment not kept: longer than 1 MiB, or beyond what a reader keeps (16 MiB; 1 MiB of a streamed log)";
 }
 
 /// A set of reasons about one job.
@@ -91,22 +91,25 @@ pub struct Note {
 }
 
 /// All remarks about a log: exact counts, and the remarks themselves, up to a limit per reason.
-#[derive(Clone, Debug, Default)]
+///
+/// A few bytes of gzip can be millions of lines, so no reader keeps a remark for each of them.
+#[derive(Clone, Debug)]
 pub struct Notes {
     counts: [u64; Reason::ALL.len()],
+    mended_jobs: u64,
     kept: Vec<Note>,
-    limit: Option<u64>,
+    limit: u64,
 }
 
 impl Notes {
-    pub(super) fn limited_to(limit: u64) -> Self {
-        Self { limit: Some(limit), ..Self::default() }
+    pub(super) const fn limited_to(limit: u64) -> Self {
+        Self { counts: [0; Reason::ALL.len()], mended_jobs: 0, kept: Vec::new(), limit }
     }
 
     pub(super) fn add(&mut self, note: Note) {
         let count = &mut self.counts[note.reason as usize];
         *count += 1;
-        if self.limit.is_none_or(|limit| *count <= limit) {
+        if *count <= self.limit {
             self.kept.push(note);
         }
     }
@@ -115,15 +118,24 @@ impl Notes {
         if reasons.is_empty() {
             return;
         }
+        let mut mended = false;
         for &reason in Reason::ALL.iter().filter(|&&reason| reasons.contains(reason)) {
+            mended |= reason.outcome() == Outcome::Mended;
             self.add(Note { reason, line, job_id: Some(job_id) });
         }
+        self.mended_jobs += u64::from(mended);
     }
 
     /// How many notes there were for a reason.
     #[must_use]
     pub const fn count(&self, reason: Reason) -> u64 {
         self.counts[reason as usize]
+    }
+
+    /// How many jobs were kept with a changed value; one may have several notes.
+    #[must_use]
+    pub const fn mended_jobs(&self) -> u64 {
+        self.mended_jobs
     }
 
     /// How many notes there were with an outcome.
@@ -136,7 +148,7 @@ impl Notes {
             .sum()
     }
 
-    /// The notes in the order of lines; of a streaming reader, the first few per reason.
+    /// The first notes per reason, up to the reader's limit, in the order of lines.
     #[must_use]
     pub fn kept(&self) -> &[Note] {
         &self.kept

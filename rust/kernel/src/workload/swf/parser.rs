@@ -8,15 +8,20 @@ use super::record::{self, Refusal, SwfRecord};
 
 /// A longer line is no job and no comment; it is never held in memory.
 const LONGEST_LINE: usize = 1 << 20;
-/// What a streaming reader keeps of comments, in bytes, so that its memory does not grow with the log.
-const MOST_COMMENTS: usize = 1 << 20;
-/// What a streaming reader keeps of notes, per reason.
-const MOST_NOTES: u64 = 10;
+/// What is kept of comments, in bytes, and of notes, per reason. Jobs cost more than their notes, so that only lines
+/// that are no jobs reach the limit.
+const MOST_COMMENTS: usize = 1 << 24;
+const MOST_NOTES: u64 = 1 << 20;
+/// The same for a streaming reader, whose memory does not grow with the log.
+const MOST_STREAMED_COMMENTS: usize = 1 << 20;
+const MOST_STREAMED_NOTES: u64 = 10;
+/// What a comment takes besides its bytes: an empty one is not free.
+const COMMENT_COST: usize = 64;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads a log that comes in pieces.
 ///
-/// Memory: the unfinished line (at most 1 MiB), the comments, the notes. After an error the parser is spent.
+/// Memory: the unfinished line (at most 1 MiB), the comments and notes up to a limit. After an error the parser is spent.
 #[derive(Clone, Debug)]
 pub struct SwfParser {
     options: SwfOptions,
@@ -35,13 +40,13 @@ pub struct SwfParser {
 }
 
 impl SwfParser {
-    /// A parser that keeps every comment and every note.
+    /// A parser that keeps 16 MiB of comments, and per reason the count and the first 2^20 notes.
     #[must_use]
     pub fn new(options: SwfOptions) -> Self {
         Self {
             options,
             most_jobs: u64::MAX,
-            most_comments: usize::MAX,
+            most_comments: MOST_COMMENTS,
             unfinished: Vec::new(),
             overlong: false,
             lines: 0,
@@ -50,14 +55,18 @@ impl SwfParser {
             latest_submission: 0.0,
             comments: Vec::new(),
             comments_size: 0,
-            notes: Notes::default(),
+            notes: Notes::limited_to(MOST_NOTES),
         }
     }
 
     /// A parser of bounded memory: it keeps 1 MiB of comments, and per reason the count and the first 10 notes.
     #[must_use]
     pub fn streaming(options: SwfOptions) -> Self {
-        Self { most_comments: MOST_COMMENTS, notes: Notes::limited_to(MOST_NOTES), ..Self::new(options) }
+        Self {
+            most_comments: MOST_STREAMED_COMMENTS,
+            notes: Notes::limited_to(MOST_STREAMED_NOTES),
+            ..Self::new(options)
+        }
     }
 
     /// Makes the parser stop after so many kept jobs: what follows is not looked at.
@@ -161,11 +170,12 @@ impl SwfParser {
 
     fn comment(&mut self, line: &[u8], too_long: bool) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if too_long || self.comments_size.saturating_add(line.len()) > self.most_comments {
+        let size = line.len() + COMMENT_COST;
+        if too_long || self.comments_size + size > self.most_comments {
             self.notes.add(Note { reason: Reason::LongComment, line: self.lines, job_id: None });
             return;
         }
-        self.comments_size += line.len();
+        self.comments_size += size;
         self.comments.push(match std::str::from_utf8(line) {
             Ok(text) => text.to_owned(),
             Err(_) => line.iter().map(|&byte| char::from(byte)).collect(),

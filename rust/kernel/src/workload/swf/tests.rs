@@ -265,6 +265,18 @@ fn a_streaming_reader_keeps_few_notes_and_all_counts() {
 }
 
 #[test]
+fn a_log_of_comments_and_rubbish_takes_bounded_memory() {
+    let mut parser = SwfParser::new(SwfOptions::default());
+    let lines = ";\nx\n".repeat(1 << 16);
+    for _ in 0..20 {
+        parser.feed(lines.as_bytes(), &mut |_| ()).expect("nothing is raised");
+    }
+    let (all, comments, notes) = (20 << 16, parser.comments().len() as u64, parser.notes());
+    assert_eq!((notes.count(Reason::TooFewFields), notes.count(Reason::LongComment)), (all, all - comments));
+    assert_eq!((notes.kept().len(), comments), (2 << 20, (1 << 24) / 65));
+}
+
+#[test]
 fn a_missing_file_is_an_error() {
     let result = SwfFile::open(std::path::Path::new("no/such.swf"), SwfOptions::default());
     assert!(matches!(result, Err(SwfError::Io(_))));

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CommunicationCode", "InvocationType", "Memory", "pass_algorithm"]
 
+# A call lists every job that changed and every node. ZeroMQ ends the connection of a longer one; bytes.
+LARGEST_MESSAGE = 1 << 30
+
 
 class InvocationType(Enumeration):
     """Why the algorithm is called."""
@@ -92,6 +95,7 @@ def pass_algorithm(schedule: Callable[[list[Job], list[Node], dict[str, Any]], o
 
     memory = Memory()
     with zmq.Context() as context, context.socket(zmq.PAIR) as socket:
+        socket.maxmsgsize = LARGEST_MESSAGE
         socket.connect(url)
         while True:
             message: dict[str, Any] = json.loads(socket.recv())
