@@ -88,7 +88,7 @@ class ApplicationInputs(TypedDict):
     hosts: list[int]
     gpus: int | None
     network: tuple[str, list[tuple[str, float]]]
-    jobs: Elastics
+    jobs: ApplicationJobs
     clip_requests: bool
     log_tasks: bool
     sensors: object
@@ -241,10 +241,10 @@ class Application:
     def __new__(cls, description: Description) -> Application: ...
 
 @final
-class Elastics:
+class ApplicationJobs:
     """The same, row by row, as the simulation takes it."""
 
-    def __new__(cls, columns: ApplicationJobColumns) -> Elastics: ...
+    def __new__(cls, columns: ApplicationJobColumns) -> ApplicationJobs: ...
     def __len__(self) -> int: ...
 
 @final

@@ -292,11 +292,11 @@ def test_the_kernel_takes_them() -> None:
     assert columns["tasks_max"].tolist() == [1, 4, 2]
     sets = [columns["argument_sets"][place] for place in columns["arguments"]]
     assert sets == [{}, {"work": 1e12, "steps": 10, "net": "resnet"}, {}]
-    assert len(_kernel.Elastics(columns)) == 3
+    assert len(_kernel.ApplicationJobs(columns)) == 3
     with pytest.raises(ValueError, match="points beyond"):
-        _kernel.Elastics({**columns, "application": columns["application"] + 7})
+        _kernel.ApplicationJobs({**columns, "application": columns["application"] + 7})
     with pytest.raises(ValueError, match="differ in length"):
-        _kernel.Elastics({**columns, "tasks_min": columns["tasks_min"][:1]})
+        _kernel.ApplicationJobs({**columns, "tasks_min": columns["tasks_min"][:1]})
 
 
 def test_what_identifies_a_run() -> None:

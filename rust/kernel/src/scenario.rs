@@ -3,7 +3,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use crate::application::Elastic;
+use crate::application::ApplicationJob;
 use crate::cluster::{NodeSets, Request, Requests};
 use crate::workload::{Dependencies, Job};
 
@@ -35,7 +35,7 @@ pub struct Overheads {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ApplicationJobs {
     /// By slot.
-    pub jobs: Vec<Elastic>,
+    pub jobs: Vec<ApplicationJob>,
     /// The host of each node.
     pub hosts: Vec<u32>,
     /// The resource that counts GPUs, if there is one.
@@ -125,7 +125,7 @@ impl Scenario {
 
     /// What a job carries besides its row, where jobs carry applications.
     #[must_use]
-    pub fn application_job(&self, slot: u32) -> Option<&Elastic> {
+    pub fn application_job(&self, slot: u32) -> Option<&ApplicationJob> {
         self.applications.as_ref().and_then(|given| given.jobs.get(slot as usize))
     }
 

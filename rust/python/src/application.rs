@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use batchlab_kernel::application as kernel;
 use kernel::{
-    Communication, Direction, Elastic, Formula as KernelFormula, JobType, Pattern, Payload, Phase, Stage,
-    Storage, Task, Traffic, Value, Work,
+    ApplicationJob, Communication, Direction, Formula as KernelFormula, JobType, Pattern, Payload, Phase,
+    Stage, Storage, Task, Traffic, Value, Work,
 };
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -329,12 +329,12 @@ struct ElasticColumns<'py> {
 
 /// The same, row by row, as the simulation takes it.
 #[pyclass(module = "batchlab._kernel", frozen)]
-pub struct Elastics {
-    pub jobs: Vec<Elastic>,
+pub struct ApplicationJobs {
+    pub jobs: Vec<ApplicationJob>,
 }
 
 #[pymethods]
-impl Elastics {
+impl ApplicationJobs {
     #[new]
     fn new(columns: ElasticColumns<'_>) -> PyResult<Self> {
         Ok(Self { jobs: columns.jobs()? })
@@ -346,7 +346,7 @@ impl Elastics {
 }
 
 impl ElasticColumns<'_> {
-    fn jobs(self) -> PyResult<Vec<Elastic>> {
+    fn jobs(self) -> PyResult<Vec<ApplicationJob>> {
         let models: Vec<_> =
             self.applications.iter().map(|application| Arc::clone(&application.model)).collect();
         let sets: Vec<Arc<BTreeMap<String, Value>>> =
@@ -361,7 +361,7 @@ impl ElasticColumns<'_> {
         let job = |row: usize| {
             let (_, job_type) = JobType::NAMES.get(usize::from(types[row]))?;
             let application = usize::try_from(models_of[row]).ok();
-            Some(Elastic {
+            Some(ApplicationJob {
                 job_type: *job_type,
                 tasks_min: u32::try_from(fewest[row]).ok()?,
                 tasks_max: u32::try_from(most[row]).ok()?,
@@ -372,7 +372,7 @@ impl ElasticColumns<'_> {
                 arguments: sets.get(usize::try_from(sets_of[row]).ok()?)?.clone(),
             })
         };
-        let jobs: Option<Vec<Elastic>> = (0..types.len()).map(job).collect();
+        let jobs: Option<Vec<ApplicationJob>> = (0..types.len()).map(job).collect();
         jobs.ok_or_else(|| {
             PyValueError::new_err("a column of the elastic jobs points beyond what it points into")
         })

@@ -3,10 +3,10 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod application;
+mod application_jobs;
 mod columns;
 mod decisions;
 mod driver;
-mod elastic;
 mod errors;
 mod handles;
 mod interrupt;
@@ -35,7 +35,7 @@ mod _kernel {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
-    use crate::application::{Application, Elastics, Formula};
+    use crate::application::{Application, ApplicationJobs, Formula};
     #[pymodule_export]
     use crate::handles::{Job, Queue, View};
     #[pymodule_export]

@@ -16,8 +16,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::application_jobs::{self, ApplicationInputs, Invocation};
 use crate::columns::{self, Columns};
-use crate::elastic::{self, Described, Invocation};
 use crate::errors::simulation_error;
 use crate::interrupt::interruptible;
 use crate::policy::PolicyNames;
@@ -64,7 +64,7 @@ impl Simulation {
         order_at_instant: &str,
         dispatch: bool,
         listening: Listening,
-        applications: Option<Described<'_>>,
+        applications: Option<ApplicationInputs<'_>>,
         dependencies: Option<Vec<Vec<u32>>>,
         invocation: Option<Invocation>,
     ) -> PyResult<Self> {
@@ -290,12 +290,12 @@ impl Simulation {
 
     /// What was seen of the platform, as columns and matrices; None where that is not recorded.
     fn sensed<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        elastic::sensed(py, &self.kernel)
+        application_jobs::sensed(py, &self.kernel)
     }
 
     /// The times of the tasks of applications, as columns; None where they are not recorded.
     fn task_times<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        elastic::task_times(py, &self.kernel)
+        application_jobs::task_times(py, &self.kernel)
     }
 
     /// The cost of every pass so far, as columns; None where it was not asked for.

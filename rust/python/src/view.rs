@@ -13,7 +13,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::elastic;
+use crate::application_jobs;
 use crate::errors::decision_error;
 use crate::handles::{Job, Queue, View, refused};
 use crate::placements::placement_of;
@@ -241,7 +241,7 @@ impl View {
     /// The jobs that can be resized at this very instant, in the order in which they came there.
     #[getter]
     fn at_scheduling_point(slf: &Bound<'_, Self>) -> Vec<Job> {
-        let at_point = elastic::at_point(&slf.get().simulation.borrow(slf.py()).kernel);
+        let at_point = application_jobs::at_point(&slf.get().simulation.borrow(slf.py()).kernel);
         Self::handles(slf, at_point)
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from batchlab._kernel import Elastics
+from batchlab._kernel import ApplicationJobs
 from batchlab.errors import SimulationError
 from batchlab.simulation.sensing import sensors
 from batchlab.workload.application_jobs import application_jobs
@@ -54,7 +54,7 @@ def application_inputs(workload: Workload, system: System, options: RunOptions) 
         "hosts": [numbers[name] for name in system.hosts],
         "gpus": system.resources.index("gpu") if "gpu" in system.resources else None,
         "network": NetworkModel.of(options.sharing).kernel,
-        "jobs": Elastics(jobs),
+        "jobs": ApplicationJobs(jobs),
         "clip_requests": options.clip_requests,
         "log_tasks": options.task_times,
         "sensors": sensors(options.sensing, platform),

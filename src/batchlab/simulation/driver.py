@@ -49,7 +49,7 @@ class PythonComponents:
     def any(self) -> bool:
         """Whether anything outside the kernel is asked."""
         outside = (self.scheduler, self.allocator, self.predictor, self.order)
-        return bool(self.observers) or any(piece is not None for piece in outside)
+        return bool(self.observers) or any(component is not None for component in outside)
 
     @property
     def listening(self) -> _kernel.Listening:
@@ -86,15 +86,15 @@ def python_components(policy: Policy, observers: Sequence[Observer]) -> PythonCo
     return PythonComponents(policy.scheduler, allocator, _predictor(policy), order, tuple(observers))
 
 
-def with_components(policy: Policy, pieces: PythonComponents) -> Policy:
+def with_components(policy: Policy, components: PythonComponents) -> Policy:
     """Give a policy whose parts that are written in Python are these."""
     own: dict[str, Any] = {
-        name: piece
+        name: component
         for name in ("scheduler", "allocator", "order")
-        if (piece := getattr(pieces, name)) is not None
+        if (component := getattr(components, name)) is not None
     }
     if isinstance(policy.predictor, Predictor):
-        own["predictor"] = pieces.predictor
+        own["predictor"] = components.predictor
     return replace(policy, **own)
 
 
@@ -105,11 +105,11 @@ def _predictor(policy: Policy) -> Predictor | None:
 
 
 class Driver:
-    """The pieces at work on one simulation: hooks that the kernel calls, and the views that they are given.
+    """The components at work on one simulation: hooks that the kernel calls, and the views that they get.
 
     Parameters
     ----------
-    pieces
+    components
         What is asked.
     simulation
         The compiled half of the simulation.
@@ -120,27 +120,27 @@ class Driver:
     """
 
     def __init__(
-        self, pieces: PythonComponents, simulation: _kernel.Simulation, system: System, columns: Columns
+        self, components: PythonComponents, simulation: _kernel.Simulation, system: System, columns: Columns
     ) -> None:
-        self.pieces = pieces
+        self.components = components
         self._columns = columns
         self._is_at_work = False
         self.loop: object = None
         """The latest loop over decision points."""
         self._values = Values()
-        allocator = None if pieces.allocator is None else self._allocate
+        allocator = None if components.allocator is None else self._allocate
 
-        def view(*pieces: object) -> View:
-            clairvoyant = any(getattr(piece, "clairvoyant", False) for piece in pieces)
+        def view(*components: object) -> View:
+            clairvoyant = any(getattr(component, "clairvoyant", False) for component in components)
             seen = columns.seen_by(clairvoyant=clairvoyant)
             found = View(simulation, list(system.resources), seen, self._values, allocator, clairvoyant)
             found.system = system
             return found
 
-        self.view = view(pieces.scheduler, pieces.allocator)
-        self._order_view = view(pieces.order)
-        self.predictor_view = view(pieces.predictor)
-        self._put_to_work(pieces)
+        self.view = view(components.scheduler, components.allocator)
+        self._order_view = view(components.order)
+        self.predictor_view = view(components.predictor)
+        self._put_to_work(components)
 
     @property
     def views(self) -> tuple[View, ...]:
@@ -162,7 +162,7 @@ class Driver:
         Raises
         ------
         SimulationError
-            If this happens within a call of one of the pieces.
+            If this happens within a call of one of the components.
         """
         if self._is_at_work:
             rule = "it cannot be driven by its own policy or observers; view.fork() gives a copy that can"
@@ -176,46 +176,40 @@ class Driver:
     def begin(self) -> None:
         """Let everybody prepare."""
         # A scheduler may ask for observers' values at once.
-        for number, observer in enumerate(self.pieces.observers, start=1):
+        for number, observer in enumerate(self.components.observers, start=1):
             self._called_by(number, observer.begin)
-        for piece in (self.pieces.scheduler, self.pieces.allocator):
-            if piece is not None:
-                piece.begin(self.view)
-        if self.pieces.predictor is not None:
-            self.pieces.predictor.begin(self.predictor_view)
+        for component in (self.components.scheduler, self.components.allocator):
+            if component is not None:
+                component.begin(self.view)
+        if self.components.predictor is not None:
+            self.components.predictor.begin(self.predictor_view)
 
     def twin(self, simulation: _kernel.Simulation, system: System) -> Driver:
-        """Give deep copies of the pieces, at work on a fork; views and jobs that they keep are the fork's."""
-        twin = Driver(self.pieces, simulation, system, self._columns)
+        """Give deep copies of the components, at work on a fork; views and jobs in them are the fork's."""
+        twin = Driver(self.components, simulation, system, self._columns)
         seen = zip((*self.views, self._values), (*twin.views, twin._values), strict=True)
         copies: dict[int, object] = {id(own): its for own, its in seen}
-        pieces = self.pieces
-        twin._put_to_work(
-            PythonComponents(
-                *copy.deepcopy(
-                    (pieces.scheduler, pieces.allocator, pieces.predictor, pieces.order, pieces.observers),
-                    copies,
-                )
-            )
-        )
+        names = ("scheduler", "allocator", "predictor", "order", "observers")
+        own = tuple(getattr(self.components, name) for name in names)
+        twin._put_to_work(PythonComponents(*copy.deepcopy(own, copies)))
         return twin
 
     def without_policy(self, simulation: _kernel.Simulation, system: System) -> Driver:
         """Give the predictor and observers alone, for a fork that goes on under a built-in policy."""
-        pieces = PythonComponents(None, None, self.pieces.predictor, None, self.pieces.observers)
-        return Driver(pieces, simulation, system, self._columns)
+        components = PythonComponents(None, None, self.components.predictor, None, self.components.observers)
+        return Driver(components, simulation, system, self._columns)
 
     def as_bytes(self) -> bytes:
-        """Pickle the pieces, for a snapshot."""
-        return components_as_bytes(self.pieces, self.own_objects())
+        """Pickle the components, for a snapshot."""
+        return components_as_bytes(self.components, self.own_objects())
 
     def restored(self, data: bytes) -> None:
-        """Go on with the pieces of a snapshot."""
+        """Go on with the components of a snapshot."""
         self._put_to_work(components_of_bytes(data, self.own_objects()))
 
-    def _put_to_work(self, pieces: PythonComponents) -> None:
-        self.pieces = pieces
-        named = {observer.name: observer for observer in pieces.observers if observer.name}
+    def _put_to_work(self, components: PythonComponents) -> None:
+        self.components = components
+        named = {observer.name: observer for observer in components.observers if observer.name}
         self._values.offer(named, self.view)
         self._listeners = self._find_listeners()
 
@@ -230,7 +224,7 @@ class Driver:
         """
         found: dict[str, pl.DataFrame] = {}
         of_jobs: dict[str, pl.Series] = {}
-        for observer in self.pieces.observers:
+        for observer in self.components.observers:
             seen = observer.observations(self.view)
             tables = seen if isinstance(seen, Mapping) else {observer.name: seen}
             for name, table in tables.items():
@@ -257,8 +251,7 @@ class Driver:
         for name in table.columns:
             if name in RESULT_COLUMNS or name.startswith(ALLOCATED):
                 raise SimulationError(
-                    f"{kind} observed {name!r} of jobs, which result.jobs has of its own. "
-                    "Name it otherwise."
+                    f"{kind} observed {name!r} of jobs, which result.jobs has of its own. Name it otherwise."
                 )
         return table.get_columns()
 
@@ -267,44 +260,44 @@ class Driver:
     @property
     def is_left_to_caller(self) -> bool:
         """Whether the decisions come from the loop that drives the simulation."""
-        return isinstance(self.pieces.scheduler, ExternalScheduler)
+        return isinstance(self.components.scheduler, ExternalScheduler)
 
     @property
     def schedule(self) -> Callable[[View], object] | None:
         """Ask for decisions; None where the caller makes them."""
-        scheduler = self.pieces.scheduler
+        scheduler = self.components.scheduler
         return None if scheduler is None or self.is_left_to_caller else scheduler.schedule
 
     @property
     def order(self) -> Callable[..., object] | None:
         """Ask for keys."""
-        return None if self.pieces.order is None else self._keys
+        return None if self.components.order is None else self._keys
 
     @property
     def estimate(self) -> Callable[..., float] | None:
         """Ask for an estimate at a submission."""
-        return None if self.pieces.predictor is None else self.pieces.predictor.estimate
+        return None if self.components.predictor is None else self.components.predictor.estimate
 
     @property
     def correct(self) -> Callable[..., float] | None:
         """Ask for another estimate."""
-        return None if self.pieces.predictor is None else self.pieces.predictor.correct
+        return None if self.components.predictor is None else self.components.predictor.correct
 
     @property
     def learn(self) -> Callable[..., None] | None:
         """Tell that a job has ended."""
-        predictor = self.pieces.predictor
+        predictor = self.components.predictor
         return predictor.learn if predictor is not None and _learns(predictor) else None
 
     @property
     def allocate(self) -> Callable[..., object] | None:
         """Ask for the nodes of a job."""
-        return None if self.pieces.allocator is None else self._allocate
+        return None if self.components.allocator is None else self._allocate
 
     @property
     def changed(self) -> Callable[..., None] | None:
         """Tell observers what changed."""
-        return self._tell if self.pieces.observers else None
+        return self._tell if self.components.observers else None
 
     def _tell(self, changes: list[tuple[int, int]], view: View) -> None:
         for change, whom in changes:
@@ -317,14 +310,14 @@ class Driver:
     def wake(self, whose: int, _view: View) -> None:
         """Answer a timer; the scheduler's own are answered by the pass that follows."""
         if whose > 0:
-            self._called_by(whose, self.pieces.observers[whose - 1].wake)
+            self._called_by(whose, self.components.observers[whose - 1].wake)
 
     def _keys(self, _queue: _kernel.Queue, now: float) -> object:
-        order = cast("Callable[..., object]", self.pieces.order)
+        order = cast("Callable[..., object]", self.components.order)
         return order(self._order_view.queue, now)
 
     def _allocate(self, job: _kernel.Job, view: View) -> object:
-        return cast("Allocator", self.pieces.allocator).allocate(job, view)
+        return cast("Allocator", self.components.allocator).allocate(job, view)
 
     def _find_listeners(self) -> dict[str, list[tuple[int, Callable[..., object]]]]:
         """List for each change the observers whose classes define a method for it."""
@@ -332,7 +325,7 @@ class Driver:
         for name in dict.fromkeys(_CHANGES):
             defined = [
                 (number, getattr(observer, name))
-                for number, observer in enumerate(self.pieces.observers, start=1)
+                for number, observer in enumerate(self.components.observers, start=1)
                 if _defines(observer, name)
             ]
             listeners[name] = defined

@@ -366,7 +366,7 @@ class Simulation:
             columns = Columns(workload.jobs, clairvoyant=False)
             self._driver = Driver(python_components(policy, ()), self._kernel, system, columns)
             self._driver.restored(snapshot.components)
-            self._run_of = (*self._run_of[:2], with_components(self._run_of[2], self._driver.pieces))
+            self._run_of = (*self._run_of[:2], with_components(self._run_of[2], self._driver.components))
             self._let_look_ahead(self._driver)
         self._elapsed, self._depth = facts["elapsed"], facts["depth"]
         if facts["assumes_estimates"]:
@@ -433,7 +433,7 @@ class Simulation:
     def _assume_estimates(self) -> None:
         self._kernel.assume_estimates()
         self._assume_run_times()
-        for observer in () if self._driver is None else self._driver.pieces.observers:
+        for observer in () if self._driver is None else self._driver.components.observers:
             observer.drop_future_events()
 
     def _assume_run_times(self) -> None:

@@ -2,12 +2,12 @@
 //!
 //! This room only describes. It says how much every rank computes and what every pair of ranks sends, for a given
 //! number of nodes; how long that takes is the business of `execution`. An [`Application`] is immutable and shared
-//! by the jobs that run it; what differs between them, [`Elastic`] and [`Scope`] hold.
+//! by the jobs that run it; what differs between them, [`ApplicationJob`] and [`Scope`] hold.
 //!
 //! Evaluating a formula is linear in its length, an amount's pattern in the number of ranks, and a traffic's pattern
 //! in the number of pairs of ranks that it names.
-mod elastic;
 mod formula;
+mod job;
 mod model;
 mod payload;
 mod scope;
@@ -15,8 +15,8 @@ mod scope;
 mod tests;
 mod traffic;
 
-pub use elastic::{Elastic, JobType};
 pub use formula::{Formula, FormulaError};
+pub use job::{ApplicationJob, JobType};
 pub use model::{Application, Direction, Phase, Stage, Storage, Task, Work};
 pub use payload::{ModelError, Pattern, Payload};
 pub use scope::{Scope, Value};

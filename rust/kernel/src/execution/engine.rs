@@ -9,7 +9,7 @@ use super::log::TaskLog;
 use super::notice::Notice;
 use super::run::Run;
 use super::world::World;
-use crate::application::{Elastic, Value};
+use crate::application::{ApplicationJob, Value};
 use crate::platform::Platform;
 use crate::sharing::Network;
 
@@ -83,7 +83,7 @@ impl Execution {
         &mut self,
         now: f64,
         job: u32,
-        elastic: &Elastic,
+        carried: &ApplicationJob,
         hosts: &[u32],
         gpus_per_node: u32,
     ) -> Result<(), ExecutionError> {
@@ -93,7 +93,7 @@ impl Execution {
         let arguments = self.runtime_arguments.get(&job).cloned().unwrap_or_default();
         let clips = self.options.clip_requests;
         let names = (slot, self.serial, job);
-        let run = Run::new(&mut self.world, names, elastic, arguments, hosts, (gpus_per_node, clips))?;
+        let run = Run::new(&mut self.world, names, carried, arguments, hosts, (gpus_per_node, clips))?;
         if self.free.pop().is_none() {
             self.runs.push(None);
         }
@@ -242,11 +242,11 @@ impl Execution {
     fn collect(&mut self) -> bool {
         let now = self.world.now;
         let mut some = self.world.is_due();
-        while some && let Some(tag) = self.world.landed() {
-            let flight = self.world.flights.get(tag);
-            if let Some(run) = self.runs[flight.slot as usize].as_mut() {
-                self.world.flights.take(tag, &mut run.flights);
-                run.landed(&mut self.world, flight.purpose);
+        while some && let Some(tag) = self.world.completed() {
+            let activity = self.world.pending.get(tag);
+            if let Some(run) = self.runs[activity.slot as usize].as_mut() {
+                self.world.pending.take(tag, &mut run.pending);
+                run.completed(&mut self.world, activity.purpose);
             }
         }
         while self.next_timer() <= now {
@@ -278,7 +278,7 @@ impl Execution {
     /// Removes a run and all that it has under way.
     fn forget(&mut self, slot: u32) {
         if let Some(mut run) = self.runs[slot as usize].take() {
-            self.world.cancel(&mut run.flights);
+            self.world.cancel(&mut run.pending);
             self.world.ready.forget(slot);
             self.slots.remove(&run.job);
             self.runtime_arguments.remove(&run.job);

@@ -87,7 +87,7 @@ impl Run {
         if flops > 0.0 {
             self.ranks.start(rank, 0);
             let host = self.hosts[rank as usize];
-            world.compute(self.slot, &mut self.flights, Purpose::Rank { rank, level: 0 }, (host, flops));
+            world.compute(self.slot, &mut self.pending, Purpose::Rank { rank, level: 0 }, (host, flops));
         }
     }
 
@@ -102,7 +102,7 @@ impl Run {
         let with = Surroundings { platform, stores, network, hosts };
         let ready = self.program.exchange(exchange, with, builder)?;
         match self.program.demands.get(ready.demand) {
-            Some(demand) => world.start(self.slot, &mut self.flights, Purpose::Group(group), &demand),
+            Some(demand) => world.start(self.slot, &mut self.pending, Purpose::Group(group), &demand),
             None => self.release(world, group),
         }
         Ok(true)
@@ -162,7 +162,7 @@ impl Run {
         for &disk in on_disks {
             self.ranks.start(rank, level);
             let bytes = bytes / on_disks.len() as f64;
-            world.start_on_disk(self.slot, &mut self.flights, purpose, (disk, direction, bytes));
+            world.start_on_disk(self.slot, &mut self.pending, purpose, (disk, direction, bytes));
         }
         let hosts = members(&self.hosts, &self.newcomers, group);
         let World { platform, stores, network, builder, .. } = &mut *world;
@@ -171,7 +171,7 @@ impl Run {
         let task = task.map_err(|route| ExecutionError::no_route(&world.platform, route))?;
         if let Some(demand) = self.program.demands.get(task) {
             self.ranks.start(rank, level);
-            world.start(self.slot, &mut self.flights, purpose, &demand);
+            world.start(self.slot, &mut self.pending, purpose, &demand);
         }
         Ok(())
     }

@@ -113,7 +113,7 @@ impl Ranks {
     }
 
     /// Something that a rank has started is over; whether the rank goes on.
-    pub fn landed(&mut self, rank: u32, level: u32) -> bool {
+    pub fn completed(&mut self, rank: u32, level: u32) -> bool {
         let count = &mut self.under_way[rank as usize * self.levels + level as usize];
         *count -= 1;
         let state = &mut self.all[rank as usize];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::application::{Elastic, Scope, Value};
+use crate::application::{ApplicationJob, Scope, Value};
 use crate::platform::Platform;
 
 use super::compile::{Compiler, count};
@@ -21,7 +21,7 @@ pub struct Run {
     /// Where it is among the runs, and which it is: places are given back.
     pub slot: u32,
     pub serial: u64,
-    elastic: Elastic,
+    carried: ApplicationJob,
     pub runtime_arguments: Arc<BTreeMap<String, Value>>,
     pub gpus_per_node: u32,
     /// The same from the next reconfiguration on.
@@ -38,7 +38,7 @@ pub struct Run {
     /// How many ranks of each group have come to the barrier at which it is.
     arrived: [u32; 2],
     /// Activities that are under way.
-    pub flights: Vec<u32>,
+    pub pending: Vec<u32>,
     /// What all ranks decide alike between two iterations: for which one, and what.
     decided: Option<(u32, u64, Option<Notice>)>,
     /// Whether the run is at a scheduling point, or an evolving request, and where: the phase and the iteration.
@@ -65,7 +65,7 @@ impl Run {
     pub fn new(
         world: &mut World,
         (slot, serial, job): (u32, u64, u32),
-        elastic: &Elastic,
+        carried: &ApplicationJob,
         runtime_arguments: Arc<BTreeMap<String, Value>>,
         hosts: &[u32],
         (gpus_per_node, clips): (u32, bool),
@@ -75,7 +75,7 @@ impl Run {
             job,
             slot,
             serial,
-            elastic: elastic.clone(),
+            carried: carried.clone(),
             runtime_arguments,
             gpus_per_node,
             gpus_wanted: gpus_per_node,
@@ -87,7 +87,7 @@ impl Run {
             program: Program::default(),
             ranks: Ranks::default(),
             arrived: [0; 2],
-            flights: Vec::new(),
+            pending: Vec::new(),
             decided: None,
             paused: None,
             position: (0, 0),
@@ -100,7 +100,7 @@ impl Run {
     }
 
     fn count_iterations(&self) -> Result<Vec<u64>, ExecutionError> {
-        let application = self.elastic.application.as_ref().ok_or(ExecutionError::NoApplication)?;
+        let application = self.carried.application.as_ref().ok_or(ExecutionError::NoApplication)?;
         let scope = self.scope(Group::Everyone, 0);
         let of_phase = |(index, phase): (usize, &crate::application::Phase)| {
             count(&phase.iterations, &scope, &format!("the iterations of phase {index}"))
@@ -111,13 +111,13 @@ impl Run {
     /// What formulas mean for a group.
     fn scope(&self, group: Group, phase_iteration: u64) -> Scope<'_> {
         Scope {
-            arguments: &self.elastic.arguments,
+            arguments: &self.carried.arguments,
             runtime_arguments: &self.runtime_arguments,
             nodes: self.members(group).len() as u32,
             gpus_per_node: self.gpus_per_node,
             phase_iteration,
-            nodes_min: self.elastic.tasks_min,
-            nodes_max: self.elastic.tasks_max,
+            nodes_min: self.carried.tasks_min,
+            nodes_max: self.carried.tasks_max,
         }
     }
 
@@ -140,7 +140,7 @@ impl Run {
     }
 
     fn compile(&self, world: &mut World, entry: &Entry) -> Result<Program, ExecutionError> {
-        let application = self.elastic.application.as_ref().ok_or(ExecutionError::NoApplication)?;
+        let application = self.carried.application.as_ref().ok_or(ExecutionError::NoApplication)?;
         let begun = if let Entry::Reconfigured { iteration, .. } = entry { *iteration } else { 0 };
         let scope = self.scope(Group::Everyone, begun);
         let mut compiler =
@@ -206,11 +206,11 @@ impl Run {
     }
 
     /// An activity is over: the rank that waits for it goes on.
-    pub fn landed(&mut self, world: &mut World, purpose: Purpose) {
+    pub fn completed(&mut self, world: &mut World, purpose: Purpose) {
         match purpose {
             Purpose::Group(group) => self.release(world, group),
             Purpose::Rank { rank, level } => {
-                if self.ranks.landed(rank, level) {
+                if self.ranks.completed(rank, level) {
                     world.ready.push(self.slot, rank, 1);
                 }
             }
@@ -291,9 +291,9 @@ impl Run {
 
     /// Whether the job's size may change before an iteration of a phase, and what asks for that.
     fn decide(&self, phase: u32, iteration: u64) -> Result<Option<Notice>, ExecutionError> {
-        let application = self.elastic.application.as_ref().ok_or(ExecutionError::NoApplication)?;
+        let application = self.carried.application.as_ref().ok_or(ExecutionError::NoApplication)?;
         let described = &application.phases[phase as usize];
-        if let (Some(request), true) = (&described.evolving_request, self.elastic.job_type.is_evolving()) {
+        if let (Some(request), true) = (&described.evolving_request, self.carried.job_type.is_evolving()) {
             let scope = self.scope(Group::Everyone, iteration);
             let of = || format!("the evolving request of phase {phase}");
             let tasks = request
@@ -303,13 +303,13 @@ impl Run {
             let tasks = self.granted(tasks)?;
             return Ok((tasks != self.hosts.len() as u32).then_some(Notice::EvolvingRequest { tasks }));
         }
-        let asks = described.scheduling_point && self.elastic.job_type.is_malleable();
+        let asks = described.scheduling_point && self.carried.job_type.is_malleable();
         Ok(asks.then_some(Notice::SchedulingPoint))
     }
 
     /// The number of nodes that a request stands for.
     fn granted(&self, tasks: f64) -> Result<u32, ExecutionError> {
-        let (least, most) = (self.elastic.tasks_min, self.elastic.tasks_max);
+        let (least, most) = (self.carried.tasks_min, self.carried.tasks_max);
         let inside = (f64::from(least)..=f64::from(most)).contains(&tasks);
         if !inside && (!self.clips || tasks.is_nan()) {
             return Err(ExecutionError::Request { tasks, least, most });

@@ -26,34 +26,34 @@ pub enum Purpose {
 
 /// An activity that is under way.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Flight {
+pub struct PendingActivity {
     /// Where its run is.
     pub slot: u32,
     pub purpose: Purpose,
     handle: u32,
     on_disk: bool,
-    /// Its place in the list of the run's flights.
+    /// Its place in the list of the run's pending.
     pub place: u32,
 }
 
 /// Activities by their tags, which are places in a list that are given back: O(1).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Flights {
-    all: Vec<Flight>,
+pub struct PendingActivities {
+    all: Vec<PendingActivity>,
     free: Vec<u32>,
 }
 
-impl Flights {
-    fn add(&mut self, flight: Flight) -> u32 {
+impl PendingActivities {
+    fn add(&mut self, activity: PendingActivity) -> u32 {
         if let Some(tag) = self.free.pop() {
-            self.all[tag as usize] = flight;
+            self.all[tag as usize] = activity;
             return tag;
         }
-        self.all.push(flight);
+        self.all.push(activity);
         self.all.len() as u32 - 1
     }
 
-    /// Takes out a flight that is over, also of its run's list.
+    /// Takes out a activity that is over, also of its run's list.
     pub fn take(&mut self, tag: u32, of_run: &mut Vec<u32>) {
         let place = self.all[tag as usize].place;
         of_run.swap_remove(place as usize);
@@ -63,7 +63,7 @@ impl Flights {
         self.free.push(tag);
     }
 
-    pub fn get(&self, tag: u32) -> Flight {
+    pub fn get(&self, tag: u32) -> PendingActivity {
         self.all[tag as usize]
     }
 }
@@ -119,7 +119,7 @@ pub struct World {
     pub disks: Disks,
     pub gpus: Gpus,
     pub timers: Timers,
-    pub flights: Flights,
+    pub pending: PendingActivities,
     pub ready: Ready,
     pub notices: VecDeque<(u32, Notice)>,
     pub log: Option<TaskLog>,
@@ -137,7 +137,7 @@ impl World {
             gpus: Gpus::new(&platform),
             platform,
             timers: Timers::default(),
-            flights: Flights::default(),
+            pending: PendingActivities::default(),
             ready: Ready::default(),
             notices: VecDeque::new(),
             log: None,
@@ -172,9 +172,9 @@ impl World {
     /// Starts an activity of a run.
     pub fn start(&mut self, slot: u32, of_run: &mut Vec<u32>, purpose: Purpose, demand: &Demand) {
         let place = of_run.len() as u32;
-        let tag = self.flights.add(Flight { slot, purpose, handle: 0, on_disk: false, place });
+        let tag = self.pending.add(PendingActivity { slot, purpose, handle: 0, on_disk: false, place });
         of_run.push(tag);
-        self.flights.all[tag as usize].handle = self.activities.start(self.now, demand, u64::from(tag));
+        self.pending.all[tag as usize].handle = self.activities.start(self.now, demand, u64::from(tag));
     }
 
     /// Starts operations on a host.
@@ -199,19 +199,19 @@ impl World {
         (host, direction, bytes): (u32, Direction, f64),
     ) {
         let place = of_run.len() as u32;
-        let tag = self.flights.add(Flight { slot, purpose, handle: 0, on_disk: true, place });
+        let tag = self.pending.add(PendingActivity { slot, purpose, handle: 0, on_disk: true, place });
         of_run.push(tag);
-        self.flights.all[tag as usize].handle =
+        self.pending.all[tag as usize].handle =
             self.disks.start(self.now, host, direction, bytes, u64::from(tag));
     }
 
     /// Ends all activities of a run before their time.
     pub fn cancel(&mut self, of_run: &mut Vec<u32>) {
         for tag in of_run.drain(..) {
-            let Flight { handle, on_disk, .. } = self.flights.all[tag as usize];
+            let PendingActivity { handle, on_disk, .. } = self.pending.all[tag as usize];
             let engine = if on_disk { &mut self.disks.operations } else { &mut self.activities };
             engine.cancel(self.now, handle);
-            self.flights.free.push(tag);
+            self.pending.free.push(tag);
         }
     }
 
@@ -221,7 +221,7 @@ impl World {
     }
 
     /// Takes out one activity that has ended: on the platform first, then on disks.
-    pub fn landed(&mut self) -> Option<u32> {
+    pub fn completed(&mut self) -> Option<u32> {
         let tag = self.activities.pop_finished(self.now);
         tag.or_else(|| self.disks.operations.pop_finished(self.now)).map(|tag| tag as u32)
     }

@@ -13,15 +13,15 @@ use crate::cluster::Unanswered;
 use crate::placement::Allocator;
 use crate::state::{Rank, View};
 
-use super::future::FutureRoom;
 use super::shadow::Shadow;
+use super::shadow_capacity::ShadowCapacity;
 use super::{SchedulingRule, Step, choose_now, start_chosen};
 
 /// EASY: a job that fits may overtake, unless it would delay the first job that does not.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Easy {
     shadow: Option<Shadow>,
-    room: FutureRoom,
+    room: ShadowCapacity,
     /// The number of releases when the whole queue was examined last.
     examined: u64,
     /// Whether the last pass started a job.

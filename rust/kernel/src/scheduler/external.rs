@@ -10,16 +10,16 @@ use crate::cluster::{NodeSets, NodeTasks, Profile, Unanswered};
 use crate::placement::Allocator;
 use crate::state::{Rank, View};
 
-use super::future::FutureRoom;
 use super::plan::Plan;
 use super::shadow::Shadow;
+use super::shadow_capacity::ShadowCapacity;
 use super::{SchedulingRule, Step};
 
 /// The reservations of the present pass.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct External {
     empty: Profile,
-    room: FutureRoom,
+    room: ShadowCapacity,
     /// What was asked for, in that order.
     made: Vec<Made>,
     first: Option<Shadow>,
@@ -60,7 +60,7 @@ impl External {
     pub fn new(resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
         Self {
             empty: Profile::new(resources, capacity, node_sets),
-            room: FutureRoom::default(),
+            room: ShadowCapacity::default(),
             made: Vec::new(),
             first: None,
             allocator: None,

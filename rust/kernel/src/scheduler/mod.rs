@@ -11,11 +11,11 @@ mod easy_reservations;
 mod external;
 mod first_fit;
 mod freed;
-mod future;
 mod plan;
 mod policy_choice;
 mod registry;
 mod shadow;
+mod shadow_capacity;
 
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,7 @@ use crate::placement::Allocator;
 use crate::state::View;
 use crate::time::{Time, from_ordered_bits};
 
-use super::future::FutureRoom;
+use super::shadow_capacity::ShadowCapacity;
 
 /// The reservation of the head.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub struct Shadow {
 
 impl Shadow {
     /// The reservation of a job that does not fit now.
-    pub fn of(view: View<'_>, allocator: &Allocator, head: u32, room: &mut FutureRoom) -> Self {
+    pub fn of(view: View<'_>, allocator: &Allocator, head: u32, room: &mut ShadowCapacity) -> Self {
         let machine = &view.state.machine;
         let nodes = view.request(head).nodes;
         let own = nodes.block(machine.resources());
@@ -67,7 +67,7 @@ impl Shadow {
         allocator: &Allocator,
         job: u32,
         placement: &[NodeTasks],
-        room: &mut FutureRoom,
+        room: &mut ShadowCapacity,
     ) -> bool {
         let (request, machine) = (view.request(job), &view.state.machine);
         if view.now() + view.state.jobs.estimate(job) <= self.time {

@@ -1,5 +1,5 @@
 //! What schedulers see: the scenario and the state together, to be read.
-use crate::application::Elastic;
+use crate::application::ApplicationJob;
 use crate::cluster::{Expansion, NodeSetId, PlacementRequest, Request};
 use crate::scenario::Scenario;
 use crate::workload::JobState;
@@ -24,7 +24,7 @@ impl<'a> View<'a> {
 
     /// What a job carries besides its row; None also in a look ahead, where applications are taken to be run times.
     #[must_use]
-    pub fn application_job(self, job: u32) -> Option<&'a Elastic> {
+    pub fn application_job(self, job: u32) -> Option<&'a ApplicationJob> {
         self.state.applications.as_ref().and_then(|_| self.scenario.application_job(job))
     }
 

@@ -81,7 +81,7 @@ fn the_log_has_the_time_of_every_task_of_every_rank() {
 }
 
 /// Why a job cannot be started, with the rest of its application as given.
-fn refused(job: &Elastic, hosts: &[u32], gpus: u32) -> String {
+fn refused(job: &ApplicationJob, hosts: &[u32], gpus: u32) -> String {
     let mut execution = Execution::new(crossbar(|hosts| hosts[1].disk = None), max_min());
     let refusal = execution.start(0.0, 1, job, hosts, gpus).expect_err("it is refused").to_string();
     assert!(execution.is_idle() && execution.next_time().is_infinite());
@@ -92,7 +92,7 @@ fn refused(job: &Elastic, hosts: &[u32], gpus: u32) -> String {
 fn what_cannot_run_is_refused_with_its_reason() {
     let of = |task: Task| rigid(vec![phase(1.0, vec![task])]);
     let gpus = of(gpu(Some((1e12, Pattern::Uniform)), None));
-    assert!(refused(&Elastic::default(), &[0], 0).contains("carries no application"));
+    assert!(refused(&ApplicationJob::default(), &[0], 0).contains("carries no application"));
     assert!(refused(&gpus, &[], 1).contains("at least one"));
     assert!(refused(&gpus, &[77], 1).contains("must be there"));
     assert!(refused(&gpus, &[0], 0).contains("'n0' has too few GPUs"));
@@ -155,7 +155,7 @@ fn any_task() -> impl Strategy<Value = Task> {
     )
 }
 
-fn any_job() -> impl Strategy<Value = (Elastic, f64, Vec<u32>)> {
+fn any_job() -> impl Strategy<Value = (ApplicationJob, f64, Vec<u32>)> {
     let tasks = proptest::collection::vec(any_task(), 1..4);
     let phases = proptest::collection::vec((tasks, 1..4_u32, any::<bool>()), 1..3);
     let hosts = Just((0..STORE).collect::<Vec<u32>>()).prop_shuffle();
@@ -165,20 +165,23 @@ fn any_job() -> impl Strategy<Value = (Elastic, f64, Vec<u32>)> {
             .map(|(tasks, iterations, barrier)| Phase { barrier, ..phase(f64::from(iterations), tasks) });
         hosts.truncate(ranks);
         let application = Application { phases: phases.collect(), ..Application::default() };
-        (elastic(JobType::Malleable, application), f64::from(start) / 4.0, hosts)
+        (job_of(JobType::Malleable, application), f64::from(start) / 4.0, hosts)
     })
 }
 
 /// Jobs that have started, with nothing done after the last start.
-fn started(jobs: &[(Elastic, f64, Vec<u32>)], network: Network) -> (Execution, Vec<(f64, u32, Notice)>) {
+fn started(
+    jobs: &[(ApplicationJob, f64, Vec<u32>)],
+    network: Network,
+) -> (Execution, Vec<(f64, u32, Notice)>) {
     let mut execution = Execution::new(crossbar(|_| {}), network);
     let mut seen = Vec::new();
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by(|left, right| jobs[*left].1.total_cmp(&jobs[*right].1));
     for job in order {
-        let (elastic, start, hosts) = &jobs[job];
+        let (carried, start, hosts) = &jobs[job];
         until(&mut execution, *start, &mut seen);
-        execution.start(*start, job as u32, elastic, hosts, 2).expect("it starts");
+        execution.start(*start, job as u32, carried, hosts, 2).expect("it starts");
     }
     (execution, seen)
 }

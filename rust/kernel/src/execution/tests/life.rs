@@ -46,7 +46,7 @@ fn on_init_is_done_once_by_all_before_the_phases() {
         cpu(None, Some((4e10, Communication::Scatter)), false),
     ]));
     let phases = vec![phase(1.0, vec![busy(3.0, Pattern::Uniform)])];
-    let job = elastic(JobType::Rigid, Application { on_init, phases, ..Application::default() });
+    let job = job_of(JobType::Rigid, Application { on_init, phases, ..Application::default() });
     lasts(&job, 4, 10.0 + 8e-6);
 }
 
@@ -55,7 +55,7 @@ fn iterations_of_a_stage_do_not_wait_for_what_goes_on_asynchronously() {
     let tasks = vec![asynchronously(file(Direction::Write, 2e10, Pattern::RootOnly))];
     let on_init = Some(Stage { iterations: Formula::number(2.0), tasks });
     let phases = vec![phase(1.0, vec![idle(1.0, Pattern::Uniform)])];
-    let job = elastic(JobType::Rigid, Application { on_init, phases, ..Application::default() });
+    let job = job_of(JobType::Rigid, Application { on_init, phases, ..Application::default() });
     lasts(&job, 4, 5.0 + 6e-6);
 }
 
@@ -75,7 +75,7 @@ fn stepping() -> Application {
 fn a_malleable_job_meets_scheduling_points_before_every_iteration_but_the_first() {
     for (job_type, points) in [(JobType::Malleable, 7), (JobType::Adaptive, 7), (JobType::Moldable, 0)] {
         let mut execution = Execution::new(crossbar(|_| {}), max_min());
-        execution.start(0.0, 3, &elastic(job_type, stepping()), &[0, 1], 0).expect("it starts");
+        execution.start(0.0, 3, &job_of(job_type, stepping()), &[0, 1], 0).expect("it starts");
         let seen = run(&mut execution);
         let at_points: Vec<f64> =
             seen.iter().filter(|entry| entry.2 == Notice::SchedulingPoint).map(|entry| entry.0).collect();
@@ -88,7 +88,7 @@ fn a_malleable_job_meets_scheduling_points_before_every_iteration_but_the_first(
 fn stepped(network: Network, sizes: &[u32]) -> Vec<f64> {
     let mut execution = Execution::new(crossbar(|_| {}), network);
     let mut sizes = sizes.iter();
-    execution.start(0.0, 3, &elastic(JobType::Malleable, stepping()), &[0, 1], 0).expect("it starts");
+    execution.start(0.0, 3, &job_of(JobType::Malleable, stepping()), &[0, 1], 0).expect("it starts");
     let mut seen = Vec::new();
     while !execution.is_idle() {
         let now = execution.next_time();
@@ -107,7 +107,7 @@ fn stepped(network: Network, sizes: &[u32]) -> Vec<f64> {
 #[test]
 fn a_job_prepares_until_it_comes_to_its_phases() {
     let mut execution = Execution::new(crossbar(|_| {}), max_min());
-    execution.start(0.0, 3, &elastic(JobType::Malleable, stepping()), &[0, 1], 0).expect("it starts");
+    execution.start(0.0, 3, &job_of(JobType::Malleable, stepping()), &[0, 1], 0).expect("it starts");
     assert!(execution.advance(0.0).is_none() && execution.is_preparing(3), "for 1 s");
     assert!(execution.advance(1.0).is_none() && !execution.is_preparing(3));
     let mut now = execution.next_time();
@@ -151,7 +151,7 @@ fn evolved(job_type: JobType, request: &str) -> Vec<(f64, u32)> {
         ..Application::default()
     };
     let mut execution = Execution::new(crossbar(|_| {}), max_min());
-    execution.start(0.0, 3, &elastic(job_type, application), &[0, 1], 0).expect("it starts");
+    execution.start(0.0, 3, &job_of(job_type, application), &[0, 1], 0).expect("it starts");
     let mut seen = Vec::new();
     while !execution.is_idle() {
         let now = execution.next_time();
@@ -190,7 +190,7 @@ fn an_evolving_job_asks_before_iterations_and_within_its_limits() {
 fn requests_outside_the_limits_fail_unless_they_are_clipped() {
     let request = Some(Formula::parse("num_nodes + 7").expect("a formula"));
     let asking = Phase { evolving_request: request, ..phase(2.0, vec![idle(1.0, Pattern::Uniform)]) };
-    let job = elastic(JobType::Evolving, Application { phases: vec![asking], ..Application::default() });
+    let job = job_of(JobType::Evolving, Application { phases: vec![asking], ..Application::default() });
     let options = Options { clip_requests: false, ..Options::default() };
     let mut execution = Execution::with_options(crossbar(|_| {}), max_min(), options);
     execution.start(0.0, 3, &job, &[0, 1], 0).expect("it starts");
@@ -220,7 +220,7 @@ fn formulas_see_the_nodes_and_the_runtime_arguments_of_the_time() {
     let seconds =
         Payload { total: Formula::parse("num_nodes * pace").expect("a formula"), pattern: Pattern::Uniform };
     let work = task(Work::Idle { seconds });
-    let job = elastic(
+    let job = job_of(
         JobType::Malleable,
         Application { phases: vec![phase(3.0, vec![work])], ..Application::default() },
     );
@@ -272,7 +272,7 @@ fn new_ranks_are_those_on_nodes_that_had_fewer() {
     {
         let mut execution = Execution::new(crossbar(|_| {}), max_min());
         execution
-            .start(0.0, 0, &elastic(JobType::Malleable, application.clone()), &[0, 1], 0)
+            .start(0.0, 0, &job_of(JobType::Malleable, application.clone()), &[0, 1], 0)
             .expect("it starts");
         assert_eq!(execution.advance(0.0), None);
         assert_eq!(execution.advance(1.0), Some((0, Notice::SchedulingPoint)));
@@ -284,7 +284,7 @@ fn new_ranks_are_those_on_nodes_that_had_fewer() {
 #[test]
 fn the_gpus_of_a_job_change_with_its_next_reconfiguration() {
     let phases = vec![phase(3.0, vec![gpu(Some((4e12, Pattern::Uniform)), None)])];
-    let job = elastic(JobType::Malleable, Application { phases, ..Application::default() });
+    let job = job_of(JobType::Malleable, Application { phases, ..Application::default() });
     let mut execution = Execution::new(crossbar(|_| {}), max_min());
     execution.start(0.0, 0, &job, &[0], 1).expect("it starts");
     assert_eq!(execution.advance(0.0), None);

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use super::engine::{Execution, Options};
 use super::notice::Notice;
 use crate::application::{
-    Application, Communication, Direction, Elastic, Formula, JobType, Pattern, Payload, Phase, Storage, Task,
-    Traffic, Work,
+    Application, ApplicationJob, Communication, Direction, Formula, JobType, Pattern, Payload, Phase,
+    Storage, Task, Traffic, Work,
 };
 use crate::platform::{Disk, Host, Link, Platform, Role, Sharing};
 use crate::sharing::Network;
@@ -123,18 +123,18 @@ fn phase(iterations: f64, tasks: Vec<Task>) -> Phase {
     Phase { iterations, scheduling_point: true, evolving_request: None, barrier: true, tasks }
 }
 
-fn elastic(job_type: JobType, application: Application) -> Elastic {
-    Elastic {
+fn job_of(job_type: JobType, application: Application) -> ApplicationJob {
+    ApplicationJob {
         job_type,
         tasks_min: 2,
         tasks_max: 6,
         application: Some(Arc::new(application)),
-        ..Elastic::default()
+        ..ApplicationJob::default()
     }
 }
 
-fn rigid(phases: Vec<Phase>) -> Elastic {
-    elastic(JobType::Rigid, Application { phases, ..Application::default() })
+fn rigid(phases: Vec<Phase>) -> ApplicationJob {
+    job_of(JobType::Rigid, Application { phases, ..Application::default() })
 }
 
 /// Runs until nothing is left to happen: when each notice came, for which job, and what it was. Whoever asks goes on as
@@ -154,7 +154,7 @@ fn run(execution: &mut Execution) -> Vec<(f64, u32, Notice)> {
 }
 
 /// How long a job takes that has the platform to itself.
-fn alone_on(platform: &Arc<Platform>, network: Network, job: &Elastic, nodes: u32, gpus: u32) -> f64 {
+fn alone_on(platform: &Arc<Platform>, network: Network, job: &ApplicationJob, nodes: u32, gpus: u32) -> f64 {
     let mut execution = Execution::new(Arc::clone(platform), network);
     let hosts: Vec<u32> = (0..nodes).collect();
     execution.start(100.0, 0, job, &hosts, gpus).expect("it starts");
@@ -170,7 +170,7 @@ fn takes(task: &Task, nodes: u32, seconds: f64) {
 }
 
 /// Asserts how long a job takes on nodes that do nothing else, by every model.
-fn lasts(job: &Elastic, nodes: u32, seconds: f64) {
+fn lasts(job: &ApplicationJob, nodes: u32, seconds: f64) {
     for network in networks() {
         close(alone_on(&crossbar(|_| {}), network, job, nodes, 4), seconds);
     }

@@ -25,7 +25,7 @@ pub enum JobType {
 
 /// What a job is besides its row of numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Elastic {
+pub struct ApplicationJob {
     /// What decides on its size.
     pub job_type: JobType,
     /// The fewest tasks, hence nodes, that it may have.

@@ -4,20 +4,20 @@ use std::sync::Arc;
 use batchlab_kernel::execution::{Execution, Options};
 use batchlab_kernel::record::{PlatformSensor, Sensors};
 use batchlab_kernel::replay::Replay;
-use batchlab_kernel::scenario::ApplicationJobs;
+use batchlab_kernel::scenario;
 use batchlab_kernel::simulation::{Simulation as Kernel, TriggerKind, TriggerRules};
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::application::Elastics;
+use crate::application::ApplicationJobs;
 use crate::network::{NetworkPart, network};
 use crate::platform::Platform;
 
 /// Applications of jobs, and what they run on.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Described<'py> {
+pub struct ApplicationInputs<'py> {
     platform: PyRef<'py, Platform>,
     /// The host of each node.
     hosts: Vec<u32>,
@@ -25,7 +25,7 @@ pub struct Described<'py> {
     gpus: Option<usize>,
     /// How activities share what they use.
     network: NetworkPart,
-    jobs: PyRef<'py, Elastics>,
+    jobs: PyRef<'py, ApplicationJobs>,
     /// Whether evolving requests are clipped to the limits of their jobs.
     clip_requests: bool,
     /// Whether to write down when each task began and ended.
@@ -43,9 +43,9 @@ struct SensorNumbers {
     links: Vec<u32>,
 }
 
-impl Described<'_> {
+impl ApplicationInputs<'_> {
     /// The jobs that carry applications, what runs them, and what samples the platform.
-    pub fn parts(self) -> PyResult<(ApplicationJobs, Execution, Option<PlatformSensor>)> {
+    pub fn parts(self) -> PyResult<(scenario::ApplicationJobs, Execution, Option<PlatformSensor>)> {
         let options = Options {
             clip_requests: self.clip_requests,
             log_tasks: self.log_tasks,
@@ -63,7 +63,8 @@ impl Described<'_> {
                 .collect(),
             links,
         });
-        let jobs = ApplicationJobs { jobs: self.jobs.jobs.clone(), hosts: self.hosts, gpus: self.gpus };
+        let jobs =
+            scenario::ApplicationJobs { jobs: self.jobs.jobs.clone(), hosts: self.hosts, gpus: self.gpus };
         Ok((jobs, execution, sensors.map(PlatformSensor::new)))
     }
 }

@@ -7,7 +7,7 @@ use crate::state::View;
 
 /// What will be free at the shadow time, node by node: what is free now, plus what is given back by then.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct FutureRoom {
+pub struct ShadowCapacity {
     gained: Vec<i64>,
     leaving: Vec<u32>,
     /// Nodes that may have gained something; one may stand here more than once.
@@ -16,7 +16,7 @@ pub struct FutureRoom {
     slots: u64,
 }
 
-impl FutureRoom {
+impl ShadowCapacity {
     /// Lets running jobs end, those of one instant together, until the head fits: that instant.
     ///
     /// By the totals it cannot be before `earliest`.
@@ -121,7 +121,7 @@ fn slots_now(machine: &Machine, request: &Request) -> u64 {
 /// The machine at the shadow time.
 struct AvailabilityAtShadow<'a> {
     machine: &'a Machine,
-    room: &'a FutureRoom,
+    room: &'a ShadowCapacity,
 }
 
 impl Availability for AvailabilityAtShadow<'_> {
