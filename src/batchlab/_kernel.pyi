@@ -494,7 +494,7 @@ def share(
 class Draw(TypedDict):
     idle: float
     busy: float
-    closed: float
+    drained: float
     per_unit: list[float]
 
 class Warms(TypedDict):

@@ -25,8 +25,8 @@ TWO_KINDS = bl.System(
     (bl.NodeGroup("thin", 2, {"core": 4, "gpu": 0}), bl.NodeGroup("fat", 1, {"core": 8, "gpu": 2}))
 )
 DRAWS = {
-    "thin": bl.NodePower(idle=100, busy=160, per_unit={"core": 10}, closed=5),
-    "fat": bl.NodePower(idle=200, busy=300, per_unit={"core": 12, "gpu": 250}, closed=20),
+    "thin": bl.NodePower(idle=100, busy=160, per_unit={"core": 10}, drained=5),
+    "fat": bl.NodePower(idle=200, busy=300, per_unit={"core": 12, "gpu": 250}, drained=20),
 }
 
 
@@ -76,7 +76,7 @@ def draw_of(rng: Random, resources: tuple[str, ...]) -> bl.NodePower:
     """Draw what a node draws."""
     idle = rng.choice((0, 50, 99.7))
     per_unit = {name: rng.choice((0, 1, 12.3)) for name in resources if rng.random() < 0.8}
-    return bl.NodePower(idle, idle + rng.choice((0, 33.3, 60)), per_unit, closed=rng.choice((0, 7)))
+    return bl.NodePower(idle, idle + rng.choice((0, 33.3, 60)), per_unit, drained=rng.choice((0, 7)))
 
 
 def counted(case: Case, result: bl.Result, draws: list[bl.NodePower]) -> dict[str, object]:
@@ -103,7 +103,7 @@ def counted(case: Case, result: bl.Result, draws: list[bl.NodePower]) -> dict[st
         power = 0.0
         for node, draw in enumerate(draws):
             there = [run for run in runs if run[1] <= begin < run[2] and node in run[3]]
-            watts = draw.lit if there else draw.closed if closed_at(case, node, begin) else draw.idle
+            watts = draw.lit if there else draw.drained if closed_at(case, node, begin) else draw.idle
             for row, _, _, shares in there:
                 job, capacity = case.jobs[row], case.machine.capacity[node]
                 held = capacity if job.exclusive else [shares[node] * amount for amount in job.request]

@@ -15,7 +15,7 @@ use crate::placements::placement_of;
 struct Kind {
     idle: f64,
     busy: f64,
-    closed: f64,
+    drained: f64,
     per_unit: Vec<f64>,
 }
 
@@ -63,7 +63,7 @@ impl PowerMeter {
     fn measure(&self, py: Python<'_>, kinds: PyReadonlyArray1<'_, u32>, draws: Vec<Kind>) -> PyResult<()> {
         let draws = draws
             .into_iter()
-            .map(|Kind { idle, busy, closed, per_unit }| PowerModel { idle, busy, drained: closed, per_unit })
+            .map(|Kind { idle, busy, drained, per_unit }| PowerModel { idle, busy, drained, per_unit })
             .collect();
         let kinds: Vec<u32> = kinds.as_array().iter().copied().collect();
         let done = self.view.get().simulation.borrow_mut(py).kernel.measure_power(&kinds, draws);

@@ -42,7 +42,7 @@ class NodePower:
         As soon as a job is there, whatever it uses; not below ``idle``, which it is unless given.
     per_unit
         More for each unit of a resource that jobs hold, by name: ``{"core": 10}``.
-    closed
+    drained
         Closed, or failed, with no job there.
 
     Raises
@@ -54,11 +54,11 @@ class NodePower:
     idle: float
     busy: float | None = None
     per_unit: Mapping[str, float] = field(default_factory=dict, hash=False)
-    closed: float = 0.0
+    drained: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "busy", self.idle if self.busy is None else self.busy)
-        named = {"idle": self.idle, "busy": self.busy, "closed": self.closed}
+        named = {"idle": self.idle, "busy": self.busy, "drained": self.drained}
         for name, watts in {
             **named,
             **{f"per_unit[{key!r}]": at for key, at in self.per_unit.items()},
@@ -90,7 +90,7 @@ class NodePower:
         return {
             "idle": float(self.idle),
             "busy": float(self.lit),
-            "closed": float(self.closed),
+            "drained": float(self.drained),
             "per_unit": per_unit,
         }
 
