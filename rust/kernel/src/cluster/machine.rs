@@ -308,7 +308,7 @@ impl Machine {
         let before =
             self.by_load.is_some().then(|| load(self.capacity_of(part.node), self.free_of(part.node)));
         if sign > 0 && self.jobs_on[node] == 0 {
-            self.breach.get_or_insert(Breach::Empty { node: part.node });
+            note(&mut self.breach, Breach::Empty { node: part.node });
         }
         self.jobs_on[node] = self.jobs_on[node].wrapping_add_signed(-sign as i32);
         let is_idle = if self.is_drained(part.node) { -1 } else { i64::from(self.jobs_on[node] == 0) };
@@ -326,7 +326,7 @@ impl Machine {
                 };
                 if !(0..=capacity).contains(&unused) {
                     let held = capacity - unused;
-                    self.breach.get_or_insert(Breach::Amount { node: part.node, resource, held, capacity });
+                    note(&mut self.breach, Breach::Amount { node: part.node, resource, held, capacity });
                 }
                 let gain = offered - *free;
                 self.total_free[resource] += gain;
@@ -351,6 +351,12 @@ impl Machine {
             index.insert((Time(now), node), self.by_index.values(node as usize));
         }
     }
+}
+
+/// Keeps the first breach.
+#[cold]
+fn note(first: &mut Option<Breach>, breach: Breach) {
+    first.get_or_insert(breach);
 }
 
 /// What is there in all on the nodes of each set, set-major, of amounts that are node-major.

@@ -246,9 +246,6 @@ impl<F: Feed> Simulation<F> {
     /// Goes on to the next point at which something outside is asked, or an instant is over.
     pub fn advance(&mut self) -> Result<YieldPoint, F::Error> {
         loop {
-            if self.patience.is_over() {
-                return Ok(YieldPoint::Pause);
-            }
             let point = match self.cursor.at {
                 LoopState::Idle => {
                     let now = self.next_time();

@@ -216,6 +216,7 @@ impl State {
     }
 
     /// Takes note of the first violation.
+    #[cold]
     pub(crate) fn violates(&mut self, job: u32, violation: Violation) {
         self.defect.get_or_insert(Defect { job, time: self.now, violation });
     }
