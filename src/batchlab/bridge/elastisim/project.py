@@ -14,7 +14,7 @@ from batchlab.application import read_application
 from batchlab.application.elastisim import as_elastisim
 from batchlab.bridge.elastisim.configuration import Configuration, read_configuration
 from batchlab.bridge.elastisim.jobs import ElastisimJob, read_jobs
-from batchlab.errors import ApplicationError, BridgeError, shown, suggest
+from batchlab.errors import ApplicationError, BridgeError, PlatformError
 from batchlab.platform import read_platform
 from batchlab.system import System
 from batchlab.workload import Workload
@@ -106,12 +106,12 @@ def open_project(path: str | Path) -> Project:
 
 def _with_links(configuration: Configuration, platform: Platform) -> Platform:
     """Let the platform know which links lead from and to the parallel file system."""
-    known = {link.name for link in platform.links}
     for key in ("pfs_read_links", "pfs_write_links"):
         for name in getattr(configuration, key):
-            if name not in known:
-                place = f"{configuration.path}: {key}"
-                raise BridgeError(f"{place}: the platform has no link {shown(name)}.{suggest(name, known)}")
+            try:
+                platform.link_number(name)
+            except PlatformError as error:
+                raise BridgeError(f"{configuration.path}: {key}: {error}") from None
     return platform.with_storage_links(configuration.pfs_read_links, configuration.pfs_write_links)
 
 

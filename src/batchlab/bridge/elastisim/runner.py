@@ -110,13 +110,13 @@ class Run:
             yield f"{resource}_utilization", outputs.shares(times, seen[resource].select(names))
         yield "network_activity", outputs.network_activity(times, seen["network"]["utilisation"])
         said = self.project.configuration
-        bandwidths = {link.name: link.bandwidth for link in self.project.platform.links}
         links = said.pfs_read_links, said.pfs_write_links
         none = pl.zeros(pl.len())
         loads = seen["links"].select(
             read=pl.sum_horizontal(none, *links[0]), write=pl.sum_horizontal(none, *links[1])
         )
-        most = sum(bandwidths[name] for name in links[0]), sum(bandwidths[name] for name in links[1])
+        link = self.project.platform.link
+        most = sum(link(name).bandwidth for name in links[0]), sum(link(name).bandwidth for name in links[1])
         yield "pfs_utilization", outputs.pfs_utilization(times, loads.iter_rows(), most)
 
 
