@@ -59,6 +59,24 @@ def test_runs_a_project(project: Path, capsys: pytest.CaptureFixture[str]) -> No
     ]
 
 
+def test_a_project_made_for_a_container(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its paths begin with /data, which is the project's own data here; outputs go there too."""
+    data = project / "data"
+    data.mkdir()
+    for name in ("configuration.json", "jobs.json"):
+        path = project / "input" / name
+        text = path.read_text().replace('"input/', '"/data/input/').replace('"output/', '"/data/output/')
+        path.write_text(text)
+    (project / "input").rename(data / "input")
+    command = ["elastisim", str(data / "input/configuration.json"), *algorithm(project)]
+    assert main(command) == 0
+    assert capsys.readouterr().err == (
+        f"note: /data/input/jobs.json is not on this machine; taken from {data}/input/jobs.json, and other "
+        "paths below / likewise\n"
+    )
+    assert (data / "output/job_statistics.csv").exists()
+
+
 def test_out(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder of one's own gets our files; ElastiSim's are where the configuration says, as they are."""
     assert main(arguments(project, *algorithm(project), "--out", str(tmp_path / "out"))) == 0

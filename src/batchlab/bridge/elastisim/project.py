@@ -100,7 +100,12 @@ def open_project(path: str | Path) -> Project:
         system=System.of(platform, hosts=[host.name for host in hosts], resources={_PLACE: places}),
         platform=platform,
         totals=tuple(program.iterations for program in programs),
-        notes=(*configuration.notes, *_passed_over(jobs), *_held_back(configuration, jobs)),
+        notes=(
+            *configuration.notes,
+            *_found_elsewhere(configuration, jobs),
+            *_passed_over(jobs),
+            *_held_back(configuration, jobs),
+        ),
     )
 
 
@@ -229,6 +234,13 @@ def _workload(
     return Workload.from_table(
         table, resources=[_PLACE], invalid="raise", overrun="keep", applications=applications
     )
+
+
+def _found_elsewhere(configuration: Configuration, jobs: Sequence[ElastisimJob]) -> Iterator[str]:
+    for name in dict.fromkeys(job.application_model for job in jobs):
+        note = configuration.paths.note(name)
+        if note is not None:
+            yield note
 
 
 def _passed_over(jobs: Sequence[ElastisimJob]) -> Iterator[str]:
