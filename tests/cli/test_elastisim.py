@@ -105,12 +105,15 @@ def test_outputs_do_not_replace_each_other(project: Path, capsys: pytest.Capture
 
 def test_no_old_files_after_a_failure(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run that fails leaves none of the files that the run before it wrote."""
-    assert main(arguments(project, *algorithm(project))) == 0
+    out = project / "out"
+    assert main(arguments(project, *algorithm(project), "--out", str(out))) == 0
     assert len(list((project / "output").iterdir())) == 6
     (project / "output/mine.csv").touch()
+    (out / "metrics.json").write_text("changed by hand")
     (project / "algorithm.py").write_text("1 / 0\n")
-    assert main(arguments(project, *algorithm(project))) == 1
+    assert main(arguments(project, *algorithm(project), "--out", str(out))) == 1
     assert [path.name for path in (project / "output").iterdir()] == ["mine.csv"]
+    assert [path.name for path in out.iterdir()] == ["metrics.json"]
     (project / "input/blocked").touch()
     changed(project, "configuration.json", task_times="input/blocked/task_times.csv")
     capsys.readouterr()

@@ -90,6 +90,10 @@ def elastisim(
     said = bridge.read_configuration(configuration)
     _check_apart(out, said.outputs)
     bridge.clear(said.outputs.values())
+    if out is not None:
+        from batchlab.result.manifest import remove_run  # noqa: PLC0415  # as above
+
+        remove_run(out)
     if algorithm is None and replay is None:
         typer.echo(f"waiting for an algorithm at {said.zmq_url} …", err=True)
     # What an algorithm prints is not our answer.
