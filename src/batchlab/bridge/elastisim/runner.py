@@ -211,8 +211,7 @@ def simulate_project(
     """
     said = project.configuration
     invocation = _invocation(said)
-    asked_of_all = invocation.on_submit and invocation.on_finalise and invocation.on_scheduling_point
-    witness = not asked_of_all or invocation.minimum_interval > 0
+    witness = not _asks_of_all(invocation)
     ledger = Ledger(map(_node, project.hosts), oversubscription=said.allow_oversubscription)
     scheduler = ElastisimScheduler(
         algorithm,
@@ -236,6 +235,12 @@ def simulate_project(
     algorithm.finish()
     _check_end(ledger, len(project.jobs))
     return Run(project, result, ledger, scheduler.calls)
+
+
+def _asks_of_all(invocation: Invocation) -> bool:
+    """Whether nothing happens about which the algorithm is not called."""
+    each = invocation.on_submit and invocation.on_finalise and invocation.on_scheduling_point
+    return each and not invocation.minimum_interval
 
 
 def _to_the_end(simulation: Simulation) -> Result:
