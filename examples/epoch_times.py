@@ -50,7 +50,7 @@ def epoch_times(bandwidth: float) -> dict[str, list[float]]:
     application = bl.Application(training().phases)
     jobs = [
         bl.JobDescription(
-            # One after the other: nobody else is on the machine.
+            # One after the other: each has the machine for itself.
             submit_time=3600.0 * at,
             tasks=nodes,
             application=application,

@@ -369,7 +369,7 @@ def test_standstill(tmp_path: Path) -> None:
 
 
 def test_standstill_of_periodic_calls(tmp_path: Path) -> None:
-    """An algorithm that is called again and again and starts nothing is soon told to be stuck."""
+    """An algorithm that is called again and again and starts nothing is soon stopped as stuck."""
     path = write_project(tmp_path, [{}], scheduling_interval=1)
     stuck = r"standstill: nothing ran or was decided in 1000 periodic calls, .* job 0 is the first of 1 that"
     with pytest.raises(AlgorithmError, match=stuck):

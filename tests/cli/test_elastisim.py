@@ -157,7 +157,7 @@ def test_the_progress_bar(project: Path, monkeypatch: pytest.MonkeyPatch, *, wan
 
 
 def test_patience(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An algorithm that starts nothing is told to be stuck after a number of periodic calls."""
+    """An algorithm that starts nothing is stopped as stuck after a number of periodic calls."""
     changed(project, "configuration.json", scheduling_interval=5)
     text = (
         "from elastisim_python import pass_algorithm\npass_algorithm(lambda jobs, nodes, system: None, '')\n"

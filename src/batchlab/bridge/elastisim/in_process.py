@@ -109,8 +109,8 @@ class InProcess(Algorithm):
 class _LiveNode(elastisim_python.Node):
     """A node whose jobs are looked up in the books when an algorithm asks for them, which few do.
 
-    The books do not change while an algorithm runs, and it is told of all changes before: what is found there
-    is what it would have been told.
+    The books do not change while an algorithm runs, and every change before its call is passed on: what is
+    found there is what a message would have said.
     """
 
     def __init__(self, entry: NodeEntry, jobs: list[elastisim_python.Job]) -> None:

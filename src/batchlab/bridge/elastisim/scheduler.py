@@ -251,7 +251,7 @@ class ElastisimScheduler(Scheduler):
         self._preparing = still
 
     def _look_at_gpus(self, view: View) -> None:
-        """Enter which GPUs compute, of the nodes that the algorithm is about to be told of."""
+        """Enter which GPUs compute, of the nodes that have changed."""
         for number in set(self._ledger.changed_nodes) if self._ledger.has_gpus else ():
             node = self._ledger.nodes[number]
             node.busy_gpus = sum(busy << gpu for gpu, busy in enumerate(view.gpus_at_work(number)))
@@ -265,11 +265,11 @@ class ElastisimScheduler(Scheduler):
                 name: [(platform.link_number(each), platform.link(each).bandwidth) for each in names]
                 for name, names in links.items()
             }
-        told: dict[str, float] = {}
+        found: dict[str, float] = {}
         for name, numbers in (self._storage or {}).items():
-            told[f"pfs_{name}_bw"] = sum((bandwidth for _, bandwidth in numbers), 0.0)
-            told[f"pfs_{name}_utilization"] = sum((view.flow_on(link) for link, _ in numbers), 0.0)
-        return told
+            found[f"pfs_{name}_bw"] = sum((bandwidth for _, bandwidth in numbers), 0.0)
+            found[f"pfs_{name}_utilization"] = sum((view.flow_on(link) for link, _ in numbers), 0.0)
+        return found
 
     def _look_at_the_running(self, now: float) -> None:
         """Enter who has passed a scheduling point about which nobody was asked."""
