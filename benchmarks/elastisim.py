@@ -52,7 +52,7 @@ def in_process(project: Path) -> None:
 def over_zeromq(project: Path) -> float:
     """Give the CPU time of the command and of the algorithm's process (s)."""
     with tempfile.TemporaryDirectory() as folder:
-        # ElastiSim's files go where the configuration says: not beside the recorded ones.
+        # ElastiSim's files go where the configuration says: not into the folder of the recorded ones.
         copied = Path(folder, "input")
         shutil.copytree(project / "input", copied)
         command: list[str | Path] = [

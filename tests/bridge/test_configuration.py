@@ -95,6 +95,27 @@ def test_paths_of_a_container(tmp_path: Path, here: str, there: str, prefix: str
     assert said.notes == (f"{taken}, and other paths below {prefix} likewise",)
 
 
+def test_models_beside_the_project(tmp_path: Path) -> None:
+    """A model that a job names by another way is found above the configuration, and a note says where."""
+    folder = tmp_path / "rigid/data/input"
+    folder.mkdir(parents=True)
+    other = tmp_path / "simple/data/input"
+    other.mkdir(parents=True)
+    for path in (folder / "jobs.json", folder / "platform.xml", other / "model.json"):
+        path.touch()
+    document = {"jobs_file": "/data/input/jobs.json", "platform_file": "/data/input/platform.xml"}
+    path = folder / "configuration.json"
+    path.write_text(json.dumps(LEAST | document))
+    paths = read_configuration(path).paths
+    name = "simple/data/input/model.json"
+    assert paths.input(name) == other / "model.json"
+    assert paths.note(name) == f"{name} is not there; taken from {other}/model.json"
+    # By the end of an absolute path: neither a job nor a platform needs to be absolute for that.
+    assert paths.input("/app/simple/data/input/model.json") == other / "model.json"
+    assert paths.note("/data/input/jobs.json") is None
+    assert paths.note("nowhere.json") is None
+
+
 def test_paths_of_a_container_that_are_nowhere(root: Path) -> None:
     """A path that ends like no file of the project's is refused; mixed with relative ones it is found."""
     with pytest.raises(

@@ -104,7 +104,7 @@ def _start_all(jobs: list[Any], nodes: list[Any], _system: dict[str, Any]) -> No
 
 
 def test_an_argument_of_read_platform(tmp_path: Path) -> None:
-    """XML has no place for the storage's links; who reads a platform can name them."""
+    """XML has no place for the storage's links; they can be named when a platform is read."""
     path = write_project(tmp_path, TWO)
     add_storage(path)
     file = tmp_path / "platform.xml"
@@ -117,13 +117,13 @@ def test_an_argument_of_read_platform(tmp_path: Path) -> None:
 
 @both
 def test_gpus_that_compute(tmp_path: Path, *, protocol: bool) -> None:
-    """A node is told of with which of its GPUs compute then, 8 s long here, the first of two."""
+    """A node's message says which of its GPUs compute then: the first of two, for 8 s."""
     path = write_project(tmp_path, TWO, application=COMPUTES, zmq_url=f"ipc://{tmp_path}/socket")
     free, busy = ["FREE", "FREE"], ["ALLOCATED", "FREE"]
     assert [(time, gpus) for time, _, gpus in seen_by(path, protocol=protocol)] == [
         (0, [free] * 4),
         (2, [busy, busy, free, free]),
-        # The second job's nodes are told of as they are now.
+        # The nodes of a job are seen as they are at the call that follows their change.
         (8, [free, free, busy, busy]),
         (10, [free] * 4),
     ]

@@ -303,7 +303,7 @@ def test_reconfigurations_without_scheduling_points(tmp_path: Path) -> None:
         calls, done = calls_of(path, schedule)
         assert times(done) == [(0.0, 100.0), (5.0, 85.0)]
         assert ((40.0, "RECONFIGURATION") in calls) == tell
-        uses = [use for use in done.ledger.uses if use.node == 1]
+        uses = [use for use in done.ledger.uses if 1 in use.nodes]
         assert [use.time for use in uses][:2] == [0.0, 40.0 if tell else 85.0]
 
 
@@ -369,7 +369,7 @@ def test_standstill(tmp_path: Path) -> None:
 
 
 def test_standstill_of_periodic_calls(tmp_path: Path) -> None:
-    """An algorithm that is called again and again and starts nothing is soon told to be stuck."""
+    """An algorithm that is called again and again and starts nothing is soon stopped as stuck."""
     path = write_project(tmp_path, [{}], scheduling_interval=1)
     stuck = r"standstill: nothing ran or was decided in 1000 periodic calls, .* job 0 is the first of 1 that"
     with pytest.raises(AlgorithmError, match=stuck):
@@ -406,7 +406,7 @@ def test_an_algorithm_that_connects_by_itself(tmp_path: Path) -> None:
     [
         (
             {"pfs_read_links": ["cable"]},
-            r"configuration.json: pfs_read_links: the platform has no link 'cable'",
+            r"configuration.json: pfs_read_links: no link is called 'cable'",
         ),
         ({"sensing": True, "sensing_interval": -1}, r"sensing_interval = -1; must be finite"),
     ],

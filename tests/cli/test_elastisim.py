@@ -59,6 +59,24 @@ def test_runs_a_project(project: Path, capsys: pytest.CaptureFixture[str]) -> No
     ]
 
 
+def test_a_project_made_for_a_container(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its paths begin with /data, which is the project's own data here; outputs go there too."""
+    data = project / "data"
+    data.mkdir()
+    for name in ("configuration.json", "jobs.json"):
+        path = project / "input" / name
+        text = path.read_text().replace('"input/', '"/data/input/').replace('"output/', '"/data/output/')
+        path.write_text(text)
+    (project / "input").rename(data / "input")
+    command = ["elastisim", str(data / "input/configuration.json"), *algorithm(project)]
+    assert main(command) == 0
+    assert capsys.readouterr().err == (
+        f"note: /data/input/jobs.json is not on this machine; taken from {data}/input/jobs.json, and other "
+        "paths below / likewise\n"
+    )
+    assert (data / "output/job_statistics.csv").exists()
+
+
 def test_out(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder of one's own gets our files; ElastiSim's are where the configuration says, as they are."""
     assert main(arguments(project, *algorithm(project), "--out", str(tmp_path / "out"))) == 0
@@ -87,12 +105,15 @@ def test_outputs_do_not_replace_each_other(project: Path, capsys: pytest.Capture
 
 def test_no_old_files_after_a_failure(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run that fails leaves none of the files that the run before it wrote."""
-    assert main(arguments(project, *algorithm(project))) == 0
+    out = project / "out"
+    assert main(arguments(project, *algorithm(project), "--out", str(out))) == 0
     assert len(list((project / "output").iterdir())) == 6
     (project / "output/mine.csv").touch()
+    (out / "metrics.json").write_text("changed by hand")
     (project / "algorithm.py").write_text("1 / 0\n")
-    assert main(arguments(project, *algorithm(project))) == 1
+    assert main(arguments(project, *algorithm(project), "--out", str(out))) == 1
     assert [path.name for path in (project / "output").iterdir()] == ["mine.csv"]
+    assert [path.name for path in out.iterdir()] == ["metrics.json"]
     (project / "input/blocked").touch()
     changed(project, "configuration.json", task_times="input/blocked/task_times.csv")
     capsys.readouterr()
@@ -136,7 +157,7 @@ def test_the_progress_bar(project: Path, monkeypatch: pytest.MonkeyPatch, *, wan
 
 
 def test_patience(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An algorithm that starts nothing is told to be stuck after a number of periodic calls."""
+    """An algorithm that starts nothing is stopped as stuck after a number of periodic calls."""
     changed(project, "configuration.json", scheduling_interval=5)
     text = (
         "from elastisim_python import pass_algorithm\npass_algorithm(lambda jobs, nodes, system: None, '')\n"

@@ -88,8 +88,7 @@ def elastisim(
     from batchlab.bridge import elastisim as bridge  # noqa: PLC0415  # --help does without
 
     said = bridge.read_configuration(configuration)
-    _check_apart(out, said.outputs)
-    bridge.clear(said.outputs.values())
+    _make_room(out, said.outputs)
     if algorithm is None and replay is None:
         typer.echo(f"waiting for an algorithm at {said.zmq_url} …", err=True)
     # What an algorithm prints is not our answer.
@@ -123,6 +122,17 @@ def _watched(simulation: Simulation, *, title: str, progress: bool) -> Result:
         bar = stack.enter_context(progress_bar(title)) if progress else None
         monitor = Monitor(simulation, title=title, memory=peak_memory, progress=bar)
         return stack.enter_context(monitor).run()
+
+
+def _make_room(out: Path | None, outputs: Mapping[str, Path]) -> None:
+    """Remove what an earlier run wrote, once it is known that this one's files keep apart."""
+    from batchlab.bridge.elastisim import clear  # noqa: PLC0415  # --help does without
+    from batchlab.result.manifest import remove_run  # noqa: PLC0415  # as above
+
+    _check_apart(out, outputs)
+    clear(outputs.values())
+    if out is not None:
+        remove_run(out)
 
 
 def _check_apart(out: Path | None, outputs: Mapping[str, Path]) -> None:

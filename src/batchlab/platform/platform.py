@@ -113,10 +113,11 @@ class Platform:
     @cached_property
     def links(self) -> tuple[Link, ...]:
         """All links; split-duplex ones are two, ``NAME_UP`` and ``NAME_DOWN``."""
-        return tuple(
-            Link(name, bandwidth, latency, "fat_pipe" if fat else "shared")
-            for name, bandwidth, latency, fat in self.kernel.links
-        )
+        return tuple(_link(*each) for each in self._link_facts)
+
+    @cached_property
+    def _link_facts(self) -> list[tuple[str, float, float, bool]]:
+        return self.kernel.links
 
     @cached_property
     def _host_numbers(self) -> dict[str, int]:
@@ -124,7 +125,7 @@ class Platform:
 
     @cached_property
     def _link_names(self) -> list[str]:
-        return [name for name, *_ in self.kernel.links]
+        return [name for name, *_ in self._link_facts]
 
     @cached_property
     def _link_numbers(self) -> dict[str, int]:
@@ -149,6 +150,16 @@ class Platform:
             If there is no such link.
         """
         return _place(link, self._link_numbers, "link")
+
+    def link(self, name: str) -> Link:
+        """Give a link by its name, without making all of them.
+
+        Raises
+        ------
+        PlatformError
+            If there is no such link.
+        """
+        return _link(*self._link_facts[self.link_number(name)])
 
     def in_whole_bytes(self) -> Platform:
         """Let all disks progress in whole bytes, as SimGrid's do (`Disk`).
@@ -418,6 +429,10 @@ def _hosts(zone: Zone | Cluster) -> Iterable[Host]:
     yield from zone.hosts
     for member in zone.members:
         yield from _hosts(member)
+
+
+def _link(name: str, bandwidth: float, latency: float, fat: bool) -> Link:  # as the kernel has it
+    return Link(name, bandwidth, latency, "fat_pipe" if fat else "shared")
 
 
 def _in_whole_bytes(zone: Zone | Cluster) -> Zone | Cluster:

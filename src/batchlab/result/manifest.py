@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.system import System
 
-__all__ = ["OutputFiles", "file_identity", "manifest", "output_files", "versions"]
+__all__ = ["OutputFiles", "file_identity", "manifest", "output_files", "remove_run", "versions"]
 
 _FORMAT = 1
 
@@ -81,6 +81,32 @@ def output_files(directory: Path, more: Iterable[str] = ()) -> Iterator[OutputFi
         )
         others = {name: renames.enter_context(atomic_write(directory / name, "wb")) for name in more}
         yield OutputFiles(jobs, metrics, manifest, others)
+
+
+def remove_run(directory: Path) -> None:
+    """Remove the files of an earlier run, so that one that fails leaves none that look like its own.
+
+    Parameters
+    ----------
+    directory
+        Where a run was written. What its manifest names, and is as it was written, is removed, and the
+        manifest; nothing where there is none.
+
+    Raises
+    ------
+    OSError
+        A file cannot be removed.
+    """
+    path = directory / "manifest.json"
+    try:
+        outputs = json.loads(path.read_bytes())["outputs"].items()
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return
+    for name, written in outputs:
+        file = directory / name
+        if Path(name).name == name and file.is_file() and _digest(file) == written:
+            file.unlink()
+    path.unlink()
 
 
 def manifest(

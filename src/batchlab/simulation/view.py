@@ -71,9 +71,7 @@ class View(_kernel.View):
         platform = self._platform("storage_utilisation")
 
         def most(names: tuple[str, ...]) -> float:
-            numbers = [platform.link_number(name) for name in names]
-            uses = (self.flow_on(number) / platform.links[number].bandwidth for number in numbers)
-            return max(uses, default=0.0)
+            return max((self.link_load(name) / platform.link(name).bandwidth for name in names), default=0.0)
 
         return most(platform.read_links), most(platform.write_links)
 

@@ -49,18 +49,21 @@ class InProcess(Algorithm):
         self._schedule = schedule
         self._jobs: list[elastisim_python.Job] = []
         self._nodes: list[elastisim_python.Node] = []
+        self._live: list[_LiveNode] = []
+        """The nodes again, by number: the other list is the algorithm's."""
         self._changed: list[elastisim_python.Job] = []
         self._assigned: list[list[int]] = []
         """For each job the list of nodes in the books that the algorithm was told last."""
-        self._busy: list[int] = []
-        """For each node which GPUs the algorithm was told to be busy."""
 
     def decide(self, invocation: Invocation, ledger: Ledger) -> Sequence[Reply]:
         """Bring the objects up to date, and call the function."""
         for entry in ledger.changed_jobs:
             self._tell_job(entry)
+        if not self._live:
+            self._live = [_LiveNode(entry, self._jobs) for entry in ledger.nodes]
+            self._nodes.extend(self._live)
         for number in dict.fromkeys(ledger.changed_nodes):
-            self._tell_node(ledger.nodes[number])
+            self._live[number].look()
         system: dict[str, Any] = {"time": invocation.time, "invocation_type": _REASONS[invocation.reason]}
         if invocation.job is not None:
             system["job_id"] = invocation.job.id
@@ -102,19 +105,52 @@ class InProcess(Algorithm):
         if job.runtime_arguments != entry.runtime_arguments:
             job.runtime_arguments = dict(entry.runtime_arguments)
 
-    def _tell_node(self, entry: NodeEntry) -> None:
-        if entry.id == len(self._nodes):
-            self._nodes.append(elastisim_python.Node(node_message(entry), self._jobs))
-            self._busy.append(entry.busy_gpus)
-            return
-        node = self._nodes[entry.id]
-        node.state = _NODE_STATES[entry.state]
-        node.assigned_job_ids = {job.id for job in entry.running}
-        node.assigned_jobs = [self._jobs[job] for job in node.assigned_job_ids]
-        if entry.gpus and self._busy[entry.id] != entry.busy_gpus:
-            self._busy[entry.id] = entry.busy_gpus
-            for gpu in node.gpus:
-                gpu.state = _GPU_STATES[entry.busy_gpus >> gpu.identifier & 1]
+
+class _LiveNode(elastisim_python.Node):
+    """A node whose jobs are looked up in the books when an algorithm asks for them, which few do.
+
+    The books do not change while an algorithm runs, and every change before its call is passed on: what is
+    found there is what a message would have said.
+    """
+
+    def __init__(self, entry: NodeEntry, jobs: list[elastisim_python.Job]) -> None:
+        self._entry = entry
+        self._jobs_by_id = jobs
+        self._busy = entry.busy_gpus
+        super().__init__(node_message(entry), jobs)
+
+    def look(self) -> None:
+        """Take over what the books say."""
+        entry = self._entry
+        self.state = _NODE_STATES[entry.state]
+        self._job_ids: set[int] | None = None
+        self._jobs: list[elastisim_python.Job] | None = None
+        if entry.gpus and self._busy != entry.busy_gpus:
+            self._busy = entry.busy_gpus
+            for gpu in self.gpus:
+                gpu.state = _GPU_STATES[self._busy >> gpu.identifier & 1]
+
+    @property
+    def assigned_job_ids(self) -> set[int]:
+        """The jobs that run on it, by their numbers."""
+        if self._job_ids is None:
+            self._job_ids = {job.id for job in self._entry.running}
+        return self._job_ids
+
+    @assigned_job_ids.setter
+    def assigned_job_ids(self, value: set[int]) -> None:
+        self._job_ids = value
+
+    @property
+    def assigned_jobs(self) -> list[elastisim_python.Job]:
+        """The jobs that run on it."""
+        if self._jobs is None:
+            self._jobs = [self._jobs_by_id[job] for job in self.assigned_job_ids]
+        return self._jobs
+
+    @assigned_jobs.setter
+    def assigned_jobs(self, value: list[elastisim_python.Job]) -> None:
+        self._jobs = value
 
 
 def run_file(path: Path, url: str, simulate: Callable[[Schedule], None]) -> None:

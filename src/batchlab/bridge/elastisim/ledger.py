@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from batchlab.errors import AlgorithmError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from batchlab.bridge.elastisim.jobs import ElastisimJob
 
@@ -65,10 +65,10 @@ class NodeEntry:
 
 
 class Use(NamedTuple):
-    """Who is on a node, and for whom it is kept, from a time on."""
+    """Which jobs are on some nodes, and for which they are kept, from a time on; alike for all of them."""
 
     time: float
-    node: int
+    nodes: tuple[int, ...]
     state: int
     running: tuple[JobEntry, ...]
     expected: tuple[JobEntry, ...]
@@ -113,20 +113,23 @@ class Ledger:
     ----------
     jobs, nodes
         What was submitted so far, and all nodes; by id.
+    has_gpus
+        Whether any node has GPUs.
     changed_jobs
         What is to be told: jobs in the order of their first change.
     changed_nodes
         Ids of nodes in the order of their changes; as often as they changed.
     uses
-        Every change of who is on a node, in order.
+        Every change of which jobs are on a node, in order; nodes that change alike at once are one.
     """
 
     def __init__(self, nodes: Iterable[tuple[int, int]], *, oversubscription: bool) -> None:
         self.jobs: list[JobEntry] = []
         self.nodes = [NodeEntry(number, kind, gpus) for number, (kind, gpus) in enumerate(nodes)]
+        self.has_gpus = any(node.gpus for node in self.nodes)
         self.changed_jobs: dict[JobEntry, None] = {}
         self.changed_nodes = list(range(len(self.nodes)))
-        self.uses = [Use(0.0, node.id, FREE, (), ()) for node in self.nodes]
+        self.uses = [Use(0.0, tuple(range(len(self.nodes))), FREE, (), ())]
         self._oversubscription = oversubscription
 
     def told(self) -> None:
@@ -182,8 +185,7 @@ class Ledger:
         self._set(entry, RUNNING)
         entry.start_time = now
         entry.executing = list(entry.assigned)
-        for number in entry.executing:
-            self._occupy(entry, number, now)
+        self._occupy(entry, entry.executing, now)
 
     def reconfigure(self, entry: JobEntry, now: float) -> None:
         """Let a job go over to the nodes that it is assigned."""
@@ -192,11 +194,8 @@ class Ledger:
         self._unexpect(entry)
         self._set(entry, IN_RECONFIGURATION)
         had, has = set(before), set(after)
-        for number in after:
-            if number not in had:
-                self._occupy(entry, number, now)
-        for number in sorted(had - has):
-            self._leave(entry, number, now)
+        self._occupy(entry, [number for number in after if number not in had], now)
+        self._leave(entry, sorted(had - has), now)
 
     def go_on(self, entry: JobEntry) -> None:
         """Let a job's phases go on: the tasks of a start or reconfiguration are done, or nothing changed."""
@@ -204,8 +203,7 @@ class Ledger:
 
     def end(self, entry: JobEntry, now: float, state: int) -> None:
         """Take a job from its nodes: completed or killed."""
-        for number in entry.executing:
-            self._leave(entry, number, now)
+        self._leave(entry, entry.executing, now)
         entry.end_time = now
         self._unexpect(entry)
         self._set(entry, state)
@@ -270,19 +268,37 @@ class Ledger:
                 node.state = FREE
             self.changed_nodes.append(number)
 
-    def _occupy(self, entry: JobEntry, number: int, now: float) -> None:
-        node = self.nodes[number]
-        node.running.append(entry)
-        node.state = ALLOCATED
-        self._note(node, now)
+    def _occupy(self, entry: JobEntry, numbers: Sequence[int], now: float) -> None:
+        for number in numbers:
+            node = self.nodes[number]
+            node.running.append(entry)
+            node.state = ALLOCATED
+        self._note(numbers, now)
 
-    def _leave(self, entry: JobEntry, number: int, now: float) -> None:
-        node = self.nodes[number]
-        node.running.remove(entry)
-        if not node.running:
-            node.state = FREE
-        self._note(node, now)
+    def _leave(self, entry: JobEntry, numbers: Sequence[int], now: float) -> None:
+        for number in numbers:
+            node = self.nodes[number]
+            node.running.remove(entry)
+            if not node.running:
+                node.state = FREE
+        self._note(numbers, now)
 
-    def _note(self, node: NodeEntry, now: float) -> None:
-        self.changed_nodes.append(node.id)
-        self.uses.append(Use(now, node.id, node.state, tuple(node.running), tuple(node.expected)))
+    def _note(self, numbers: Sequence[int], now: float) -> None:
+        """Enter a change of nodes: those in a row that are alike now as one, of which there are few."""
+        self.changed_nodes.extend(numbers)
+        first: NodeEntry | None = None
+        begin = 0
+        for place, number in enumerate(numbers):
+            node = self.nodes[number]
+            if first is None:
+                first = node
+            elif (
+                node.state != first.state or node.running != first.running or node.expected != first.expected
+            ):
+                self._use(first, numbers[begin:place], now)
+                first, begin = node, place
+        if first is not None:
+            self._use(first, numbers[begin:], now)
+
+    def _use(self, node: NodeEntry, alike: Sequence[int], now: float) -> None:
+        self.uses.append(Use(now, tuple(alike), node.state, tuple(node.running), tuple(node.expected)))

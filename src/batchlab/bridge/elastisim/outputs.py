@@ -102,7 +102,9 @@ def node_utilization(uses: Iterable[Use], names: Sequence[str]) -> Iterator[str]
         running, expected = (
             ";".join([str(job.id) for job in jobs]) or "none" for jobs in (use.running, use.expected)
         )
-        yield f"{use.time:g},{names[use.node]},{_STATES[use.state]},{running},{expected}"
+        time, rest = f"{use.time:g}", f"{_STATES[use.state]},{running},{expected}"
+        for node in use.nodes:
+            yield f"{time},{names[node]},{rest}"
 
 
 def task_times(tasks: Iterable[tuple[float, int, str, str, float]]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,9 @@ class Paths:
     prefix, folder
         Absolute paths that begin with `prefix`, and are not on this machine, begin with `folder` instead;
         None where all of them are as they stand.
+    above
+        The working directory and the folders above the configuration, the nearest first: what is not where it
+        should be is looked for there.
     notes
         What a user should know about it, a sentence each.
     """
@@ -32,14 +35,28 @@ class Paths:
     root: Path
     prefix: Path | None = None
     folder: Path = Path()
+    above: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
 
     def input(self, name: str) -> Path:
-        """Give the place of a file that is to be read; a relative one may be in the working directory too."""
-        if (moved := self._moved(Path(name))) is not None and not _is_there(Path(name)):
-            return moved
-        below = self.root / name
-        return Path(name) if not _is_there(below) and _is_there(Path(name)) else below
+        """Give the place of a file that is to be read; where it would be if it is nowhere."""
+        return self._usual(name) or self._elsewhere(Path(name)) or self.root / name
+
+    def note(self, name: str) -> str | None:
+        """Say where a file was found that is not where its path says; None if it is there, or nowhere."""
+        if self._usual(name) is not None or (found := self._elsewhere(Path(name))) is None:
+            return None
+        return f"{name} is not there; taken from {found}"
+
+    def _usual(self, name: str) -> Path | None:
+        places = (self.root / name, Path(name), self._moved(Path(name)))
+        return next((place for place in places if place is not None and _is_there(place)), None)
+
+    def _elsewhere(self, path: Path) -> Path | None:
+        # Of an absolute path the longest end that is there.
+        prefixes = tuple(reversed(path.parents)) if path.is_absolute() else (Path(),)
+        places = (each / path.relative_to(prefix) for prefix in prefixes for each in self.above)
+        return next((place for place in places if _is_file(place)), None)
 
     def output(self, name: str) -> Path:
         """Give the place of a file that is to be written: as it stands where its folder is there."""
@@ -85,8 +102,8 @@ def find_paths(configuration: Path, names: Sequence[str]) -> Paths:
         raise _nowhere(configuration, next(name for name in relative if not _is_file(Path(name))))
     notes = () if root == Path() else (f"relative paths are taken from {root}, where the jobs file is",)
     if moved is None:
-        return Paths(root, notes=notes)
-    return Paths(root, moved.prefix, moved.folder, (*moved.notes, *(notes if relative else ())))
+        return Paths(root, above=folders, notes=notes)
+    return replace(moved, root=root, above=folders, notes=(*moved.notes, *(notes if relative else ())))
 
 
 def _moved(folders: Sequence[Path], absent: Sequence[Path]) -> Paths | None:
@@ -98,7 +115,7 @@ def _moved(folders: Sequence[Path], absent: Sequence[Path]) -> Paths | None:
             return None
         for folder in folders:
             if _all_there(folder, [str(path.relative_to(prefix)) for path in absent]):
-                return Paths(Path(), prefix, folder, tuple(_said(absent[0], prefix, folder)))
+                return Paths(Path(), prefix, folder, notes=tuple(_said(absent[0], prefix, folder)))
     return None
 
 

@@ -14,7 +14,7 @@ from batchlab.application import read_application
 from batchlab.application.elastisim import as_elastisim
 from batchlab.bridge.elastisim.configuration import Configuration, read_configuration
 from batchlab.bridge.elastisim.jobs import ElastisimJob, read_jobs
-from batchlab.errors import ApplicationError, BridgeError, shown, suggest
+from batchlab.errors import ApplicationError, BridgeError, PlatformError
 from batchlab.platform import read_platform
 from batchlab.system import System
 from batchlab.workload import Workload
@@ -100,18 +100,23 @@ def open_project(path: str | Path) -> Project:
         system=System.of(platform, hosts=[host.name for host in hosts], resources={_PLACE: places}),
         platform=platform,
         totals=tuple(program.iterations for program in programs),
-        notes=(*configuration.notes, *_passed_over(jobs), *_held_back(configuration, jobs)),
+        notes=(
+            *configuration.notes,
+            *_found_elsewhere(configuration, jobs),
+            *_passed_over(jobs),
+            *_held_back(configuration, jobs),
+        ),
     )
 
 
 def _with_links(configuration: Configuration, platform: Platform) -> Platform:
     """Let the platform know which links lead from and to the parallel file system."""
-    known = {link.name for link in platform.links}
     for key in ("pfs_read_links", "pfs_write_links"):
         for name in getattr(configuration, key):
-            if name not in known:
-                place = f"{configuration.path}: {key}"
-                raise BridgeError(f"{place}: the platform has no link {shown(name)}.{suggest(name, known)}")
+            try:
+                platform.link_number(name)
+            except PlatformError as error:
+                raise BridgeError(f"{configuration.path}: {key}: {error}") from None
     return platform.with_storage_links(configuration.pfs_read_links, configuration.pfs_write_links)
 
 
@@ -229,6 +234,13 @@ def _workload(
     return Workload.from_table(
         table, resources=[_PLACE], invalid="raise", overrun="keep", applications=applications
     )
+
+
+def _found_elsewhere(configuration: Configuration, jobs: Sequence[ElastisimJob]) -> Iterator[str]:
+    for name in dict.fromkeys(job.application_model for job in jobs):
+        note = configuration.paths.note(name)
+        if note is not None:
+            yield note
 
 
 def _passed_over(jobs: Sequence[ElastisimJob]) -> Iterator[str]:

@@ -110,13 +110,13 @@ class Run:
             yield f"{resource}_utilization", outputs.shares(times, seen[resource].select(names))
         yield "network_activity", outputs.network_activity(times, seen["network"]["utilisation"])
         said = self.project.configuration
-        bandwidths = {link.name: link.bandwidth for link in self.project.platform.links}
         links = said.pfs_read_links, said.pfs_write_links
         none = pl.zeros(pl.len())
         loads = seen["links"].select(
             read=pl.sum_horizontal(none, *links[0]), write=pl.sum_horizontal(none, *links[1])
         )
-        most = sum(bandwidths[name] for name in links[0]), sum(bandwidths[name] for name in links[1])
+        link = self.project.platform.link
+        most = sum(link(name).bandwidth for name in links[0]), sum(link(name).bandwidth for name in links[1])
         yield "pfs_utilization", outputs.pfs_utilization(times, loads.iter_rows(), most)
 
 
@@ -211,8 +211,7 @@ def simulate_project(
     """
     said = project.configuration
     invocation = _invocation(said)
-    asked_of_all = invocation.on_submit and invocation.on_finalise and invocation.on_scheduling_point
-    witness = not asked_of_all or invocation.minimum_interval > 0
+    witness = not _asks_of_all(invocation)
     ledger = Ledger(map(_node, project.hosts), oversubscription=said.allow_oversubscription)
     scheduler = ElastisimScheduler(
         algorithm,
@@ -236,6 +235,12 @@ def simulate_project(
     algorithm.finish()
     _check_end(ledger, len(project.jobs))
     return Run(project, result, ledger, scheduler.calls)
+
+
+def _asks_of_all(invocation: Invocation) -> bool:
+    """Whether nothing happens about which the algorithm is not called."""
+    each = invocation.on_submit and invocation.on_finalise and invocation.on_scheduling_point
+    return each and not invocation.minimum_interval
 
 
 def _to_the_end(simulation: Simulation) -> Result:

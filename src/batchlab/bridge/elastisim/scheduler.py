@@ -93,6 +93,8 @@ class ElastisimScheduler(Scheduler):
         self._ledger = ledger
         self._totals = totals
         self._forwards_storage = forwards_storage
+        self._storage: dict[str, list[tuple[int, float]]] | None = None
+        """The numbers and bandwidths (B/s) of the links to and from the file system, once asked for."""
         self._asks_on_reconfiguration = asks_on_reconfiguration
         self._patience = patience
         self._witness = witness
@@ -134,7 +136,7 @@ class ElastisimScheduler(Scheduler):
     def _ask(self, reason: Reason, entry: JobEntry | None, tasks: int | None, view: View) -> Sequence[Reply]:
         """Call the algorithm."""
         self._look_at_gpus(view)
-        storage = storage_of(view) if self._forwards_storage else {}
+        storage = self._storage_of(view) if self._forwards_storage else {}
         answer = self._algorithm.decide(Invocation(reason, view.now, entry, tasks, storage), self._ledger)
         self.calls += 1
         self._ledger.told()
@@ -249,11 +251,25 @@ class ElastisimScheduler(Scheduler):
         self._preparing = still
 
     def _look_at_gpus(self, view: View) -> None:
-        """Enter which GPUs compute, of the nodes that the algorithm is about to be told of."""
-        for number in set(self._ledger.changed_nodes):
+        """Enter which GPUs compute, of the nodes that have changed."""
+        for number in set(self._ledger.changed_nodes) if self._ledger.has_gpus else ():
             node = self._ledger.nodes[number]
-            if node.gpus:
-                node.busy_gpus = sum(busy << gpu for gpu, busy in enumerate(view.gpus_at_work(number)))
+            node.busy_gpus = sum(busy << gpu for gpu, busy in enumerate(view.gpus_at_work(number)))
+
+    def _storage_of(self, view: View) -> dict[str, float]:
+        """Give what the links of the file system can carry and carry now, B/s, by ElastiSim's names."""
+        platform = view.system.platform
+        if self._storage is None and platform is not None:
+            links = {"read": platform.read_links, "write": platform.write_links}
+            self._storage = {
+                name: [(platform.link_number(each), platform.link(each).bandwidth) for each in names]
+                for name, names in links.items()
+            }
+        found: dict[str, float] = {}
+        for name, numbers in (self._storage or {}).items():
+            found[f"pfs_{name}_bw"] = sum((bandwidth for _, bandwidth in numbers), 0.0)
+            found[f"pfs_{name}_utilization"] = sum((view.flow_on(link) for link, _ in numbers), 0.0)
+        return found
 
     def _look_at_the_running(self, now: float) -> None:
         """Enter who has passed a scheduling point about which nobody was asked."""
@@ -304,19 +320,6 @@ class Witness(Observer):
     def resized(self, job: Job, view: View) -> None:
         """Enter a reconfiguration."""
         self._scheduler.settle(self._ledger.jobs[job.row], view.now)
-
-
-def storage_of(view: View) -> dict[str, float]:
-    """Give what the links of the parallel file system can carry and carry now, B/s, by ElastiSim's names."""
-    platform = view.system.platform
-    if platform is None:
-        return {}
-    told: dict[str, float] = {}
-    for name, links in (("read", platform.read_links), ("write", platform.write_links)):
-        bandwidths = [platform.links[platform.link_number(link)].bandwidth for link in links]
-        told[f"pfs_{name}_bw"] = sum(bandwidths, 0.0)
-        told[f"pfs_{name}_utilization"] = sum(map(view.link_load, links), 0.0)
-    return told
 
 
 def number_or_text(text: str) -> float | str:
