@@ -63,6 +63,7 @@ class PolicyNames(TypedDict):
     allocator: str
     reservations: int
     seed: int
+    critical: list[int]
 
 class Listening(TypedDict):
     estimates: bool

@@ -124,5 +124,5 @@ OrderName = Literal[
 BackfillName = Literal["none", "first_fit", "easy", "conservative"]
 SchedulerName = Literal["malleable", "equipartition"]
 SizeOrderName = Literal["fcfs", "sjf", "srtf", "drf", "equipartition"]
-AllocatorName = Literal["first_fit", "best_fit", "worst_fit", "random", "contiguous", "next_fit"]
+AllocatorName = Literal["first_fit", "best_fit", "worst_fit", "random", "contiguous", "next_fit", "balanced"]
 PredictorName = Literal["requested", "clairvoyant", "last_two", "quantile", "recursive_mean"]

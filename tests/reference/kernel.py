@@ -148,7 +148,7 @@ def simulate(
 ) -> list[Outcome]:
     """Simulate to the end; outcomes stand in the order of rows. `interruptions` receives those, in order."""
     to_come = sorted(jobs, key=lambda job: job.row)
-    state = State(machine, order, Allocator(allocator, seed), walltime, -inf)
+    state = State(machine, order, Allocator(allocator, seed, resources=machine.resources), walltime, -inf)
     state.predictor = predictor or Predictor()
     kernel = Kernel(state, backfill, reservations, to_come, list(node_events), {})
     while (instant := kernel.next_instant()) < inf:

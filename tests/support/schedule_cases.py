@@ -42,9 +42,16 @@ ORDERS = (
     "expression",
 )
 BACKFILLS = ("none", "first_fit", "easy", "conservative")
-ALLOCATORS = ("first_fit", "best_fit", "worst_fit", "random", "next_fit", "contiguous")
+ALLOCATORS = ("first_fit", "best_fit", "worst_fit", "random", "next_fit", "contiguous", "balanced")
 FATES = ("stay", "kill", "requeue", "keep", "checkpoint")
-RESOURCES = (("core",), ("mem",), ("core", "mem"), ("mem", "gpu"), ("core", "gpu", "mem"))
+RESOURCES = (
+    ("core",),
+    ("mem",),
+    ("core", "mem"),
+    ("mem", "gpu"),
+    ("core", "gpu", "mem"),
+    ("gpu", "core", "mic"),
+)
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def _run(
         with count_bar(str(policy)) as count:
             return log.run(
                 _machine(system),
-                policy_names(policy, request.options.seed),
+                policy_names(policy, request.options.seed, system),
                 walltime=request.options.walltime,
                 order_at_instant=request.options.order_at_instant,
                 answer=None if files is None else files.jobs.name,

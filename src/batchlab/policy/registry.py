@@ -120,6 +120,10 @@ ALLOCATORS: Mapping[str, Rule] = MappingProxyType(
         "random": Rule("nodes in a random order, the same for the same seed of the run"),
         "contiguous": Rule("the first row of neighbouring nodes that suffices"),
         "next_fit": Rule("nodes in their order, from where the latest start ended"),
+        "balanced": Rule(
+            "nodes with nothing free of mic and gpu, then those of the one that more nodes have",
+            "A. Netti et al.: Heterogeneity-aware resource allocation in HPC systems. ISC 2018",
+        ),
     }
 )
 

@@ -375,6 +375,10 @@ impl Availability for Machine {
         request.slots(self.free_of(node), self.jobs_on(node) == 0)
     }
 
+    fn free_on(&self, node: u32, resource: usize) -> i64 {
+        self.free_of(node)[resource]
+    }
+
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
         let next = |range: Range<u32>| {
             let (from, until) = (range.start as usize, range.end as usize);
@@ -433,6 +437,10 @@ impl Availability for EmptyMachine<'_> {
         } else {
             0
         }
+    }
+
+    fn free_on(&self, node: u32, resource: usize) -> i64 {
+        self.0.capacity_of(node)[resource]
     }
 
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {

@@ -12,7 +12,12 @@ pub struct Entry {
 }
 
 /// All allocators of the kernel.
-pub const ALLOCATORS: [Entry; 6] = [
+pub const ALLOCATORS: [Entry; 7] = [
+    Entry {
+        name: "balanced",
+        summary: "nodes without critical resources first",
+        rule: AllocationRule::Balanced,
+    },
     Entry { name: "best_fit", summary: "busiest nodes first", rule: AllocationRule::BestFit },
     Entry { name: "contiguous", summary: "consecutive nodes only", rule: AllocationRule::Contiguous },
     Entry { name: "first_fit", summary: "nodes by index", rule: AllocationRule::FirstFit },

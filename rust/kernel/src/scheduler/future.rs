@@ -141,6 +141,11 @@ impl Availability for AvailabilityAtShadow<'_> {
         request.slots_of(free, stay == 0)
     }
 
+    fn free_on(&self, node: u32, resource: usize) -> i64 {
+        let gain = self.room.gained[node as usize * self.machine.resources() + resource];
+        self.machine.free_with(node, resource, gain)
+    }
+
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
         self.machine.node_sets().nodes_from(request.nodes, from).find(|&node| self.slots(node, request) > 0)
     }
