@@ -14,6 +14,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 import batchlab as bl
 from batchlab.errors import ResultError
@@ -147,9 +148,43 @@ def test_costs_must_have_been_recorded() -> None:
     """A plot of costs says how to record them."""
     result = simulated("fcfs", 10)
     plain = replace(result, outcome=replace(result.outcome, dispatch=None))
-    for plot in (bl.plot.cpu_time, bl.plot.cpu_time_by_queue_size):
+    for plot in (bl.plot.cpu_time, bl.plot.cpu_time_by_queue_size, bl.plot.memory):
         with pytest.raises(ResultError, match="pass dispatch=True to simulate"):
             plot(plain)
+
+
+def test_what_costs_time_can_be_chosen(several: list[bl.Result]) -> None:
+    """Decisions, what is between them, or both; here 3 µs are between two passes."""
+    widths = {
+        of: [bar.get_width() for bar in bl.plot.cpu_time(several, of=of).patches]  # type: ignore[attr-defined]
+        for of in ("decisions", "other", "all")
+    }
+    assert np.allclose(np.add(widths["decisions"], widths["other"]), widths["all"])
+    assert widths["other"][0] == pytest.approx(3e-6, rel=0.2)
+
+
+def test_lines_that_coincide_take_turns(several: list[bl.Result]) -> None:
+    """Their dashes leave room for one another; lines of their own stay as they are."""
+    same = {"one": several[0], "two": several[0], "three": several[0], "other": several[1]}
+    lines = bl.plot.wait(same, kind="cdf").get_lines()
+    dashed = [line for line in lines if line.is_dashed()]
+    assert [line.get_label() for line in dashed] == ["one", "two", "three"]
+    # What one draws, the others leave out.
+    drawn_at = np.arange(0, 27, 3) + 1
+    patterns = [_pattern(line) for line in dashed]
+    shown = [[((at + offset) % sum(dashes)) < dashes[0] for at in drawn_at] for offset, dashes in patterns]
+    assert (np.sum(shown, axis=0) == 1).all()
+
+
+def _pattern(line: Line2D) -> tuple[float, list[float]]:
+    offset, dashes = line._unscaled_dash_pattern  # type: ignore[attr-defined]  # noqa: SLF001
+    return offset, dashes
+
+
+def test_a_dozen_groups_have_a_dozen_colours(several: list[bl.Result]) -> None:
+    """More than seven before line styles begin to tell them apart."""
+    lines = bl.plot.wait({str(at): several[at % 2] for at in range(12)}, kind="cdf").get_lines()
+    assert len({line.get_color() for line in lines}) == 12
 
 
 def test_words_are_checked(several: list[bl.Result]) -> None:

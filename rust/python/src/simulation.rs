@@ -290,6 +290,10 @@ impl Simulation {
         result.set_item("time", log.time.to_vec().into_pyarray(py))?;
         result.set_item("queue_length", log.queue_length.to_vec().into_pyarray(py))?;
         result.set_item("cpu_time", log.cpu_time.to_vec().into_pyarray(py))?;
+        // A pass that has begun and not ended yet has no entry.
+        let other: Vec<f64> = log.other_cpu_time.to_vec().into_iter().take(log.time.len()).collect();
+        result.set_item("other_cpu_time", other.into_pyarray(py))?;
+        result.set_item("memory", log.memory.to_vec().into_pyarray(py))?;
         result.set_item("started", log.started.to_vec().into_pyarray(py))?;
         Ok(Some(result))
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -17,6 +18,8 @@ from batchlab.errors import ResultError, shown, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from matplotlib.lines import Line2D
 
 __all__ = [
     "GRID",
@@ -40,10 +43,15 @@ INK = "#24292f"
 GRID = "#d8dee4"
 """Lines behind the data."""
 
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
-"""Told apart with any kind of colour vision: M. Okabe and K. Ito, "Color universal design" (2008), without
-yellow, which is lost on white, and with grey for black."""
+PALETTE = (
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"),
+    *("#332288", "#882255", "#999933", "#6b3a0a", "#0f4d3c"),
+)
+"""The first seven are distinct with any kind of colour vision: M. Okabe and K. Ito, "Color universal design"
+(2008), without yellow, which is lost on white, and with grey for black. The others are darker: indigo, wine
+and olive of P. Tol, "Colour schemes" (2021), brown, and dark green."""
 
+_DASH = 3.0  # in line widths
 _LINES = ("-", "--", ":", "-.")
 
 
@@ -112,8 +120,12 @@ def dress(ax: Axes, *, grid: Literal["x", "y", "both"] | None) -> Axes:
 
 
 def legend(ax: Axes, count: int) -> None:
-    """Name the lines where there are several: beside the axes, where they hide nothing."""
+    """Name the lines where there are several: outside the axes, where they hide nothing.
+
+    Lines that coincide get dashes in turn, so that the colours of all of them are seen.
+    """
     if count > 1:
+        _take_turns(ax)
         ax.legend(
             frameon=False,
             fontsize="small",
@@ -123,6 +135,19 @@ def legend(ax: Axes, count: int) -> None:
             borderaxespad=0.2,
             handlelength=1.6,
         )
+
+
+def _take_turns(ax: Axes) -> None:
+    alike: dict[bytes, list[Line2D]] = {}
+    for line in ax.get_lines():
+        values = np.asarray(line.get_xydata(), np.float64)
+        # Parts of error bars, which have no name of their own, belong together.
+        if len(values) and not str(line.get_label()).startswith("_"):
+            alike.setdefault(values.tobytes(), []).append(line)
+    for lines in alike.values():
+        for turn, line in enumerate(lines if len(lines) > 1 else ()):
+            line.set_linestyle((-turn * _DASH, (_DASH, (len(lines) - 1) * _DASH)))
+            line.set_dash_capstyle("butt")
 
 
 def say(ax: Axes, text: str) -> Axes:
