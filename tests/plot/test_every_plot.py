@@ -14,7 +14,6 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 import batchlab as bl
 from batchlab.errors import ResultError
@@ -163,22 +162,17 @@ def test_what_costs_time_can_be_chosen(several: list[bl.Result]) -> None:
     assert widths["other"][0] == pytest.approx(3e-6, rel=0.2)
 
 
-def test_lines_that_coincide_take_turns(several: list[bl.Result]) -> None:
-    """Their dashes leave room for one another; lines of their own stay as they are."""
+def test_lines_that_coincide_are_told_apart(several: list[bl.Result]) -> None:
+    """The lower ones are wider; lines of their own, and lines that cross, stay as they are."""
     same = {"one": several[0], "two": several[0], "three": several[0], "other": several[1]}
     lines = bl.plot.wait(same, kind="cdf").get_lines()
-    dashed = [line for line in lines if line.is_dashed()]
-    assert [line.get_label() for line in dashed] == ["one", "two", "three"]
-    # What one draws, the others leave out.
-    drawn_at = np.arange(0, 27, 3) + 1
-    patterns = [_pattern(line) for line in dashed]
-    shown = [[((at + offset) % sum(dashes)) < dashes[0] for at in drawn_at] for offset, dashes in patterns]
-    assert (np.sum(shown, axis=0) == 1).all()
-
-
-def _pattern(line: Line2D) -> tuple[float, list[float]]:
-    offset, dashes = line._unscaled_dash_pattern  # type: ignore[attr-defined]  # noqa: SLF001
-    return offset, dashes
+    widths = {line.get_label(): line.get_linewidth() for line in lines}
+    assert widths["one"] > widths["two"] > widths["three"] == widths["other"]
+    steps = bl.plot.run_times({"log": several[0].workload, "again": several[0].workload}).patches
+    assert steps[0].get_linewidth() > steps[1].get_linewidth()
+    many = bl.plot.wait({str(at): several[0] for at in range(20)}, kind="cdf").get_lines()
+    assert many[0].get_linewidth() < 12
+    assert len({line.get_linewidth() for line in many}) == 20
 
 
 def test_a_dozen_groups_have_a_dozen_colours(several: list[bl.Result]) -> None:
