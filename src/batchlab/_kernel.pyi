@@ -11,6 +11,7 @@ from batchlab.simulation.view import Columns
 from batchlab.vocabulary import (
     CauseKind,
     InvalidAction,
+    JobCheck,
     JobState,
     JobType,
     OrderAtInstant,
@@ -169,6 +170,7 @@ class SwfStream:
         *,
         walltime: WalltimeAction,
         order_at_instant: OrderAtInstant,
+        job_check: JobCheck,
         answer: str | PathLike[str] | None = None,
         progress: Callable[[int, float], object] | None = None,
     ) -> StreamedRun:
@@ -259,6 +261,7 @@ class Simulation:
         *,
         walltime: WalltimeAction,
         order_at_instant: OrderAtInstant,
+        job_check: JobCheck,
         dispatch: bool,
         listening: Listening,
         applications: ApplicationInputs | None = None,

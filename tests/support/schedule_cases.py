@@ -7,7 +7,7 @@ from itertools import groupby
 
 from hypothesis import strategies
 
-from batchlab.vocabulary import OrderAtInstant, WalltimeAction
+from batchlab.vocabulary import JobCheck, OrderAtInstant, WalltimeAction
 from reference import Expression, Interruption, Job, Machine, NodeEvent, Outcome, simulate
 from reference.numbers import divide
 from reference.predictors import PREDICTORS
@@ -73,6 +73,7 @@ class Case:
     order_at_instant: OrderAtInstant = "completions_first"
     node_events: tuple[NodeEvent, ...] = ()
     predictor: str = "requested"
+    job_check: JobCheck = "nodes"
 
     @property
     def order_text(self) -> str:
@@ -107,6 +108,7 @@ class Case:
             node_events=self.node_events,
             interruptions=interruptions,
             predictor=PREDICTORS[self.predictor](),
+            job_check=self.job_check,
         )
 
     def without(self, row: int) -> "Case":

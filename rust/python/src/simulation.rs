@@ -4,7 +4,7 @@ use std::sync::Arc;
 use batchlab_kernel::priority::FORMULA_NAMES;
 use batchlab_kernel::record::{Changes, DispatchLog, Recorders};
 use batchlab_kernel::replay::Replay;
-use batchlab_kernel::scenario::WallTime;
+use batchlab_kernel::scenario::{JobCheck, WallTime};
 use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
 use batchlab_kernel::simulation::{Agenda, Listeners, Simulation as Kernel, YieldPoint};
 use batchlab_kernel::state::State;
@@ -46,7 +46,7 @@ pub struct Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, dispatch, listening,
+    #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, job_check, dispatch, listening,
                         applications=None, dependencies=None, invocation=None))]
     #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
     fn new(
@@ -56,6 +56,7 @@ impl Simulation {
         policy: PolicyNames,
         walltime: &str,
         order_at_instant: &str,
+        job_check: &str,
         dispatch: bool,
         listening: Listening,
         applications: Option<Described<'_>>,
@@ -68,6 +69,7 @@ impl Simulation {
         let (mut scenario, records) = columns.scenario(resources, &amounts)?;
         scenario.core = core;
         scenario.wall_time = parse_wall_time(walltime)?;
+        scenario.job_check = parse_job_check(job_check)?;
         let capacities = Capacities { resources, amounts, node_sets: Arc::clone(&scenario.node_sets) };
         let policy = PolicyChoice::from(policy)
             .parts(&capacities, &formula_names(&names))
@@ -332,6 +334,11 @@ fn parse<T: Copy>(option: &str, name: &str, known: &[(&str, T)]) -> PyResult<T> 
 /// What happens to jobs at their requested time, by its name.
 pub fn parse_wall_time(name: &str) -> PyResult<WallTime> {
     parse("walltime", name, &WallTime::NAMES)
+}
+
+/// What jobs are checked for at their submission, by its name.
+pub fn parse_job_check(name: &str) -> PyResult<JobCheck> {
+    parse("job_check", name, &JobCheck::NAMES)
 }
 
 /// The order at one instant, by its name.

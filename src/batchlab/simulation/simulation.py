@@ -128,6 +128,7 @@ class Simulation:
                 policy_names(policy, options.seed, system),
                 walltime=options.walltime,
                 order_at_instant=options.order_at_instant,
+                job_check=options.job_check,
                 dispatch=options.dispatch,
                 listening=components.listening,
                 applications=inputs,

@@ -33,12 +33,8 @@ impl FutureRoom {
             time = next;
             true
         });
-        // Everybody has gone: it does not fit only where part of the machine is unavailable.
-        if view.state.machine.has_unavailable() && !self.fits(view, allocator, head) {
-            f64::INFINITY
-        } else {
-            time
-        }
+        // No job runs any more: then it fits, unless part of the machine is unavailable or jobs were not checked for it.
+        if !view.each_fits_alone() && !self.fits(view, allocator, head) { f64::INFINITY } else { time }
     }
 
     fn clear(&mut self, machine: &Machine) {
