@@ -49,7 +49,7 @@ TERMS = {
     ),
     "values of options": ("completions_first", "arrivals_first", "max_min", "fair_bottleneck"),
     "job types": ("rigid", "moldable", "malleable", "evolving", "adaptive"),
-    "allocators": ("first_fit", "best_fit", "worst_fit", "next_fit", "contiguous"),
+    "allocators": ("first_fit", "best_fit", "worst_fit", "next_fit", "contiguous", "balanced"),
 }
 
 

@@ -11,6 +11,7 @@ from batchlab.simulation.view import Columns
 from batchlab.vocabulary import (
     CauseKind,
     InvalidAction,
+    JobCheck,
     JobState,
     JobType,
     OrderAtInstant,
@@ -65,6 +66,7 @@ class PolicyNames(TypedDict):
     allocator: str
     reservations: int
     seed: int
+    critical: list[int]
 
 class Listening(TypedDict):
     estimates: bool
@@ -170,6 +172,7 @@ class SwfStream:
         *,
         walltime: WalltimeAction,
         order_at_instant: OrderAtInstant,
+        job_check: JobCheck,
         answer: str | PathLike[str] | None = None,
         progress: Callable[[int, float], object] | None = None,
     ) -> StreamedRun:
@@ -260,6 +263,7 @@ class Simulation:
         *,
         walltime: WalltimeAction,
         order_at_instant: OrderAtInstant,
+        job_check: JobCheck,
         dispatch: bool,
         listening: Listening,
         applications: ApplicationInputs | None = None,

@@ -9,6 +9,7 @@ from typing import Final, Literal, get_args
 __all__ = [
     "EXECUTORS",
     "INVALID_ACTIONS",
+    "JOB_CHECKS",
     "JOB_STATES",
     "JOB_TYPES",
     "LARGEST_SEED",
@@ -24,6 +25,7 @@ __all__ = [
     "CauseKind",
     "ExecutorName",
     "InvalidAction",
+    "JobCheck",
     "JobState",
     "JobType",
     "LublinKind",
@@ -62,6 +64,10 @@ WALLTIME_ACTIONS: tuple[WalltimeAction, ...] = get_args(WalltimeAction)
 OrderAtInstant = Literal["completions_first", "arrivals_first"]
 ORDERS_AT_INSTANT: tuple[OrderAtInstant, ...] = get_args(OrderAtInstant)
 """What comes first of the events of one instant."""
+
+JobCheck = Literal["nodes", "total", "none"]
+JOB_CHECKS: tuple[JobCheck, ...] = get_args(JobCheck)
+"""What a job is checked for at its submission."""
 
 SharingModel = Literal["max_min", "bottleneck_max_min", "fair_bottleneck"]
 SHARING_MODELS: tuple[SharingModel, ...] = get_args(SharingModel)
@@ -124,5 +130,5 @@ OrderName = Literal[
 BackfillName = Literal["none", "first_fit", "easy", "conservative"]
 SchedulerName = Literal["malleable", "equipartition"]
 SizeOrderName = Literal["fcfs", "sjf", "srtf", "drf", "equipartition"]
-AllocatorName = Literal["first_fit", "best_fit", "worst_fit", "random", "contiguous", "next_fit"]
+AllocatorName = Literal["first_fit", "best_fit", "worst_fit", "random", "contiguous", "next_fit", "balanced"]
 PredictorName = Literal["requested", "clairvoyant", "last_two", "quantile", "recursive_mean"]

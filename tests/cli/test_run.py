@@ -166,6 +166,33 @@ def test_wrong_equivalences_are_refused(given: str, log: Path, capsys: pytest.Ca
     assert "--equivalence" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_what_passes_cost_goes_to_a_file(suffix: str, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Per time point as AccaSim writes it: time, queue, CPU time of decisions and of the rest, memory."""
+    file = log.parent / f"passes{suffix}"
+    assert main(["run", str(log), "--dispatch", str(file)]) == 0
+    table = pl.read_csv(file) if suffix == ".csv" else pl.read_parquet(file)
+    assert table.columns == ["time", "queue_length", "cpu_time", "other_cpu_time", "memory", "started"]
+    assert table["started"].sum() == 3
+    assert str(file) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("file", "more", "said"),
+    [
+        ("passes.txt", [], "must end in .csv or .parquet"),
+        ("absent/passes.csv", [], "is no directory"),
+        ("passes.csv", ["--stream"], "leave one out"),
+    ],
+)
+def test_wrong_files_for_passes(
+    file: str, more: list[str], said: str, log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Are refused before the run."""
+    assert main(["run", str(log), "--dispatch", str(log.parent / file), *more]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_results_are_written(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With the hashes of all inputs and the command; the answer says where."""
     out, system = log.parent / "out", log.parent / "system.json"

@@ -288,3 +288,14 @@ def test_the_examples_name_no_files_outside(monkeypatch: pytest.MonkeyPatch, tmp
     for file in (Path(__file__).parents[2] / "examples").glob("*.toml"):
         assert ".." not in file.read_text("utf-8").replace("…", "")
         assert read_specification(file).experiment.policies
+
+
+@pytest.mark.parametrize("dispatch", [False, True])
+def test_all_plots(tmp_path: Path, *, dispatch: bool) -> None:
+    """All for which the runs record what they need, the slowdown without a bound among them."""
+    text = NAMED.replace('"kth" }', '"log.swf" }') + f"options = {{ dispatch = {str(dispatch).lower()} }}\n"
+    (tmp_path / "study.toml").write_text(text + 'output = { plots = "all" }\n')
+    plots = read_specification(tmp_path / "study.toml").plots
+    assert plots is not None
+    assert {"slowdown", "plain_slowdown", "turnaround", "queue_size"} <= set(plots)
+    assert ({"cpu_time", "memory"} <= set(plots)) == dispatch

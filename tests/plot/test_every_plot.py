@@ -147,9 +147,38 @@ def test_costs_must_have_been_recorded() -> None:
     """A plot of costs says how to record them."""
     result = simulated("fcfs", 10)
     plain = replace(result, outcome=replace(result.outcome, dispatch=None))
-    for plot in (bl.plot.cpu_time, bl.plot.cpu_time_by_queue_size):
+    for plot in (bl.plot.cpu_time, bl.plot.cpu_time_by_queue_size, bl.plot.memory):
         with pytest.raises(ResultError, match="pass dispatch=True to simulate"):
             plot(plain)
+
+
+def test_what_costs_time_can_be_chosen(several: list[bl.Result]) -> None:
+    """Decisions, what is between them, or both; here 3 µs are between two passes."""
+    widths = {
+        of: [bar.get_width() for bar in bl.plot.cpu_time(several, of=of).patches]  # type: ignore[attr-defined]
+        for of in ("decisions", "other", "all")
+    }
+    assert np.allclose(np.add(widths["decisions"], widths["other"]), widths["all"])
+    assert widths["other"][0] == pytest.approx(3e-6, rel=0.2)
+
+
+def test_lines_that_coincide_are_told_apart(several: list[bl.Result]) -> None:
+    """The lower ones are wider; lines of their own, and lines that cross, stay as they are."""
+    same = {"one": several[0], "two": several[0], "three": several[0], "other": several[1]}
+    lines = bl.plot.wait(same, kind="cdf").get_lines()
+    widths = {line.get_label(): line.get_linewidth() for line in lines}
+    assert widths["one"] > widths["two"] > widths["three"] == widths["other"]
+    steps = bl.plot.run_times({"log": several[0].workload, "again": several[0].workload}).patches
+    assert steps[0].get_linewidth() > steps[1].get_linewidth()
+    many = bl.plot.wait({str(at): several[0] for at in range(20)}, kind="cdf").get_lines()
+    assert many[0].get_linewidth() < 12
+    assert len({line.get_linewidth() for line in many}) == 20
+
+
+def test_a_dozen_groups_have_a_dozen_colours(several: list[bl.Result]) -> None:
+    """More than seven before line styles begin to tell them apart."""
+    lines = bl.plot.wait({str(at): several[at % 2] for at in range(12)}, kind="cdf").get_lines()
+    assert len({line.get_color() for line in lines}) == 12
 
 
 def test_words_are_checked(several: list[bl.Result]) -> None:

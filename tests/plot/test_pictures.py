@@ -41,6 +41,10 @@ DRAWINGS: dict[str, Drawing] = {
     "job_times": lambda ax, _: bl.plot.job_times(resized(), ax=ax),
     "turnaround_outliers": lambda ax, several: bl.plot.turnaround(several, ax=ax, outliers=True),
     "platform_activity": lambda ax, _: bl.plot.platform_activity(resized(), ax=ax, window=30),
+    "memory": lambda ax, several: bl.plot.memory(several, ax=ax),
+    "coinciding": lambda ax, several: bl.plot.wait(
+        {"one": several[0], "the same": several[0], "other": several[1]}, ax=ax, kind="cdf"
+    ),
     "cpu_time": lambda ax, several: bl.plot.cpu_time(several, ax=ax),
     "cpu_time_by_queue_size": lambda ax, several: bl.plot.cpu_time_by_queue_size(several, ax=ax, band=True),
     "power": lambda ax, several: bl.plot.power([*map(with_power, several)], ax=ax),

@@ -130,7 +130,7 @@ def test_order_name_and_argument(order: str, name: str, argument: str) -> None:
         ("sjf(backfill=aesy)", "no backfilling rule named 'aesy'. Did you mean 'easy'?"),
         (
             "sjf(allocator=fist_fit)",
-            "no allocator named 'fist_fit'. Did you mean 'first_fit'? Known: best_fit,",
+            "no allocator named 'fist_fit'. Did you mean 'first_fit'? Known: balanced,",
         ),
         ("easy(order=easy)", "'easy' is a backfilling rule, not an order. Write backfill=easy."),
     ],

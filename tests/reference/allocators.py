@@ -14,6 +14,7 @@ class Allocator:
     name: str
     seed: int
     last_node: int = 0
+    resources: tuple[str, ...] = ()
 
     def place(self, job: Job, room: Room) -> Placement | None:
         """Give the job's placement, or None where it does not fit."""
@@ -35,6 +36,7 @@ class Allocator:
             "random": lambda: sorted(nodes, key=lambda node: mix(mix(self.seed, job.row), node)),
             "next_fit": lambda: nodes[self.last_node :] + nodes[: self.last_node],
             "contiguous": lambda: first_window(job, room),
+            "balanced": lambda: balanced(job, room, self.resources),
         }
         return orders[self.name]()
 
@@ -50,3 +52,24 @@ def first_window(job: Job, room: Room) -> list[int]:
             if total >= job.tasks:
                 return list(range(begin, node + 1))
     return []
+
+
+def balanced(job: Job, room: Room, resources: tuple[str, ...]) -> list[int]:
+    """Give nodes without critical resources, then one after the other from the longest list of those with."""
+    critical = [name for name in ("mic", "gpu") if name in resources]
+    lists: dict[str, list[int]] = {name: [] for name in critical}
+    order: list[int] = []
+    for node in range(len(room)):
+        free = {name: room[node].free[resources.index(name)] for name in critical}
+        if slots(job, room[node]) == 0:
+            continue
+        if any(free.values()):
+            lists[max(critical, key=lambda name: free[name])].append(node)
+        else:
+            order.append(node)
+    for name, nodes in lists.items():
+        place = resources.index(name)
+        nodes.sort(key=lambda node: (room[node].free[place], node))
+    while any(lists.values()):
+        order.append(max(lists.values(), key=len).pop(0))
+    return order

@@ -9,7 +9,7 @@ from reference.backfill import RULES
 from reference.model import Interruption, Job, Machine, NodeEvent, Order, Outcome
 from reference.node_events import apply
 from reference.predictors import Predictor
-from reference.room import room_beside
+from reference.room import Room, room_beside
 from reference.state import Running, State
 
 
@@ -118,11 +118,21 @@ class Kernel:
         self.to_come.remove(job)
         self.state.estimates[job.row] = self.state.predictor.estimate(job)
         empty = room_beside(replace(self.state.machine, closed=frozenset(), withheld={}), [])
-        if self.backfill == "reject" or self.state.allocator.place(job, empty) is None:
+        if self.backfill == "reject" or not self.passes(job, empty):
             reason = "policy" if self.backfill == "reject" else "never_fits"
             self.outcomes[job.row] = Outcome("rejected", None, None, [], reason)
         else:
             self.state.queue.append(job)
+
+    def passes(self, job: Job, empty: Room) -> bool:
+        """Tell whether a job may wait: it fits on the empty system, or in its total, or is not checked."""
+        if self.state.job_check == "none":
+            return True
+        if self.state.job_check == "nodes":
+            return self.state.allocator.place(job, empty) is not None
+        nodes = [node for node in empty if not job.node_groups or node.group in job.node_groups]
+        totals = [sum(node.free[place] for node in nodes) for place in range(len(job.request))]
+        return all(job.tasks * asked <= total for asked, total in zip(job.request, totals, strict=True))
 
     def make_pass(self) -> None:
         if self.backfill != "reject":
@@ -145,11 +155,12 @@ def simulate(
     node_events: Sequence[NodeEvent] = (),
     interruptions: list[Interruption] | None = None,
     predictor: Predictor | None = None,
+    job_check: str = "nodes",
 ) -> list[Outcome]:
     """Simulate to the end; outcomes stand in the order of rows. `interruptions` receives those, in order."""
     to_come = sorted(jobs, key=lambda job: job.row)
-    state = State(machine, order, Allocator(allocator, seed), walltime, -inf)
-    state.predictor = predictor or Predictor()
+    state = State(machine, order, Allocator(allocator, seed, resources=machine.resources), walltime, -inf)
+    state.predictor, state.job_check = predictor or Predictor(), job_check
     kernel = Kernel(state, backfill, reservations, to_come, list(node_events), {})
     while (instant := kernel.next_instant()) < inf:
         state.now = instant
@@ -158,7 +169,7 @@ def simulate(
         else:
             kernel.completions_first()
     for job in state.queue:
-        assert node_events, "without node events no job waits for ever"
+        assert node_events or job_check != "nodes", "otherwise no job waits for ever"
         kernel.outcomes[job.row] = Outcome("queued", None, None, [])
     assert len(kernel.outcomes) == len(jobs), "no job is lost"
     if interruptions is not None:

@@ -1,6 +1,7 @@
 """The one verb: its options, its errors, and what it does with requests that a machine cannot grant."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -184,6 +185,11 @@ class TestDispatch:
         ]
         assert table.schema["cpu_time"] == pl.Float64
         assert (table["cpu_time"] >= 0).all()
+        assert table.columns[2:5] == ["cpu_time", "other_cpu_time", "memory"]
+        assert table["other_cpu_time"][0] == 0
+        assert (table["other_cpu_time"][1:] > 0).all()
+        if Path("/proc/self/statm").exists():
+            assert (table["memory"] > 10_000_000).all()
 
     def test_one_pass_per_event(self, four: bl.Workload, pair: bl.System) -> None:
         """With arrivals first each submission and each completion has its own pass."""

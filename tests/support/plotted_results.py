@@ -23,13 +23,15 @@ ONE_ONLY = {"gantt", "allocation_map", "allocations", "job_times"}
 
 
 def with_costs(result: bl.Result, scale: float = 1.0) -> bl.Result:
-    """Give a result in which a pass cost 2 µs, and more with the queue, and the run 1 ms for each job."""
+    """Give a result in which a pass cost 2 µs and 80 MB, more with the queue, and the run 1 ms per job."""
     passes = result.timeline["time"].to_numpy()
     length = result.timeline["queued"].to_numpy().astype(np.uint64)
     dispatch = {
         "time": passes,
         "queue_length": length,
         "cpu_time": scale * 1e-6 * (2 + np.sqrt(length)),
+        "other_cpu_time": np.full(len(passes), scale * 3e-6),
+        "memory": (scale * 1e6 * (80 + np.sqrt(length))).astype(np.uint64),
         "started": np.ones(len(passes), dtype=np.uint32),
     }
     outcome = replace(result.outcome, dispatch=dispatch)

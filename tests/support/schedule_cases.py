@@ -7,7 +7,7 @@ from itertools import groupby
 
 from hypothesis import strategies
 
-from batchlab.vocabulary import OrderAtInstant, WalltimeAction
+from batchlab.vocabulary import JobCheck, OrderAtInstant, WalltimeAction
 from reference import Expression, Interruption, Job, Machine, NodeEvent, Outcome, simulate
 from reference.numbers import divide
 from reference.predictors import PREDICTORS
@@ -42,9 +42,16 @@ ORDERS = (
     "expression",
 )
 BACKFILLS = ("none", "first_fit", "easy", "conservative")
-ALLOCATORS = ("first_fit", "best_fit", "worst_fit", "random", "next_fit", "contiguous")
+ALLOCATORS = ("first_fit", "best_fit", "worst_fit", "random", "next_fit", "contiguous", "balanced")
 FATES = ("stay", "kill", "requeue", "keep", "checkpoint")
-RESOURCES = (("core",), ("mem",), ("core", "mem"), ("mem", "gpu"), ("core", "gpu", "mem"))
+RESOURCES = (
+    ("core",),
+    ("mem",),
+    ("core", "mem"),
+    ("mem", "gpu"),
+    ("core", "gpu", "mem"),
+    ("gpu", "core", "mic"),
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,7 @@ class Case:
     order_at_instant: OrderAtInstant = "completions_first"
     node_events: tuple[NodeEvent, ...] = ()
     predictor: str = "requested"
+    job_check: JobCheck = "nodes"
 
     @property
     def order_text(self) -> str:
@@ -100,6 +108,7 @@ class Case:
             node_events=self.node_events,
             interruptions=interruptions,
             predictor=PREDICTORS[self.predictor](),
+            job_check=self.job_check,
         )
 
     def without(self, row: int) -> "Case":

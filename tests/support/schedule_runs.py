@@ -107,7 +107,12 @@ def observers_of(case: Case) -> list[bl.Observer]:
 
 def options_of(case: Case) -> bl.RunOptions:
     """Give the options of the run."""
-    return bl.RunOptions(seed=case.seed, walltime=case.walltime, order_at_instant=case.order_at_instant)
+    return bl.RunOptions(
+        seed=case.seed,
+        walltime=case.walltime,
+        order_at_instant=case.order_at_instant,
+        job_check=case.job_check,
+    )
 
 
 def simulation_of(case: Case) -> bl.Simulation:

@@ -112,6 +112,7 @@ fn opened(jobs: &[Job], nodes: usize, cores: i64, policy: &str) -> Simulation<Re
         allocator: part("first_fit"),
         reservations: 1,
         seed: 0,
+        critical: Vec::new(),
     };
     let amounts = vec![cores; nodes];
     let mut requests = Requests::new(1, &amounts);

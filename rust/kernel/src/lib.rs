@@ -5,6 +5,7 @@
 pub mod time;
 
 pub mod random;
+pub mod resident;
 pub mod spelling;
 pub mod stopwatch;
 

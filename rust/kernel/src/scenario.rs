@@ -22,6 +22,24 @@ impl WallTime {
     pub const NAMES: [(&str, Self); 2] = [("run", Self::Run), ("kill", Self::Kill)];
 }
 
+/// What a job is checked for at its submission; one that does not pass is rejected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JobCheck {
+    /// Whether it fits on the nodes of its set, all of them empty.
+    #[default]
+    Nodes,
+    /// Whether these have as much in all, however it is spread.
+    Total,
+    /// Nothing: a job that can never start waits for ever.
+    None,
+}
+
+impl JobCheck {
+    /// All checks, by their names.
+    pub const NAMES: [(&str, Self); 3] =
+        [("nodes", Self::Nodes), ("total", Self::Total), ("none", Self::None)];
+}
+
 /// Seconds that a job spends on its nodes before and after its run; its nodes are taken all the while.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overheads {
@@ -65,6 +83,8 @@ pub struct Scenario {
     pub core: Option<usize>,
     /// What happens to a job that reaches its requested time.
     pub wall_time: WallTime,
+    /// What a job is checked for at its submission.
+    pub job_check: JobCheck,
     /// Which jobs wait for which.
     pub dependencies: Dependencies,
     /// The jobs that carry applications; None where there are none.

@@ -12,11 +12,12 @@ pub struct PolicyNames {
     allocator: String,
     reservations: usize,
     seed: u64,
+    critical: Vec<usize>,
 }
 
 impl From<PolicyNames> for PolicyChoice {
     fn from(names: PolicyNames) -> Self {
-        let PolicyNames { order, argument, backfill, allocator, reservations, seed } = names;
-        Self { order, argument, backfill, allocator, reservations, seed }
+        let PolicyNames { order, argument, backfill, allocator, reservations, seed, critical } = names;
+        Self { order, argument, backfill, allocator, reservations, seed, critical }
     }
 }

@@ -5,7 +5,7 @@ use batchlab_kernel::cluster::Machine;
 use batchlab_kernel::priority::FORMULA_NAMES;
 use batchlab_kernel::record::{Changes, DispatchLog, Recorders};
 use batchlab_kernel::replay::Replay;
-use batchlab_kernel::scenario::WallTime;
+use batchlab_kernel::scenario::{JobCheck, WallTime};
 use batchlab_kernel::scheduler::{Capacities, PolicyChoice, PolicyParts};
 use batchlab_kernel::simulation::{Agenda, Feed, Listeners, Simulation as Kernel, YieldPoint};
 use batchlab_kernel::state::State;
@@ -51,7 +51,7 @@ pub struct Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, dispatch, listening,
+    #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, job_check, dispatch, listening,
                         applications=None, dependencies=None, invocation=None))]
     #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
     fn new(
@@ -62,6 +62,7 @@ impl Simulation {
         policy: PolicyNames,
         walltime: &str,
         order_at_instant: &str,
+        job_check: &str,
         dispatch: bool,
         listening: Listening,
         applications: Option<ApplicationInputs<'_>>,
@@ -76,6 +77,7 @@ impl Simulation {
         let (mut scenario, records) = columns.scenario(resources, &amounts)?;
         scenario.core = core;
         scenario.wall_time = parse_wall_time(walltime)?;
+        scenario.job_check = parse_job_check(job_check)?;
         let capacities = Capacities { resources, amounts, node_sets: Arc::clone(&scenario.node_sets) };
         let (policy, machine) = made(py, capacities, policy.into(), names.clone())?;
         let mut state = State::new(records, machine);
@@ -305,6 +307,10 @@ impl Simulation {
         result.set_item("time", log.time.to_vec().into_pyarray(py))?;
         result.set_item("queue_length", log.queue_length.to_vec().into_pyarray(py))?;
         result.set_item("cpu_time", log.cpu_time.to_vec().into_pyarray(py))?;
+        // A pass that has begun and not ended yet has no entry.
+        let other: Vec<f64> = log.other_cpu_time.to_vec().into_iter().take(log.time.len()).collect();
+        result.set_item("other_cpu_time", other.into_pyarray(py))?;
+        result.set_item("memory", log.memory.to_vec().into_pyarray(py))?;
         result.set_item("started", log.started.to_vec().into_pyarray(py))?;
         Ok(Some(result))
     }
@@ -364,6 +370,11 @@ fn parse<T: Copy>(option: &str, name: &str, known: &[(&str, T)]) -> PyResult<T> 
 /// What happens to jobs at their requested time, by its name.
 pub fn parse_wall_time(name: &str) -> PyResult<WallTime> {
     parse("walltime", name, &WallTime::NAMES)
+}
+
+/// What jobs are checked for at their submission, by its name.
+pub fn parse_job_check(name: &str) -> PyResult<JobCheck> {
+    parse("job_check", name, &JobCheck::NAMES)
 }
 
 /// The order at one instant, by its name.

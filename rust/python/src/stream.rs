@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::policy::PolicyNames;
-use crate::simulation::{STRIDE, failed, parse_agenda, parse_wall_time};
+use crate::simulation::{STRIDE, failed, parse_agenda, parse_job_check, parse_wall_time};
 use crate::source;
 use crate::swf::{options, outcome, raised};
 
@@ -89,7 +89,7 @@ impl SwfStream {
     }
 
     /// Simulates the log; `progress(finished, now)` is called now and then, and `answer` gets the table of jobs.
-    #[pyo3(signature = (machine, policy, *, walltime, order_at_instant, answer=None, progress=None))]
+    #[pyo3(signature = (machine, policy, *, walltime, order_at_instant, job_check, answer=None, progress=None))]
     #[allow(clippy::too_many_arguments)] // They are the keywords of a Python function.
     fn run<'py>(
         &self,
@@ -98,6 +98,7 @@ impl SwfStream {
         policy: PolicyNames,
         walltime: &str,
         order_at_instant: &str,
+        job_check: &str,
         answer: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
@@ -110,6 +111,7 @@ impl SwfStream {
         let mut scenario = Scenario::new(Vec::new(), Vec::new(), requests, Arc::clone(&node_sets));
         scenario.core = machine.index("core");
         scenario.wall_time = parse_wall_time(walltime)?;
+        scenario.job_check = parse_job_check(job_check)?;
         let capacities = Capacities { resources, amounts, node_sets };
         let policy = PolicyChoice::from(policy);
         let names: Vec<&str> = FORMULA_NAMES.into_iter().chain(FIELD_NAMES).collect();

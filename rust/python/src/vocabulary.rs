@@ -5,7 +5,7 @@ use batchlab_kernel::application::JobType;
 use batchlab_kernel::placement::ALLOCATORS;
 use batchlab_kernel::priority::PRIORITIES;
 use batchlab_kernel::record::Change;
-use batchlab_kernel::scenario::WallTime;
+use batchlab_kernel::scenario::{JobCheck, WallTime};
 use batchlab_kernel::scheduler::BACKFILLING;
 use batchlab_kernel::simulation::Agenda;
 use batchlab_kernel::workload::JobState;
@@ -21,18 +21,19 @@ pub fn rules() -> BTreeMap<&'static str, Vec<Rule>> {
     BTreeMap::from([
         ("order", PRIORITIES.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
         ("backfill", BACKFILLING.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
-        ("allocator", ALLOCATORS.iter().map(|rule| (rule.name, rule.summary, "")).collect()),
+        ("allocator", ALLOCATORS.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
     ])
 }
 
-/// Names in the order of their numbers: of the states and types of jobs, of the options `walltime` and
-/// `order_at_instant`, and of the methods by which an observer takes note of each kind of change.
+/// Names in the order of their numbers: of the states and types of jobs, of the options `walltime`,
+/// `job_check` and `order_at_instant`, and of the methods by which an observer takes note of each kind of change.
 #[pyfunction]
 pub fn names() -> BTreeMap<&'static str, Vec<&'static str>> {
     BTreeMap::from([
         ("job_state", JobState::ALL.iter().map(|state| state.name()).collect()),
         ("job_type", JobType::NAMES.iter().map(|(name, _)| *name).collect()),
         ("walltime", WallTime::NAMES.iter().map(|(name, _)| *name).collect()),
+        ("job_check", JobCheck::NAMES.iter().map(|(name, _)| *name).collect()),
         ("order_at_instant", Agenda::NAMES.iter().map(|(name, _)| *name).collect()),
         ("change", Change::METHODS.to_vec()),
     ])

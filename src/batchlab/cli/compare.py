@@ -17,6 +17,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Cores,
     Equivalence,
     Invalid,
+    JobChecked,
     Nodes,
     OrderOfEvents,
     OutputFormat,
@@ -86,6 +87,7 @@ def compare(
     replications: _Replications = 1,
     walltime: Walltime = RunOptions.walltime,
     order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
+    job_check: JobChecked = RunOptions.job_check,
     dispatch: _Dispatch = False,
     overrun: Overrun = "extend",
     invalid: Invalid = "drop",
@@ -109,7 +111,9 @@ def compare(
     machine = MachineRequest(system, nodes, cores, equivalence)
     workload, described = _read(log, machine)
     title = LogFile(log.trace).label
-    options = RunOptions(walltime=walltime, order_at_instant=order_at_instant, dispatch=dispatch)
+    options = RunOptions(
+        walltime=walltime, order_at_instant=order_at_instant, job_check=job_check, dispatch=dispatch
+    )
     experiment = Experiment(
         {title: workload}, described, policies, seeds=seed, replications=replications, options=options
     )

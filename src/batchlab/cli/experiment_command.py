@@ -6,8 +6,9 @@ import json
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -16,11 +17,12 @@ from batchlab.cli.output import warn
 from batchlab.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from batchlab.cli.options import Format
     from batchlab.experiment import Experiment, Runs
+    from batchlab.experiment.stored import StoredResults
     from batchlab.vocabulary import ExecutorName
 
 __all__ = ["ExperimentRequest", "carry_out", "check_report"]
@@ -146,12 +148,15 @@ def _write(runs: Runs, experiment: Experiment, request: ExperimentRequest) -> di
     return written
 
 
-def _draw(results: Mapping[str, object], plots: tuple[str, ...], directory: Path) -> list[str]:
+def _draw(results: Mapping[str, StoredResults], plots: tuple[str, ...], directory: Path) -> list[str]:
     from batchlab import plot  # noqa: PLC0415  # heavy
     from batchlab.atomic import atomic_write  # noqa: PLC0415
 
     for name in plots:
-        axes = getattr(plot, name)(results)
+        draw: Callable[..., Any] = (
+            partial(plot.slowdown, threshold=None) if name == "plain_slowdown" else getattr(plot, name)
+        )
+        figure = draw(results).get_figure(root=True)
         with atomic_write(directory / f"{name}.png", "wb") as file:
-            axes.get_figure(root=True).savefig(file, format="png", dpi=160)
+            figure.savefig(file, format="png", dpi=160)
     return [f"{name}.png" for name in plots]

@@ -11,7 +11,16 @@ import typer
 from batchlab.errors import BatchlabError, ResultError, SimulationError, as_message
 from batchlab.vocabulary import LARGEST_SEED
 
-__all__ = ["INTERRUPTED", "at_least_one", "check_directory", "explain", "is_pace", "is_seed", "wrong_usage"]
+__all__ = [
+    "INTERRUPTED",
+    "at_least_one",
+    "check_directory",
+    "explain",
+    "is_pace",
+    "is_seed",
+    "is_table",
+    "wrong_usage",
+]
 
 INTERRUPTED = 130
 _FAILED, _WRONG_USAGE = 1, 2
@@ -80,6 +89,15 @@ def is_pace(value: float | None) -> float | None:
     """Refuse what no clock can go at; for options."""
     if value is not None and not 0 < value < math.inf:
         raise typer.BadParameter(f"{value}; must be a number of seconds > 0")
+    return value
+
+
+def is_table(value: Path | None) -> Path | None:
+    """Refuse files that could not be written as a table; for options."""
+    if value is not None and value.suffix.lower() not in (".csv", ".parquet"):
+        raise typer.BadParameter(f"{value}; must end in .csv or .parquet")
+    if value is not None and not value.absolute().parent.is_dir():
+        raise typer.BadParameter(f"{value.parent} is no directory; make it first, or choose another")
     return value
 
 

@@ -12,6 +12,7 @@ import typer
 from batchlab.cli.failure import at_least_one, is_seed
 from batchlab.vocabulary import (
     InvalidAction,
+    JobCheck,
     OrderAtInstant,
     OverrunAction,
     ProcessorField,
@@ -28,6 +29,7 @@ __all__ = [
     "Format",
     "FormatOption",
     "Invalid",
+    "JobChecked",
     "Nodes",
     "OrderOfEvents",
     "OutputFormat",
@@ -89,6 +91,14 @@ Walltime = Annotated[
 OrderOfEvents = Annotated[
     OrderAtInstant,
     typer.Option(rich_help_panel=RULES, help="What comes first of what happens at one time."),
+]
+
+JobChecked = Annotated[
+    JobCheck,
+    typer.Option(
+        rich_help_panel=RULES,
+        help="Reject jobs that do not fit on empty nodes, or ask for more than all have in total, or none.",
+    ),
 ]
 
 Overrun = Annotated[

@@ -56,7 +56,10 @@ class Watching:
 
 @dataclass(frozen=True)
 class RunRequest:
-    """The arguments of ``batchlab run``; `command` is the whole command line, for the manifest."""
+    """The arguments of ``batchlab run``; `command` is the whole command line, for the manifest.
+
+    `dispatch` is the file that gets the cost of every scheduling pass, if any.
+    """
 
     log: LogRequest
     machine: MachineRequest
@@ -66,6 +69,7 @@ class RunRequest:
     form: Format
     watching: Watching
     command: str
+    dispatch: Path | None = None
 
     @property
     def inputs(self) -> dict[str, Path]:

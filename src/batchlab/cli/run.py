@@ -7,7 +7,7 @@ from typing import Annotated, cast
 
 import typer
 
-from batchlab.cli.failure import check_directory, is_pace
+from batchlab.cli.failure import check_directory, is_pace, is_table, wrong_usage
 from batchlab.cli.log import check_platform, located, read_log
 from batchlab.cli.machine import described_machine, machine_for
 from batchlab.cli.monitored import check_watching, keep_serving, monitored
@@ -19,6 +19,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Cores,
     Equivalence,
     Invalid,
+    JobChecked,
     Nodes,
     OrderOfEvents,
     OutputFormat,
@@ -30,7 +31,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     directory,
     existing_file,
 )
-from batchlab.cli.output import tell
+from batchlab.cli.output import tell, write_table
 from batchlab.cli.request import LogRequest, MachineRequest, RunRequest, Watching
 from batchlab.options import RunOptions
 
@@ -69,6 +70,16 @@ _Out = Annotated[
     Path | None,
     directory(
         "Gets jobs.csv, metrics.json, manifest.json; allocations.csv, where jobs were resized.", OUTPUT
+    ),
+]
+_Dispatch = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        dir_okay=False,
+        callback=is_table,
+        rich_help_panel=OUTPUT,
+        help="Gets what each scheduling pass cost (.csv or .parquet): CPU time, queue, memory.",
     ),
 ]
 _Live = Annotated[
@@ -121,12 +132,14 @@ def run(
     seed: Seed = RunOptions.seed,
     walltime: Walltime = RunOptions.walltime,
     order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
+    job_check: JobChecked = RunOptions.job_check,
     overrun: Overrun = "extend",
     invalid: Invalid = "drop",
     processors: Processors = "requested",
     use_memory: UseMemory = False,
     applications: _Applications = None,
     out: _Out = None,
+    dispatch: _Dispatch = None,
     form: OutputFormat = "text",
     live: _Live = False,
     serve: _Serve = False,
@@ -140,15 +153,24 @@ def run(
     check_directory(out)
     watching = Watching(live, serve, host, port, pace, keep)
     check_watching(watching, stream=stream)
+    if dispatch is not None and stream:
+        raise wrong_usage("records every pass, which --stream does without; leave one out.", "--dispatch")
     request = RunRequest(
         LogRequest(*located(trace), overrun, invalid, processors, use_memory, applications),
         MachineRequest(system, nodes, cores, equivalence),
         policy,
-        RunOptions(seed=seed, walltime=walltime, order_at_instant=order_at_instant),
+        RunOptions(
+            seed=seed,
+            walltime=walltime,
+            order_at_instant=order_at_instant,
+            job_check=job_check,
+            dispatch=dispatch is not None,
+        ),
         out,
         form,
         watching,
         command=cast("str", context.obj),
+        dispatch=dispatch,
     )
     if stream:
         from batchlab.cli.stream import stream as run_stream  # noqa: PLC0415  # each way has its own dependencies
@@ -171,6 +193,10 @@ def _replay(request: RunRequest) -> None:
         result = monitor.run()
         if request.out is not None:
             result.write(request.out, inputs=request.inputs, command=request.command)
+        if request.dispatch is not None:
+            write_table(result.dispatch, request.dispatch)
         tell(result.summary, result.metrics, request.form, request.out, result.warnings)
+        if request.dispatch is not None and request.form == "text":
+            typer.echo(f"passes        {request.dispatch}")
         if request.watching.keep:
             keep_serving(monitor)

@@ -96,9 +96,10 @@ def _run(
         with count_bar(str(policy)) as count:
             return log.run(
                 _machine(system),
-                policy_names(policy, request.options.seed),
+                policy_names(policy, request.options.seed, system),
                 walltime=request.options.walltime,
                 order_at_instant=request.options.order_at_instant,
+                job_check=request.options.job_check,
                 answer=None if files is None else files.jobs.name,
                 progress=None if count is None else lambda finished, _now: count(finished),
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -19,12 +19,36 @@ from batchlab.vocabulary import (  # noqa: TC001  # pydantic reads the annotatio
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["OF_PASSES", "Description", "Dispatchers", "Log", "Model", "Nodes", "Plot", "checked", "within"]
+__all__ = [
+    "OF_PASSES",
+    "PLOTS",
+    "Description",
+    "Dispatchers",
+    "Log",
+    "Model",
+    "Nodes",
+    "Plot",
+    "checked",
+    "within",
+]
 
-Plot = Literal["slowdown", "wait", "queue_size", "utilisation", "load", "cpu_time", "cpu_time_by_queue_size"]
-"""The plots in which results are compared."""
+Plot = Literal[
+    "slowdown",
+    "plain_slowdown",
+    "wait",
+    "turnaround",
+    "queue_size",
+    "utilisation",
+    "load",
+    "cpu_time",
+    "cpu_time_by_queue_size",
+    "memory",
+]
+"""The plots in which results are compared: functions of `batchlab.plot`, and its slowdown without a bound."""
 
-OF_PASSES = ("cpu_time", "cpu_time_by_queue_size")
+PLOTS: tuple[Plot, ...] = get_args(Plot)
+
+OF_PASSES = ("cpu_time", "cpu_time_by_queue_size", "memory")
 """Those of them that need the record of scheduling passes."""
 
 _Path = tuple[str | int, ...]
@@ -57,7 +81,7 @@ class Output(Model):
     directory: str | None = None
     report: str | None = None
     baseline: str | None = None
-    plots: list[Plot] | None = None
+    plots: list[Plot] | Literal["all"] | None = None
 
 
 class Description(Model):

@@ -52,7 +52,7 @@ from batchlab.errors import BatchlabError, ExperimentError, SimulationError, Tra
 from batchlab.experiment.experiment import Experiment
 from batchlab.experiment.generator import Generator
 from batchlab.experiment.plan import paired
-from batchlab.experiment.schema import OF_PASSES, Description, Dispatchers, Log, Nodes, checked, within
+from batchlab.experiment.schema import OF_PASSES, PLOTS, Description, Dispatchers, Log, Nodes, checked, within
 from batchlab.experiment.source import LogFile, Source
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
@@ -156,8 +156,16 @@ def _specification(file: Path, said: Description) -> Specification:
         _place(folder, output.directory),
         _place(folder, output.report),
         output.baseline,
-        None if output.plots is None else tuple(output.plots),
+        _plots(said, experiment),
     )
+
+
+def _plots(said: Description, experiment: Experiment) -> tuple[str, ...] | None:
+    """Give the plots by name; "all" are those for which the runs record what they need."""
+    plots = said.output.plots
+    if plots != "all":
+        return None if plots is None else tuple(plots)
+    return tuple(name for name in PLOTS if experiment.options.dispatch or name not in OF_PASSES)
 
 
 def _options(said: Mapping[str, Any]) -> RunOptions:
@@ -180,7 +188,8 @@ def _check_output(said: Description, experiment: Experiment) -> None:
             f"output.baseline = {shown(baseline)}; must be the label of one of the results."
             f"{suggest(baseline, labels)}"
         )
-    of_passes = [name for name in said.output.plots or () if name in OF_PASSES]
+    named = () if said.output.plots in (None, "all") else said.output.plots
+    of_passes = [name for name in named if name in OF_PASSES]
     if of_passes and not experiment.options.dispatch:
         raise ExperimentError(
             f"output.plots: {of_passes[0]} needs the record of scheduling passes; "

@@ -15,6 +15,7 @@ from batchlab.experiment.archive import DamagedArchiveError, read_archive
 from batchlab.experiment.source import loaded
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
+from batchlab.result.table import PASS_COLUMNS, PASS_COSTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,16 +55,16 @@ class _Passes(Mapping[str, "npt.NDArray[np.generic]"]):
         self._costs = costs
 
     def __getitem__(self, name: str) -> npt.NDArray[np.generic]:
-        if name == "cpu_time":
-            nanoseconds: npt.NDArray[np.generic] = _read(self._costs)["cpu_time"] / 1e9
-            return nanoseconds
+        if name in PASS_COSTS:
+            cost: npt.NDArray[np.generic] = _read(self._costs)[name]
+            return cost.astype(np.uint64) if name == "memory" else cost / 1e9  # type: ignore[operator]
         return self._shared[name]
 
     def __iter__(self) -> Iterator[str]:
-        yield from ("time", "queue_length", "cpu_time", "started")
+        yield from PASS_COLUMNS
 
     def __len__(self) -> int:
-        return len(self._shared) + 1
+        return len(PASS_COLUMNS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,6 +18,7 @@ from batchlab.experiment.archive import compact, is_whole, read_document, table_
 from batchlab.experiment.memory import MemoryWatch
 from batchlab.experiment.source import Source, loaded
 from batchlab.experiment.store import Store
+from batchlab.result.table import PASS_COSTS
 from batchlab.simulation import simulate
 
 if TYPE_CHECKING:
@@ -150,13 +151,17 @@ def _keep_schedule(result: Result, task: Task, store: Store) -> tuple[str, objec
 
 
 def _keep_dispatch(result: Result, task: Task, store: Store) -> dict[str, object]:
-    """Write the CPU time of every pass, in whole nanoseconds; give the sum."""
+    """Write what every pass cost, times in whole nanoseconds; give the sum of its CPU time."""
     dispatch = result.outcome.dispatch
     if dispatch is None:
         return {"dispatch_cpu_time": None, "dispatch_passes": None}
     cpu_time = dispatch["cpu_time"].astype(np.float64)
-    nanoseconds = compact(np.rint(cpu_time * 1e9).astype(np.int64))
-    write_archive(store.path("costs", task.key), {"cpu_time": nanoseconds})
+    costs = {name: dispatch[name] for name in PASS_COSTS}
+    whole = {
+        name: np.rint(cost.astype(np.float64) * 1e9).astype(np.int64) if cost.dtype.kind == "f" else cost
+        for name, cost in costs.items()
+    }
+    write_archive(store.path("costs", task.key), {name: compact(cost) for name, cost in whole.items()})
     return {"dispatch_cpu_time": float(cpu_time.sum()), "dispatch_passes": len(cpu_time)}
 
 
@@ -167,7 +172,7 @@ def _members(result: Result) -> dict[str, Any]:
     members: dict[str, Any] = {
         name: compact(value) for name, value in values.items() if isinstance(value, np.ndarray)
     }
-    passes = {name: column for name, column in (outcome.dispatch or {}).items() if name != "cpu_time"}
+    passes = {name: column for name, column in (outcome.dispatch or {}).items() if name not in PASS_COSTS}
     groups = {
         "passes": passes,
         "interruptions": outcome.interruptions or {},

@@ -14,10 +14,12 @@ from batchlab.errors import PlatformError, SimulationError, shown, suggest
 from batchlab.options.invocation import Invocation
 from batchlab.options.sensing import Sensing
 from batchlab.vocabulary import (
+    JOB_CHECKS,
     LARGEST_SEED,
     ORDERS_AT_INSTANT,
     SHARING_MODELS,
     WALLTIME_ACTIONS,
+    JobCheck,
     OrderAtInstant,
     SharingModel,
     WalltimeAction,
@@ -50,6 +52,10 @@ class RunOptions:
     order_at_instant
         ``"completions_first"``: at one instant completions, submissions, one scheduling pass (S2).
         ``"arrivals_first"``: submissions, completions, a pass after each, as PYSS does.
+    job_check
+        Which jobs are rejected at their submission: ``"nodes"``, those that would not fit on empty nodes;
+        ``"total"``, those that ask for more than the nodes have in all; ``"none"``, no job (S3). A job that
+        never fits and is not rejected waits for ever.
     dispatch
         Whether to record the cost of every scheduling pass, for `Result.dispatch`.
     invocation
@@ -83,6 +89,7 @@ class RunOptions:
     seed: int = 0
     walltime: WalltimeAction = "run"
     order_at_instant: OrderAtInstant = "completions_first"
+    job_check: JobCheck = "nodes"
     dispatch: bool = False
     invocation: Invocation | None = None
     sharing: SharingModel | NetworkModel = "max_min"
@@ -177,6 +184,7 @@ class ExperimentArguments(TypedDict, total=False):
 
     walltime: WalltimeAction
     order_at_instant: OrderAtInstant
+    job_check: JobCheck
     dispatch: bool
     invocation: Invocation | None
     sharing: SharingModel | NetworkModel
@@ -240,6 +248,7 @@ _RULES: Mapping[str, Callable[[str, object], None]] = {
     "seed": _check_seed,
     "walltime": _one_of(WALLTIME_ACTIONS),
     "order_at_instant": _one_of(ORDERS_AT_INSTANT),
+    "job_check": _one_of(JOB_CHECKS),
     "dispatch": _check_flag,
     "invocation": _check_object,
     "sharing": _check_sharing,

@@ -11,6 +11,7 @@ from batchlab.plot.job_measures import slowdown, turnaround, wait
 from batchlab.plot.job_sizes import job_sizes
 from batchlab.plot.job_times import job_times
 from batchlab.plot.load import load
+from batchlab.plot.memory import memory
 from batchlab.plot.platform_activity import platform_activity
 from batchlab.plot.power import power
 from batchlab.plot.queue_size import queue_size
@@ -29,6 +30,7 @@ __all__ = [
     "job_sizes",
     "job_times",
     "load",
+    "memory",
     "platform_activity",
     "power",
     "queue_size",

@@ -7,16 +7,23 @@ relative to the user's own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import StepPatch
 
 from batchlab.errors import ResultError, shown, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    import numpy.typing as npt
+
+    Points: TypeAlias = npt.NDArray[np.float64]
 
 __all__ = [
     "GRID",
@@ -40,10 +47,16 @@ INK = "#24292f"
 GRID = "#d8dee4"
 """Lines behind the data."""
 
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
-"""Distinct with any kind of colour vision: M. Okabe and K. Ito, "Color universal design" (2008), without
-yellow, which is lost on white, and with grey for black."""
+PALETTE = (
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"),
+    *("#332288", "#882255", "#999933", "#6b3a0a", "#0f4d3c"),
+)
+"""The first seven are distinct with any kind of colour vision: M. Okabe and K. Ito, "Color universal design"
+(2008), without yellow, which is lost on white, and with grey for black. The others are darker: indigo, wine
+and olive of P. Tol, "Colour schemes" (2021), brown, and dark green."""
 
+_WIDER, _WIDEST = 2.0, 8.0  # points
+_HIDES, _MOST = 0.01, 0.9  # at most so far apart, of the axes, along so much of the curve
 _LINES = ("-", "--", ":", "-.")
 
 
@@ -112,8 +125,12 @@ def dress(ax: Axes, *, grid: Literal["x", "y", "both"] | None) -> Axes:
 
 
 def legend(ax: Axes, count: int) -> None:
-    """Name the lines where there are several: next to the axes, where they hide nothing."""
+    """Name the lines where there are several: outside the axes, where they hide nothing.
+
+    Of lines that hide one another the lower ones are wider, so that the colours of all are seen.
+    """
     if count > 1:
+        _widen_hidden(ax)
         ax.legend(
             frameon=False,
             fontsize="small",
@@ -123,6 +140,46 @@ def legend(ax: Axes, count: int) -> None:
             borderaxespad=0.2,
             handlelength=1.6,
         )
+
+
+def _widen_hidden(ax: Axes) -> None:
+    curves: list[Line2D | StepPatch] = [*ax.get_lines()]
+    curves += [patch for patch in ax.patches if isinstance(patch, StepPatch)]
+    groups: list[tuple[Points, list[Line2D | StepPatch]]] = []
+    for curve in curves:
+        points = _points(ax, curve)
+        # Parts of error bars, which have no name of their own, belong together.
+        if not len(points) or str(curve.get_label()).startswith("_"):
+            continue
+        home = next((group for first, group in groups if _coincide(first, points)), None)
+        if home is None:
+            groups.append((points, [curve]))
+        else:
+            home.append(curve)
+    for _, alike in groups:
+        # What is drawn first lies lowest.
+        for place, curve in enumerate(reversed(alike)):
+            curve.set_linewidth(curve.get_linewidth() + min(_WIDER, _WIDEST / len(alike)) * place)
+
+
+def _points(ax: Axes, curve: Line2D | StepPatch) -> Points:
+    """Give where a curve goes on the axes, of which each side is 1."""
+    if isinstance(curve, Line2D):
+        data = np.asarray(curve.get_xydata(), np.float64)
+    else:
+        values, edges, _ = curve.get_data()
+        data = np.column_stack([edges[:-1], values]).astype(np.float64)
+    within = ax.transData - ax.transAxes
+    return np.asarray(within.transform(data), np.float64)
+
+
+def _coincide(one: Points, other: Points) -> bool:
+    """Tell whether most of a curve hides the other."""
+    if one.shape != other.shape:
+        return False
+    apart = np.abs(one - other).max(axis=1)
+    finite = apart[np.isfinite(apart)]
+    return bool(np.quantile(finite, _MOST) < _HIDES) if len(finite) else np.array_equal(one, other)
 
 
 def say(ax: Axes, text: str) -> Axes:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import polars as pl
 
 from batchlab.plot.canvas import INK, begin, choice, colour, dress, rows_size, say, tint
 from batchlab.plot.distribution import KINDS, Kind, Quantity, Sample, distribution
@@ -21,17 +23,24 @@ if TYPE_CHECKING:
 
 __all__ = ["cpu_time"]
 
+_WORK = {
+    "decisions": (("cpu_time",), "of decisions"),
+    "other": (("other_cpu_time",), "of all but decisions"),
+    "all": (("cpu_time", "other_cpu_time"), "of the simulation"),
+}
+
 
 def cpu_time(
     results: Results,
     *,
     ax: Axes | None = None,
     kind: Kind | Literal["mean"] = "mean",
+    of: Literal["decisions", "other", "all"] = "decisions",
     title: str | None = None,
 ) -> Axes:
-    """Draw the CPU time that decisions take at an instant of the simulation, one per policy (Fig. 12 of [1]).
+    """Draw the CPU time that an instant of the simulation takes, one per policy (Fig. 12 of [1]).
 
-    All scheduling passes of an instant count together. What the simulator itself does is not in it.
+    All scheduling passes of an instant count together.
 
     Parameters
     ----------
@@ -44,6 +53,9 @@ def cpu_time(
         ``"mean"``, with the 95 % confidence interval over replications where there are some; or the
         distribution over instants, of all replications together, as ``"box"`` (quartiles, mean, whiskers at
         the 5th and 95th percentile), ``"violin"`` or ``"cdf"``.
+    of
+        ``"decisions"`` for that of the scheduling passes, ``"other"`` for that of the simulation before
+        them, ``"all"`` for both.
     title
         A title, where one is wanted.
 
@@ -63,21 +75,23 @@ def cpu_time(
     simulator for job dispatching research in HPC systems", Cluster Computing 23, 2020.
     """
     choice("kind", kind, ("mean", *KINDS))
+    choice("of", of, _WORK)
+    columns, work = _WORK[of]
     found = groups(results)
     ax = begin(ax, title=title, size=rows_size(len(found)))
     if kind == "mean":
-        return _means(ax, found)
-    samples = [Sample(each.label, np.concatenate([*map(_per_instant, each.results)])) for each in found]
+        return _means(ax, found, columns, work)
+    spent = partial(_per_instant, columns=columns)
+    samples = [Sample(each.label, np.concatenate([*map(spent, each.results)])) for each in found]
     quantity = Quantity(
-        "CPU time of decisions per instant", "log", durations=True, of="instants", nothing="no pass was made"
+        f"CPU time {work} per instant", "log", durations=True, of="instants", nothing="no pass was made"
     )
     return distribution(ax, samples, quantity, kind)
 
 
-def _means(ax: Axes, found: Sequence[Group]) -> Axes:
-    means = [
-        [float(each.mean()) for each in map(_per_instant, group.results) if len(each)] for group in found
-    ]
+def _means(ax: Axes, found: Sequence[Group], columns: Sequence[str], work: str) -> Axes:
+    spent = partial(_per_instant, columns=columns)
+    means = [[float(each.mean()) for each in map(spent, group.results) if len(each)] for group in found]
     estimates = [estimate(values) for values in means]
     if not any(estimates):
         return say(ax, "no pass was made")
@@ -90,14 +104,14 @@ def _means(ax: Axes, found: Sequence[Group]) -> Axes:
     ax.set_ylim(len(found) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.set_xlim(left=0)
-    ax.set_xlabel("mean CPU time of decisions per instant")
+    ax.set_xlabel(f"mean CPU time {work} per instant")
     duration_axis(ax, "x")
     return dress(ax, grid="x")
 
 
-def _per_instant(result: Result) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _per_instant(result: Result, columns: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     passes = result.dispatch
-    time, spent = passes["time"].to_numpy(), passes["cpu_time"].to_numpy()
+    time, spent = passes["time"].to_numpy(), passes.select(pl.sum_horizontal(columns)).to_series().to_numpy()
     if not len(time):
         return spent
     begins = np.flatnonzero(np.concatenate([[True], time[1:] != time[:-1]]))

@@ -15,15 +15,19 @@ if TYPE_CHECKING:
 
     from batchlab._kernel import PolicyNames
     from batchlab.policy.policy import Policy
+    from batchlab.system import System
 
-__all__ = ["KEY_COLUMN", "policy_names", "takes_now"]
+__all__ = ["CRITICAL", "KEY_COLUMN", "policy_names", "takes_now"]
+
+CRITICAL = ("mic", "gpu")
+"""The resources that the allocator ``balanced`` spares, as far as the system has them."""
 
 KEY_COLUMN = "order_key"
 """The column of the keys that a function gives to all jobs at once."""
 
 
-def policy_names(policy: Policy, seed: int) -> PolicyNames:
-    """Give the names of a policy's parts, and the seed of the run."""
+def policy_names(policy: Policy, seed: int, system: System) -> PolicyNames:
+    """Give the names of a policy's parts, the seed of the run, and the system's critical resources."""
     decides = policy.scheduler is not None
     order, argument = policy.order_name, policy.order_argument or None
     if not isinstance(policy.order, str):
@@ -35,6 +39,7 @@ def policy_names(policy: Policy, seed: int) -> PolicyNames:
         "allocator": _allocator(policy),
         "reservations": 1 if decides else policy.reservations,
         "seed": seed,
+        "critical": [system.resources.index(name) for name in CRITICAL if name in system.resources],
     }
 
 

@@ -42,8 +42,8 @@ class Outcome:
     now
         The time of the last event, in seconds.
     dispatch
-        Per scheduling pass, where it was asked for: columns ``time`` (s), ``queue_length``, ``cpu_time`` (s)
-        and ``started`` (jobs).
+        Per scheduling pass, where it was asked for: columns ``time`` (s), ``queue_length``, ``cpu_time`` and
+        ``other_cpu_time`` (s), ``memory`` (bytes; 0 where it is not known) and ``started`` (jobs).
     interruptions
         Per run that was cut short and whose job went back to the queue: columns ``row``, ``start_time``,
         ``end_time``, ``saved`` (s), and ``placement_offsets``, ``placement_nodes``, ``placement_tasks`` and

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from batchlab.errors import ResultError
 from batchlab.options import RunOptions
@@ -18,6 +17,7 @@ from batchlab.result.summary import page, what_was_run
 from batchlab.result.table import (
     JOBS,
     allocations_table,
+    dispatch_table,
     interruptions_table,
     jobs_table,
     node_lists,
@@ -33,6 +33,8 @@ from batchlab.vocabulary import REJECTION_REASONS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from os import PathLike
+
+    import polars as pl
 
     from batchlab.policy.policy import Policy
     from batchlab.result.outcome import Outcome
@@ -158,7 +160,11 @@ class Result:
 
     @cached_property
     def dispatch(self) -> pl.DataFrame:
-        """One row per scheduling pass: ``time``, ``queue_length``, ``cpu_time`` (s), ``started``.
+        """One row per scheduling pass, with what it cost.
+
+        Columns ``time`` (s, simulated), ``queue_length`` (as the pass began), ``cpu_time`` (of the pass, s),
+        ``other_cpu_time`` (of the simulation since the pass before, s; 0 in the first row), ``memory`` (bytes
+        of the process that were resident after it; null where the system does not tell), ``started`` (jobs).
 
         Raises
         ------
@@ -167,7 +173,7 @@ class Result:
         """
         if self.outcome.dispatch is None:
             raise ResultError("the scheduling passes were not recorded; pass dispatch=True to simulate().")
-        return pl.DataFrame(dict(self.outcome.dispatch))
+        return dispatch_table(self.outcome.dispatch)
 
     def metrics(self, *, threshold: float = metrics.USUAL_THRESHOLD) -> dict[str, object]:
         """Give every aggregate measure; see `batchlab.result.metrics.overview`.

@@ -11,7 +11,7 @@ from batchlab.errors import ResultError
 from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     import numpy.typing as npt
 
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 __all__ = [
     "ALLOCATED",
     "JOBS",
+    "PASS_COLUMNS",
+    "PASS_COSTS",
     "RESULT_COLUMNS",
     "allocations_table",
     "cut_since",
+    "dispatch_table",
     "interruptions_table",
     "jobs_table",
     "node_lists",
@@ -34,6 +37,12 @@ __all__ = [
     "since",
     "task_times_table",
 ]
+
+PASS_COLUMNS = ("time", "queue_length", "cpu_time", "other_cpu_time", "memory", "started")
+"""The columns of the record of scheduling passes."""
+
+PASS_COSTS = ("cpu_time", "other_cpu_time", "memory")
+"""Those of them that differ from run to run of the same schedule."""
 
 JOBS = "jobs"
 """The name of the observations that are columns of the table of jobs."""
@@ -312,6 +321,24 @@ def task_times_table(workload: Workload, system: System, outcome: Outcome) -> pl
             pl.Series("end_time", log["end_time"]),
         ]
     )
+
+
+def dispatch_table(passes: Mapping[str, npt.NDArray[np.generic]]) -> pl.DataFrame:
+    """List what each scheduling pass cost.
+
+    Parameters
+    ----------
+    passes
+        The columns of `Outcome.dispatch`.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per pass; see `Result.dispatch`.
+    """
+    table = pl.DataFrame({name: passes[name] for name in PASS_COLUMNS})
+    # Zero bytes are none: the system does not tell.
+    return table.with_columns(pl.col("memory").replace(0, None))
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:

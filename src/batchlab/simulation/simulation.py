@@ -125,9 +125,10 @@ class Simulation:
                 columns,
                 system.capacity,
                 core_index(system),
-                policy_names(policy, options.seed),
+                policy_names(policy, options.seed, system),
                 walltime=options.walltime,
                 order_at_instant=options.order_at_instant,
+                job_check=options.job_check,
                 dispatch=options.dispatch,
                 listening=components.listening,
                 applications=inputs,
@@ -425,7 +426,7 @@ class Simulation:
         workload, system, _ = self._run_of
         self._run_of = (workload, system, policy)
         self._adopted = str(policy)
-        self._kernel.adopt(policy_names(policy, self._options.seed))
+        self._kernel.adopt(policy_names(policy, self._options.seed, self._run_of[1]))
         if self._driver is not None:
             self._driver = self._driver.without_policy(self._kernel, system)
             self._let_look_ahead(self._driver)

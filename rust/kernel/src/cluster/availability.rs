@@ -17,6 +17,9 @@ pub trait Availability {
     /// Visits the nodes with slots by load, busiest or least busy first, then by index, until `visit` says false.
     fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool);
 
+    /// How much of a resource is free on the node.
+    fn free_on(&self, node: u32, resource: usize) -> i64;
+
     /// What is free on each node, node-major; None: what is free on the machine now. O(n).
     fn free(&self) -> Option<Vec<i64>> {
         None

@@ -37,6 +37,10 @@ impl Availability for Expansion<'_> {
         }
     }
 
+    fn free_on(&self, node: u32, resource: usize) -> i64 {
+        self.machine.free_on(node, resource)
+    }
+
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
         let mut from = from;
         loop {

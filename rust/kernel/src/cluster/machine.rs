@@ -283,6 +283,19 @@ impl Machine {
         nodes.map(|node| u64::from(empty.slots(node, request))).sum()
     }
 
+    /// How many tasks of a request the nodes of its set hold by what they have in all, however it is spread. O(nodes of
+    /// the set).
+    #[must_use]
+    pub fn most_tasks_in_total(&self, request: &Request) -> u64 {
+        let asked = request.amounts.iter().enumerate().filter(|(_, amount)| **amount > 0);
+        let most = asked.map(|(resource, &amount)| {
+            let nodes = self.node_sets.nodes_from(request.nodes, 0);
+            let total: i64 = nodes.map(|node| self.capacity_of(node)[resource]).sum();
+            total.max(0) as u64 / amount as u64
+        });
+        most.min().unwrap_or(u64::MAX)
+    }
+
     /// A job takes its placement.
     pub fn take(&mut self, request: &Request, placement: &[NodeTasks]) {
         self.change(request, placement, -1);
@@ -393,6 +406,10 @@ impl Availability for Machine {
         request.slots(self.free_of(node), self.jobs_on(node) == 0)
     }
 
+    fn free_on(&self, node: u32, resource: usize) -> i64 {
+        self.free_of(node)[resource]
+    }
+
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
         let next = |range: Range<u32>| {
             let (from, until) = (range.start as usize, range.end as usize);
@@ -451,6 +468,10 @@ impl Availability for EmptyMachine<'_> {
         } else {
             0
         }
+    }
+
+    fn free_on(&self, node: u32, resource: usize) -> i64 {
+        self.0.capacity_of(node)[resource]
     }
 
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {

@@ -66,6 +66,38 @@ impl<'a, A: Availability> Filling<'a, A> {
         }
     }
 
+    /// Nodes with nothing free of the critical resources, by index; then the others, which belong each to the critical
+    /// resource of which they have most free: one from the longest list after the other, least free first.
+    pub(super) fn balanced(&mut self, critical: &[usize]) {
+        let mut lists = vec![Vec::new(); critical.len()];
+        let mut from = 0;
+        while let Some(node) = self.room.next_with_slots(from, self.want.request) {
+            from = node + 1;
+            let mut most = (0, None);
+            for (list, &resource) in critical.iter().enumerate() {
+                let free = self.room.free_on(node, resource);
+                if free > most.0 {
+                    most = (free, Some(list));
+                }
+            }
+            match most {
+                (free, Some(list)) => lists[list].push((free, node)),
+                _ if !self.fill(node) => return,
+                _ => {}
+            }
+        }
+        for list in &mut lists {
+            // The next one is taken from the end.
+            list.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        // Of lists of one length the first is taken, and `max_by_key` gives the last.
+        while let Some((_, node)) = lists.iter_mut().rev().max_by_key(|list| list.len()).and_then(Vec::pop) {
+            if !self.fill(node) {
+                return;
+            }
+        }
+    }
+
     /// Finds the first window of consecutive nodes with enough slots, by two pointers, and fills it.
     pub(super) fn first_window(&mut self) {
         let needed = u64::from(self.left);

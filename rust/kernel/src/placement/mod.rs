@@ -1,6 +1,7 @@
 //! Placement: which nodes a job gets, as an order of the nodes and greedy filling.
 //!
-//! Placing k nodes costs O(k log n) by index or by load, O(feasible nodes) for `random`, O(n) for `contiguous`.
+//! Placing k nodes costs O(k log n) by index or by load, O(feasible nodes) for `random`, O(c f + f log f) with
+//! c critical resources for `balanced`, O(n) for `contiguous`.
 mod external;
 mod filling;
 mod registry;
@@ -29,6 +30,8 @@ pub enum AllocationRule {
     NextFit,
     /// Consecutive nodes only.
     Contiguous,
+    /// Nodes without critical resources, then those with the most abundant one.
+    Balanced,
 }
 
 /// An allocator at work: its rule, its seed, and where the latest start ended; or one outside the kernel.
@@ -36,6 +39,8 @@ pub enum AllocationRule {
 pub struct Allocator {
     rule: AllocationRule,
     seed: u64,
+    /// The resources that `balanced` spares, in the order in which ties are decided.
+    critical: Vec<usize>,
     /// The last node of the latest start, for `next_fit`.
     cursor: u32,
     external: Option<Box<ExternalAllocator>>,
@@ -47,7 +52,13 @@ impl Allocator {
     /// An allocator at the first node.
     #[must_use]
     pub fn new(rule: AllocationRule, seed: u64) -> Self {
-        Self { rule, seed, cursor: 0, external: None, chosen: Vec::new() }
+        Self { rule, seed, critical: Vec::new(), cursor: 0, external: None, chosen: Vec::new() }
+    }
+
+    /// The same, sparing these resources where its rule spares any.
+    #[must_use]
+    pub fn with_critical(self, critical: Vec<usize>) -> Self {
+        Self { critical, ..self }
     }
 
     /// An allocator that asks outside the kernel.
@@ -132,6 +143,7 @@ impl Allocator {
             AllocationRule::WorstFit => filling.by_load(false),
             AllocationRule::Random => filling.at_random(self.seed),
             AllocationRule::Contiguous => filling.first_window(),
+            AllocationRule::Balanced => filling.balanced(&self.critical),
         }
         filling.is_complete()
     }

@@ -7,29 +7,45 @@ pub struct Entry {
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
+    /// The publication, where it comes from one.
+    pub source: &'static str,
     /// The rule.
     pub rule: AllocationRule,
 }
 
 /// All allocators of the kernel.
-pub const ALLOCATORS: [Entry; 6] = [
-    Entry { name: "first_fit", summary: "nodes in their order", rule: AllocationRule::FirstFit },
-    Entry { name: "best_fit", summary: "the busiest nodes first", rule: AllocationRule::BestFit },
-    Entry { name: "worst_fit", summary: "the least busy nodes first", rule: AllocationRule::WorstFit },
+pub const ALLOCATORS: [Entry; 7] = [
+    Entry { name: "first_fit", summary: "nodes in their order", source: "", rule: AllocationRule::FirstFit },
+    Entry { name: "best_fit", summary: "the busiest nodes first", source: "", rule: AllocationRule::BestFit },
+    Entry {
+        name: "worst_fit",
+        summary: "the least busy nodes first",
+        source: "",
+        rule: AllocationRule::WorstFit,
+    },
     Entry {
         name: "random",
         summary: "nodes in a random order, the same for the same seed of the run",
+        source: "",
         rule: AllocationRule::Random,
     },
     Entry {
         name: "contiguous",
         summary: "the first row of neighbouring nodes that suffices",
+        source: "",
         rule: AllocationRule::Contiguous,
     },
     Entry {
         name: "next_fit",
         summary: "nodes in their order, from where the latest start ended",
+        source: "",
         rule: AllocationRule::NextFit,
+    },
+    Entry {
+        name: "balanced",
+        summary: "nodes with nothing free of mic and gpu, then those of the one that more nodes have",
+        source: "A. Netti et al.: Heterogeneity-aware resource allocation in HPC systems. ISC 2018",
+        rule: AllocationRule::Balanced,
     },
 ];
 

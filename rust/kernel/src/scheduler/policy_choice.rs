@@ -27,6 +27,8 @@ pub struct PolicyChoice {
     pub reservations: usize,
     /// The seed of the run.
     pub seed: u64,
+    /// The resources that `balanced` spares.
+    pub critical: Vec<usize>,
 }
 
 /// The capacities of a machine.
@@ -93,7 +95,7 @@ impl PolicyChoice {
         }
         let rule = placement::named(&self.allocator);
         let rule = rule.ok_or_else(|| format!("no allocator named '{}'", self.allocator))?;
-        Ok(Allocator::new(rule, self.seed))
+        Ok(Allocator::new(rule, self.seed).with_critical(self.critical.clone()))
     }
 
     fn priority(&self, names: &[&str]) -> Result<Priority, String> {

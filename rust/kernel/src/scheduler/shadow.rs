@@ -95,7 +95,7 @@ impl Shadow {
 
 /// The one resource whose free total in the job's node set decides whether it fits, if there is one.
 fn limiting_resource(view: View<'_>, allocator: &Allocator, job: u32) -> Option<usize> {
-    if !allocator.is_free_to_spread() || view.state.machine.has_unavailable() {
+    if !allocator.is_free_to_spread() || !view.each_fits_alone() {
         return None;
     }
     view.scenario.requests.limiting_resource(view.scenario.job(job).request)

@@ -33,12 +33,8 @@ impl ShadowCapacity {
             time = next;
             true
         });
-        // Everybody has gone: it does not fit only where part of the machine is unavailable.
-        if view.state.machine.has_unavailable() && !self.fits(view, allocator, head) {
-            f64::INFINITY
-        } else {
-            time
-        }
+        // No job runs any more: then it fits, unless part of the machine is unavailable or jobs were not checked for it.
+        if !view.each_fits_alone() && !self.fits(view, allocator, head) { f64::INFINITY } else { time }
     }
 
     fn clear(&mut self, machine: &Machine) {
@@ -139,6 +135,11 @@ impl Availability for AvailabilityAtShadow<'_> {
         let free =
             gained.iter().enumerate().map(|(resource, &gain)| self.machine.free_with(node, resource, gain));
         request.slots_of(free, stay == 0)
+    }
+
+    fn free_on(&self, node: u32, resource: usize) -> i64 {
+        let gain = self.room.gained[node as usize * self.machine.resources() + resource];
+        self.machine.free_with(node, resource, gain)
     }
 
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {

@@ -1,6 +1,6 @@
 //! The course of a job: it is admitted or rejected, launched, run, completed, and ended; and what that means for others.
 use crate::record::Change;
-use crate::scenario::WallTime;
+use crate::scenario::{JobCheck, WallTime};
 use crate::scheduler::Scheduler;
 use crate::state::{Phase, Violation};
 use crate::time::Time;
@@ -43,12 +43,15 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Whether a job fits on the empty machine. A scheduler outside may start it on fewer tasks than it asks for, where
+    /// Whether a job passes its check: usually, whether it fits on the empty machine. A scheduler outside may start it on fewer tasks than it asks for, where
     /// its type admits that.
     fn can_ever_fit(&mut self, job: u32) -> bool {
         let tasks =
             if self.scheduler.is_external() { self.sizes(job).0 } else { self.scenario.job(job).tasks };
-        if !self.allocator.is_free_to_spread() {
+        if self.scenario.job_check == JobCheck::None {
+            return true;
+        }
+        if self.scenario.job_check == JobCheck::Nodes && !self.allocator.is_free_to_spread() {
             let mut want = self.view().placement_request(job);
             want.tasks = tasks;
             let empty = crate::cluster::EmptyMachine(&self.state.machine);

@@ -18,7 +18,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Sorts the queue where the scheduler looks at all of it and keys change with time.
     pub(super) fn refresh_priorities(&mut self) {
-        if let Some(log) = &self.recorders.dispatch {
+        if let Some(log) = &mut self.recorders.dispatch {
             self.cursor.stopwatch = Some(log.begin());
         }
         self.cursor.is_disturbed = false;

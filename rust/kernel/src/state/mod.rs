@@ -15,7 +15,7 @@ use crate::cluster::{Machine, NodeTasks};
 use crate::execution::{EndKey, FixedWork};
 use crate::index::IndexedHeap;
 use crate::priority::{Candidate, Priority};
-use crate::scenario::Scenario;
+use crate::scenario::{JobCheck, Scenario};
 use crate::time::{Time, ordered_bits};
 use crate::workload::{DependencyState, JobState};
 
@@ -106,15 +106,21 @@ impl State {
         }
     }
 
-    /// How many tasks of a request the empty machine holds, on nodes of its set. O(n) for a request seen for the first
-    /// time, O(1) after that.
+    /// How many tasks of a request the empty machine holds, on nodes of its set: node by node, or by what these have in
+    /// all where jobs are checked for that. O(n) for a request seen for the first time, O(1) after that.
     pub fn most_tasks(&mut self, scenario: &Scenario, request: u32) -> u64 {
         let index = request as usize;
         if self.most_tasks.len() <= index {
             self.most_tasks.resize(index + 1, None);
         }
         let machine = &self.machine;
-        *self.most_tasks[index].get_or_insert_with(|| machine.most_tasks(scenario.requests.get(request)))
+        *self.most_tasks[index].get_or_insert_with(|| {
+            let request = scenario.requests.get(request);
+            match scenario.job_check {
+                JobCheck::Total => machine.most_tasks_in_total(request),
+                JobCheck::Nodes | JobCheck::None => machine.most_tasks(request),
+            }
+        })
     }
 
     /// The place of a queued job, by the key that it was given.

@@ -1,7 +1,7 @@
 //! What schedulers see: the scenario and the state together, to be read.
 use crate::application::ApplicationJob;
 use crate::cluster::{Expansion, NodeSetId, PlacementRequest, Request};
-use crate::scenario::Scenario;
+use crate::scenario::{JobCheck, Scenario};
 use crate::workload::JobState;
 
 use super::{ExpectedEnd, Rank, State};
@@ -57,6 +57,13 @@ impl<'a> View<'a> {
             row: row.row,
             duration: self.state.jobs.estimate(job),
         }
+    }
+
+    /// Whether every queued job would fit if no other ran: not where part of the machine is unavailable, or where jobs
+    /// are not checked for it at their submission.
+    #[must_use]
+    pub fn each_fits_alone(self) -> bool {
+        self.scenario.job_check == JobCheck::Nodes && !self.state.machine.has_unavailable()
     }
 
     /// Whether some queued job might fit now: false only if none does. O(1).

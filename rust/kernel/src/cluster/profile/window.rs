@@ -101,6 +101,10 @@ impl Availability for Window<'_> {
         slots
     }
 
+    fn free_on(&self, node: u32, resource: usize) -> i64 {
+        self.minima(node).1[resource]
+    }
+
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
         self.profile.node_sets.nodes_from(request.nodes, from).find(|&node| self.slots(node, request) > 0)
     }

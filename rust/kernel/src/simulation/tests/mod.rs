@@ -81,6 +81,7 @@ impl Case {
             allocator: self.allocator.into(),
             reservations: self.reservations,
             seed: 0,
+            critical: Vec::new(),
         };
         let capacities = Capacities { resources: 1, amounts, node_sets: Arc::clone(&node_sets) };
         let parts = choice.parts(&capacities, &FORMULA_NAMES).expect("a known policy");

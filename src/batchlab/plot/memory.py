@@ -1,0 +1,59 @@
+"""How much memory the simulating process has, over simulated time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from batchlab.plot.canvas import begin
+from batchlab.plot.over_time import Line, Steps, over_time
+from batchlab.plot.results import Results, groups
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from batchlab.result.result import Result
+
+__all__ = ["memory"]
+
+_MEGABYTE = 1e6
+
+
+def memory(
+    results: Results, *, ax: Axes | None = None, window: float | None = None, title: str | None = None
+) -> Axes:
+    """Draw the resident memory of the process after each scheduling pass, a line per policy.
+
+    Parameters
+    ----------
+    results
+        Results of ``simulate(…, dispatch=True)``: one, several, or a mapping of labels to results or to
+        replications, of which the mean is drawn.
+    ax
+        The axes to draw on; new ones unless given.
+    window
+        Seconds over which means are taken; 0 draws every step, None decides by the number of steps.
+    title
+        A title, where one is wanted.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on.
+
+    Raises
+    ------
+    ResultError
+        If the passes were not recorded, or the window is no duration.
+    """
+    lines = [
+        Line(each.label, tuple(map(_course, each.results)), index)
+        for index, each in enumerate(groups(results))
+    ]
+    return over_time(begin(ax, title=title), lines, "resident memory, MB", window=window)
+
+
+def _course(result: Result) -> Steps:
+    passes = result.dispatch.drop_nulls("memory").group_by("time", maintain_order=True).last()
+    return Steps(passes["time"].to_numpy(), passes["memory"].to_numpy().astype(np.float64) / _MEGABYTE)
