@@ -476,8 +476,8 @@ def rules() -> dict[str, list[tuple[str, str, str]]]:
     """
 
 def names() -> dict[str, list[str]]:
-    """Names in the order of their numbers: of the states and types of jobs, of the options `walltime` and
-    `order_at_instant`, and of the methods by which an observer takes note of each kind of change.
+    """Names in the order of their numbers: of the states and types of jobs, of the options `walltime`,
+    `job_check` and `order_at_instant`, and of the methods by which an observer takes note of each kind of change.
     """
 
 def share(

@@ -143,8 +143,11 @@ def test_reference_hits_the_same_jobs(seed: int) -> None:
     placed: list[list[tuple[int, int]]] = [[] for _ in case.jobs]
     for row, node, tasks in result.placements.select("row", "node", "tasks").iter_rows():
         placed[row].append((node, tasks))
-    table: Any = result.jobs.select("state", "start_time", "end_time").iter_rows()
-    found = [Outcome(row[0], row[1], row[2], nodes) for row, nodes in zip(table, placed, strict=True)]
+    table: Any = result.jobs.select("state", "start_time", "end_time", "reason").iter_rows()
+    found = [
+        Outcome(state, start, end, nodes, reason)
+        for (state, start, end, reason), nodes in zip(table, placed, strict=True)
+    ]
     assert found == expected
     assert interruptions_of(result) == expected_log
 

@@ -81,6 +81,7 @@ def write_archive(path: Path, members: Mapping[str, object]) -> None:
     ):
         for name, value in members.items():
             _write_member(archive, name, value)
+        archive.comment = _list_digest(archive)
 
 
 def read_archive(path: Path) -> dict[str, Any]:
@@ -114,6 +115,8 @@ def is_whole(path: Path) -> bool:
 def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
+            if archive.comment != _list_digest(archive):
+                raise DamagedArchiveError("its list of members is not as it was written")
             yield archive
     except OSError as error:
         raise DamagedArchiveError(error.strerror or str(error)) from error
@@ -162,6 +165,11 @@ def _write_member(archive: zipfile.ZipFile, name: str, value: object) -> None:
         content.write(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
     with content.getbuffer() as view:
         archive.writestr(_entry(f"{name}.{suffix}"), view, compression, _LEVEL)
+
+
+def _list_digest(archive: zipfile.ZipFile) -> bytes:
+    """Hash the names of the members: in a ZIP file members have checksums, the list of them has none."""
+    return hashlib.sha256("\0".join(archive.namelist()).encode()).hexdigest()[:16].encode()
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
