@@ -76,6 +76,9 @@ def test_directories_that_others_can_enter_are_refused(exchange: SnapshotExchang
         b"GET / HTTP/1.1\r\n\r\n",
         b"[]\n",
         b"\xff\xfe\n",
+        b'{"token": "\\ud800", "words": []}\n',
+        b"[" * 3000 + b"\n",
+        b'{"token": "", "words": 7}\n',
     ],
 )
 def test_without_the_token_nothing_is_told(line: bytes, exchange: SnapshotExchange) -> None:
