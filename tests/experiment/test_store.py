@@ -245,7 +245,7 @@ def test_a_full_disk_ends_the_experiment(tmp_path: Path) -> None:
 def test_old_rubbish_is_removed(tmp_path: Path) -> None:
     """Not what another process may be writing now."""
     store = Store(tmp_path / "runs")
-    old, new = (tmp_path / "runs" / f".{name}.tmp" for name in ("old", "new"))
+    old, new = (tmp_path / "runs" / f".{name}.0123456789abcdef.tmp" for name in ("old", "new"))
     old.write_text("")
     new.write_text("")
     os.utime(old, (0, 0))
