@@ -306,16 +306,47 @@ def test_tables_are_known_by_content() -> None:
     assert table_digest(table.with_columns(pl.col("a").cast(pl.Int32))) != table_digest(table)
 
 
-@pytest.mark.skipif(resident_memory() is None, reason="the system does not tell")
-def test_memory_is_watched() -> None:
-    """An array of 64 MB that is there for a while is seen."""
-    before = resident_memory() or 0
+def test_memory_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there for a while between the ends of the block is seen."""
+    told = [100]
+    looks: list[int] = []
+
+    def tell() -> int:
+        looks.append(told[0])
+        return told[0]
+
+    monkeypatch.setattr("batchlab.experiment.memory.resident_memory", tell)
     with MemoryWatch() as watch:
-        block = np.ones(8_000_000)
-        time.sleep(0.05)
-    assert block.nbytes == 64_000_000
-    assert (watch.maximum or 0) > before + 50_000_000
-    assert before * 0.9 < (watch.average or 0) <= (watch.maximum or 0)
+        told[0] = 1000
+        seen = len(looks)
+        while len(looks) <= seen + 1:
+            time.sleep(0.001)
+        told[0] = 100
+    assert watch.maximum == 1000
+    assert watch.average == sum(looks) / len(looks)
+
+
+RESIDENT = """
+import mmap
+from batchlab.experiment.memory import resident_memory
+before = resident_memory()
+block = mmap.mmap(-1, 64_000_000)
+block.write(bytes(64_000_000))
+print(before, resident_memory() - before)
+"""
+
+
+@pytest.mark.skipif(resident_memory() is None, reason="the system does not tell")
+def test_resident_memory_is_that_of_the_process() -> None:
+    """64 MB that a fresh process maps and writes are resident: no memory that it had before could serve."""
+    command = [sys.executable, "-c", RESIDENT]
+    path = str(Path(bl.__file__).parents[1])
+    done = subprocess.run(  # noqa: S603  # our own code
+        command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": path}
+    )
+    before, more = map(int, done.stdout.split())
+    assert before > 5_000_000
+    assert more > 50_000_000
 
 
 def test_memory_that_nobody_tells(monkeypatch: pytest.MonkeyPatch) -> None:
