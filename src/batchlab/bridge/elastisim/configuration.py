@@ -94,6 +94,7 @@ class Configuration:
 
 
 _FILES = ("jobs_file", "platform_file")
+_MOST_NAMED = 20
 _CHECKS: dict[str, Callable[[object], object]] = {
     **dict.fromkeys((*_FILES, "zmq_url", *OUTPUTS), text),
     **dict.fromkeys(("pfs_read_links", "pfs_write_links"), texts),
@@ -129,7 +130,9 @@ def read_configuration(path: str | Path) -> Configuration:
     root = _root(path, [str(said[name]) for name in _FILES])
     notes = [] if root == Path() else [f"relative paths are taken from {root}, where the jobs file is"]
     if unknown:
-        notes.append(f"{path.name}: passed over like in ElastiSim: {', '.join(map(shown, unknown))}")
+        more = f" and {len(unknown) - _MOST_NAMED:,} more" if len(unknown) > _MOST_NAMED else ""
+        named = ", ".join(map(shown, unknown[:_MOST_NAMED]))
+        notes.append(f"{path.name}: passed over like in ElastiSim: {named}{more}")
     jobs_file, platform_file = (root / str(said.pop(name)) for name in _FILES)
     outputs = {name: root / str(said.pop(name)) for name in OUTPUTS if name in said}
     # What is left has been checked to be of the fields' types.
