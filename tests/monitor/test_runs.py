@@ -29,7 +29,9 @@ def endpoint(exchange: SnapshotExchange) -> Endpoint:
 def raw(port: int, line: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         connection.sendall(line)
-        connection.shutdown(socket.SHUT_WR)
+        # The other end may have closed by now, and answered before.
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_WR)
         return connection.makefile("rb").read()
 
 
@@ -94,7 +96,7 @@ def test_what_is_no_line_is_not_answered(line: bytes, exchange: SnapshotExchange
     with endpoint(exchange):
         port = runs.choose().port
         # Whoever sends too much may find the door closed.
-        with contextlib.suppress(ConnectionResetError):
+        with contextlib.suppress(ConnectionError):
             assert raw(port, line) == b""
         assert runs.ask(runs.choose(), [])["jobs"] == 4
 
