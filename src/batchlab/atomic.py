@@ -1,13 +1,18 @@
 """Files that are there whole or not at all, whatever kills the process that writes them."""
 
 import os
+import re
 import secrets
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Literal, overload
 
-__all__ = ["atomic_write"]
+__all__ = ["atomic_write", "remove_abandoned"]
+
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
+_ABANDONED = 3600.0
 
 
 @overload
@@ -46,6 +51,20 @@ def atomic_write(
     if target.exists() and not target.is_file():
         return _open(target, mode)
     return _replacing(target, mode)
+
+
+def remove_abandoned(paths: Iterable[Path]) -> None:
+    """Remove the temporary files of `atomic_write` that a killed process left an hour ago or more.
+
+    Parameters
+    ----------
+    paths
+        Where to look; files of other names stay, and so does what another process may be writing now.
+    """
+    for path in paths:
+        with suppress(OSError):
+            if _TEMPORARY.fullmatch(path.name) and time.time() - path.lstat().st_mtime > _ABANDONED:
+                path.unlink()
 
 
 @contextmanager

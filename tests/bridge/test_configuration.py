@@ -132,6 +132,9 @@ def test_foreign_keys_are_passed_over(root: Path) -> None:
     """ElastiSim reads no key that it does not know; so it is said that they mean nothing."""
     said = read_configuration(written(root, LEAST | {"author": "somebody"}))
     assert said.notes[-1] == "configuration.json: passed over like in ElastiSim: 'author'"
+    said = read_configuration(written(root, LEAST | {f"key{number}": 1 for number in range(5000)}))
+    assert len(said.notes[-1]) < 300
+    assert said.notes[-1].endswith("'key19' and 4,980 more")
 
 
 @pytest.mark.parametrize(

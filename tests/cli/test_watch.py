@@ -197,6 +197,13 @@ def test_serving(log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     written = capsys.readouterr()
     assert f"still serving {kept[0]}; Ctrl-C ends it." in written.err
     assert "3 completed" in written.out
+    assert "unencrypted" not in written.err
+
+
+def test_serving_other_machines_is_warned_of(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The token, which opens the page, goes over the network as it is."""
+    assert main(["run", str(log), "--serve", "--host", "0.0.0.0"]) == 0  # noqa: S104  # that is the test
+    assert "the token in its address goes over the network unencrypted" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

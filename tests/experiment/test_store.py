@@ -76,6 +76,11 @@ def finished(store: Path) -> dict[str, bytes]:
     return {path.stem: path.read_bytes() for path in (store / "runs").rglob("[!.]*.json")}
 
 
+def count_finished(store: Path) -> int:
+    """Count them, without taking the processor from the runs."""
+    return sum(1 for path in (store / "runs").glob("*/*.json") if not path.name.startswith("."))
+
+
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals and process groups")
 @pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_killed_five_times_and_resumed(executor: str, tmp_path: Path) -> None:
@@ -88,7 +93,7 @@ def test_killed_five_times_and_resumed(executor: str, tmp_path: Path) -> None:
         process = started(script, store, executor)
         # Not by the clock, since machines differ: each time up to 35 runs later than the last.
         wanted = kill * 35 + chance.randrange(1, 35)
-        while len(finished(store)) < wanted:
+        while count_finished(store) < wanted:
             assert process.poll() is None, "it was over before it was killed"
             time.sleep(0.002)
         os.killpg(process.pid, signal.SIGKILL)
@@ -245,7 +250,7 @@ def test_a_full_disk_ends_the_experiment(tmp_path: Path) -> None:
 def test_old_rubbish_is_removed(tmp_path: Path) -> None:
     """Not what another process may be writing now."""
     store = Store(tmp_path / "runs")
-    old, new = (tmp_path / "runs" / f".{name}.tmp" for name in ("old", "new"))
+    old, new = (tmp_path / "runs" / f".{name}.0123456789abcdef.tmp" for name in ("old", "new"))
     old.write_text("")
     new.write_text("")
     os.utime(old, (0, 0))
@@ -306,16 +311,47 @@ def test_tables_are_known_by_content() -> None:
     assert table_digest(table.with_columns(pl.col("a").cast(pl.Int32))) != table_digest(table)
 
 
-@pytest.mark.skipif(resident_memory() is None, reason="the system does not tell")
-def test_memory_is_watched() -> None:
-    """An array of 64 MB that is there for a while is seen."""
-    before = resident_memory() or 0
+def test_memory_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there for a while between the ends of the block is seen."""
+    told = [100]
+    looks: list[int] = []
+
+    def tell() -> int:
+        looks.append(told[0])
+        return told[0]
+
+    monkeypatch.setattr("batchlab.experiment.memory.resident_memory", tell)
     with MemoryWatch() as watch:
-        block = np.ones(8_000_000)
-        time.sleep(0.05)
-    assert block.nbytes == 64_000_000
-    assert (watch.maximum or 0) > before + 50_000_000
-    assert before * 0.9 < (watch.average or 0) <= (watch.maximum or 0)
+        told[0] = 1000
+        seen = len(looks)
+        while len(looks) <= seen + 1:
+            time.sleep(0.001)
+        told[0] = 100
+    assert watch.maximum == 1000
+    assert watch.average == sum(looks) / len(looks)
+
+
+RESIDENT = """
+import mmap
+from batchlab.experiment.memory import resident_memory
+before = resident_memory()
+block = mmap.mmap(-1, 64_000_000)
+block.write(bytes(64_000_000))
+print(before, resident_memory() - before)
+"""
+
+
+@pytest.mark.skipif(resident_memory() is None, reason="the system does not tell")
+def test_resident_memory_is_that_of_the_process() -> None:
+    """64 MB that a fresh process maps and writes are resident: no memory that it had before could serve."""
+    command = [sys.executable, "-c", RESIDENT]
+    path = str(Path(bl.__file__).parents[1])
+    done = subprocess.run(  # noqa: S603  # our own code
+        command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": path}
+    )
+    before, more = map(int, done.stdout.split())
+    assert before > 5_000_000
+    assert more > 50_000_000
 
 
 def test_memory_that_nobody_tells(monkeypatch: pytest.MonkeyPatch) -> None:

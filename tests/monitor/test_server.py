@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import http.client
 import json
 import re
 import shutil
@@ -92,6 +93,56 @@ def test_nothing_leaves_the_page(query: str | None, server: Server) -> None:
     assert "default-src 'none'" in headers["Content-Security-Policy"]
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/nowhere", 404), ("POST", "/", 405), ("GET", "/%ff/..//", 404)]
+)
+def test_errors_have_the_headers_too(method: str, path: str, status: int, server: Server) -> None:
+    """Those that the framework answers by itself."""
+    answer = asked(server, method, path)
+    assert answer.status == status
+    assert "default-src 'none'" in (answer.headers["Content-Security-Policy"] or "")
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:{port}", 200),
+        ("localhost:{port}", 200),
+        ("LOCALHOST", 200),
+        ("[::1]:{port}", 200),
+        ("192.0.2.7", 200),
+        ("evil.example:{port}", 421),
+        ("localhost.evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("", 421),
+        ("[evil.example]", 421),
+    ],
+)
+def test_a_page_elsewhere_cannot_take_this_address(host: str, status: int, server: Server) -> None:
+    """A request that names another host is not answered, even with the token."""
+    parts = urllib.parse.urlsplit(server.url)
+    answer = asked(server, "GET", f"/state?{parts.query}", host.format(port=parts.port))
+    assert answer.status == status
+    assert "default-src 'none'" in (answer.headers["Content-Security-Policy"] or "")
+
+
+def asked(server: Server, method: str, path: str, host: str | None = None) -> http.client.HTTPResponse:
+    """Send a request as it is, with a name of the host."""
+    parts = urllib.parse.urlsplit(server.url)
+    connection = http.client.HTTPConnection("127.0.0.1", parts.port or 0, timeout=10)
+    try:
+        connection.putrequest(method, path, skip_host=host is not None)
+        if host is not None:
+            connection.putheader("Host", host)
+        connection.endheaders()
+        answer = connection.getresponse()
+        answer.read()
+        return answer
+    finally:
+        connection.close()
+
+
 def test_strangers_cannot_write_into_the_terminal(server: Server, caplog: pytest.LogCaptureFixture) -> None:
     """What is no HTTP at all is refused, and told to nobody else."""
     port = urllib.parse.urlsplit(server.url).port
@@ -149,6 +200,9 @@ def test_other_hosts_are_served_if_told(host: str, exchange: SnapshotExchange, h
     with server:
         name = socket.gethostname() if host == "0.0.0.0" else "[::1]"  # noqa: S104  # here too
         assert re.fullmatch(rf"http://{re.escape(name)}:\d+/\?token=[\w-]{{22}}", server.url)
+        if host == "0.0.0.0":  # noqa: S104  # here too
+            query = urllib.parse.urlsplit(server.url).query
+            assert asked(server, "GET", f"/state?{query}", socket.gethostname()).status == 200
 
 
 def browse(url: str, profile: Path) -> str:

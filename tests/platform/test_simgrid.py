@@ -357,10 +357,10 @@ BOMB = textwrap.dedent("""\
 )
 def test_entities_are_refused_at_once(text: str) -> None:
     """Nothing is expanded, and nothing fetched."""
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(PlatformError, match="the DOCTYPE declares things of its own"):
         bl.read_platform(io.StringIO(text))
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0
 
 
 @pytest.mark.parametrize("inside", ["&nbsp;", '<zone id="a&nbsp;b" routing="Full"/>'])

@@ -122,6 +122,22 @@ def test_other_files_are_left_alone(three: Result, tmp_path: Path) -> None:
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
+def test_what_a_killed_process_left_is_removed(three: Result, tmp_path: Path) -> None:
+    """An hour later, by the next run that writes there; of other files none."""
+    left = {".jobs.csv.0123456789abcdef.tmp": 0, ".metrics.json.0123456789abcdef.tmp": 0}
+    others = {
+        ".jobs.csv.fedcba9876543210.tmp": None,
+        ".jobs.csv.mine.tmp": 0,
+        ".notes.0123456789abcdef.tmp": 0,
+    }
+    for name, time in (left | others).items():
+        (tmp_path / name).write_text("half")
+        if time is not None:
+            os.utime(tmp_path / name, (time, time))
+    three.write(tmp_path)
+    assert names(tmp_path) == sorted([*FILES, *others])
+
+
 def test_a_directory_that_cannot_be_made_is_one_clear_error(three: Result, tmp_path: Path) -> None:
     """The message names the path and the way out."""
     (tmp_path / "file").write_text("")

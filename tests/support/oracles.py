@@ -1,24 +1,66 @@
-"""Schedules that other programs and a real Slurm made: kept beside the repository, not in it."""
+"""Schedules made by other programs and a real Slurm: small ones in the repository, all of them beside it."""
 
+import atexit
+import os
+import shutil
+import tarfile
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 
 import polars as pl
 import pytest
 
 import batchlab as bl
 
-__all__ = ["STARTS", "compared", "differing", "find", "first_differences", "mean_wait", "starts"]
+__all__ = [
+    "FACTS",
+    "STARTS",
+    "compared",
+    "differing",
+    "fact",
+    "find",
+    "first_differences",
+    "mean_wait",
+    "starts",
+]
 
-SHARED = Path(__file__).parents[3] / "shared"
+SHARED = Path(os.environ.get("BATCHLAB_SHARED") or Path(__file__).parents[3] / "shared")
+FACTS = Path(__file__).parents[1] / "oracles" / "facts"
 STARTS = pl.col("start_time"), pl.col("oracle_start")
 
 
 def find(name: str) -> Path:
-    """Give a file's path, or skip the test where the file is absent."""
+    """Give the path of a file or folder: beside the repository, or what this has of it; or skip the test."""
     path = SHARED / name
-    if not path.exists():
+    if path.exists():
+        return path
+    kept = fact(name.removeprefix("oracles/")) if name.startswith("oracles/") else None
+    if kept is None:
         pytest.skip(f"no file ../shared/{name} beside the repository")
-    return path
+    return kept
+
+
+def fact(name: str) -> Path | None:
+    """Give what the repository has: the file, the packed file, or a file of a packed folder."""
+    for path in (FACTS / name, FACTS / f"{name}.gz"):
+        if path.exists():
+            return path
+    for folder in (Path(name), *Path(name).parents):
+        packed = FACTS / f"{folder}.tar.xz"
+        if packed.is_file():
+            path = _unpacked(packed) / folder.name / Path(name).relative_to(folder)
+            return path if path.exists() else None
+    return None
+
+
+@cache
+def _unpacked(packed: Path) -> Path:
+    folder = Path(mkdtemp(prefix="batchlab-facts-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    with tarfile.open(packed) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
 
 
 def starts(name: str) -> pl.DataFrame:

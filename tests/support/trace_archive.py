@@ -33,6 +33,7 @@ class Archive:
     tag: str | None = '"one"'
     breaks: int = 0
     fails: int = 0
+    length: str | None = None
     asked: list[tuple[str, str | None]] = field(default_factory=list)
 
     def answer(self, request: http.server.BaseHTTPRequestHandler) -> None:
@@ -49,7 +50,7 @@ class Archive:
         request.send_response(206 if resumed else 200)
         if self.tag is not None:
             request.send_header("ETag", self.tag)
-        request.send_header("Content-Length", str(len(content) - start))
+        request.send_header("Content-Length", self.length or str(len(content) - start))
         request.end_headers()
         stop = len(content)
         if self.breaks:

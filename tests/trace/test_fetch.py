@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -151,6 +152,35 @@ def test_pages_that_are_no_logs_are_refused(archive: Archive, cache: Path) -> No
     with pytest.raises(bl.TraceError, match=r"LCG-2005-1\.swf\.gz: is not a whole gzip file"):
         bl.traces.fetch(NAME, mirror=archive.address)
     assert list(cache.iterdir()) == []
+
+
+@pytest.mark.parametrize("length", ["x", "-5", "1e9", "9" * 5000, "\N{SUPERSCRIPT TWO}"])
+def test_lengths_that_are_none(archive: Archive, cache: Path, length: str) -> None:
+    """What a mirror says of the length may be anything; one error, and nothing is left."""
+    archive.length = length
+    with suppress(bl.TraceError):
+        bl.traces.fetch(NAME, mirror=archive.address)
+    assert not [path for path in cache.iterdir() if path.suffix == ".tmp"]
+
+
+def test_a_mirror_that_never_ends(archive: Archive, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its answer does not fill the disk."""
+    monkeypatch.setattr("batchlab.trace.download._LARGEST", 100_000)
+    archive.files[FILE] = bytes(1_000_000)
+    with pytest.raises(bl.TraceError, match=r"LCG.*sends more than 100,000 bytes"):
+        bl.traces.fetch(NAME, mirror=archive.address)
+    assert list(cache.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "LCG-2005-1/../../x", "/etc/passwd", "a" * 5000, "\0", "\udcff"]
+)
+def test_names_are_no_paths(name: str, archive: Archive, cache: Path) -> None:
+    """Only names of the catalogue become files."""
+    with pytest.raises(bl.TraceError, match="no log named"):
+        bl.traces.fetch(name, mirror=archive.address)
+    assert archive.asked == []
+    assert not cache.exists() or list(cache.iterdir()) == []
 
 
 def test_mirrors_by_variable_and_directory(

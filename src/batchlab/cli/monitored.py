@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["check_watching", "keep_serving", "monitored"]
 
+_IN_CLEAR = (
+    "batchlab: other machines can reach this page, and the token in its address goes over the network "
+    "unencrypted. On a network that you do not trust, leave out --host and use a tunnel: ssh -L."
+)
+
 
 def check_watching(watching: Watching, *, stream: bool) -> None:
     """Refuse options that make no sense together.
@@ -63,6 +68,7 @@ def monitored(request: RunRequest, workload: Workload, system: System, policy: P
     from batchlab.monitor.serving import Serving  # noqa: PLC0415  # here too
 
     watching = request.watching
+    place = Serving(watching.host or "127.0.0.1", watching.port or 0)
     simulation = batchlab.Simulation(workload, system, policy, options=request.options)
     with ExitStack() as stack:
         progress = None if watching.live else stack.enter_context(progress_bar(str(policy)))
@@ -70,7 +76,7 @@ def monitored(request: RunRequest, workload: Workload, system: System, policy: P
             simulation,
             title=request.log.trace.name,
             live=watching.live,
-            serve=watching.serve and Serving(watching.host or "127.0.0.1", watching.port or 0),
+            serve=watching.serve and place,
             pace=watching.pace,
             memory=peak_memory,
             progress=progress,
@@ -78,6 +84,8 @@ def monitored(request: RunRequest, workload: Workload, system: System, policy: P
         stack.enter_context(monitor)
         if monitor.url is not None:
             typer.echo(f"batchlab: look at {monitor.url}", err=True)
+            if not place.is_local:
+                typer.echo(_IN_CLEAR, err=True)
         yield monitor
 
 

@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from batchlab.atomic import atomic_write
+from batchlab.atomic import atomic_write, remove_abandoned
 from batchlab.errors import ExperimentError, StoreError, shown
 from batchlab.experiment.archive import is_whole
 from batchlab.experiment.record import is_failure, is_record
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["Store"]
 
 _FORMAT = 1
-_ABANDONED = 3600.0
 
 
 class Store:
@@ -171,10 +170,7 @@ class Store:
 
     def tidy(self) -> None:
         """Remove what processes that were killed an hour ago or more left half written."""
-        for path in self.root.rglob(".*.tmp"):
-            with suppress(OSError):
-                if time.time() - path.stat().st_mtime > _ABANDONED:
-                    path.unlink()
+        remove_abandoned(self.root.rglob(".*.tmp"))
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -72,10 +72,10 @@ class Endpoint:
     def _reply(self, line: bytes) -> dict[str, Any]:
         try:
             question = json.loads(line)
-            token, words = str(question["token"]), [str(word) for word in question["words"]]
-        except (ValueError, KeyError, TypeError):
+            token, words = str(question["token"]).encode(), [str(word) for word in question["words"]]
+        except (ValueError, KeyError, TypeError, RecursionError):
             return {"error": "this is no question of batchlab watch."}
-        if not secrets.compare_digest(token.encode(), self._token.encode()):
+        if not secrets.compare_digest(token, self._token.encode()):
             return {"error": "the token is not that of this run."}
         try:
             return {"answer": answer(self._exchange.latest(), words)}

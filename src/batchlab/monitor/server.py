@@ -21,14 +21,17 @@ try:
     from starlette.applications import Starlette
     from starlette.responses import HTMLResponse, JSONResponse, Response
     from starlette.routing import Route
+
+    from batchlab.monitor.guard import Guard, names_of
 except ImportError as error:
     raise missing_extra("serving a page", "starlette>=0.40", "uvicorn>=0.30") from error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from types import TracebackType
 
     from starlette.requests import Request
+    from starlette.types import ASGIApp
 
     from batchlab.monitor.history import History
     from batchlab.monitor.serving import Serving
@@ -37,15 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["Server", "application"]
 
 _FORBIDDEN = 403
-_WILDCARDS = ("0.0.0.0", "::", "")  # noqa: S104  # what the user may have chosen
-_HEADERS = {
-    "Cache-Control": "no-store",
-    # The token must not travel on to other pages, and nothing is loaded from anywhere.
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-}
 _REFUSAL = """\
 <!doctype html><html lang="en"><meta charset="utf-8"><title>batchlab: the token is missing</title>
 <body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 4em auto; padding: 0 1em">
@@ -55,7 +49,7 @@ it when it began; it ends in <code>?token=…</code></p>
 """
 
 
-def application(exchange: SnapshotExchange, history: History, token: str) -> Starlette:
+def application(exchange: SnapshotExchange, history: History, token: str, names: Collection[str]) -> ASGIApp:
     """Make the web application.
 
     Parameters
@@ -64,10 +58,12 @@ def application(exchange: SnapshotExchange, history: History, token: str) -> Sta
         What is known of the run.
     token
         What every request must have.
+    names
+        Under which the server is reached.
 
     Returns
     -------
-    Starlette
+    ASGI application
         ``/`` is the page, ``/state`` its numbers.
     """
 
@@ -79,7 +75,7 @@ def application(exchange: SnapshotExchange, history: History, token: str) -> Sta
         return JSONResponse(picture(exchange.latest(), history.since(*known)))
 
     routes = [("/", page), ("/state", state)]
-    return Starlette(routes=[Route(path, _guarded(answer, token)) for path, answer in routes])
+    return Guard(Starlette(routes=[Route(path, _guarded(answer, token)) for path, answer in routes]), names)
 
 
 class Server:
@@ -102,11 +98,12 @@ class Server:
         token = secrets.token_urlsafe(16)
         self._socket = _listening(place)
         port = self._socket.getsockname()[1]
-        host = socket.gethostname() if place.host in _WILDCARDS else place.host
+        names = names_of(place.host)
+        host = names[0]
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}/?token={token}"
         self._server = uvicorn.Server(
             uvicorn.Config(
-                application(exchange, history, token),
+                application(exchange, history, token, names),
                 log_config=None,
                 # Else what strangers send would be told in the terminal of the run.
                 log_level="critical",
@@ -138,9 +135,7 @@ def _guarded(answer: Callable[[Request], Response], token: str) -> Callable[[Req
     def guarded(request: Request) -> Response:
         given = request.query_params.get("token", "")
         knows = secrets.compare_digest(given.encode(), token.encode())
-        response = answer(request) if knows else HTMLResponse(_REFUSAL, _FORBIDDEN)
-        response.headers.update(_HEADERS)
-        return response
+        return answer(request) if knows else HTMLResponse(_REFUSAL, _FORBIDDEN)
 
     return guarded
 

@@ -1,5 +1,6 @@
 """Where the page for browsers is served."""
 
+import ipaddress
 from dataclasses import dataclass
 
 __all__ = ["Serving"]
@@ -19,3 +20,11 @@ class Serving:
 
     host: str = "127.0.0.1"
     port: int = 0
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach it."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host.lower() == "localhost"

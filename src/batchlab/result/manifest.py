@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from batchlab import _kernel
-from batchlab.atomic import atomic_write
+from batchlab.atomic import atomic_write, remove_abandoned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["OutputFiles", "file_identity", "manifest", "output_files", "remove_run", "versions"]
 
 _FORMAT = 1
+_NAMES = ("manifest.json", "metrics.json", "jobs.csv")
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,11 @@ def output_files(directory: Path, more: Iterable[str] = ()) -> Iterator[OutputFi
         Of which nothing is left if the block raises.
     """
     directory.mkdir(parents=True, exist_ok=True)
+    remove_abandoned(path for name in (*_NAMES, *more) for path in directory.glob(f".{name}.*.tmp"))
     with ExitStack() as renames:
         # The stack unwinds from its end, so what is opened first is renamed last.
         manifest, metrics, jobs = (
-            renames.enter_context(atomic_write(directory / name, "wb"))
-            for name in ("manifest.json", "metrics.json", "jobs.csv")
+            renames.enter_context(atomic_write(directory / name, "wb")) for name in _NAMES
         )
         others = {name: renames.enter_context(atomic_write(directory / name, "wb")) for name in more}
         yield OutputFiles(jobs, metrics, manifest, others)

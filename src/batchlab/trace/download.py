@@ -22,6 +22,9 @@ _BLOCK = 1 << 16
 _PATIENCE = 30.0
 _PAUSES = (0.5, 2.0, 5.0)
 _PARTIAL, _SERVER_ERROR = 206, 500
+# Far more than any log has, and less than a disk.
+_LARGEST = 1 << 32
+_MOST_DIGITS = 15
 
 
 def download(
@@ -90,10 +93,12 @@ class _Transfer:
         entity_tag = response.headers.get("ETag", "")
         # A weak tag does not promise the same bytes.
         self.mark = entity_tag if entity_tag.startswith('"') else response.headers.get("Last-Modified")
-        length = response.headers.get("Content-Length")
-        total = None if length is None else self.received + int(length)
+        length = response.headers.get("Content-Length", "")
+        total = self.received + int(length) if length.isdecimal() and len(length) <= _MOST_DIGITS else None
         while block := response.read(_BLOCK):
             self.file.write(block)
+            if self.received > _LARGEST:
+                raise TraceError(f"{self.address}: sends more than {_LARGEST:,} bytes, which no log has")
             if self.progress is not None:
                 self.progress(self.received, total)
         if total is not None and self.received < total:

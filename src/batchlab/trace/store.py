@@ -146,7 +146,7 @@ def read_record(path: Path) -> Record | None:
     try:
         document = json.loads(_beside(path).read_text("utf-8"))
         return Record(str(document["sha256"]), str(document["address"]), bool(document["learned"]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -79,6 +79,7 @@ class Configuration:
 
 
 _FILES = ("jobs_file", "platform_file")
+_MOST_NAMED = 20
 _CHECKS: dict[str, Callable[[object], object]] = {
     **dict.fromkeys((*_FILES, "zmq_url", *OUTPUTS), text),
     **dict.fromkeys(("pfs_read_links", "pfs_write_links"), texts),
@@ -114,7 +115,9 @@ def read_configuration(path: str | Path) -> Configuration:
     paths = find_paths(path, [str(said[name]) for name in _FILES])
     notes = list(paths.notes)
     if unknown:
-        notes.append(f"{path.name}: passed over like in ElastiSim: {', '.join(map(shown, unknown))}")
+        more = f" and {len(unknown) - _MOST_NAMED:,} more" if len(unknown) > _MOST_NAMED else ""
+        named = ", ".join(map(shown, unknown[:_MOST_NAMED]))
+        notes.append(f"{path.name}: passed over like in ElastiSim: {named}{more}")
     jobs_file, platform_file = (paths.input(str(said.pop(name))) for name in _FILES)
     outputs = {name: paths.output(str(said.pop(name))) for name in OUTPUTS if name in said}
     _check_outputs(
