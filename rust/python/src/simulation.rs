@@ -322,7 +322,7 @@ impl Simulation {
 /// Why a simulation cannot go on.
 pub fn failed<F: Feed>(py: Python<'_>, kernel: &Kernel<F>) -> PyErr {
     let described = kernel.failure().map(|failure| {
-        let row = kernel.scenario().job(failure.job()).row;
+        let row = failure.job().map_or(0, |job| kernel.scenario().job(job).row);
         failure.describe(row, kernel.state().now)
     });
     simulation_error(py, &described.unwrap_or_default())

@@ -18,7 +18,7 @@ from batchlab.policy.policy import as_policy
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
 from batchlab.simulation.application_inputs import application_inputs, dependencies
-from batchlab.simulation.checks import check_asked, check_decides, check_time, check_types
+from batchlab.simulation.checks import check_asked, check_decides, check_periods, check_time, check_types
 from batchlab.simulation.columns import core_index, job_columns
 from batchlab.simulation.decision_point import points
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
@@ -110,6 +110,7 @@ class Simulation:
     ) -> None:
         """Make the compiled half; nothing written in Python takes part yet."""
         check_types(workload, system)
+        check_periods(workload, options)
         self._options = options
         inputs = application_inputs(workload, system, options)
         if options.invocation is not None:
