@@ -111,7 +111,7 @@ def stub_of(module: ModuleType, present: str) -> str:
 
 
 def names_of(tree: ast.Module) -> set[str]:
-    """List numbers, functions, classes and their members in a stub; types of dictionaries are the checkers' alone."""
+    """List numbers, functions, classes and members in a stub; types of dictionaries are for checkers."""
     names: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):

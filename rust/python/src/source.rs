@@ -64,7 +64,7 @@ impl Pipe {
                 Ok(block) => return block,
                 Err(RecvTimeoutError::Disconnected) => return Ok(Vec::new()),
                 Err(RecvTimeoutError::Timeout) => {
-                    Python::attach(|py| py.check_signals()).map_err(Error::other)?;
+                    Python::attach(|py| py.check_signals().map_err(Error::other))?;
                 }
             }
         }

@@ -253,7 +253,9 @@ pub(crate) fn raised(error: SwfError) -> PyErr {
     match error {
         SwfError::Io(error) => error.into(),
         // A signal raised while one waited for bytes.
-        SwfError::Gzip { source, .. } if source.get_ref().is_some_and(|inner| inner.is::<PyErr>()) => {
+        SwfError::Gzip { source, .. }
+            if source.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<PyErr>) =>
+        {
             source.into()
         }
         SwfError::Invalid { line, message, .. } => PyValueError::new_err((line, message)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import deque
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -139,6 +140,8 @@ class Driver:
         self.loop: object = None
         """The latest loop over decision points."""
         self._values = Values()
+        self._untold: deque[tuple[int, int, int]] = deque()
+        """What observers have still to be told: which change, of which job or node, and to which of them."""
         allocator = None if pieces.allocator is None else self._allocate
 
         def view(*pieces: object) -> View:
@@ -180,6 +183,7 @@ class Driver:
             raise SimulationError(f"this simulation is under way; {rule}.")
         self._is_at_work = True
         try:
+            self._tell_untold()
             yield
         finally:
             self._is_at_work = False
@@ -198,6 +202,7 @@ class Driver:
     def twin(self, simulation: _kernel.Simulation, system: System) -> Driver:
         """Give deep copies of the pieces, at work on a fork; views and jobs that they keep are the fork's."""
         twin = Driver(self.pieces, simulation, system, self._columns)
+        twin._untold.extend(self._untold)
         seen = zip((*self.views, self._values), (*twin.views, twin._values), strict=True)
         copies: dict[int, object] = {id(own): its for own, its in seen}
         pieces = self.pieces
@@ -214,7 +219,9 @@ class Driver:
     def without_policy(self, simulation: _kernel.Simulation, system: System) -> Driver:
         """Give the predictor and observers alone, for a fork that goes on under a built-in policy."""
         pieces = PythonComponents(None, None, self.pieces.predictor, None, self.pieces.observers)
-        return Driver(pieces, simulation, system, self._columns)
+        alone = Driver(pieces, simulation, system, self._columns)
+        alone._untold.extend(self._untold)
+        return alone
 
     def as_bytes(self) -> bytes:
         """Pickle the pieces, for a snapshot."""
@@ -305,13 +312,22 @@ class Driver:
         """Tell observers what changed."""
         return self._tell if self.pieces.observers else None
 
-    def _tell(self, changes: list[tuple[int, int]], view: View) -> None:
-        for change, whom in changes:
-            listeners = self._listeners[_CHANGES[change]]
-            if listeners:
-                subject = whom if change in _ABOUT_NODES else view.job(whom)
-                for number, listen in listeners:
-                    self._called_by(number, listen, subject)
+    def _tell(self, changes: list[tuple[int, int]], _view: View) -> None:
+        for change, about in changes:
+            numbers = self._listeners[_CHANGES[change]]
+            self._untold.extend((change, about, number) for number in numbers)
+        self._tell_untold()
+
+    def _tell_untold(self) -> None:
+        """Tell observers of changes one by one: a fork that is made meanwhile goes on with the rest."""
+        try:
+            while self._untold:
+                change, about, number = self._untold.popleft()
+                subject = about if change in _ABOUT_NODES else self.view.job(about)
+                self._called_by(number, self._listeners[_CHANGES[change]][number], subject)
+        finally:
+            # They are told once, whatever comes of it.
+            self._untold.clear()
 
     def wake(self, whose: int, _view: View) -> None:
         """Answer a timer; the scheduler's own are answered by the pass that follows."""
@@ -325,17 +341,16 @@ class Driver:
     def _allocate(self, job: _kernel.Job, view: View) -> object:
         return cast("Allocator", self.pieces.allocator).allocate(job, view)
 
-    def _find_listeners(self) -> dict[str, list[tuple[int, Callable[..., object]]]]:
-        """List for each change the observers whose classes define a method for it."""
-        listeners: dict[str, list[tuple[int, Callable[..., object]]]] = {}
-        for name in dict.fromkeys(_CHANGES):
-            defined = [
-                (number, getattr(observer, name))
+    def _find_listeners(self) -> dict[str, dict[int, Callable[..., object]]]:
+        """Give for each change the observers whose classes define a method for it, by their numbers."""
+        return {
+            name: {
+                number: getattr(observer, name)
                 for number, observer in enumerate(self.pieces.observers, start=1)
                 if _defines(observer, name)
-            ]
-            listeners[name] = defined
-        return listeners
+            }
+            for name in dict.fromkeys(_CHANGES)
+        }
 
     def _called_by(self, number: int, method: Callable[..., object], *subject: object) -> None:
         """Call an observer's method; timers that it sets are its own."""

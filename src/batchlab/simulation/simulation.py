@@ -274,8 +274,8 @@ class Simulation:
         twin.__dict__.update(self.__dict__)
         twin._kernel = self._kernel.fork()  # our own twin
         if self._driver is not None:
-            system = self._run_of[1]
-            twin._driver = self._driver.twin(twin._kernel, system)
+            twin._driver = self._driver.twin(twin._kernel, self.system)
+            twin._run_of = (*self._run_of[:2], with_components(self.policy, twin._driver.pieces))
             twin._let_look_ahead(twin._driver)
         return twin
 
@@ -453,8 +453,7 @@ class Simulation:
 
     def status(self) -> Status:
         """Give who waits, who runs where, and what is free; costs O(jobs + nodes)."""
-        system = self._run_of[1]
-        return Status(now=self.now, next_time=self.next_time, system=system, **self._kernel.status())
+        return Status(now=self.now, next_time=self.next_time, system=self.system, **self._kernel.status())
 
     def gauges(self) -> Gauges:
         """Give the length of the queue and the utilisation; costs nothing to speak of."""

@@ -204,13 +204,13 @@ impl<F: Feed> Simulation<F> {
     fn waits_for_timers(&self) -> bool {
         (self.cursor.timers.any() || self.next_question() != Time::NEVER)
             && self.feed.next_time() == Time::NEVER
-            && self.state.running.is_empty()
+            && self.next_end() == Time::NEVER
             && self.scheduler.next_due() == Time::NEVER
     }
 
-    /// Whether timers can bring nothing about: no job is left, or they only watch.
+    /// Whether timers can bring nothing about: no job is left, or they only watch. A job that never ends may be killed.
     fn is_in_vain(&self) -> bool {
-        self.state.queue.has_none_waiting()
+        (self.state.running.is_empty() && self.state.queue.has_none_waiting())
             || (!self.cursor.timers.any_acting() && self.next_question() == Time::NEVER)
     }
 
