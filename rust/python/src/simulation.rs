@@ -278,7 +278,8 @@ impl Simulation {
 
     /// What jobs had before they were resized, as columns; None where no job carries an application.
     fn resizes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        if self.kernel.applications().is_none() {
+        // A look ahead takes applications to be run times, and knows what was before.
+        if self.kernel.scenario().applications.is_none() {
             return Ok(None);
         }
         let resources = self.kernel.state().machine.resources();
