@@ -111,11 +111,13 @@ def stub_of(module: ModuleType, present: str) -> str:
 
 
 def names_of(tree: ast.Module) -> set[str]:
-    """List functions, classes and their members in a stub; types of dictionaries are the checkers' alone."""
+    """List numbers, functions, classes and members in a stub; types of dictionaries are for checkers."""
     names: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             names.add(node.name)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
         elif isinstance(node, ast.ClassDef) and not is_for_checkers(node):
             names.add(node.name)
             for member in node.body:
@@ -132,7 +134,7 @@ def is_for_checkers(node: ast.ClassDef) -> bool:
 
 
 def names_in(module: ModuleType) -> set[str]:
-    """List functions, classes and their members in the compiled module."""
+    """List numbers, functions, classes and their members in the compiled module."""
     names: set[str] = set()
     for name, value in vars(module).items():
         if is_reserved(name):

@@ -21,6 +21,7 @@ from batchlab.vocabulary import (
     WalltimeAction,
 )
 
+MOST_LOOKS: int
 __version__: str
 
 class SwfColumns(TypedDict):

@@ -171,7 +171,7 @@ def test_chance_is_the_seed() -> None:
 
     def drawn(seed: int, repair: float = 100.0, nodes: list[int] | None = None) -> list[Outage]:
         outages = Drawn(Weibull(0.7, 5000.0), Constant(repair), seed, nodes)
-        outages.begin(8)
+        outages.begin(8, 0.0)
         return taken(outages, 50_000.0)
 
     assert drawn(1) == drawn(1)
@@ -186,7 +186,7 @@ def test_chance_is_the_seed() -> None:
 def test_chance_has_the_right_mean() -> None:
     """Exponential uptimes and lognormal repairs come as often as their means say."""
     outages = Drawn(Exponential(900.0), Lognormal(4.0, 0.5), 3)
-    outages.begin(50)
+    outages.begin(50, 0.0)
     until = 1_000_000.0
     found = taken(outages, until)
     repair = sum(outage.end - outage.begin for outage in found) / len(found)

@@ -24,7 +24,7 @@ def test_by_hand() -> None:
     def temperature(time: float) -> float:
         return 30.0 if time <= 100 else 50 + (30 - 50) * exp(-(time - 100) / 300)
 
-    assert table["time"].to_list() == [*np.arange(0.0, 601.0, 50.0)]
+    assert table["time"].to_list() == [*np.arange(100.0, 601.0, 50.0)]
     expected = [temperature(time) for time in table["time"]]
     assert table["mean"].to_list() == pytest.approx(expected, abs=1e-9)
     assert table["maximum"].to_list() == pytest.approx(expected, abs=1e-9)

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from math import inf
+from math import ceil, inf
 from typing import Any
 
 from reference.applications import Model, Run
@@ -132,7 +132,10 @@ class Elastic:
         self.limits: dict[Job, float] = {}
         # Without event-by-event questions, what the scheduler kills is a reason to ask again.
         self.killed = False
-        self.periodic = self.settings.interval or inf
+        # The clock asks at multiples of the interval, from the first submission on.
+        interval = self.settings.interval or inf
+        first = self.to_come[0].submit_time if self.to_come else 0.0
+        self.periodic = interval * max(ceil(first / interval), 1) if interval < inf else inf
         self.changed_nodes = list(range(len(self.nodes)))
 
     def next_time(self) -> float:

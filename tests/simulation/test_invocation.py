@@ -177,3 +177,17 @@ def test_a_job_cut_short_as_its_application_ends(act: str, again: bool) -> None:
     again_at = 10 if again else 15
     expected = {"kill": ("killed", 0, 10), "preempt": ("completed", again_at, again_at + 10)}
     assert (state, start, end) == expected[act]
+
+
+@pytest.mark.parametrize("limit", [10, 20])
+def test_an_application_that_ends_at_its_limit_gives_back_its_nodes_once(limit: int) -> None:
+    """Where arrivals come first, what ends as estimated gives back its nodes before its end is taken in."""
+    ten_seconds = bl.Application([bl.Phase([bl.tasks.Compute(flops=[5e9])], iterations=2)])
+    jobs = [bl.JobDescription(application=ten_seconds, tasks=1, requested_time=limit)] * 2
+    jobs.append(bl.JobDescription(submit_time=10, run_time=1, tasks=2))
+    system = bl.System.of(bl.Platform.crossbar(2, speed="1Gf", bandwidth="1GBps", latency=0))
+    result = bl.simulate(
+        bl.Workload.from_jobs(jobs), system, "easy", order_at_instant="arrivals_first", walltime="kill"
+    )
+    assert result.jobs["state"].to_list() == ["completed"] * 3
+    assert result.jobs["end_time"].to_list() == [10, 10, 11]

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
+from batchlab.vocabulary import OrderAtInstant
 from support.python_schedulers import Easy, FirstFit, InOrder
 from support.scripted_runs import jobs_of
 
@@ -270,3 +271,91 @@ def test_a_copy_is_a_fork(
     assert (simulation.finished, twin.finished) == (0, 2)
     simulation.run_until()
     assert twin.result().jobs.equals(simulation.result().jobs)
+
+
+@pytest.mark.parametrize("order", ["completions_first", "arrivals_first"])
+def test_running_jobs_end_where_arrivals_come_first(order: OrderAtInstant) -> None:
+    """A job of a late row that started early ends in a look ahead when it is expected to."""
+    ends: list[list[float]] = []
+
+    class Looking(FirstFit):
+        def schedule(self, view: bl.View) -> None:
+            super().schedule(view)
+            if view.now == 1:
+                ahead = view.fork("first_fit")
+                ahead.run_until()
+                ends.append(ahead.result().jobs["end_time"].to_list())
+
+    jobs = jobs_of(
+        submit_time=[9.0] * 5 + [0, 1], run_time=[1.0] * 5 + [3, 1], requested_time=[1.0] * 5 + [5, 2]
+    )
+    system = bl.System.homogeneous(nodes=1, resources={"core": 2})
+    bl.simulate(jobs, system, Looking(), order_at_instant=order)
+    assert ends == [[None] * 5 + [5, 3]]
+
+
+def test_a_fork_within_a_notice_is_told_the_rest() -> None:
+    """Of several jobs that end at one instant, a copy that is made at the first end learns of the others."""
+
+    class Looking(bl.Observer):
+        name = "looking"
+        ahead: bl.Simulation | None = None
+
+        def __init__(self) -> None:
+            self.told: list[int] = []
+
+        def ended(self, job: bl.Job, view: bl.View) -> None:
+            self.told.append(job.row)
+            if Looking.ahead is None:
+                Looking.ahead = view.fork()
+
+        def observations(self, view: bl.View) -> pl.DataFrame:
+            return pl.DataFrame({"row": self.told})
+
+    looking = Looking()
+    system = bl.System.homogeneous(nodes=1, resources={"core": 3})
+    simulation = bl.Simulation(jobs_of(run_time=[2, 2, 2]), system, "fcfs", observers=[looking])
+    simulation.run_until()
+    assert looking.told == [0, 1, 2]
+    assert Looking.ahead is not None
+    Looking.ahead.run_until()
+    assert Looking.ahead.result().observations["looking"]["row"].to_list() == [0, 1, 2]
+
+
+def test_a_fork_has_a_policy_of_its_own() -> None:
+    """The scheduler that a fork names is the copy that decides in it."""
+    system = bl.System.homogeneous(nodes=1, resources={"core": 1})
+    simulation = bl.Simulation(jobs_of(run_time=[2, 2]), system, Remembering())
+    simulation.run_until(1)
+    fork = simulation.fork()
+    fork.run_until()
+    own, other = simulation.policy.scheduler, fork.policy.scheduler
+    assert isinstance(own, Remembering)
+    assert isinstance(other, Remembering)
+    assert (own.passes, other.passes) == ([0.0], [0.0, 2.0])
+
+
+def test_a_job_without_an_end_keeps_no_watcher_awake() -> None:
+    """A look ahead in which a job runs for ever ends, though an observer would look for ever."""
+
+    class Watching(bl.Observer):
+        def begin(self, view: bl.View) -> None:
+            view.wake(1.0, watching=True)
+
+        def wake(self, view: bl.View) -> None:
+            view.wake(view.now + 1.0, watching=True)
+
+    class Looking(FirstFit):
+        looked = False
+
+        def schedule(self, view: bl.View) -> None:
+            super().schedule(view)
+            if not self.looked:
+                self.looked = True
+                ahead = view.fork("easy")
+                ahead.run_until()
+                assert ahead.result().jobs["state"].to_list() == ["running"]
+
+    table = {"submit_time": [0], "run_time": [3], "requested_time": [float("inf")], "tasks": [1]}
+    system = bl.System.homogeneous(nodes=1, resources={"core": 1})
+    bl.simulate(bl.Workload.from_table(table), system, Looking(), observers=[Watching()])

@@ -104,6 +104,21 @@ def test_shrinking_waits_for_the_point() -> None:
     assert result.allocations["nodes"].to_list()[:2] == [[0, 1], [1]]
 
 
+def test_a_look_ahead_knows_what_was_held() -> None:
+    """A look ahead takes applications to be run times; what was before stays in its tables."""
+    ahead: list[bl.Result] = []
+
+    def look(view: bl.View) -> None:
+        future = view.fork("easy")
+        future.run_until()
+        ahead.append(future.result())
+
+    limited = job(requested_time=30)
+    run(limited, at6=lambda view: view.resize(view.job(0), 4), at9=look)
+    assert ahead[0].resizes.select("row", "start_time", "end_time").rows() == [(0, 0, 6)]
+    assert ahead[0].timeline["used_core"].to_list() == [2, 4, 0]
+
+
 def test_utilisation_counts_what_was_held() -> None:
     """Two hosts for 6 s and four for 9 s, of four over 15 s."""
     _, result = run(job(), at6=lambda view: view.resize(view.job(0), 4))

@@ -283,7 +283,8 @@ impl Simulation {
 
     /// What jobs had before they were resized, as columns; None where no job carries an application.
     fn resizes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        if self.kernel.applications().is_none() {
+        // A look ahead takes applications to be run times, and knows what was before.
+        if self.kernel.scenario().applications.is_none() {
             return Ok(None);
         }
         let resources = self.kernel.state().machine.resources();
@@ -331,7 +332,7 @@ impl Simulation {
 /// Why a simulation cannot go on.
 pub fn failed<F: Feed>(py: Python<'_>, kernel: &Kernel<F>) -> PyErr {
     let described = kernel.failure().map(|failure| {
-        let row = kernel.scenario().job(failure.job()).row;
+        let row = failure.job().map_or(0, |job| kernel.scenario().job(job).row);
         failure.describe(row, kernel.state().now)
     });
     simulation_error(py, &described.unwrap_or_default())

@@ -12,6 +12,7 @@ import polars as pl
 from batchlab.errors import ObserverError, SimulationError, shown
 from batchlab.observer.observer import Observer
 from batchlab.observer.outages import Drawn, Outage, Outages, Trace
+from batchlab.observer.periods import submissions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -110,7 +111,7 @@ class Failures(Observer):
         every: float | None = None,
         restarts: int | None = None,
     ) -> Self:
-        """Draw failures by chance: every node is up for a time, then down for one, and so on.
+        """Draw failures by chance: from the first submission on nodes are up for a time, then down.
 
         Parameters
         ----------
@@ -134,7 +135,8 @@ class Failures(Observer):
     def begin(self, view: View) -> None:
         """Await the first failure."""
         self._reset()
-        self.outages.begin(view.system.nodes)
+        since, _ = submissions(view.columns["submit_time"])
+        self.outages.begin(view.system.nodes, since)
         self._restarts = np.zeros(len(view.columns["job_id"]), np.int64)
         self._await_next(view)
 

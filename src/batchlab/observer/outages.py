@@ -32,8 +32,8 @@ class Outage:
 class Outages(Protocol):
     """Outages as they come."""
 
-    def begin(self, nodes: int) -> None:
-        """Start from the beginning, for so many nodes."""
+    def begin(self, nodes: int, since: float) -> None:
+        """Start from the beginning, for so many nodes, all of which are up at the first submission (s)."""
         ...
 
     @property
@@ -84,7 +84,7 @@ class Trace:
         self._all = merged(rows)
         self._next = 0
 
-    def begin(self, nodes: int) -> None:
+    def begin(self, nodes: int, since: float) -> None:  # noqa: ARG002  # they are written down
         """Start from the beginning, for so many nodes."""
         self._next = 0
         for outage in self._all:
@@ -156,14 +156,14 @@ class Drawn:
         if self.seed < 0:
             raise ObserverError(f"seed = {shown(self.seed)}; must be a whole number >= 0.")
 
-    def begin(self, nodes: int) -> None:
-        """Start from the beginning, for so many nodes."""
+    def begin(self, nodes: int, since: float) -> None:
+        """Start from the beginning, for so many nodes, all of which are up at the first submission (s)."""
         chosen = range(nodes) if self.nodes is None else self.nodes
         for node in chosen:
             if not 0 <= node < nodes:
                 raise ObserverError(f"node {node} shall fail; the system has nodes 0 to {nodes - 1}.")
         self._streams = {node: (self._stream(node, "up"), self._stream(node, "repair")) for node in chosen}
-        self._coming = [self._draw(node, 0.0) for node in chosen]
+        self._coming = [self._draw(node, since) for node in chosen]
         heapq.heapify(self._coming)
 
     @property

@@ -10,8 +10,9 @@ import polars as pl
 
 from batchlab.errors import ObserverError, shown
 from batchlab.observer.observer import Observer
+from batchlab.observer.periods import submissions, too_many
 from batchlab.observer.power import PowerNow
-from batchlab.observer.steps import Course, Source, steps_of
+from batchlab.observer.steps import Course, Sampled, Source, steps_of
 
 if TYPE_CHECKING:
     from batchlab.simulation.view import View
@@ -33,7 +34,7 @@ class Signal(Observer):
         A number, a table with the columns ``time`` (s) and ``value``, the path of such a CSV file, a
         `Steps`, or a function of time. Each value holds until the next.
     every
-        How often a function is looked at, seconds.
+        How often a function is looked at, seconds: at multiples of this, from the first submission on.
 
     Raises
     ------
@@ -52,13 +53,20 @@ class Signal(Observer):
             )
         self.name = name
         self.steps = steps_of(source, f"signal {name!r}", every)
+        self._first = 0.0
 
     def begin(self, view: View) -> None:
-        """Await the first change."""
+        """Await the first change; a function is looked at from the first submission on."""
+        if isinstance(self.steps, Sampled):
+            self._first, last = submissions(view.columns["submit_time"])
+            self.steps.begin(self._first)
+            self._check(self.steps, last)
         self._await_change(view)
 
     def wake(self, view: View) -> None:
         """Let policies decide, and await the next change."""
+        if isinstance(self.steps, Sampled):
+            self._check(self.steps, view.now)
         self._await_change(view)
 
     def value(self, view: View) -> Course:
@@ -71,6 +79,11 @@ class Signal(Observer):
         if times[-1] < view.now:
             times, values = np.append(times, view.now), np.append(values, self.steps.at(view.now))
         return pl.DataFrame({"time": times, "value": values})
+
+    def _check(self, function: Sampled, until: float) -> None:
+        """Refuse to look at a function too often."""
+        if wrong := too_many(self._first, until, function.every):
+            raise ObserverError(f"signal {self.name!r}: {wrong}")
 
     def _await_change(self, view: View) -> None:
         change = self.steps.next_change(view.now)

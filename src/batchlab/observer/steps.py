@@ -97,14 +97,23 @@ class Steps:
 
 
 class Sampled(Steps):
-    """A function of time, looked at every so many seconds from 0 on: its value holds until the next look."""
+    """A function of time, looked at every so many seconds: its value holds until the next look.
+
+    Looks are at multiples of the interval. The first is at 0, or after `begin` at the last multiple that is
+    not after a time; its value holds before it too.
+    """
 
     def __init__(self, function: Callable[[float], float], every: float) -> None:
         if not (np.isfinite(every) and every > 0):
             raise ObserverError(f"every = {shown(every)}; must be a number of seconds > 0.")
         self.function = function
         self.every = float(every)
+        self._first = 0
         super().__init__(0.0, self._look(0))
+
+    def begin(self, time: float) -> None:
+        """Begin to look at a time, seconds."""
+        self._first = int(time // self.every)
 
     def _look(self, number: int) -> float:
         value = self.function(number * self.every)
@@ -118,7 +127,7 @@ class Sampled(Steps):
         return found
 
     def _number(self, time: float) -> int:
-        number = max(int(time // self.every), 0)
+        number = max(int(time // self.every), self._first)
         # Rounding may put a multiple of `every` on the wrong side.
         return number + (((number + 1) * self.every) <= time)
 

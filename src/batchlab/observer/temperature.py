@@ -12,6 +12,7 @@ import polars as pl
 from batchlab import _kernel
 from batchlab.errors import ObserverError, shown
 from batchlab.observer.observer import Observer
+from batchlab.observer.periods import submissions, too_many
 from batchlab.units import is_finite
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class Temperature(Observer):
     nodes
         How every node gets warm, or by name of the node group how its nodes do.
     every
-        Seconds between two rows of the observations; these looks change no schedule.
+        Seconds between two rows of the observations, the first of which is of the first submission; these
+        looks change no schedule.
 
     Raises
     ------
@@ -111,10 +113,18 @@ class Temperature(Observer):
             first += group.count
         meter.measure_temperature(warms)
         self._rows = []
-        self.wake(view)
+        begin, last = submissions(view.columns["submit_time"])
+        if wrong := too_many(begin, last, self.every):
+            raise ObserverError(f"Temperature: {wrong}")
+        if begin > view.now:
+            view.wake(begin, watching=True)
+        else:
+            self.wake(view)
 
     def wake(self, view: View) -> None:
         """Write down how warm it is."""
+        if self._rows and (wrong := too_many(self._rows[0][0], view.now, self.every)):
+            raise ObserverError(f"Temperature: {wrong}")
         self._rows.append(_row(view))
         view.wake(view.now + self.every, watching=True)
 
@@ -125,7 +135,9 @@ class Temperature(Observer):
     def observations(self, view: View) -> dict[str, pl.DataFrame]:
         """Give mean and maximum over time, and what each node came to."""
         now, most = _kernel.PowerMeter(view).temperatures
-        rows = self._rows if self._rows[-1][0] == view.now else [*self._rows, _row(view)]
+        rows = [*self._rows]
+        if not rows or rows[-1][0] != view.now:
+            rows.append(_row(view))
         over_time = pl.DataFrame(rows, schema=["time", "mean", "maximum"], orient="row")
         node = np.arange(len(now), dtype=np.uint32)
         return {

@@ -6,14 +6,16 @@ import math
 from typing import TYPE_CHECKING
 
 from batchlab.errors import SimulationError, SystemDescriptionError, WorkloadError, shown
+from batchlab.observer.periods import submissions, too_many
 from batchlab.system import System
 from batchlab.workload import Workload
 
 if TYPE_CHECKING:
+    from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.simulation.driver import Driver, PythonComponents
 
-__all__ = ["check_asked", "check_decides", "check_time", "check_types"]
+__all__ = ["check_asked", "check_decides", "check_periods", "check_time", "check_types"]
 
 
 def check_types(workload: object, system: object) -> None:
@@ -41,6 +43,24 @@ def check_asked(components: PythonComponents, policy: Policy) -> None:
     if components.scheduler is None:
         rule = "only a scheduler written in Python is asked event by event. Leave invocation out"
         raise SimulationError(f"invocation with policy = {policy}; {rule}.")
+
+
+def check_periods(workload: Workload, options: RunOptions) -> None:
+    """Refuse looks and questions of the clock that would be too many for the time of the submissions.
+
+    Raises
+    ------
+    SimulationError
+        If an interval is too short.
+    """
+    intervals = {
+        "sensing": options.sensing and options.sensing.interval,
+        "invocation": options.invocation and options.invocation.interval,
+    }
+    first, last = submissions(workload.jobs["submit_time"].to_numpy())
+    for name, interval in intervals.items():
+        if interval and (wrong := too_many(first, last, interval)):
+            raise SimulationError(f"{name}: the interval: {wrong}")
 
 
 def check_time(until: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import deque
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -128,6 +129,8 @@ class Driver:
         self.loop: object = None
         """The latest loop over decision points."""
         self._values = Values()
+        self._pending: deque[tuple[int, int, int]] = deque()
+        """Changes of which observers have still to take note: which, of which job or node, and which observer."""
         allocator = None if components.allocator is None else self._allocate
 
         def view(*components: object) -> View:
@@ -169,12 +172,13 @@ class Driver:
             raise SimulationError(f"this simulation is under way; {rule}.")
         self._is_at_work = True
         try:
+            self._notify_pending()
             yield
         finally:
             self._is_at_work = False
 
     def begin(self) -> None:
-        """Let everybody prepare."""
+        """Let all components prepare."""
         # A scheduler may ask for observers' values at once.
         for number, observer in enumerate(self.components.observers, start=1):
             self._called_by(number, observer.begin)
@@ -187,6 +191,7 @@ class Driver:
     def twin(self, simulation: _kernel.Simulation, system: System) -> Driver:
         """Give deep copies of the components, at work on a fork; views and jobs in them are the fork's."""
         twin = Driver(self.components, simulation, system, self._columns)
+        twin._pending.extend(self._pending)
         seen = zip((*self.views, self._values), (*twin.views, twin._values), strict=True)
         copies: dict[int, object] = {id(own): its for own, its in seen}
         names = ("scheduler", "allocator", "predictor", "order", "observers")
@@ -197,7 +202,9 @@ class Driver:
     def without_policy(self, simulation: _kernel.Simulation, system: System) -> Driver:
         """Give the predictor and observers alone, for a fork that goes on under a built-in policy."""
         components = PythonComponents(None, None, self.components.predictor, None, self.components.observers)
-        return Driver(components, simulation, system, self._columns)
+        alone = Driver(components, simulation, system, self._columns)
+        alone._pending.extend(self._pending)
+        return alone
 
     def as_bytes(self) -> bytes:
         """Pickle the components, for a snapshot."""
@@ -299,13 +306,22 @@ class Driver:
         """Tell observers what changed."""
         return self._tell if self.components.observers else None
 
-    def _tell(self, changes: list[tuple[int, int]], view: View) -> None:
-        for change, whom in changes:
-            listeners = self._listeners[_CHANGES[change]]
-            if listeners:
-                subject = whom if change in _ABOUT_NODES else view.job(whom)
-                for number, listen in listeners:
-                    self._called_by(number, listen, subject)
+    def _tell(self, changes: list[tuple[int, int]], _view: View) -> None:
+        for change, about in changes:
+            numbers = self._listeners[_CHANGES[change]]
+            self._pending.extend((change, about, number) for number in numbers)
+        self._notify_pending()
+
+    def _notify_pending(self) -> None:
+        """Have observers take note of changes one by one: a fork made meanwhile goes on with the rest."""
+        try:
+            while self._pending:
+                change, about, number = self._pending.popleft()
+                subject = about if change in _ABOUT_NODES else self.view.job(about)
+                self._called_by(number, self._listeners[_CHANGES[change]][number], subject)
+        finally:
+            # They take note once, whatever comes of it.
+            self._pending.clear()
 
     def wake(self, whose: int, _view: View) -> None:
         """Answer a timer; the scheduler's own are answered by the pass that follows."""
@@ -319,17 +335,16 @@ class Driver:
     def _allocate(self, job: _kernel.Job, view: View) -> object:
         return cast("Allocator", self.components.allocator).allocate(job, view)
 
-    def _find_listeners(self) -> dict[str, list[tuple[int, Callable[..., object]]]]:
-        """List for each change the observers whose classes define a method for it."""
-        listeners: dict[str, list[tuple[int, Callable[..., object]]]] = {}
-        for name in dict.fromkeys(_CHANGES):
-            defined = [
-                (number, getattr(observer, name))
+    def _find_listeners(self) -> dict[str, dict[int, Callable[..., object]]]:
+        """Give for each change the observers whose classes define a method for it, by their numbers."""
+        return {
+            name: {
+                number: getattr(observer, name)
                 for number, observer in enumerate(self.components.observers, start=1)
                 if _defines(observer, name)
-            ]
-            listeners[name] = defined
-        return listeners
+            }
+            for name in dict.fromkeys(_CHANGES)
+        }
 
     def _called_by(self, number: int, method: Callable[..., object], *subject: object) -> None:
         """Call an observer's method; timers that it sets are its own."""

@@ -18,7 +18,7 @@ from batchlab.policy.policy import as_policy
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
 from batchlab.simulation.application_inputs import application_inputs, dependencies
-from batchlab.simulation.checks import check_asked, check_decides, check_time, check_types
+from batchlab.simulation.checks import check_asked, check_decides, check_periods, check_time, check_types
 from batchlab.simulation.columns import core_index, job_columns
 from batchlab.simulation.decision_point import points
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
@@ -110,6 +110,7 @@ class Simulation:
     ) -> None:
         """Make the compiled half; nothing written in Python takes part yet."""
         check_types(workload, system)
+        check_periods(workload, options)
         self._options = options
         inputs = application_inputs(workload, system, options)
         if options.invocation is not None:
@@ -274,8 +275,8 @@ class Simulation:
         twin.__dict__.update(self.__dict__)
         twin._kernel = self._kernel.fork()  # our own twin
         if self._driver is not None:
-            system = self._run_of[1]
-            twin._driver = self._driver.twin(twin._kernel, system)
+            twin._driver = self._driver.twin(twin._kernel, self.system)
+            twin._run_of = (*self._run_of[:2], with_components(self.policy, twin._driver.pieces))
             twin._let_look_ahead(twin._driver)
         return twin
 
@@ -453,8 +454,7 @@ class Simulation:
 
     def status(self) -> Status:
         """Give which jobs wait, which run where, and what is free; costs O(jobs + nodes)."""
-        system = self._run_of[1]
-        return Status(now=self.now, next_time=self.next_time, system=system, **self._kernel.status())
+        return Status(now=self.now, next_time=self.next_time, system=self.system, **self._kernel.status())
 
     def gauges(self) -> Gauges:
         """Give the length of the queue and the utilisation; costs nothing to speak of."""

@@ -15,7 +15,7 @@ pub use changes::{Change, Changes};
 pub use dispatch::DispatchLog;
 pub use intervals::{AllocationIntervals, Interruptions};
 pub use power::{PowerMeter, PowerModel, ThermalModel};
-pub use sensing::{PlatformSamples, PlatformSensor, Sensors};
+pub use sensing::{MOST_LOOKS, PlatformSamples, PlatformSensor, Sensors};
 
 /// The recorders of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

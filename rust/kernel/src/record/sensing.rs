@@ -44,11 +44,18 @@ impl PlatformSamples {
     }
 }
 
+/// Looks at the platform in one run, at most: what they see is kept.
+pub const MOST_LOOKS: u64 = 10_000_000;
+
 /// Looks at the platform.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlatformSensor {
     sensors: Sensors,
+    /// The numbers of the first look and of the next: looks are at multiples of the interval.
+    first: u64,
     looks: u64,
+    /// When there would have been too many looks.
+    refused: Option<f64>,
     /// What was sampled so far.
     pub samples: PlatformSamples,
 }
@@ -57,11 +64,28 @@ impl PlatformSensor {
     /// A sensor that has sampled nothing yet.
     #[must_use]
     pub fn new(sensors: Sensors) -> Self {
-        Self { sensors, looks: 0, samples: PlatformSamples::default() }
+        Self { sensors, first: 0, looks: 0, refused: None, samples: PlatformSamples::default() }
+    }
+
+    /// Begins at the last multiple of the interval that is not after the first submission.
+    pub fn begin(&mut self, first_submission: f64) {
+        self.first = (first_submission / self.sensors.interval) as u64;
+        self.looks = self.first;
+    }
+
+    /// The time and the interval that would take more than [`MOST_LOOKS`] looks, once there is such a time.
+    #[must_use]
+    pub fn refused(&self) -> Option<(f64, f64)> {
+        let interval = self.sensors.interval;
+        self.refused.map(|now| (now - self.first as f64 * interval, interval))
     }
 
     /// Writes down what was so until now.
     pub fn look(&mut self, execution: &mut Execution, now: f64) {
+        if now / self.sensors.interval - self.first as f64 > MOST_LOOKS as f64 {
+            self.refused.get_or_insert(now);
+            return;
+        }
         let mut known = false;
         loop {
             let time = self.looks as f64 * self.sensors.interval;

@@ -118,7 +118,7 @@ impl<F: Feed> Simulation<F> {
                 let Some(run) = self.state.jobs.run(job) else { return };
                 self.forget_application(job);
                 if !self.begin_completion(job, run, false) {
-                    self.release_nodes(job);
+                    self.release_held_nodes(job);
                     self.end(job, JobState::Completed);
                     self.happened(Trigger::Completion(job));
                 }
@@ -155,7 +155,8 @@ impl<F: Feed> Simulation<F> {
     /// Gives back what a job at a scheduling point loses by what was decided before; whether there is something.
     pub(super) fn shrink_as_decided(&mut self, job: u32) -> bool {
         let Some(next) = self.pending_allocation(job).map(placement_of_ranks) else { return false };
-        self.state.jobs.placement(job) != next && self.change_nodes(job, &next)
+        // One that reaches its limit now may have given back all.
+        self.state.holds_nodes(job) && self.state.jobs.placement(job) != next && self.change_nodes(job, &next)
     }
 
     /// Lets the jobs at scheduling points go on, resized where that was decided.

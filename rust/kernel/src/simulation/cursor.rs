@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::execution::Notice;
 use crate::stopwatch::Timer as StopwatchTimer;
+use crate::time::Time;
 
 use super::agenda::{Agenda, EventKind};
 use super::timers::Timers;
@@ -76,7 +77,7 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    pub fn new(agenda: &Agenda) -> Self {
+    pub fn new(agenda: &Agenda, first_submission: Time) -> Self {
         Self {
             at: LoopState::Idle,
             kinds: Vec::new(),
@@ -84,7 +85,7 @@ impl Cursor {
             is_disturbed: false,
             happened: None,
             trigger: Trigger::default(),
-            clock: TriggerClock::new(agenda.triggers.as_ref()),
+            clock: TriggerClock::new(agenda.triggers.as_ref(), first_submission),
             released_early: false,
             round: None,
             timers: Timers::default(),

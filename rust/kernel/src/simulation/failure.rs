@@ -1,4 +1,5 @@
 //! Why a run cannot go on.
+use crate::record::MOST_LOOKS;
 use crate::state::Defect;
 
 /// Why a run cannot go on. Jobs are named by their slots.
@@ -11,6 +12,13 @@ pub enum Failure<'a> {
         /// What is wrong.
         reason: &'a str,
     },
+    /// The platform would be looked at more often than [`MOST_LOOKS`] times.
+    Looks {
+        /// Seconds from the first look until now.
+        span: f64,
+        /// Seconds between two looks.
+        interval: f64,
+    },
     /// Something happened that cannot happen: a defect of the kernel.
     Defect(Defect),
 }
@@ -19,12 +27,13 @@ pub enum Failure<'a> {
 const LARGE: f64 = 1e15;
 
 impl Failure<'_> {
-    /// The job of which it is told.
+    /// The job of which it is told, where it is told of one.
     #[must_use]
-    pub fn job(&self) -> u32 {
+    pub fn job(&self) -> Option<u32> {
         match self {
-            Self::Application { job, .. } => *job,
-            Self::Defect(defect) => defect.job,
+            Self::Application { job, .. } => Some(*job),
+            Self::Looks { .. } => None,
+            Self::Defect(defect) => Some(defect.job),
         }
     }
 
@@ -37,6 +46,10 @@ impl Failure<'_> {
                 let now = if now < LARGE { now.to_string() } else { format!("{now:e}") };
                 format!("the application of the job in row {row} cannot go on at {now} s: {reason}.")
             }
+            Self::Looks { span, interval } => format!(
+                "Sensing: {span} s ÷ {interval} s are more than {MOST_LOOKS} looks at the platform; take a longer \
+                 interval."
+            ),
             Self::Defect(defect) => format!(
                 "the run is stopped, since its schedule would be wrong: of the job in row {row} at {} s, {defect}. This \
                  is a defect of batchlab: report it with what was simulated.",

@@ -173,13 +173,18 @@ impl<F: Feed> Simulation<F> {
             return;
         }
         let was_killed = self.state.running.get(run).phase == Phase::Completing(true);
-        if self.state.holds_nodes(job) {
-            self.release_nodes(job);
-        }
+        self.release_held_nodes(job);
         if at_limit {
             self.stop_application(job);
         }
         self.end(job, if at_limit || was_killed { JobState::Killed } else { JobState::Completed });
+    }
+
+    /// Gives back the nodes of a running job, unless it gave them back at the beginning of this instant.
+    pub(super) fn release_held_nodes(&mut self, job: u32) {
+        if self.state.holds_nodes(job) {
+            self.release_nodes(job);
+        }
     }
 
     /// Gives back the nodes of a running job.

@@ -44,8 +44,7 @@ impl<F: Feed> Simulation<F> {
         self.state.limits.remove(run);
         self.state.expiries.remove(run);
         if end.is_finite() {
-            let sequence = self.scenario.job(job).row;
-            self.state.running.get_mut(run).sequence = sequence;
+            let sequence = self.state.running.get(run).sequence;
             self.state.work.end_at(self.state.now, run, sequence, end);
         } else {
             self.state.work.stop(self.state.now, run);

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use crate::placement::Allocator;
 use crate::priority::Priority;
-use crate::record::{Change, Recorders};
+use crate::record::{Change, PlatformSensor, Recorders};
 use crate::scenario::Scenario;
 use crate::scheduler::{PolicyParts, Scheduler, SchedulingRule};
 use crate::state::{State, View};
@@ -73,7 +73,7 @@ impl<F: Feed> Simulation<F> {
             priority,
             allocator,
             recorders: Recorders::default(),
-            cursor: Cursor::new(&agenda),
+            cursor: Cursor::new(&agenda, feed.next_time()),
             patience: Patience::default(),
             agenda: Arc::new(agenda),
             listeners: Listeners::default(),
@@ -92,9 +92,14 @@ impl<F: Feed> Simulation<F> {
         self
     }
 
-    /// The same with recorders.
+    /// The same with recorders, which begin with the first submission.
     #[must_use]
-    pub fn with_recorders(mut self, recorders: Recorders) -> Self {
+    pub fn with_recorders(mut self, mut recorders: Recorders) -> Self {
+        if let (Some(sensor), first) = (&mut recorders.platform, self.feed.next_time())
+            && first != Time::NEVER
+        {
+            sensor.begin(first.0);
+        }
         self.recorders = recorders;
         self
     }
@@ -154,6 +159,9 @@ impl<F: Feed> Simulation<F> {
         if let Some(defect) = self.state.defect {
             return Some(Failure::Defect(defect));
         }
+        if let Some((span, interval)) = self.recorders.platform.as_ref().and_then(PlatformSensor::refused) {
+            return Some(Failure::Looks { span, interval });
+        }
         self.cursor.failure.as_ref().map(|(job, reason)| Failure::Application { job: *job, reason })
     }
 
@@ -196,13 +204,13 @@ impl<F: Feed> Simulation<F> {
     fn waits_for_timers(&self) -> bool {
         (self.cursor.timers.any() || self.next_question() != Time::NEVER)
             && self.feed.next_time() == Time::NEVER
-            && self.state.running.is_empty()
+            && self.next_end() == Time::NEVER
             && self.scheduler.next_due() == Time::NEVER
     }
 
-    /// Whether timers can bring nothing about: no job is left, or they only watch.
+    /// Whether timers can bring nothing about: no job is left, or they only watch. A job that never ends may be killed.
     fn is_in_vain(&self) -> bool {
-        self.state.queue.has_none_waiting()
+        (self.state.running.is_empty() && self.state.queue.has_none_waiting())
             || (!self.cursor.timers.any_acting() && self.next_question() == Time::NEVER)
     }
 

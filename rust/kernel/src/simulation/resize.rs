@@ -115,6 +115,9 @@ impl<F: Feed> Simulation<F> {
         if self.state.started.contains(&job) {
             return Err(Refusal::StartsNow(job));
         }
+        if self.is_ending(job) {
+            return Err(Refusal::EndsNow(job));
+        }
         let point = self.applications().and_then(|running| running.scheduling_point(job));
         let asks = point.is_some_and(|point| point.requested_tasks.is_some());
         if !(carried.job_type.is_malleable() || (carried.job_type.is_evolving() && asks)) {

@@ -55,11 +55,13 @@ pub struct TriggerClock {
 }
 
 impl TriggerClock {
-    /// No question was asked yet.
+    /// No question was asked yet. The clock asks at multiples of the interval, from the first submission on.
     #[must_use]
-    pub fn new(rules: Option<&TriggerRules>) -> Self {
+    pub fn new(rules: Option<&TriggerRules>, first_submission: Time) -> Self {
         let interval = rules.map_or(f64::INFINITY, |rules| rules.interval);
-        let periodic = if interval.is_finite() { Time(interval) } else { Time::NEVER };
+        let first = if first_submission == Time::NEVER { 0.0 } else { first_submission.0 };
+        let periodic = interval * (first / interval).ceil().max(1.0);
+        let periodic = if interval.is_finite() { Time(periodic) } else { Time::NEVER };
         Self { periodic, held_back: Time::NEVER, latest: f64::NEG_INFINITY }
     }
 

@@ -16,7 +16,8 @@ fn running_until(time: f64) -> Simulation<Replay> {
 fn described(simulation: &mut Simulation<Replay>) -> String {
     assert_eq!(drive(simulation, |_, _| {}), YieldPoint::Failed);
     let failure = simulation.failure().expect("it failed");
-    failure.describe(u64::from(failure.job()), simulation.state().now)
+    let job = failure.job().expect("it is about a job");
+    failure.describe(u64::from(job), simulation.state().now)
 }
 
 #[test]

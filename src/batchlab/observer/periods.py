@@ -1,0 +1,35 @@
+"""When periodic things begin, and how many of them a run may have."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from batchlab import _kernel
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["MOST_LOOKS", "submissions", "too_many"]
+
+MOST_LOOKS: int = _kernel.MOST_LOOKS
+"""Looks of one kind in a run, at most."""
+
+
+def submissions(times: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """Give the first and the last submission (s); 0 where there are no jobs."""
+    return (float(np.min(times)), float(np.max(times))) if len(times) else (0.0, 0.0)
+
+
+def too_many(begin: float, end: float, interval: float) -> str | None:
+    """Say what is wrong with an interval that is too short for a time (s); None where nothing is."""
+    if not isfinite(interval) or interval <= 0:
+        return None
+    if (end - begin) / interval > MOST_LOOKS:
+        quotient = f"{end - begin:,.10g} s ÷ {interval:,.10g} s"
+        return f"{quotient} are more than {MOST_LOOKS:,}; take a longer interval."
+    if end + interval == end:
+        return f"{end:,.10g} s and {interval:,.10g} s later are one float64; take a longer interval."
+    return None
