@@ -444,7 +444,7 @@ def check_counts(simulation: bl.Simulation, states: list[str], *, is_ahead: bool
     assert simulation.finished == done["completed"] + done["killed"] + done["rejected"]
     if simulation._driver is None:  # noqa: SLF001  # likewise
         return
-    for observer in simulation._driver.pieces.observers:  # noqa: SLF001
+    for observer in simulation._driver.components.observers:  # noqa: SLF001
         if isinstance(observer, Meddler):
             for row, state in enumerate(states):
                 assert observer.ends[row] == (state in ("completed", "killed"))

@@ -130,7 +130,7 @@ class Driver:
         """The latest loop over decision points."""
         self._values = Values()
         self._pending: deque[tuple[int, int, int]] = deque()
-        """Changes of which observers have still to take note: which, of which job or node, and which observer."""
+        """Changes of which observers have still to take note: which, about what, and which observer."""
         allocator = None if components.allocator is None else self._allocate
 
         def view(*components: object) -> View:

@@ -276,7 +276,7 @@ class Simulation:
         twin._kernel = self._kernel.fork()  # our own twin
         if self._driver is not None:
             twin._driver = self._driver.twin(twin._kernel, self.system)
-            twin._run_of = (*self._run_of[:2], with_components(self.policy, twin._driver.pieces))
+            twin._run_of = (*self._run_of[:2], with_components(self.policy, twin._driver.components))
             twin._let_look_ahead(twin._driver)
         return twin
 
