@@ -15,6 +15,7 @@ import polars as pl
 import batchlab as bl
 from batchlab.generate import Lognormal, Weibull
 from batchlab.predictor import LastTwo, RecursiveMean
+from batchlab.result.table import PASS_COSTS
 from support.application_cases import ElasticCase
 from support.application_cases import random_case as random_elastic_case
 from support.application_runs import AsDecided, platform_of
@@ -301,7 +302,7 @@ def record(simulation: bl.Simulation) -> Record:
     tables = {
         "jobs": result.jobs,
         "interruptions": result.interruptions,
-        "dispatch": result.dispatch.drop("cpu_time"),
+        "dispatch": result.dispatch.drop(PASS_COSTS),
         **{f"observed {name}": table for name, table in result.observations.items()},
     }
     if "job_type" in simulation.workload.jobs.columns:
