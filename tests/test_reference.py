@@ -11,7 +11,7 @@ from reference import Expression, Job, Machine, Outcome, simulate
 from reference.model import Order
 from reference.numbers import divide, mix
 from reference.orders import order_key
-from support.schedule_cases import BACKFILLS, Case, cases, seeded_cases
+from support.schedule_cases import ALLOCATORS, BACKFILLS, Case, cases, seeded_cases
 
 CORE = ("core",)
 
@@ -433,7 +433,7 @@ class TestCases:
         made = list(seeded_cases(range(600)))
         assert len({case.order for case in made}) == 15
         assert {case.backfill for case in made} == {*BACKFILLS, "reject"}
-        assert len({case.allocator for case in made}) == 6
+        assert {case.allocator for case in made} == {*ALLOCATORS}
         assert {case.reservations for case in made} == {1, 2, 3, 4}
         assert len({(case.walltime, case.order_at_instant) for case in made}) == 4
         ends = {outcome.state for case in made[:60] for outcome in case.expected()}
