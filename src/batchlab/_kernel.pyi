@@ -477,8 +477,9 @@ def rules() -> dict[str, list[tuple[str, str, str]]]:
     """
 
 def names() -> dict[str, list[str]]:
-    """Names in the order of their numbers: of the states and types of jobs, of the options `walltime`,
-    `job_check` and `order_at_instant`, and of the methods by which an observer takes note of each kind of change.
+    """Names in the order of their numbers: of the states and types of jobs, of the reasons for which
+    they are rejected, of the options `walltime`, `job_check` and `order_at_instant`, and of the
+    methods by which an observer takes note of each kind of change.
     """
 
 def share(
@@ -537,7 +538,7 @@ class PowerMeter:
     def measure(self, kinds: NDArray[np.uint32], draws: list[Draw]) -> None:
         """Measures from now on: `kinds` gives each node's place in `draws`."""
     def measure_temperature(self, warms: list[Warms]) -> None:
-        """Also tells how warm the nodes get: one entry per kind of node."""
+        """Also computes how warm the nodes get: one entry per kind of node."""
     def power_with(self, job: Job, nodes: Mapping[int, int] | Iterable[int] | None = None) -> float | None:
         """Watts of all nodes once a job has started; None where it does not fit."""
 

@@ -7,9 +7,12 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Literal, overload
+from typing import IO, TYPE_CHECKING, Literal, overload
 
-__all__ = ["atomic_write", "remove_abandoned"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["atomic_write", "remove_abandoned", "write_frame"]
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
 _ABANDONED = 3600.0
@@ -51,6 +54,28 @@ def atomic_write(
     if target.exists() and not target.is_file():
         return _open(target, mode)
     return _replacing(target, mode)
+
+
+def write_frame(frame: "pl.DataFrame", path: str | os.PathLike[str]) -> None:
+    """Write a data frame as Parquet (``.parquet``) or CSV (any other suffix), whole or not at all.
+
+    Parameters
+    ----------
+    frame
+        The data.
+    path
+        The file; one that is there is replaced.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    with atomic_write(path, "wb") as file:
+        if os.fspath(path).lower().endswith(".parquet"):
+            frame.write_parquet(file)
+        else:
+            frame.write_csv(file)
 
 
 def remove_abandoned(paths: Iterable[Path]) -> None:

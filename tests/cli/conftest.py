@@ -18,9 +18,26 @@ LOG = """\
 """
 
 
+SPEC = """
+policies = ["fcfs"]
+[workloads]
+small = "small.swf"
+[systems]
+eight = { nodes = 8, resources = { core = 1 } }
+"""
+
+
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     """Two jobs for the whole machine and a small one, 8 processors in all."""
     path = tmp_path / "small.swf"
     path.write_text(LOG)
+    return path
+
+
+@pytest.fixture
+def specification(log: Path) -> Path:
+    """Describe an experiment of one run, on the small log."""
+    path = log.parent / "small.toml"
+    path.write_text(SPEC)
     return path

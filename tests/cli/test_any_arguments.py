@@ -26,13 +26,6 @@ BASE = {
     "experiment": ["small.toml"],
     "demo": ["--jobs", "20"],
 }
-SPEC = """
-policies = ["fcfs"]
-[workloads]
-small = "small.swf"
-[systems]
-eight = { nodes = 8, resources = { core = 1 } }
-"""
 # What listens, fetches, or takes long.
 LEFT_OUT = {"--serve", "--host", "--port", "--live", "--pace", "--mirror", "--report"}
 
@@ -57,12 +50,12 @@ SAMPLE = CHANCE.sample(range(len(LINES)), 60)
 
 
 @pytest.fixture
-def place(log: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(specification: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Go to a directory of one's own."""
-    (log.parent / "small.toml").write_text(SPEC)
-    monkeypatch.chdir(log.parent)
-    monkeypatch.setenv("BATCHLAB_RUNTIME", str(log.parent / "runtime"))
-    return log.parent
+    folder = specification.parent
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("BATCHLAB_RUNTIME", str(folder / "runtime"))
+    return folder
 
 
 def check(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,21 +28,6 @@ most = int(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 sys.exit(main(sys.argv[2:]))
 """
-SPEC = """
-policies = ["fcfs"]
-[workloads]
-small = "small.swf"
-[systems]
-eight = { nodes = 8, resources = { core = 1 } }
-"""
-
-
-@pytest.fixture
-def specification(log: Path) -> Path:
-    """Describe one run of the small log."""
-    path = log.parent / "case.toml"
-    path.write_text(SPEC)
-    return path
 
 
 def limited(most: int, *arguments: object) -> subprocess.CompletedProcess[str]:

@@ -86,7 +86,7 @@ def test_own_columns_of_jobs() -> None:
         bl.simulate(WORKLOAD, SYSTEM, "fcfs", observers=[wrong])
 
 
-@pytest.mark.parametrize("name", ["state", "nodes", "allocated_core", "job_id"])
+@pytest.mark.parametrize("name", ["state", "nodes", "reason", "allocated_core", "job_id"])
 def test_columns_of_jobs_that_every_result_has(name: str) -> None:
     """Are refused, rather than found twice in the table."""
     wrong = OfJobs(pl.DataFrame({name: [1, 2, 3]}))

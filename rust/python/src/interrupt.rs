@@ -7,7 +7,7 @@ use std::time::Duration;
 use pyo3::prelude::*;
 
 /// Time between two looks at signals.
-const INTERVAL: Duration = Duration::from_millis(50);
+pub const INTERVAL: Duration = Duration::from_millis(50);
 /// As much as a main thread usually has.
 const STACK: usize = 8 << 20;
 

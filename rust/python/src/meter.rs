@@ -70,7 +70,7 @@ impl PowerMeter {
         done.map_err(|refusal| decision_error(py, &format!("the power cannot be measured: {refusal}.")))
     }
 
-    /// Also tells how warm the nodes get: one entry per kind of node.
+    /// Also computes how warm the nodes get: one entry per kind of node.
     fn measure_temperature(&self, py: Python<'_>, warms: Vec<Warms>) -> PyResult<()> {
         let initial: Vec<f64> = warms.iter().map(|warms| warms.initial).collect();
         let warming = warms

@@ -5,16 +5,15 @@ use std::io::{Error, ErrorKind, Read, Result};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::spawn;
-use std::time::Duration;
 
 use pyo3::prelude::*;
+
+use crate::interrupt::INTERVAL;
 
 /// Bytes that are read at once.
 const BLOCK: usize = 1 << 16;
 /// Blocks that may wait to be taken.
 const WAITING: usize = 4;
-/// Time between two looks at signals.
-const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Opens a file. An exception that a signal raises while one waits for bytes is the inner error of what `read` gives.
 pub fn open(path: &Path) -> Result<Box<dyn Read + Send>> {

@@ -8,7 +8,7 @@ use batchlab_kernel::scenario::Scenario;
 use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
 use batchlab_kernel::simulation::Simulation;
 use batchlab_kernel::state::{JobRecords, State};
-use batchlab_kernel::stream::{ApplicationInputs, Stream, StreamError, StreamOptions, Summary};
+use batchlab_kernel::stream::{Described, Stream, StreamError, StreamOptions, Summary};
 use batchlab_kernel::workload::Rejection;
 use batchlab_kernel::workload::swf::{FIELD_NAMES, Reason, SwfError, SwfFile, SwfParser, SwfRecord};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
@@ -201,7 +201,7 @@ fn metrics<'py>(py: Python<'py>, summary: &Summary, resources: &[String]) -> PyR
     Ok(metrics)
 }
 
-fn described_as_dict<'py>(py: Python<'py>, described: &ApplicationInputs) -> PyResult<Bound<'py, PyDict>> {
+fn described_as_dict<'py>(py: Python<'py>, described: &Described) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("mean", described.mean)?;
     for (index, name) in QUANTILES.iter().enumerate() {

@@ -8,7 +8,7 @@ use batchlab_kernel::record::Change;
 use batchlab_kernel::scenario::{JobCheck, WallTime};
 use batchlab_kernel::scheduler::BACKFILLING;
 use batchlab_kernel::simulation::Agenda;
-use batchlab_kernel::workload::JobState;
+use batchlab_kernel::workload::{JobState, Rejection};
 use pyo3::prelude::*;
 
 /// A rule: its name, what it does, and the publication that defines it, if one does.
@@ -25,13 +25,15 @@ pub fn rules() -> BTreeMap<&'static str, Vec<Rule>> {
     ])
 }
 
-/// Names in the order of their numbers: of the states and types of jobs, of the options `walltime`,
-/// `job_check` and `order_at_instant`, and of the methods by which an observer takes note of each kind of change.
+/// Names in the order of their numbers: of the states and types of jobs, of the reasons for which
+/// they are rejected, of the options `walltime`, `job_check` and `order_at_instant`, and of the
+/// methods by which an observer takes note of each kind of change.
 #[pyfunction]
 pub fn names() -> BTreeMap<&'static str, Vec<&'static str>> {
     BTreeMap::from([
         ("job_state", JobState::ALL.iter().map(|state| state.name()).collect()),
         ("job_type", JobType::NAMES.iter().map(|(name, _)| *name).collect()),
+        ("rejection", Rejection::ALL.iter().map(|reason| reason.name()).collect()),
         ("walltime", WallTime::NAMES.iter().map(|(name, _)| *name).collect()),
         ("job_check", JobCheck::NAMES.iter().map(|(name, _)| *name).collect()),
         ("order_at_instant", Agenda::NAMES.iter().map(|(name, _)| *name).collect()),

@@ -137,21 +137,17 @@ def _make_room(out: Path | None, outputs: Mapping[str, Path]) -> None:
 
 def _check_apart(out: Path | None, outputs: Mapping[str, Path]) -> None:
     """Refuse a folder in which ElastiSim's files and batchlab's would replace each other."""
+    from batchlab.result.manifest import is_output  # noqa: PLC0415  # --help does without
+
     if out is None:
         return
     for key, path in outputs.items():
-        if _is_ours(path.name) and path.parent.resolve() == out.resolve():
+        if is_output(path.name) and path.parent.resolve() == out.resolve():
             raise wrong_usage(
                 f"{out} gets a {path.name} of batchlab's, and the configuration's {key} would replace it; "
                 "choose another directory.",
                 "--out",
             )
-
-
-def _is_ours(name: str) -> bool:
-    return name in {"jobs.csv", "metrics.json", "manifest.json", "allocations.csv", "task_times.csv"} or (
-        name.startswith("utilisation_") and name.endswith(".csv")
-    )
 
 
 def _inputs(run: Run, configuration: Path, algorithm: Path | None) -> dict[str, Path]:

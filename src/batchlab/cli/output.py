@@ -4,18 +4,13 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
-from batchlab.atomic import atomic_write
 from batchlab.cli.memory import peak_memory
 from batchlab.cli.options import Format
 
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["tell", "warn", "write_table"]
+__all__ = ["tell", "warn"]
 
 
 def tell(
@@ -55,12 +50,3 @@ def warn(warnings: Iterable[str]) -> None:
     """Print warnings on standard error, each once and on a line of its own."""
     for text in dict.fromkeys(warnings):
         sys.stderr.write(f"batchlab: warning: {text}\n")
-
-
-def write_table(table: "pl.DataFrame", path: Path) -> None:
-    """Write a table as CSV or Parquet, by the suffix; the file is there whole or not at all."""
-    with atomic_write(path, "wb") as file:
-        if path.suffix.lower() == ".parquet":
-            table.write_parquet(file)
-        else:
-            table.write_csv(file)

@@ -7,6 +7,7 @@ from typing import Annotated, cast
 
 import typer
 
+from batchlab.atomic import write_frame
 from batchlab.cli.failure import check_directory, is_pace, is_table, wrong_usage
 from batchlab.cli.log import check_platform, located, read_log
 from batchlab.cli.machine import described_machine, machine_for
@@ -31,7 +32,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     directory,
     existing_file,
 )
-from batchlab.cli.output import tell, write_table
+from batchlab.cli.output import tell
 from batchlab.cli.request import LogRequest, MachineRequest, RunRequest, Watching
 from batchlab.options import RunOptions
 
@@ -194,7 +195,7 @@ def _replay(request: RunRequest) -> None:
         if request.out is not None:
             result.write(request.out, inputs=request.inputs, command=request.command)
         if request.dispatch is not None:
-            write_table(result.dispatch, request.dispatch)
+            write_frame(result.dispatch, request.dispatch)
         tell(result.summary, result.metrics, request.form, request.out, result.warnings)
         if request.dispatch is not None and request.form == "text":
             typer.echo(f"passes        {request.dispatch}")

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from batchlab.atomic import atomic_write
+from batchlab.atomic import atomic_write, write_frame
 from batchlab.errors import ExperimentError, shown, suggest
 from batchlab.result.manifest import file_identity, versions
 
@@ -49,8 +49,7 @@ def write(
     try:
         target.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
-            with atomic_write(target / f"{name}.{form}", "wb") as file:
-                table.write_csv(file) if form == "csv" else table.write_parquet(file)
+            write_frame(table, target / f"{name}.{form}")
         inputs = cast("Mapping[str, str | os.PathLike[str]]", made_from["inputs"])
         document = {
             "format": _FORMAT,

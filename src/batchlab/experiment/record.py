@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = ["COSTS", "is_failure", "is_record"]
+__all__ = ["COSTS", "COUNTS", "is_failure", "is_record"]
 
 COSTS = (
     "elapsed",
@@ -17,9 +17,11 @@ COSTS = (
 )
 """What is recorded of the cost of a run: seconds, a count, and bytes."""
 
+COUNTS = ("dispatch_passes", "memory_maximum")
+"""Those of them that are whole numbers."""
+
 _DIGEST = re.compile(r"[0-9a-f]{32}")
 _ALWAYS_MEASURED = ("elapsed", "cpu_time")
-_COUNTS = ("dispatch_passes", "memory_maximum")
 _LARGEST = 2**63 - 1
 
 
@@ -49,7 +51,7 @@ def is_failure(found: object) -> bool:
 def _is_cost(name: str, value: object) -> bool:
     if value is None:
         return name not in _ALWAYS_MEASURED
-    return _is_number(value) and (name not in _COUNTS or isinstance(value, int))
+    return _is_number(value) and (name not in COUNTS or isinstance(value, int))
 
 
 def _are_measures(found: object) -> bool:

@@ -12,7 +12,7 @@ import polars as pl
 
 from batchlab.experiment.dispersion import LABELS, dispersion
 from batchlab.experiment.output import TableFormat, write
-from batchlab.experiment.record import COSTS
+from batchlab.experiment.record import COSTS, COUNTS
 from batchlab.experiment.stored import Shelf, StoredResults
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _DESCRIPTION = {
     "run_seed": pl.UInt64,
     "status": pl.String,
 }
-_COSTS = {name: pl.Int64 if name in {"dispatch_passes", "memory_maximum"} else pl.Float64 for name in COSTS}
+_COSTS = {name: pl.Int64 if name in COUNTS else pl.Float64 for name in COSTS}
 _FAILURE = {"error": pl.String, "message": pl.String, "traceback": pl.String}
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.system import System
 
-__all__ = ["OutputFiles", "file_identity", "manifest", "output_files", "remove_run", "versions"]
+__all__ = ["OutputFiles", "file_identity", "is_output", "manifest", "output_files", "remove_run", "versions"]
 
 _FORMAT = 1
 _NAMES = ("manifest.json", "metrics.json", "jobs.csv")
@@ -82,6 +82,13 @@ def output_files(directory: Path, more: Iterable[str] = ()) -> Iterator[OutputFi
         )
         others = {name: renames.enter_context(atomic_write(directory / name, "wb")) for name in more}
         yield OutputFiles(jobs, metrics, manifest, others)
+
+
+def is_output(name: str) -> bool:
+    """Tell whether a file of this name may be one of a run's: see `Result.write`."""
+    return name in {*_NAMES, "allocations.csv", "task_times.csv"} or (
+        name.startswith("utilisation_") and name.endswith(".csv")
+    )
 
 
 def remove_run(directory: Path) -> None:

@@ -57,6 +57,7 @@ RESULT_COLUMNS = (
     "requested_time",
     "tasks",
     "nodes",
+    "reason",
 )
 """The columns of the table of jobs that every result has; those of resources begin with `ALLOCATED`."""
 

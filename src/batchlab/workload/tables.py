@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from batchlab.atomic import atomic_write
+from batchlab.atomic import write_frame
 from batchlab.errors import WorkloadError, reason_of
 from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import dependencies
@@ -92,11 +92,8 @@ def write_table(workload: Workload, path: str | os.PathLike[str]) -> None:
     if name.endswith(".gz"):
         raise WorkloadError(f"{name}: tables are not written packed. Use the suffix .csv or .parquet.")
     try:
-        with atomic_write(path, "wb") as file:
-            if kind == "parquet":
-                workload.jobs.write_parquet(file)
-            else:
-                dependencies.with_text_lists(workload.jobs).write_csv(file)
+        jobs = workload.jobs if kind == "parquet" else dependencies.with_text_lists(workload.jobs)
+        write_frame(jobs, path)
     except UNREADABLE as error:
         raise WorkloadError(
             f"{name}: cannot be written as {kind}: {reason_of(error)}. Drop the column, or use .parquet."

@@ -213,12 +213,12 @@ impl Machine {
     }
 
     fn unavailable_mut(&mut self) -> &mut Unavailable {
-        let nodes = self.nodes();
-        let free = || (0..nodes).flat_map(|node| &self.by_index.values(node as usize)[..self.resources]);
+        let Self { resources, jobs_on, by_index, .. } = self;
+        let nodes = jobs_on.len();
         self.unavailable.get_or_insert_with(|| Unavailable {
-            drained: vec![false; nodes as usize],
-            amounts: vec![0; nodes as usize * self.resources],
-            unused: free().copied().collect(),
+            drained: vec![false; nodes],
+            amounts: vec![0; nodes * *resources],
+            unused: (0..nodes).flat_map(|node| &by_index.values(node)[..*resources]).copied().collect(),
         })
     }
 

@@ -32,7 +32,7 @@ pub struct PendingActivity {
     pub purpose: Purpose,
     handle: u32,
     on_disk: bool,
-    /// Its place in the list of the run's pending.
+    /// Its place in the run's list of pending activities.
     pub place: u32,
 }
 
@@ -53,7 +53,7 @@ impl PendingActivities {
         self.all.len() as u32 - 1
     }
 
-    /// Takes out a activity that is over, also of its run's list.
+    /// Takes out an activity that is over, also of its run's list.
     pub fn take(&mut self, tag: u32, of_run: &mut Vec<u32>) {
         let place = self.all[tag as usize].place;
         of_run.swap_remove(place as usize);

@@ -5,7 +5,7 @@ use crate::execution::Notice;
 use crate::stopwatch::Timer as StopwatchTimer;
 use crate::time::Time;
 
-use super::agenda::{Agenda, EventKind};
+use super::agenda::Agenda;
 use super::timers::Timers;
 use super::triggers::{Trigger, TriggerClock};
 
@@ -50,8 +50,6 @@ pub(super) enum LoopState {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Cursor {
     pub at: LoopState,
-    /// The kinds of events that this run may have, in the order of the agenda.
-    pub kinds: Vec<EventKind>,
     /// Something happened for which no pass has been made.
     pub pass_is_due: bool,
     /// A decision from outside changed something since the last pass.
@@ -80,7 +78,6 @@ impl Cursor {
     pub fn new(agenda: &Agenda, first_submission: Time) -> Self {
         Self {
             at: LoopState::Idle,
-            kinds: Vec::new(),
             pass_is_due: false,
             is_disturbed: false,
             happened: None,

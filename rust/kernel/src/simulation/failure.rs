@@ -27,7 +27,7 @@ pub enum Failure<'a> {
 const LARGE: f64 = 1e15;
 
 impl Failure<'_> {
-    /// The job of which it is told, where it is told of one.
+    /// The job that it is about, where it is about one.
     #[must_use]
     pub fn job(&self) -> Option<u32> {
         match self {

@@ -20,7 +20,7 @@ impl<F: Feed> Simulation<F> {
                 true
             }
         };
-        self.cursor.kinds = self.agenda.order.iter().copied().filter(may_happen).collect();
+        self.kinds = self.agenda.order.iter().copied().filter(may_happen).collect();
     }
 
     pub(super) fn begin_instant(&mut self) {
@@ -99,8 +99,8 @@ impl<F: Feed> Simulation<F> {
             }
             self.cursor.round = None;
         }
-        for place in 0..self.cursor.kinds.len() {
-            let kind = self.cursor.kinds[place];
+        for place in 0..self.kinds.len() {
+            let kind = self.kinds[place];
             if self.is_due(kind) {
                 return Some(kind);
             }

@@ -43,8 +43,8 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Whether a job passes its check: usually, whether it fits on the empty machine. A scheduler outside may start it on fewer tasks than it asks for, where
-    /// its type admits that.
+    /// Whether a job passes its check: usually, whether it fits on the empty machine. A scheduler outside may start it on
+    /// fewer tasks than it asks for, where its type admits that.
     fn can_ever_fit(&mut self, job: u32) -> bool {
         let tasks =
             if self.scheduler.is_external() { self.sizes(job).0 } else { self.scenario.job(job).tasks };

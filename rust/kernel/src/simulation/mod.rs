@@ -56,6 +56,8 @@ pub struct Simulation<F> {
     allocator: Allocator,
     recorders: Recorders,
     agenda: Arc<Agenda>,
+    /// The kinds of events that this run may have, in the order of the agenda; follows from it and the rest.
+    kinds: Vec<EventKind>,
     listeners: Listeners,
     cursor: Cursor,
     patience: Patience,
@@ -76,6 +78,7 @@ impl<F: Feed> Simulation<F> {
             cursor: Cursor::new(&agenda, feed.next_time()),
             patience: Patience::default(),
             agenda: Arc::new(agenda),
+            kinds: Vec::new(),
             listeners: Listeners::default(),
             feed,
         };

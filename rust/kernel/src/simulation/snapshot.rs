@@ -129,7 +129,7 @@ impl<F: Feed + Serialize + DeserializeOwned> Simulation<F> {
         let mut changed: Changed<F> = postcard::from_bytes(bytes).map_err(broken)?;
         changed.state.rejoin(&self.state);
         let feed = rejoin(&self.feed, changed.feed);
-        let simulation = Self {
+        let mut simulation = Self {
             scenario: self.scenario,
             state: changed.state,
             scheduler: changed.scheduler,
@@ -137,11 +137,13 @@ impl<F: Feed + Serialize + DeserializeOwned> Simulation<F> {
             allocator: changed.allocator,
             recorders: changed.recorders,
             agenda: changed.agenda.into(),
+            kinds: Vec::new(),
             listeners: changed.listeners,
             cursor: changed.cursor,
             patience: self.patience,
             feed,
         };
+        simulation.choose_kinds();
         Ok((simulation, changed.asked))
     }
 }

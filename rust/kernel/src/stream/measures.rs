@@ -73,7 +73,7 @@ impl Total {
 
 /// Mean and quantiles of a measure; None of nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ApplicationInputs {
+pub struct Described {
     /// Arithmetic mean.
     pub mean: Option<f64>,
     /// Median, 95th and 99th percentile, greatest.
@@ -88,7 +88,7 @@ pub struct Summary {
     /// Jobs rejected, by reason.
     pub rejected: [u64; Rejection::ALL.len()],
     /// Wait, turnaround, slowdown, bounded slowdown, per-processor slowdown.
-    pub described: [ApplicationInputs; COLUMNS],
+    pub described: [Described; COLUMNS],
     /// From the first submission to the last end, over the jobs that ran, seconds.
     pub makespan: Option<f64>,
     /// Share of each resource held, over the makespan.
@@ -196,7 +196,7 @@ impl Measures {
     /// All aggregates, for a machine of these total capacities.
     pub fn finish(mut self, over_time: &OverTime, capacity: &[i64]) -> io::Result<Summary> {
         let quantiles = self.quantiles()?;
-        let mut described = [ApplicationInputs::default(); COLUMNS];
+        let mut described = [Described::default(); COLUMNS];
         for (column, described) in described.iter_mut().enumerate() {
             let count = self.counts[column];
             described.mean = (count > 0).then(|| self.totals[column].value() / count as f64);

@@ -21,7 +21,7 @@ use crate::workload::swf::{FIELD_NAMES, SwfError, SwfFile, SwfParser, SwfRecord}
 
 use lines::OrderedLines;
 pub use lines::node_ranges;
-pub use measures::{ApplicationInputs, Summary};
+pub use measures::{Described, Summary};
 use measures::{Measured, Measures, OverTime};
 
 /// What ends a streamed run early.
