@@ -127,6 +127,8 @@ class StatusColumns(TypedDict):
     end_time: NDArray[np.float64]
     queue: NDArray[np.uint32]
     running: NDArray[np.uint32]
+    ended: NDArray[np.uint32]
+    allocated_since: NDArray[np.float64]
     placement_offsets: NDArray[np.int64]
     placement_nodes: NDArray[np.uint32]
     placement_tasks: NDArray[np.uint32]
@@ -319,8 +321,8 @@ class Simulation:
         """The times of the tasks of applications, as columns; None where they are not recorded."""
     def outcome(self) -> OutcomeColumns:
         """What became of every job so far: columns by name."""
-    def status(self) -> StatusColumns:
-        """Which jobs wait, which run where, and what is free."""
+    def status(self, latest: int) -> StatusColumns:
+        """Which jobs wait, which run where, and what is free; and where the `latest` jobs that ended last were."""
     def gauges(self) -> tuple[int, list[int]]:
         """How many jobs wait, and what is free of each resource in all."""
     def dispatch(self) -> dict[str, NDArray[np.generic]] | None:
