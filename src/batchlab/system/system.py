@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
+from batchlab.system.accounts import check_accounts, check_fair_share, check_qualities
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from batchlab.platform import Host, Platform
+    from batchlab.system.accounts import Account, FairShare, QualityOfService
 
 __all__ = ["NodeGroup", "System"]
 
@@ -88,12 +90,18 @@ class System:
         What jobs with applications run on: hosts, links and storage.
     hosts
         The names of the platform's hosts that are the nodes, in the nodes' order.
+    accounts
+        Accounts with shares and users, in any order; none unless given.
+    qos
+        Qualities of service; none unless given.
+    fair_share
+        How usage is counted and compared with shares, where that is asked for.
 
     Raises
     ------
     SystemDescriptionError
         If there is no group, a name is used twice, the equivalence names a resource that no group has, the
-        nodes are more than 100 million, or the hosts are not one for each node.
+        nodes are more than 100 million, the hosts are not one for each node, or the accounts are no tree.
 
     Examples
     --------
@@ -108,6 +116,9 @@ class System:
     start_time: float = 0.0
     platform: Platform | None = None
     hosts: tuple[str, ...] = ()
+    accounts: tuple[Account, ...] = ()
+    qos: tuple[QualityOfService, ...] = ()
+    fair_share: FairShare | None = None
 
     def __post_init__(self) -> None:
         _set(self, "name", _held(rules.title, self.name, "name"))
@@ -119,6 +130,9 @@ class System:
                 raise SystemDescriptionError(
                     f"groups: {resource} adds up to {total}; must be at most 2^63 - 1. Choose a larger unit."
                 )
+        _set(self, "accounts", check_accounts(self.accounts))
+        _set(self, "qos", check_qualities(self.qos))
+        check_fair_share(self.fair_share, self.resources)
         expected = 0 if self.platform is None else self.nodes
         if len(self.hosts) != expected:
             raise SystemDescriptionError(
@@ -128,7 +142,8 @@ class System:
 
     def __reduce__(self) -> tuple[object, ...]:
         equivalence = dict(self.equivalence)
-        return System, (self.groups, equivalence, self.name, self.start_time, self.platform, self.hosts)
+        machine = (self.groups, equivalence, self.name, self.start_time, self.platform, self.hosts)
+        return System, (*machine, self.accounts, self.qos, self.fair_share)
 
     def __str__(self) -> str:
         described = "; ".join(

@@ -16,7 +16,23 @@
     count = 20
     resources = { core = 4, mem = 4_000_000, gpu = 2 }
 
-JSON has the same keys.
+    [[accounts]]                      # optional: those among which the machine is shared
+    name = "physics"
+    parent = "root"                   # optional: the account that it is part of
+    shares = 50                       # optional: among its siblings; 1
+    users = { ann = 3, bob = 1, cy = "parent" }
+
+    [[qos]]                           # optional: qualities of service
+    name = "high"
+    priority = 100
+    usage_factor = 2
+
+    [fair_share]                      # optional: the fields of `FairShare`
+    rule = "classic"
+    half_life = 604800
+    weights = { core = 1, gpu = 20 }
+
+JSON has the same keys; an infinite half-life is `Infinity` there.
 """
 
 from __future__ import annotations
@@ -25,6 +41,13 @@ import json
 
 from pydantic import Field
 
+from batchlab.system.account_tables import (
+    AccountTable,
+    FairShareTable,
+    QualityTable,
+    account_parts,
+    account_tables,
+)
 from batchlab.system.document import Count, GroupName, Model, Resources, Seconds, Title, checked
 from batchlab.system.system import NodeGroup, System
 
@@ -42,6 +65,16 @@ class _Description(Model):
     equivalence: Resources = Field(default_factory=lambda: {"core": 1})
     name: Title = ""
     start_time: Seconds = 0.0
+    accounts: list[AccountTable] = Field(default_factory=list)
+    qos: list[QualityTable] = Field(default_factory=list)
+    fair_share: FairShareTable | None = None
+
+
+_KEYS = {
+    1: _Description.model_fields,
+    2: FairShareTable.model_fields,
+    3: {**_Group.model_fields, **AccountTable.model_fields, **QualityTable.model_fields},
+}
 
 
 def system(document: dict[str, object]) -> System:
@@ -52,9 +85,11 @@ def system(document: dict[str, object]) -> System:
     SystemDescriptionError
         Naming the path into the document, the value and the rule.
     """
-    description = checked(_Description, document, {1: _Description.model_fields, 3: _Group.model_fields})
+    description = checked(_Description, document, _KEYS)
     groups = tuple(NodeGroup(group.name, group.count, group.resources) for group in description.groups)
-    return System(groups, description.equivalence, description.name, description.start_time)
+    machine = (groups, description.equivalence, description.name, description.start_time)
+    sharing = account_parts(description.accounts, description.qos, description.fair_share)
+    return System(*machine, **sharing)  # type: ignore[arg-type]  # fields by their names
 
 
 def json_text(system: System) -> str:
@@ -65,10 +100,10 @@ def json_text(system: System) -> str:
 def toml(system: System) -> str:
     """Write a machine as TOML."""
     document = _document(system)
-    groups = document.pop("groups")
-    lines = [f"{key} = {_value(value)}" for key, value in document.items()]
-    for group in groups:  # type: ignore[attr-defined]  # a list of mappings, see _document
-        lines += ["", "[[groups]]", *(f"{key} = {_value(value)}" for key, value in group.items())]
+    lines = [f"{key} = {_value(value)}" for key, value in document.items() if not isinstance(value, list)]
+    for name, tables in document.items():
+        for table in tables if isinstance(tables, list) else ():
+            lines += ["", f"[[{name}]]", *(f"{key} = {_value(value)}" for key, value in table.items())]
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
@@ -83,11 +118,13 @@ def _document(system: System) -> dict[str, object]:
             {"name": group.name, "count": group.count, "resources": dict(group.resources)}
             for group in system.groups
         ],
+        **account_tables(system),
     }
 
 
 def _value(value: object) -> str:
     """Write a TOML value; names hold printable characters only, of which JSON and TOML escape the same."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_value(key)} = {_value(item)}" for key, item in value.items()) + " }"
-    return json.dumps(value, ensure_ascii=False)
+        inner = ", ".join(f"{_value(key)} = {_value(item)}" for key, item in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    return "inf" if value == float("inf") else json.dumps(value, ensure_ascii=False)
