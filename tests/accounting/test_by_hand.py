@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
+from batchlab.vocabulary import FavouredSize, UsageDecay
 from reference import fair_share as reference
 
 DAY = 86_400.0
@@ -76,10 +77,10 @@ def test_classic_fair_share_of_the_manual() -> None:
         ),
     ],
 )
-def test_use_fades(decay: str, used: dict[str, float], factors: dict[str, float]) -> None:
+def test_use_fades(decay: UsageDecay, used: dict[str, float], factors: dict[str, float]) -> None:
     """Three users' use of different days counts as much as by hand, under both decays."""
     account = bl.Account("root", users={"a": 0.5, "b": 0.3, "c": 0.2})
-    usage = bl.accounting.Usage([account], bl.FairShare(rule="classic", decay=decay, half_life=WEEK))  # type: ignore[arg-type]  # one of the names
+    usage = bl.accounting.Usage([account], bl.FairShare(rule="classic", decay=decay, half_life=WEEK))
     for day, user, amount in [(0, "a", 230_400), (2, "b", 115_200), (5, "a", 57_600), (6, "c", 460_800)]:
         usage.calculate(day * DAY)
         usage.add("root", user, float(amount), now=day * DAY)
@@ -90,9 +91,9 @@ def test_use_fades(decay: str, used: dict[str, float], factors: dict[str, float]
 
 
 @pytest.mark.parametrize(("decay", "used"), [("slurm", 14386.989720268), ("exact", 14389.277354737)])
-def test_a_job_in_periods(decay: str, used: float) -> None:
+def test_a_job_in_periods(decay: UsageDecay, used: float) -> None:
     """A job that runs through some periods is charged as Slurm does, and as a continuous decay does."""
-    settings = bl.FairShare(decay=decay, half_life=WEEK)  # type: ignore[arg-type]  # one of the names
+    settings = bl.FairShare(decay=decay, half_life=WEEK)
     usage = bl.accounting.Usage([bl.Account("root", users={"a": 1})], settings)
     for now in (0.0, 300.0, 600.0, 900.0, 1200.0):
         if now == 300.0:
@@ -133,7 +134,7 @@ WEIGHTS = {"age": 1000, "fair_share": 10_000, "job_size": 1000, "partition": 100
         ("large", -1e12, 1000000009366.535384383, 2**32 - 1),
     ],
 )
-def test_multifactor_priority(favour: str, nice: float, total: float, priority: int) -> None:
+def test_multifactor_priority(favour: FavouredSize, nice: float, total: float, priority: int) -> None:
     """The weighted sum and the priority that is cut of it."""
     jobs = pl.DataFrame({**JOB, "nice": [nice]})
     found = bl.accounting.priority(
@@ -160,7 +161,7 @@ def test_fair_tree() -> None:
 
 
 def test_accounts_that_tie_have_their_users_merged() -> None:
-    """By the manual: tied users share a rank, tied accounts' users are sorted together, a tied user has their best rank."""
+    """By the manual: tied users share a rank; tied accounts are merged; a tied user has their best rank."""
     accounts = (
         bl.Account("root", users={"u": 1}),
         bl.Account("A", users={"a1": 1, "a2": 1}),
@@ -186,7 +187,7 @@ def test_windows_of_maui() -> None:
 
 
 def test_targets_of_mauis_manual() -> None:
-    """A user below the target counts, an account above it, and a quality of service above its floor does not."""
+    """A user below the target counts, an account above it; a quality of service above its floor does not."""
     deltas = [
         (10, bl.accounting.target_delta(25, 20)),
         (20, 0.0),  # the group has no target

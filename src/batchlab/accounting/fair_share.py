@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from batchlab.system import Account
     from batchlab.vocabulary import FairShareRuleName
 
+    Amounts = Mapping[tuple[str, str], float] | Mapping[tuple[str, str | None], float]
+
 __all__ = ["RULES", "fair_share", "standing"]
 
 RULES: Mapping[str, str] = MappingProxyType(
@@ -31,7 +33,7 @@ RULES: Mapping[str, str] = MappingProxyType(
 
 def fair_share(
     accounts: Sequence[Account],
-    usage: pl.DataFrame | Mapping[tuple[str, str | None], float],
+    usage: pl.DataFrame | Amounts,
     rule: FairShareRuleName = "fair_tree",
     *,
     damping: float = 1.0,
@@ -117,7 +119,7 @@ def standing(tree: AccountTree, usage: npt.NDArray[np.float64], settings: FairSh
 
 
 def _rows(
-    usage: pl.DataFrame | Mapping[tuple[str, str | None], float],
+    usage: pl.DataFrame | Amounts,
 ) -> Iterable[tuple[object, object, object]]:
     """Give account, user and amount of each entry."""
     if not isinstance(usage, Mapping):

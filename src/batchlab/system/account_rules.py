@@ -39,7 +39,9 @@ def _positive(value: object) -> float:
 
 
 def _seconds(value: object) -> float:
-    return _number(value, "must be seconds above 0; inf where past use always counts", _LEAST, math.inf)
+    if value == "inf":
+        return math.inf
+    return _number(value, 'must be seconds above 0, or "inf" where past use always counts', _LEAST, math.inf)
 
 
 def _fraction(value: object) -> float:

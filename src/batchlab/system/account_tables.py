@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Annotated
@@ -89,4 +90,6 @@ def _changed(part: Account | QualityOfService | FairShare) -> dict[str, object]:
 def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return {name: _plain(item) for name, item in value.items()}
+    if value == math.inf:
+        return "inf"  # JSON has no such number
     return int(value) if isinstance(value, float) and value.is_integer() else value

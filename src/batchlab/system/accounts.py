@@ -128,9 +128,9 @@ class FairShare:
     half_life
         After so many seconds past use counts half; infinite: it always counts in full.
     decay
-        ``"exact"``: continuously by that half-life; ``"slurm"``: period by period by 1 − 0.693 / half-life for
-        each second, as Slurm computes it; ``"steps"``: by `decay_factor` at each multiple of `decay_period`,
-        as PBS does.
+        ``"exact"``: continuously by that half-life; ``"slurm"``: period by period by 1 − 0.693 / half-life
+        for each second, as Slurm computes it; ``"steps"``: by `decay_factor` at each multiple of
+        `decay_period`, as PBS does.
     damping
         The exponent of the rule ``"classic"`` is divided by it; above 0.
     weights

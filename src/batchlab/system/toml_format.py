@@ -32,7 +32,7 @@
     half_life = 604800
     weights = { core = 1, gpu = 20 }
 
-JSON has the same keys; an infinite half-life is `Infinity` there.
+JSON has the same keys. `half_life = "inf"`: past use always counts in full.
 """
 
 from __future__ import annotations
@@ -127,4 +127,4 @@ def _value(value: object) -> str:
     if isinstance(value, dict):
         inner = ", ".join(f"{_value(key)} = {_value(item)}" for key, item in value.items())
         return f"{{ {inner} }}" if inner else "{}"
-    return "inf" if value == float("inf") else json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False)

@@ -81,7 +81,7 @@ impl Walk<'_> {
         // Merits are never NaN; a zero has one sign only where it is compared here.
         members.sort_by(|left, right| merits[*right as usize].total_cmp(&merits[*left as usize]));
         let equals: Vec<Step> = members
-            .chunk_by(|left, right| merits[*left as usize] == merits[*right as usize])
+            .chunk_by(|left, right| merits[*left as usize].total_cmp(&merits[*right as usize]).is_eq())
             .map(|equals| Step::Equals(equals.to_vec()))
             .collect();
         self.steps.extend(equals.into_iter().rev());
