@@ -23,7 +23,7 @@ CAMPAIGN_CHUNK = 250
 
 
 def numbered_case(number: int) -> Case:
-    """Give a case; every 420 in a row go through all combinations of order, backfilling and allocator."""
+    """Give a case; as many in a row as there are combinations go through all of them."""
     random = Random(number)  # noqa: S311 - no secret
     case = random_case(random)
     if case.backfill == "reject":

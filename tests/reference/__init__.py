@@ -1,6 +1,27 @@
 """The specification (docs/semantics.md) as a plain-Python kernel: an oracle for tests, slow on purpose."""
 
 from reference.kernel import simulate
-from reference.model import Expression, Interruption, Job, Machine, NodeEvent, Outcome
+from reference.model import (
+    Conditions,
+    Expression,
+    Interruption,
+    Job,
+    Machine,
+    NodeEvent,
+    Outcome,
+    Partition,
+    Queue,
+)
 
-__all__ = ["Expression", "Interruption", "Job", "Machine", "NodeEvent", "Outcome", "simulate"]
+__all__ = [
+    "Conditions",
+    "Expression",
+    "Interruption",
+    "Job",
+    "Machine",
+    "NodeEvent",
+    "Outcome",
+    "Partition",
+    "Queue",
+    "simulate",
+]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 Placement = list[tuple[int, int]]
 """(node, tasks) pairs, in the order in which the allocator filled the nodes."""
@@ -12,6 +13,8 @@ class Job:
     """One row of a workload: times in seconds; `request` is the amount of each resource per task.
 
     `node_groups` are the groups whose nodes it may use, by their places in `Machine.groups`; none: all.
+    What `queue` and `partitions` name, and who the job is of, matters on machines with queues and partitions
+    (S11); `node_sets`, `tier` and `queue_priority` follow from that when it is submitted.
     """
 
     row: int
@@ -23,6 +26,48 @@ class Job:
     tasks_per_node: int = 0
     exclusive: bool = False
     node_groups: tuple[int, ...] = ()
+    queue: str | None = None
+    partitions: tuple[str, ...] = ()
+    user: str | None = None
+    group: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    node_sets: tuple[frozenset[int], ...] = ()
+    tier: int = 0
+    queue_priority: int = 0
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Which jobs a queue or a partition admits (S11)."""
+
+    processors: tuple[float, float] = (0, inf)
+    nodes: tuple[float, float] = (0, inf)
+    time: tuple[float, float] = (0, inf)
+    users: frozenset[str] | None = None
+    groups: frozenset[str] | None = None
+    accounts: frozenset[str] | None = None
+    qos: frozenset[str] | None = None
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A named set of nodes."""
+
+    name: str
+    nodes: frozenset[int]
+    tier: int = 1
+    admits: Conditions = field(default_factory=Conditions)
+
+
+@dataclass(frozen=True)
+class Queue:
+    """Where jobs wait for partitions."""
+
+    name: str
+    partitions: tuple[str, ...] = ()
+    priority: int = 0
+    admits: Conditions = field(default_factory=Conditions)
 
 
 @dataclass(frozen=True)
@@ -37,6 +82,8 @@ class Machine:
     closed: frozenset[int] = frozenset()
     withheld: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     groups: tuple[int, ...] = ()
+    partitions: tuple[Partition, ...] = ()
+    queues: tuple[Queue, ...] = ()
 
 
 @dataclass(frozen=True)

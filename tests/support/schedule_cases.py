@@ -4,11 +4,23 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
+from math import inf
 
 from hypothesis import strategies
 
 from batchlab.vocabulary import JobCheck, OrderAtInstant, WalltimeAction
-from reference import Expression, Interruption, Job, Machine, NodeEvent, Outcome, simulate
+from reference import (
+    Conditions,
+    Expression,
+    Interruption,
+    Job,
+    Machine,
+    NodeEvent,
+    Outcome,
+    Partition,
+    Queue,
+    simulate,
+)
 from reference.numbers import divide
 from reference.predictors import PREDICTORS
 
@@ -32,6 +44,7 @@ ORDERS = (
     "laf",
     "smallest",
     "largest",
+    "mpp",
     "wfp3",
     "unicef",
     "f1",
@@ -225,6 +238,65 @@ def grouped(case: Case, rng: random.Random) -> Case:
         job if rng.random() < free else replace(job, node_groups=rng.choice(choices)) for job in case.jobs
     )
     return replace(case, machine=replace(case.machine, groups=tuple(counts)), jobs=jobs)
+
+
+def queued(case: Case, rng: random.Random) -> Case:
+    """Give the machine partitions that overlap and queues, and let jobs name some of them (S11)."""
+    nodes = range(len(case.machine.capacity))
+    names = [f"part{number}" for number in range(rng.randint(1, 4))]
+    partitions = tuple(
+        Partition(
+            name,
+            frozenset(rng.sample(nodes, rng.randint(1, len(nodes)))),
+            tier=rng.choice((1, 1, 1, 2, 3)),
+            admits=random_conditions(rng, case),
+        )
+        for name in names
+    )
+    queues = tuple(
+        Queue(
+            f"queue{number}",
+            tuple(rng.sample(names, rng.randint(1, len(names)))),
+            priority=rng.randint(-2, 2),
+            admits=random_conditions(rng, case),
+        )
+        for number in range(rng.choice((0, 0, 1, 2, 3)))
+    )
+    partitions = () if queues and rng.random() < 0.1 else partitions
+    if not partitions:
+        queues = tuple(replace(each, partitions=()) for each in queues)
+    naming = rng.choice((0.2, 0.9))
+    known = [each.name for each in partitions]
+
+    def with_names(job: Job) -> Job:
+        names_queue = queues and rng.random() < 0.5
+        names_partitions = known and rng.random() < naming
+        return replace(
+            job,
+            queue=rng.choice(queues).name if names_queue else None,
+            partitions=tuple(rng.sample(known, rng.randint(1, len(known)))) if names_partitions else (),
+            user=rng.choice(("ann", "ben", None)),
+            account=rng.choice(("physics", None)),
+        )
+
+    machine = replace(case.machine, partitions=partitions, queues=queues)
+    return replace(case, machine=machine, jobs=tuple(with_names(job) for job in case.jobs))
+
+
+def random_conditions(rng: random.Random, case: Case) -> Conditions:
+    """Make conditions that admit most jobs."""
+    if rng.random() < 0.6:
+        return Conditions()
+    times = sorted(job.requested_time for job in case.jobs)
+    sizes = sorted(job.tasks for job in case.jobs)
+    bounds = ((0, inf), (0, inf), (1, rng.choice(sizes)), (rng.choice(sizes), inf))
+    return Conditions(
+        processors=rng.choice(bounds),
+        nodes=rng.choice(((0, inf), (0, inf), (1, 2), (2, inf))),
+        time=rng.choice(((0, inf), (0, rng.choice(times)), (rng.choice(times), inf))),
+        users=rng.choice((None, None, None, frozenset({"ann"}), frozenset({"ann", "ben"}))),
+        accounts=rng.choice((None, None, None, frozenset({"physics"}))),
+    )
 
 
 def disturbed(case: Case, rng: random.Random) -> Case:

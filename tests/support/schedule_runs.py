@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from itertools import accumulate, groupby
+from math import inf
 from typing import Any
 
 import polars as pl
 
 import batchlab as bl
 from batchlab.simulation.view import View
-from reference import Interruption, Job, Machine, Outcome
+from reference import Conditions, Interruption, Job, Machine, Outcome
 from support.schedule_cases import Case
 
 __all__ = [
@@ -42,6 +43,11 @@ def workload_of(case: Case) -> bl.Workload:
     if case.machine.groups:
         names = ["|".join(f"group{group}" for group in job.node_groups) or None for job in jobs]
         columns["node_group"] = pl.Series(names, dtype=pl.String)
+    if case.machine.partitions or case.machine.queues:
+        partitions = ["|".join(job.partitions) or None for job in jobs]
+        columns["partition"] = pl.Series(partitions, dtype=pl.String)
+        for name in ("queue", "user", "group", "account", "qos"):
+            columns[name] = pl.Series([getattr(job, name) for job in jobs], dtype=pl.String)
     for index, name in enumerate(resources):
         columns[name] = pl.Series([job.request[index] for job in jobs], dtype=pl.Int64)
     return bl.Workload.from_table(columns, resources=resources, overrun="keep", invalid="raise")
@@ -57,7 +63,35 @@ def system_of(machine: Machine) -> bl.System:
         )
         for number, (count, end) in enumerate(zip(counts, ends, strict=True))
     )
-    return bl.System(groups, equivalence={machine.resources[0]: 1})
+    return bl.System(
+        groups,
+        equivalence={machine.resources[0]: 1},
+        partitions=tuple(
+            bl.Partition(each.name, ranges_of(each.nodes), tier=each.tier, admits=conditions_of(each.admits))
+            for each in machine.partitions
+        ),
+        queues=tuple(
+            bl.JobQueue(each.name, each.partitions, each.priority, conditions_of(each.admits))
+            for each in machine.queues
+        ),
+    )
+
+
+def ranges_of(nodes: frozenset[int]) -> str:
+    """Write nodes as a partition's."""
+    return ",".join(map(str, sorted(nodes)))
+
+
+def conditions_of(conditions: Conditions) -> bl.Conditions:
+    """Give conditions as a system's."""
+    given: dict[str, Any] = {}
+    for name in ("processors", "nodes", "time"):
+        least, most = getattr(conditions, name)
+        given |= {f"min_{name}": least or None, f"max_{name}": None if most == inf else most}
+    for name in ("users", "groups", "accounts", "qos"):
+        names = getattr(conditions, name)
+        given[name] = None if names is None else tuple(sorted(names))
+    return bl.Conditions(**given)
 
 
 def policy_of(case: Case) -> bl.Policy:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
+from itertools import accumulate, groupby, pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
 from batchlab.system.accounts import check_accounts, check_fair_share, check_qualities
+from batchlab.system.queues import check_partitions, check_queues
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from batchlab.platform import Host, Platform
     from batchlab.system.accounts import Account, FairShare, QualityOfService
+    from batchlab.system.queues import JobQueue, Partition
 
 __all__ = ["NodeGroup", "System"]
 
@@ -90,6 +92,11 @@ class System:
         What jobs with applications run on: hosts, links and storage.
     hosts
         The names of the platform's hosts that are the nodes, in the nodes' order.
+    partitions
+        Named sets of nodes; none unless given. A job that names none runs in the first, unless its queue says
+        otherwise.
+    queues
+        Where jobs wait; none unless given.
     accounts
         Accounts with shares and users, in any order; none unless given.
     qos
@@ -101,7 +108,8 @@ class System:
     ------
     SystemDescriptionError
         If there is no group, a name is used twice, the equivalence names a resource that no group has, the
-        nodes are more than 100 million, the hosts are not one for each node, or the accounts are no tree.
+        nodes are more than 100 million, the hosts are not one for each node, partitions and queues name
+        what is not there, or the accounts are no tree.
 
     Examples
     --------
@@ -116,6 +124,8 @@ class System:
     start_time: float = 0.0
     platform: Platform | None = None
     hosts: tuple[str, ...] = ()
+    partitions: tuple[Partition, ...] = ()
+    queues: tuple[JobQueue, ...] = ()
     accounts: tuple[Account, ...] = ()
     qos: tuple[QualityOfService, ...] = ()
     fair_share: FairShare | None = None
@@ -130,6 +140,9 @@ class System:
                 raise SystemDescriptionError(
                     f"groups: {resource} adds up to {total}; must be at most 2^63 - 1. Choose a larger unit."
                 )
+        names = [group.name for group in self.groups]
+        _set(self, "partitions", check_partitions(self.partitions, self.nodes, names))
+        _set(self, "queues", check_queues(self.queues, self.partitions))
         _set(self, "accounts", check_accounts(self.accounts))
         _set(self, "qos", check_qualities(self.qos))
         check_fair_share(self.fair_share, self.resources)
@@ -142,8 +155,9 @@ class System:
 
     def __reduce__(self) -> tuple[object, ...]:
         equivalence = dict(self.equivalence)
-        machine = (self.groups, equivalence, self.name, self.start_time, self.platform, self.hosts)
-        return System, (*machine, self.accounts, self.qos, self.fair_share)
+        parts = (self.groups, equivalence, self.name, self.start_time, self.platform, self.hosts)
+        sharing = (self.accounts, self.qos, self.fair_share)
+        return System, (*parts, self.partitions, self.queues, *sharing)
 
     def __str__(self) -> str:
         described = "; ".join(
@@ -161,6 +175,8 @@ class System:
         name: str = "",
         equivalence: Mapping[str, int] | None = None,
         start_time: float = 0.0,
+        partitions: tuple[Partition, ...] = (),
+        queues: tuple[JobQueue, ...] = (),
     ) -> System:
         """Describe a machine of equal nodes.
 
@@ -176,6 +192,8 @@ class System:
             What one processor of a log is; one ``core`` unless given.
         start_time
             The workload's origin, in seconds since 1970-01-01 UTC; 0 where it does not matter.
+        partitions, queues
+            Named sets of nodes, and where jobs wait for them; none unless given.
 
         Returns
         -------
@@ -188,7 +206,8 @@ class System:
             As `System` and `NodeGroup` do.
         """
         group = NodeGroup("nodes", nodes, resources)
-        return cls((group,), {_PROCESSOR: 1} if equivalence is None else equivalence, name, start_time)
+        processor = {_PROCESSOR: 1} if equivalence is None else equivalence
+        return cls((group,), processor, name, start_time, partitions=partitions, queues=queues)
 
     @classmethod
     def of(
@@ -276,6 +295,25 @@ class System:
         capacity = np.repeat(np.array(amounts, dtype=np.int64), counts, axis=0)
         capacity.flags.writeable = False
         return capacity
+
+    def partition_ranges(self, partition: Partition) -> list[tuple[int, int]]:
+        """Give the nodes of a partition as ranges, each as its first node and the one after its last.
+
+        Returns
+        -------
+        list of tuple
+            In no order; ranges may overlap. The whole machine where the partition names neither nodes nor
+            groups.
+        """
+        if not partition.nodes and not partition.groups:
+            return [(0, self.nodes)]
+        return [*partition.ranges, *(self.group_ranges[name] for name in partition.groups)]
+
+    @cached_property
+    def group_ranges(self) -> dict[str, tuple[int, int]]:
+        """The nodes of each group: its first node, and the one after its last."""
+        bounds = pairwise(accumulate((group.count for group in self.groups), initial=0))
+        return {group.name: bound for group, bound in zip(self.groups, bounds, strict=True)}
 
     @property
     def total(self) -> dict[str, int]:

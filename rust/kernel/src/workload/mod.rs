@@ -1,7 +1,9 @@
 //! Jobs, what they wait for, and where they come from.
+mod attributes;
 pub mod dependencies;
 pub mod job;
 pub mod swf;
 
+pub use attributes::Attributes;
 pub use dependencies::{Dependencies, DependencyState};
 pub use job::{Job, JobState, Rejection};
