@@ -845,4 +845,5 @@ def share_in_windows(own: list[float], total: list[float], decay: float) -> floa
     one after it.
     """
 
-def target_delta(target: float, mark: str, usage: float) -> float: ...
+def target_delta(target: float, mark: str, usage: float) -> float:
+    """Target minus usage, both in per cent; 0 above a target marked `+`, and below one marked `-`."""
