@@ -18,6 +18,7 @@ from support.schedule_cases import (
     FORMULAS,
     ORDERS,
     Case,
+    conditioned,
     disturbed,
     grouped,
     random_case,
@@ -53,6 +54,7 @@ def numbered_case(number: int) -> Case:
         # The reference takes O(q³) for a long queue.
         case = replace(case, jobs=case.jobs[:80])
     case = grouped(case, rng)
+    case = conditioned(case, rng) if number % 2 else case
     return disturbed(case, rng) if number % 3 == 0 else case
 
 

@@ -1,6 +1,6 @@
 """The specification (docs/semantics.md) as a plain-Python kernel: an oracle for tests, slow on purpose."""
 
 from reference.kernel import simulate
-from reference.model import Expression, Interruption, Job, Machine, NodeEvent, Outcome
+from reference.model import Condition, Expression, Interruption, Job, Machine, NodeEvent, Outcome
 
-__all__ = ["Expression", "Interruption", "Job", "Machine", "NodeEvent", "Outcome", "simulate"]
+__all__ = ["Condition", "Expression", "Interruption", "Job", "Machine", "NodeEvent", "Outcome", "simulate"]

@@ -1,11 +1,12 @@
 """The event loop (S2): what happens at one instant, and in which order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from reference.allocators import Allocator
 from reference.backfill import RULES
+from reference.dependencies import Waiting
 from reference.model import Interruption, Job, Machine, NodeEvent, Order, Outcome
 from reference.node_events import apply
 from reference.predictors import Predictor
@@ -23,6 +24,12 @@ class Kernel:
     to_come: list[Job]
     node_events: list[NodeEvent]
     outcomes: dict[int, Outcome]
+    after_each: bool = False
+    entered: bool = False
+    waiting: Waiting = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.waiting = Waiting(list(self.to_come), self.outcomes)
 
     def next_instant(self) -> float:
         submissions = [job.submit_time for job in self.to_come]
@@ -31,7 +38,14 @@ class Kernel:
         due = [reservation.start for reservation in self.state.reservations.values()]
         # A reservation that was due and still has to wait gets no second pass at the same instant.
         return min(
-            [*submissions, *events, *ends, *(time for time in due if time > self.state.now)], default=inf
+            [
+                *submissions,
+                *events,
+                *ends,
+                *(time for time in due if time > self.state.now),
+                self.waiting.next_instant(self.state.now),
+            ],
+            default=inf,
         )
 
     def change_nodes(self) -> None:
@@ -41,16 +55,19 @@ class Kernel:
 
     def completions_first(self) -> None:
         is_due = self.is_due()
+        self.let_in()
         self.change_nodes()
-        # Node events that change nothing, if nothing else happens, let nobody decide.
-        if not (is_due or self.state.disturbed or self.ending() or self.expiring() or self.submissions()):
-            return
+        is_due = (
+            is_due or self.state.disturbed or bool(self.ending() or self.expiring() or self.submissions())
+        )
         # Whatever the order of the completions, one pass follows them all.
         self.complete_and_correct()
         for job in self.submissions():
             self.submit(job)
-        self.make_pass()
-        while self.ending() or self.expiring():
+        # Node events that change nothing, and begin times that let nobody in, let nobody decide.
+        if is_due or self.entered:
+            self.make_pass()
+        while self.ending() or self.expiring() or self.entered:
             self.complete_and_correct()
             self.make_pass()
 
@@ -62,8 +79,9 @@ class Kernel:
 
     def arrivals_first(self) -> None:
         is_due = self.is_due()
+        self.let_in()
         self.change_nodes()
-        if self.state.disturbed or (is_due and not self.submissions() and not self.ending()):
+        if self.entered or self.state.disturbed or (is_due and not self.submissions() and not self.ending()):
             self.make_pass()
         self.correct_each()
         for running in self.ending():
@@ -106,23 +124,41 @@ class Kernel:
         placement = sorted(running.placement)
         self.outcomes[running.job.row] = Outcome(running.state, running.start, running.end, placement)
         self.state.predictor.learn(running.job, running.end - running.start)
+        self.let_in()
 
     def kill(self, running: Running) -> None:
         self.state.running.remove(running)
         placement = sorted(running.placement)
         self.outcomes[running.job.row] = Outcome("killed", running.start, self.state.now, placement)
         self.state.predictor.learn(running.job, self.state.now - running.start)
+        self.let_in()
 
     def submit(self, job: Job) -> None:
         """Queue a job, or reject it where it would not fit on the empty system."""
         self.to_come.remove(job)
         self.state.estimates[job.row] = self.state.predictor.estimate(job)
         empty = room_beside(replace(self.state.machine, closed=frozenset(), withheld={}), [])
-        if self.backfill == "reject" or not self.passes(job, empty):
-            reason = "policy" if self.backfill == "reject" else "never_fits"
-            self.outcomes[job.row] = Outcome("rejected", None, None, [], reason)
+        if self.waiting.dependency(job, self.state.now) is False:
+            self.reject(job, "dependency")
+        elif self.backfill == "reject" or not self.passes(job, empty):
+            self.reject(job, "policy" if self.backfill == "reject" else "never_fits")
         else:
-            self.state.queue.append(job)
+            self.waiting.submitted.append(job)
+        self.let_in()
+
+    def reject(self, job: Job, reason: str) -> None:
+        self.outcomes[job.row] = Outcome("rejected", None, None, [], reason)
+        self.waiting.begun.setdefault(job.row, self.state.now)
+
+    def let_in(self) -> None:
+        """Reject what waits in vain, and what waits for that, and let those into the queue that may now."""
+        while in_vain := self.waiting.in_vain(self.state.now):
+            for job in in_vain:
+                self.waiting.submitted.remove(job)
+                self.reject(job, "dependency")
+        entering = self.waiting.enter(self.state.now)
+        self.state.queue += entering
+        self.entered |= bool(entering)
 
     def passes(self, job: Job, empty: Room) -> bool:
         """Tell whether a job may wait: it fits on the empty system, or in its total, or is not checked."""
@@ -135,10 +171,16 @@ class Kernel:
         return all(job.tasks * asked <= total for asked, total in zip(job.request, totals, strict=True))
 
     def make_pass(self) -> None:
+        self.entered = False
         if self.backfill != "reject":
             RULES[self.backfill](self.state, self.reservations)
         self.state.completed_since_pass = False
         self.state.disturbed = False
+        for running in self.state.running:
+            self.waiting.begun.setdefault(running.job.row, self.state.now)
+        self.let_in()
+        if self.after_each and self.entered:
+            self.make_pass()
 
 
 def simulate(
@@ -161,14 +203,15 @@ def simulate(
     to_come = sorted(jobs, key=lambda job: job.row)
     state = State(machine, order, Allocator(allocator, seed, resources=machine.resources), walltime, -inf)
     state.predictor, state.job_check = predictor or Predictor(), job_check
-    kernel = Kernel(state, backfill, reservations, to_come, list(node_events), {})
+    after_each = order_at_instant == "arrivals_first"
+    kernel = Kernel(state, backfill, reservations, to_come, list(node_events), {}, after_each)
     while (instant := kernel.next_instant()) < inf:
         state.now = instant
-        if order_at_instant == "arrivals_first":
+        if after_each:
             kernel.arrivals_first()
         else:
             kernel.completions_first()
-    for job in state.queue:
+    for job in [*state.queue, *kernel.waiting.submitted]:
         assert node_events or job_check != "nodes", "otherwise no job waits for ever"
         kernel.outcomes[job.row] = Outcome("queued", None, None, [])
     assert len(kernel.outcomes) == len(jobs), "no job is lost"

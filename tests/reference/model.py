@@ -8,6 +8,18 @@ Placement = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
+class Condition:
+    """What has to become of jobs: after, afterok, afternotok, afterany or singleton, which names none.
+
+    Several `rows` are an array, of which all is meant; `delay` in seconds has to pass after the start.
+    """
+
+    kind: str
+    rows: tuple[int, ...] = ()
+    delay: float = 0.0
+
+
+@dataclass(frozen=True)
 class Job:
     """One row of a workload: times in seconds; `request` is the amount of each resource per task.
 
@@ -23,6 +35,14 @@ class Job:
     tasks_per_node: int = 0
     exclusive: bool = False
     node_groups: tuple[int, ...] = ()
+    depends_on: tuple[int, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    any_condition: bool = False
+    begin_time: float = 0.0
+    user: int = 0
+    name: str = ""
+    array: int | None = None
+    array_limit: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Random cases through the public API, as the reference gives them: one outcome per job."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate, groupby
 from typing import Any
 
@@ -42,9 +42,38 @@ def workload_of(case: Case) -> bl.Workload:
     if case.machine.groups:
         names = ["|".join(f"group{group}" for group in job.node_groups) or None for job in jobs]
         columns["node_group"] = pl.Series(names, dtype=pl.String)
+    columns |= conditions_of(jobs)
     for index, name in enumerate(resources):
         columns[name] = pl.Series([job.request[index] for job in jobs], dtype=pl.Int64)
     return bl.Workload.from_table(columns, resources=resources, overrun="keep", invalid="raise")
+
+
+def conditions_of(jobs: Sequence[Job]) -> dict[str, pl.Series]:
+    """Give the columns of what jobs wait for, where one does."""
+    columns = {}
+    if any(job.begin_time for job in jobs):
+        columns["begin_time"] = pl.Series([job.begin_time or None for job in jobs], dtype=pl.Float64)
+    if any(job.depends_on for job in jobs):
+        columns["depends_on"] = pl.Series([job.depends_on for job in jobs], dtype=pl.List(pl.Int64))
+    if any(job.conditions for job in jobs):
+        columns["dependency"] = pl.Series([text_of(job) for job in jobs], dtype=pl.String)
+        columns["user"] = pl.Series([job.user for job in jobs], dtype=pl.Int64)
+        columns["job_name"] = pl.Series([job.name for job in jobs], dtype=pl.String)
+    if any(job.array is not None for job in jobs):
+        columns["array_id"] = pl.Series([job.array for job in jobs], dtype=pl.Int64)
+        columns["array_index"] = pl.Series([job.row for job in jobs], dtype=pl.Int64)
+        columns["array_limit"] = pl.Series([job.array_limit for job in jobs], dtype=pl.Int64)
+    return columns
+
+
+def text_of(job: Job) -> str | None:
+    """Write what a job depends on; an array has the number of the first of its tasks."""
+    terms = []
+    for condition in job.conditions:
+        delay = f"+{condition.delay / 60:.0f}" if condition.delay else ""
+        rows = f":{condition.rows[0]}" if condition.rows else ""
+        terms.append(f"{condition.kind}{rows}{delay}")
+    return ("?" if job.any_condition else ",").join(terms) or None
 
 
 def system_of(machine: Machine) -> bl.System:
@@ -208,6 +237,8 @@ def readable(case: Case) -> str:
         return (
             f"    Job({job.row}, {job.submit_time!r}, {job.run_time!r}, {job.requested_time!r}, {job.tasks}, "
             f"{job.request}, {job.tasks_per_node}, {job.exclusive}, {job.node_groups}),"
+            f"  # {text_of(job)} {job.depends_on} begin={job.begin_time} user={job.user} name={job.name} "
+            f"array={job.array}%{job.array_limit}"
         )
 
     events = [f"    {event}," for event in case.node_events]

@@ -22,7 +22,7 @@ from support.application_runs import AsDecided, platform_of
 from support.application_runs import workload_of as elastic_workload_of
 from support.python_policies import BusiestFirst, Greedy, LeastBusyFirst
 from support.python_schedulers import Easy, FirstFit, InOrder
-from support.schedule_cases import BACKFILLS, Case, disturbed, grouped, random_case
+from support.schedule_cases import BACKFILLS, Case, conditioned, disturbed, grouped, random_case
 from support.schedule_runs import observers_of, policy_of, system_of, workload_of
 
 __all__ = [
@@ -161,6 +161,7 @@ def built_in(rng: Random) -> Run:
     if rng.random() < 0.3:
         predictor = rng.choice(("clairvoyant", "last_two", "recursive_mean"))
         case = replace(case, predictor=predictor)
+    case = conditioned(case, rng) if rng.random() < 0.5 else case
     case = disturbed(case, rng) if rng.random() < 0.5 else case
     return run_of(grouped(case, rng) if rng.random() < 0.5 else case)
 
@@ -181,6 +182,7 @@ def run_of(case: Case, policy: bl.Policy | None = None, observers: Sequence[bl.O
 def in_python(rng: Random) -> Run:
     """Give a run with a part of the policy, or several, written in Python."""
     case = replace(random_case(rng), backfill="easy", reservations=1)
+    case = conditioned(case, rng) if rng.random() < 0.5 else case
     schedulers: tuple[Callable[[], bl.Scheduler], ...] = (
         InOrder,
         FirstFit,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::application::ApplicationJob;
 use crate::cluster::{NodeSets, Request, Requests};
-use crate::workload::{Dependencies, Job};
+use crate::workload::{Conditions, Job};
 
 /// What happens to a job that reaches its requested time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,8 +85,8 @@ pub struct Scenario {
     pub wall_time: WallTime,
     /// What a job is checked for at its submission.
     pub job_check: JobCheck,
-    /// Which jobs wait for which.
-    pub dependencies: Dependencies,
+    /// What jobs wait for before they enter the queue; None where none does.
+    pub conditions: Option<Box<Conditions>>,
     /// The jobs that carry applications; None where there are none.
     pub applications: Option<ApplicationJobs>,
     /// Overheads by slot; empty where there are none.

@@ -5,6 +5,7 @@
 mod application;
 mod application_jobs;
 mod columns;
+mod conditions;
 mod decisions;
 mod driver;
 mod errors;

@@ -17,7 +17,7 @@ use crate::index::IndexedHeap;
 use crate::priority::{Candidate, Priority};
 use crate::scenario::{JobCheck, Scenario};
 use crate::time::{Time, ordered_bits};
-use crate::workload::{DependencyState, JobState};
+use crate::workload::{ConditionState, JobState};
 
 pub use applications::{ApplicationState, SchedulingPoint};
 pub use defect::{Defect, Violation};
@@ -47,8 +47,8 @@ pub struct State {
     pub expiries: IndexedHeap<EndKey>,
     /// How far the jobs are that carry applications; None where there are none.
     pub applications: Option<Box<ApplicationState>>,
-    /// How far dependencies are met.
-    pub dependencies: DependencyState,
+    /// How far that is what jobs wait for before they enter the queue; None where none does.
+    pub conditions: Option<Box<ConditionState>>,
     /// How often nodes were given back or changed so far: where it stands still, nothing that did not fit fits now.
     pub releases: u64,
     /// Jobs started in this pass.
@@ -81,7 +81,7 @@ impl State {
             limits: IndexedHeap::default(),
             expiries: IndexedHeap::default(),
             applications: None,
-            dependencies: DependencyState::default(),
+            conditions: None,
             releases: 0,
             started: Vec::new(),
             ended: Vec::new(),
@@ -96,7 +96,9 @@ impl State {
     /// Lets the next clone share the records of jobs, so that it costs what is alive.
     pub fn share(&mut self) {
         self.jobs.share();
-        self.dependencies.share();
+        if let Some(conditions) = &mut self.conditions {
+            conditions.share();
+        }
     }
 
     /// Takes over what a restored state shares with one that was made anew: the platform of the applications.
@@ -136,6 +138,13 @@ impl State {
         self.insert(scenario, job);
         self.jobs.set_state(job, JobState::Queued);
         self.queue.arrived.push(job);
+    }
+
+    /// Has a submitted job wait outside the queue.
+    pub fn put_on_hold(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        self.rekey(scenario, priority, job);
+        self.jobs.set_state(job, JobState::Queued);
+        self.queue.on_hold.insert(job);
     }
 
     fn rekey(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {

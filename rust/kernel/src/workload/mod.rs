@@ -1,7 +1,9 @@
 //! Jobs, what they wait for, and where they come from.
 pub mod dependencies;
+pub mod eligibility;
 pub mod job;
 pub mod swf;
 
-pub use dependencies::{Dependencies, DependencyState};
+pub use dependencies::{Dependencies, DependencyKind, Need};
+pub use eligibility::{ConditionState, Conditions, NO_ARRAY};
 pub use job::{Job, JobState, Rejection};
