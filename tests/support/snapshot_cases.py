@@ -110,7 +110,9 @@ class Impatient(bl.Scheduler):
     def schedule(self, view: bl.View) -> None:
         """Do something at random, then start what fits."""
         for job in view.on_hold:
-            view.release(job)
+            # One that waits for others, or for its begin time, is refused.
+            with suppress(bl.DecisionError):
+                view.release(job)
         running = list(view.running)
         if running and len(self.deeds) < 30 and self.random.random() < 0.2:
             victim = self.random.choice(running)
