@@ -137,8 +137,8 @@ def test_coverage_of_conditions() -> None:
             kinds |= {"place"} if job.array_limit else set()
             kinds |= {"vain"} if outcome.reason == "dependency" else set()
             found.update((case.backfill, kind) for kind in kinds)
-    kinds = ("after", "afterok", "afternotok", "afterany", "singleton", "any", "begin", "place", "vain")
-    assert min(found[key] for key in product(BACKFILLS, kinds)) > 10
+    ways = ("after", "afterok", "afternotok", "afterany", "singleton", "any", "begin", "place", "vain")
+    assert min(found[key] for key in product(BACKFILLS, ways)) > 10
 
 
 @pytest.mark.campaign

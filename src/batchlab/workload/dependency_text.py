@@ -1,6 +1,7 @@
 """The texts of the column ``dependency``, in the syntax of Slurm's ``sbatch --dependency``."""
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 __all__: list[str] = []
@@ -47,6 +48,7 @@ class Dependency(NamedTuple):
         return (ANY if self.is_any else ALL).join(map(str, self.terms))
 
 
+@lru_cache(maxsize=1 << 16)
 def parse(text: str) -> Dependency | None:
     """Read a text; None where it breaks the syntax."""
     is_any = ANY in text
