@@ -93,7 +93,9 @@ def admit(
     if applications is not None:
         jobs = application_columns.finished(jobs, applications, source)
     jobs = _connected(jobs, numbers["job_id"], kept[_ROW], source)
-    others = [name for name in jobs.columns if name not in (*_FIRST_COLUMNS, *amounts)]
+    given = (*table.columns, *(arrays.TASK_COLUMNS if arrays.ARRAY in table.columns else ()))
+    known = (*_FIRST_COLUMNS, *amounts, arrays.ARRAY)
+    others = [name for name in given if name not in known]
     report = _report(checked, _notes(kept, _mends(kept, amounts, overrun)), source)
     return jobs.select(*_FIRST_COLUMNS, *amounts, *others), report, names
 
