@@ -67,7 +67,10 @@ from batchlab.simulation import Simulation as Simulation
 from batchlab.simulation.simulate import simulate as simulate
 from batchlab.simulation.view import Columns as Columns
 from batchlab.simulation.view import View as View
+from batchlab.system import Conditions as Conditions
+from batchlab.system import JobQueue as JobQueue
 from batchlab.system import NodeGroup as NodeGroup
+from batchlab.system import Partition as Partition
 from batchlab.system import System as System
 from batchlab.system import read_system as read_system
 from batchlab.system import write_system as write_system

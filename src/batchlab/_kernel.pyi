@@ -47,9 +47,12 @@ class JobColumns(TypedDict):
     tasks_per_node: NDArray[np.int64] | None
     exclusive: NDArray[np.bool_] | None
     node_sets: list[list[tuple[int, int]]]
-    node_set: NDArray[np.uint32] | None
+    node_set_lists: list[list[int]]
+    node_set_list: NDArray[np.uint32] | None
+    tier: NDArray[np.int32] | None
+    queue_priority: NDArray[np.int32] | None
     formula: list[tuple[str, NDArray[np.float64] | None]]
-    infeasible: NDArray[np.bool_] | None
+    rejection: NDArray[np.uint8] | None
 
 class ConditionColumns(TypedDict):
     clauses: list[tuple[int, list[tuple[int, str, float]]]]

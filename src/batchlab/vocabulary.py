@@ -49,7 +49,7 @@ JobState = Literal["loaded", "queued", "running", "completed", "killed", "reject
 JOB_STATES: tuple[JobState, ...] = get_args(JobState)
 """The states of a job; a state's number is its place here."""
 
-RejectionReason = Literal["lacks_resource", "never_fits", "dependency", "policy"]
+RejectionReason = Literal["lacks_resource", "never_fits", "dependency", "policy", "queue", "partition"]
 REJECTION_REASONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 """Why a job is rejected; a reason's number is its place here, counted from 1."""
 
@@ -117,6 +117,7 @@ OrderName = Literal[
     "laf",
     "smallest",
     "largest",
+    "mpp",
     "wfp3",
     "unicef",
     "f1",

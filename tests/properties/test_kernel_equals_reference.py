@@ -23,7 +23,7 @@ CAMPAIGN_CHUNK = 250
 
 
 def numbered_case(number: int) -> Case:
-    """Give a case; every 420 in a row go through all combinations of order, backfilling and allocator."""
+    """Give a case; as many in a row as there are combinations go through all of them."""
     random = Random(number)  # noqa: S311 - no secret
     case = random_case(random)
     if case.backfill == "reject":
@@ -131,8 +131,8 @@ def test_coverage_of_conditions() -> None:
     for number in range(0, CASES, 5):
         case = numbered_case(number)
         for job, outcome in zip(case.jobs, case.expected(), strict=True):
-            kinds = {each.kind for each in job.conditions}
-            kinds |= {"any"} if job.any_condition and len(job.conditions) > 1 else set()
+            kinds = {each.kind for each in job.dependencies}
+            kinds |= {"any"} if job.any_dependency and len(job.dependencies) > 1 else set()
             kinds |= {"begin"} if job.begin_time > job.submit_time else set()
             kinds |= {"place"} if job.array_limit else set()
             kinds |= {"vain"} if outcome.reason == "dependency" else set()

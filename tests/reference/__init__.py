@@ -1,6 +1,29 @@
 """The specification (docs/semantics.md) as a plain-Python kernel: an oracle for tests, slow on purpose."""
 
 from reference.kernel import simulate
-from reference.model import Condition, Expression, Interruption, Job, Machine, NodeEvent, Outcome
+from reference.model import (
+    Conditions,
+    Dependency,
+    Expression,
+    Interruption,
+    Job,
+    Machine,
+    NodeEvent,
+    Outcome,
+    Partition,
+    Queue,
+)
 
-__all__ = ["Condition", "Expression", "Interruption", "Job", "Machine", "NodeEvent", "Outcome", "simulate"]
+__all__ = [
+    "Conditions",
+    "Dependency",
+    "Expression",
+    "Interruption",
+    "Job",
+    "Machine",
+    "NodeEvent",
+    "Outcome",
+    "Partition",
+    "Queue",
+    "simulate",
+]

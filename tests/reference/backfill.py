@@ -5,7 +5,7 @@ from math import inf
 
 from reference.model import Job, Placement
 from reference.plan import Plan, Rectangle
-from reference.room import room_beside, slots
+from reference.room import Room, in_each_set, room_beside, slots
 from reference.state import State
 
 
@@ -37,8 +37,13 @@ def easy_by_shadow_time(state: State, _: int) -> None:
         if head is None and placement is None:
             head = job
             ends = sorted({each.end for each in state.running_plan()})
-            # One that does not fit on what the machine offers has no shadow time, and restrains nobody.
-            shadow_time = next((end for end in ends if fits_at(state, head, end, [])), inf)
+            # One that does not fit on what the machine offers has no shadow time, and restrains no other job.
+            starts = [
+                (next((end for end in ends if fits_at(state, each, end, [])), inf), each)
+                for each in in_each_set(job)
+            ]
+            # In the set where it can start first; the first of those that are equal.
+            shadow_time, head = min(starts, key=lambda start: start[0])
         elif placement is not None and (
             head is None
             or state.now + state.estimate(job) <= shadow_time
@@ -110,11 +115,16 @@ def reserve_anew(state: State, job: Job) -> Rectangle:
 def start_due(state: State, job: Job) -> None:
     """Start a due job on its named nodes, or on those of a new reservation for now; else it waits."""
     room = state.room_now()
-    if any(slots(job, room[node]) < tasks for node, tasks in state.reservations[job.row].placement):
+    if not is_free(job, room, state.reservations[job.row].placement):
         state.reservations[job.row] = reserve_anew(state, job)
     new = state.reservations[job.row]
-    if new.start <= state.now and all(slots(job, room[node]) >= tasks for node, tasks in new.placement):
+    if new.start <= state.now and is_free(job, room, new.placement):
         state.start(job, new.placement)
+
+
+def is_free(job: Job, room: Room, placement: Placement) -> bool:
+    """Tell whether the nodes of a placement, which are all in one node set of the job, have room for it."""
+    return all(slots(job, room[node]) >= tasks for node, tasks in placement)
 
 
 RULES: dict[str, Callable[[State, int], None]] = {

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
-from reference.model import Condition, Job, Outcome
+from reference.model import Dependency, Job, Outcome
 
 
 @dataclass
@@ -25,41 +25,41 @@ class Waiting:
         """Give when the next begin time comes or delay is over."""
         begins = [job.begin_time for job in self.submitted]
         delays = [
-            self.time_of(condition)
+            self.time_of(need)
             for job in self.jobs
             if job.row not in self.over
-            for condition in job.conditions
-            if condition.kind == "after"
+            for need in job.dependencies
+            if need.kind == "after"
         ]
         return min((time for time in [*begins, *delays] if time > now), default=inf)
 
-    def time_of(self, condition: Condition) -> float:
-        """Give when a condition `after` is met; infinite where that is not known yet."""
-        starts = [self.begun.get(row, inf) for row in condition.rows]
-        return max(starts) + condition.delay
+    def time_of(self, need: Dependency) -> float:
+        """Give when a need `after` is met; infinite where that is not known yet."""
+        starts = [self.begun.get(row, inf) for row in need.rows]
+        return max(starts) + need.delay
 
-    def holds(self, job: Job, condition: Condition, now: float) -> bool | None:
-        """Tell whether a condition is met; None where that is not known yet."""
-        rows: Iterable[int] = condition.rows
-        if condition.kind == "singleton":
+    def holds(self, job: Job, need: Dependency, now: float) -> bool | None:
+        """Tell whether a need is met; None where that is not known yet."""
+        rows: Iterable[int] = need.rows
+        if need.kind == "singleton":
             mine = (job.submit_time, job.row)
             rows = [
                 other.row
                 for other in self.jobs
                 if (other.user, other.name) == (job.user, job.name) and (other.submit_time, other.row) < mine
             ]
-        if condition.kind == "after":
-            return True if self.time_of(condition) <= now else None
+        if need.kind == "after":
+            return True if self.time_of(need) <= now else None
         if not all(row in self.over for row in rows):
             return None
         completed = all(self.over[row].state == "completed" for row in rows)
-        return {"afterok": completed, "afternotok": not completed}.get(condition.kind, True)
+        return {"afterok": completed, "afternotok": not completed}.get(need.kind, True)
 
     def dependency(self, job: Job, now: float) -> bool | None:
         """Tell whether what a job depends on is so; None where that is not known yet."""
-        found = [self.holds(job, condition, now) for condition in job.conditions]
-        always = [self.holds(job, Condition("afterok", (row,)), now) for row in job.depends_on]
-        if job.any_condition and found:
+        found = [self.holds(job, need, now) for need in job.dependencies]
+        always = [self.holds(job, Dependency("afterok", (row,)), now) for row in job.depends_on]
+        if job.any_dependency and found:
             found = [True if True in found else None if None in found else False]
         return False if False in always + found else None if None in always + found else True
 

@@ -10,7 +10,8 @@ from reference.dependencies import Waiting
 from reference.model import Interruption, Job, Machine, NodeEvent, Order, Outcome
 from reference.node_events import apply
 from reference.predictors import Predictor
-from reference.room import Room, room_beside
+from reference.queues import routed
+from reference.room import Room, in_each_set, may_use, room_beside
 from reference.state import Running, State
 
 
@@ -138,12 +139,15 @@ class Kernel:
         self.to_come.remove(job)
         self.state.estimates[job.row] = self.state.predictor.estimate(job)
         empty = room_beside(replace(self.state.machine, closed=frozenset(), withheld={}), [])
-        if self.waiting.dependency(job, self.state.now) is False:
+        bound = routed(job, self.state.machine)
+        if isinstance(bound, str):
+            self.reject(job, bound)
+        elif self.waiting.dependency(job, self.state.now) is False:
             self.reject(job, "dependency")
-        elif self.backfill == "reject" or not self.passes(job, empty):
+        elif self.backfill == "reject" or not self.passes(bound, empty):
             self.reject(job, "policy" if self.backfill == "reject" else "never_fits")
         else:
-            self.waiting.submitted.append(job)
+            self.waiting.submitted.append(bound)
         self.let_in()
 
     def reject(self, job: Job, reason: str) -> None:
@@ -165,8 +169,11 @@ class Kernel:
         if self.state.job_check == "none":
             return True
         if self.state.job_check == "nodes":
-            return self.state.allocator.place(job, empty) is not None
-        nodes = [node for node in empty if not job.node_groups or node.group in job.node_groups]
+            return any(self.state.allocator.place(each, empty) is not None for each in in_each_set(job))
+        return any(self.has_in_all(each, empty) for each in in_each_set(job))
+
+    def has_in_all(self, job: Job, empty: Room) -> bool:
+        nodes = [node for node in empty if may_use(job, node)]
         totals = [sum(node.free[place] for node in nodes) for place in range(len(job.request))]
         return all(job.tasks * asked <= total for asked, total in zip(job.request, totals, strict=True))
 

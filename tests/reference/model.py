@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 Placement = list[tuple[int, int]]
 """(node, tasks) pairs, in the order in which the allocator filled the nodes."""
 
 
 @dataclass(frozen=True)
-class Condition:
+class Dependency:
     """What has to become of jobs: after, afterok, afternotok, afterany or singleton, which names none.
 
     Several `rows` are an array, of which all is meant; `delay` in seconds has to pass after the start.
@@ -24,6 +25,9 @@ class Job:
     """One row of a workload: times in seconds; `request` is the amount of each resource per task.
 
     `node_groups` are the groups whose nodes it may use, by their places in `Machine.groups`; none: all.
+    What `queue` and `partitions` name, and who the job is of, matters on machines with queues and partitions
+    (S11); `node_sets`, `tier` and `queue_priority` follow from that when it is submitted.
+    Singletons go by `user` and `name`.
     """
 
     row: int
@@ -36,13 +40,54 @@ class Job:
     exclusive: bool = False
     node_groups: tuple[int, ...] = ()
     depends_on: tuple[int, ...] = ()
-    conditions: tuple[Condition, ...] = ()
-    any_condition: bool = False
+    dependencies: tuple[Dependency, ...] = ()
+    any_dependency: bool = False
     begin_time: float = 0.0
-    user: int = 0
     name: str = ""
     array: int | None = None
     array_limit: int | None = None
+    queue: str | None = None
+    partitions: tuple[str, ...] = ()
+    user: str | None = None
+    group: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    node_sets: tuple[frozenset[int], ...] = ()
+    tier: int = 0
+    queue_priority: int = 0
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Which jobs a queue or a partition admits (S11)."""
+
+    processors: tuple[float, float] = (0, inf)
+    nodes: tuple[float, float] = (0, inf)
+    time: tuple[float, float] = (0, inf)
+    users: frozenset[str] | None = None
+    groups: frozenset[str] | None = None
+    accounts: frozenset[str] | None = None
+    qos: frozenset[str] | None = None
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A named set of nodes."""
+
+    name: str
+    nodes: frozenset[int]
+    tier: int = 1
+    admits: Conditions = field(default_factory=Conditions)
+
+
+@dataclass(frozen=True)
+class Queue:
+    """Where jobs wait for partitions."""
+
+    name: str
+    partitions: tuple[str, ...] = ()
+    priority: int = 0
+    admits: Conditions = field(default_factory=Conditions)
 
 
 @dataclass(frozen=True)
@@ -57,6 +102,8 @@ class Machine:
     closed: frozenset[int] = frozenset()
     withheld: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     groups: tuple[int, ...] = ()
+    partitions: tuple[Partition, ...] = ()
+    queues: tuple[Queue, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ def order_key(order: Order, job: Job, machine: Machine, now: float, estimate: fl
         "laf": lambda: -(r * p),
         "smallest": lambda: float(p),
         "largest": lambda: -float(p),
+        "mpp": lambda: -float(job.queue_priority),
         "wfp3": lambda: -(q * q * q * p),
         "unicef": lambda: -divide(w, log2(p) * r),
         "f1": lambda: log10(max(r, 1)) * p + 870 * log10(max(s, 1)),

@@ -16,6 +16,7 @@ class Node:
     jobs: int
     closed: bool
     group: int
+    index: int
 
 
 Room = list[Node]
@@ -26,8 +27,8 @@ def room_beside(machine: Machine, holdings: Iterable[tuple[Job, Placement]]) -> 
     counts = machine.groups or (len(machine.capacity),)
     groups = [group for group, count in enumerate(counts) for _ in range(count)]
     room = [
-        Node(capacity, capacity, 0, closed=False, group=group)
-        for capacity, group in zip(machine.capacity, groups, strict=True)
+        Node(capacity, capacity, 0, closed=False, group=group, index=index)
+        for index, (capacity, group) in enumerate(zip(machine.capacity, groups, strict=True))
     ]
     for job, placement in holdings:
         for index, tasks in placement:
@@ -61,12 +62,23 @@ def slots(job: Job, node: Node) -> int:
     """Give the number of tasks of the job that the node admits."""
     if node.closed or (job.exclusive and node.jobs > 0):
         return 0
-    if job.node_groups and node.group not in job.node_groups:
+    if not may_use(job, node):
         return 0
     counts = [free // asked for free, asked in zip(node.free, job.request, strict=True) if asked > 0]
     if job.tasks_per_node > 0:
         counts.append(job.tasks_per_node)
     return min(counts, default=job.tasks)
+
+
+def may_use(job: Job, node: Node) -> bool:
+    """Tell whether the node is in the job's groups, and in one of its node sets."""
+    in_group = not job.node_groups or node.group in job.node_groups
+    return in_group and (not job.node_sets or any(node.index in nodes for nodes in job.node_sets))
+
+
+def in_each_set(job: Job) -> list[Job]:
+    """Give the job bound to each of its node sets alone, in the order in which they are tried (S11)."""
+    return [replace(job, node_sets=(nodes,)) for nodes in job.node_sets] or [job]
 
 
 def load(node: Node) -> float:

@@ -9,7 +9,7 @@ from reference.model import Interruption, Job, Machine, Order, Placement
 from reference.orders import is_dynamic, order_key
 from reference.plan import Plan, Rectangle, room_over
 from reference.predictors import Predictor
-from reference.room import Room, room_beside
+from reference.room import Room, in_each_set, room_beside
 
 
 @dataclass
@@ -64,7 +64,7 @@ class State:
         for job in self.queue:
             if is_dynamic(self.order) or job.row not in self.keys:
                 self.keys[job.row] = order_key(self.order, job, self.machine, self.now, self.estimate(job))
-        return sorted(self.queue, key=lambda job: (self.keys[job.row], job.submit_time, job.row))
+        return sorted(self.queue, key=lambda job: (-job.tier, self.keys[job.row], job.submit_time, job.row))
 
     def running_plan(self) -> Plan:
         """Give the running jobs until their estimated ends: one past it holds nothing from now on."""
@@ -80,15 +80,19 @@ class State:
         return room_beside(self.machine, [(each.job, each.placement) for each in self.running_plan()])
 
     def place_now(self, job: Job) -> Placement | None:
-        return self.allocator.place(job, self.room_now())
+        """Place a job in the first of its node sets in which it fits."""
+        room = self.room_now()
+        placements = (self.allocator.place(each, room) for each in in_each_set(job))
+        return next((placement for placement in placements if placement is not None), None)
 
     def reserve(self, job: Job, plan: Plan, instants: Iterable[float]) -> Rectangle | None:
         """Reserve at the first of the instants from which the job fits for its whole requested_time."""
         for instant in instants:
             room = room_over(self.machine, plan, instant, self.estimate(job))
-            placement = self.allocator.place(job, room)
-            if placement is not None:
-                return Rectangle(instant, instant + self.estimate(job), job, placement)
+            for each in in_each_set(job):
+                placement = self.allocator.place(each, room)
+                if placement is not None:
+                    return Rectangle(instant, instant + self.estimate(job), job, placement)
         return None
 
     def reserve_earliest(self, job: Job, plan: Plan) -> Rectangle:

@@ -101,6 +101,43 @@ def test_singletons_follow_each_other() -> None:
     assert starts(jobs) == [6, 3, 0, 0, 0]
 
 
+def test_singletons_of_numbered_users() -> None:
+    """Without names of users their numbers count; unknown users are one, whatever their numbers."""
+    jobs = workload([3.0] * 4, dependency=["singleton"] * 4)
+    table = jobs.jobs.drop("user").with_columns(user_id=pl.Series([-1, 7, 7, -2]))
+    assert starts(bl.Workload.from_table(table, overrun="keep")) == [0, 0, 3, 3]
+
+
+def test_jobs_that_no_queue_admits_have_ended() -> None:
+    """A job that queues reject counts as any rejected one; the reason says what rejected it."""
+    system = bl.System.homogeneous(
+        nodes=4, resources={"core": 1}, queues=(bl.JobQueue("short", admits=bl.Conditions(max_time=5)),)
+    )
+    jobs = workload(
+        [3.0, 3.0, 3.0, 3.0],
+        requested_time=[10.0, 5.0, 5.0, 10.0],
+        dependency=[None, "afterok:1", "afternotok:1", "afterok:1"],
+    )
+    result = bl.simulate(jobs, system, "fcfs")
+    assert result.jobs["reason"].to_list() == ["queue", "dependency", None, "queue"]
+    assert result.jobs["start_time"].to_list() == [None, None, 0, None]
+
+
+def test_tasks_of_an_array_go_where_their_row_says() -> None:
+    """Each task has the queue and the partition of the row that it was made of."""
+    system = bl.System.homogeneous(
+        nodes=4,
+        resources={"core": 1},
+        partitions=(bl.Partition("left", "0-1"), bl.Partition("right", "2-3")),
+        queues=(bl.JobQueue("all", ("left", "right")),),
+    )
+    jobs = workload([3.0, 3.0], array=["0-3", None], queue=["all", None], partition=["right", "left"])
+    result = bl.simulate(jobs, system, "first_fit")
+    assert result.jobs["start_time"].to_list() == [0, 0, 3, 3, 0]
+    assert result.jobs["allocated_partition"].to_list() == [*["right"] * 4, "left"]
+    assert result.jobs["assigned_queue"].unique().to_list() == ["all"]
+
+
 def test_the_first_singleton_waits_for_none() -> None:
     """A job that is the first of its name is alone already, also as one of several alternatives."""
     jobs = workload([3.0, 3.0], dependency=[None, "singleton?afternotok:1"], job_name=["x", "y"])

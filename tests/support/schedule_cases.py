@@ -4,11 +4,24 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from math import inf
 
 from hypothesis import strategies
 
 from batchlab.vocabulary import JobCheck, OrderAtInstant, WalltimeAction
-from reference import Condition, Expression, Interruption, Job, Machine, NodeEvent, Outcome, simulate
+from reference import (
+    Conditions,
+    Dependency,
+    Expression,
+    Interruption,
+    Job,
+    Machine,
+    NodeEvent,
+    Outcome,
+    Partition,
+    Queue,
+    simulate,
+)
 from reference.numbers import divide
 from reference.predictors import PREDICTORS
 
@@ -32,6 +45,7 @@ ORDERS = (
     "laf",
     "smallest",
     "largest",
+    "mpp",
     "wfp3",
     "unicef",
     "f1",
@@ -125,15 +139,15 @@ class Case:
 
 def renumbered(job: Job, numbers: dict[int, int], arrays: dict[int, int]) -> Job:
     """Give a job a new row, and forget those on which it depends that have none."""
-    conditions = [
+    dependencies = [
         replace(each, rows=tuple(numbers[row] for row in each.rows if row in numbers))
-        for each in job.conditions
+        for each in job.dependencies
     ]
     return replace(
         job,
         row=numbers[job.row],
         depends_on=tuple(numbers[row] for row in job.depends_on if row in numbers),
-        conditions=tuple(each for each in conditions if each.rows or each.kind == "singleton"),
+        dependencies=tuple(each for each in dependencies if each.rows or each.kind == "singleton"),
         array=None if job.array is None else arrays[job.array],
     )
 
@@ -244,10 +258,69 @@ def grouped(case: Case, rng: random.Random) -> Case:
     return replace(case, machine=replace(case.machine, groups=tuple(counts)), jobs=jobs)
 
 
+def queued(case: Case, rng: random.Random) -> Case:
+    """Give the machine partitions that overlap and queues, and let jobs name some of them (S11)."""
+    nodes = range(len(case.machine.capacity))
+    names = [f"part{number}" for number in range(rng.randint(1, 4))]
+    partitions = tuple(
+        Partition(
+            name,
+            frozenset(rng.sample(nodes, rng.randint(1, len(nodes)))),
+            tier=rng.choice((1, 1, 1, 2, 3)),
+            admits=random_conditions(rng, case),
+        )
+        for name in names
+    )
+    queues = tuple(
+        Queue(
+            f"queue{number}",
+            tuple(rng.sample(names, rng.randint(1, len(names)))),
+            priority=rng.randint(-2, 2),
+            admits=random_conditions(rng, case),
+        )
+        for number in range(rng.choice((0, 0, 1, 2, 3)))
+    )
+    partitions = () if queues and rng.random() < 0.1 else partitions
+    if not partitions:
+        queues = tuple(replace(each, partitions=()) for each in queues)
+    naming = rng.choice((0.2, 0.9))
+    known = [each.name for each in partitions]
+
+    def with_names(job: Job) -> Job:
+        names_queue = queues and rng.random() < 0.5
+        names_partitions = known and rng.random() < naming
+        return replace(
+            job,
+            queue=rng.choice(queues).name if names_queue else None,
+            partitions=tuple(rng.sample(known, rng.randint(1, len(known)))) if names_partitions else (),
+            user=rng.choice(("ann", "ben", None)),
+            account=rng.choice(("physics", None)),
+        )
+
+    machine = replace(case.machine, partitions=partitions, queues=queues)
+    return replace(case, machine=machine, jobs=tuple(with_names(job) for job in case.jobs))
+
+
+def random_conditions(rng: random.Random, case: Case) -> Conditions:
+    """Make conditions that admit most jobs."""
+    if rng.random() < 0.6:
+        return Conditions()
+    times = sorted(job.requested_time for job in case.jobs)
+    sizes = sorted(job.tasks for job in case.jobs)
+    bounds = ((0, inf), (0, inf), (1, rng.choice(sizes)), (rng.choice(sizes), inf))
+    return Conditions(
+        processors=rng.choice(bounds),
+        nodes=rng.choice(((0, inf), (0, inf), (1, 2), (2, inf))),
+        time=rng.choice(((0, inf), (0, rng.choice(times)), (rng.choice(times), inf))),
+        users=rng.choice((None, None, None, frozenset({"ann"}), frozenset({"ann", "ben"}))),
+        accounts=rng.choice((None, None, None, frozenset({"physics"}))),
+    )
+
+
 def conditioned(case: Case, rng: random.Random) -> Case:
     """Let jobs wait for others, for begin times and for places in arrays."""
     jobs = in_arrays(case.jobs, rng) if rng.random() < 0.5 else list(case.jobs)
-    jobs = [replace(job, user=rng.randint(0, 1), name=rng.choice("ab")) for job in jobs]
+    jobs = [replace(job, user=rng.choice(("ann", "ben", None)), name=rng.choice("ab")) for job in jobs]
     # A task of an array is like the others.
     like = {job.row: job.row if job.array is None else job.array for job in jobs}
     members = {row: tuple(other for other in like if like[other] == like[row]) for row in like}
@@ -292,14 +365,14 @@ def waiting(
         # One that is in no array is named by its number alone.
         alone = [rows[0] for rows in above if len(rows) == 1]
         job = replace(job, depends_on=tuple(rng.sample(alone, min(len(alone), rng.randint(1, 2)))))
-    conditions = []
+    dependencies = []
     for _ in range(rng.choice((1, 1, 2, 3))):
         kind = rng.choice(("after", "after", "afterok", "afternotok", "afterany"))
         delay = rng.choice((0.0, 0.0, 60.0)) if kind == "after" else 0.0
-        conditions.append(Condition(kind, rng.choice(above), delay))
+        dependencies.append(Dependency(kind, rng.choice(above), delay))
     if singletons and rng.random() < 0.5:
-        conditions.append(Condition("singleton"))
-    return replace(job, conditions=tuple(conditions), any_condition=rng.random() < 0.3)
+        dependencies.append(Dependency("singleton"))
+    return replace(job, dependencies=tuple(dependencies), any_dependency=rng.random() < 0.3)
 
 
 def disturbed(case: Case, rng: random.Random) -> Case:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate, groupby
+from math import inf
 from typing import Any
 
 import polars as pl
 
 import batchlab as bl
 from batchlab.simulation.view import View
-from reference import Interruption, Job, Machine, Outcome
+from reference import Conditions, Interruption, Job, Machine, Outcome
 from support.schedule_cases import Case
 
 __all__ = [
@@ -42,22 +43,27 @@ def workload_of(case: Case) -> bl.Workload:
     if case.machine.groups:
         names = ["|".join(f"group{group}" for group in job.node_groups) or None for job in jobs]
         columns["node_group"] = pl.Series(names, dtype=pl.String)
-    columns |= conditions_of(jobs)
+    if case.machine.partitions or case.machine.queues:
+        partitions = ["|".join(job.partitions) or None for job in jobs]
+        columns["partition"] = pl.Series(partitions, dtype=pl.String)
+        for name in ("queue", "user", "group", "account", "qos"):
+            columns[name] = pl.Series([getattr(job, name) for job in jobs], dtype=pl.String)
+    columns |= waiting_columns(jobs)
     for index, name in enumerate(resources):
         columns[name] = pl.Series([job.request[index] for job in jobs], dtype=pl.Int64)
     return bl.Workload.from_table(columns, resources=resources, overrun="keep", invalid="raise")
 
 
-def conditions_of(jobs: Sequence[Job]) -> dict[str, pl.Series]:
+def waiting_columns(jobs: Sequence[Job]) -> dict[str, pl.Series]:
     """Give the columns of what jobs wait for, where one does."""
     columns = {}
     if any(job.begin_time for job in jobs):
         columns["begin_time"] = pl.Series([job.begin_time or None for job in jobs], dtype=pl.Float64)
     if any(job.depends_on for job in jobs):
         columns["depends_on"] = pl.Series([job.depends_on for job in jobs], dtype=pl.List(pl.Int64))
-    if any(job.conditions for job in jobs):
+    if any(job.dependencies for job in jobs):
         columns["dependency"] = pl.Series([text_of(job) for job in jobs], dtype=pl.String)
-        columns["user"] = pl.Series([job.user for job in jobs], dtype=pl.Int64)
+        columns["user"] = pl.Series([job.user for job in jobs], dtype=pl.String)
         columns["job_name"] = pl.Series([job.name for job in jobs], dtype=pl.String)
     if any(job.array is not None for job in jobs):
         columns["array_id"] = pl.Series([job.array for job in jobs], dtype=pl.Int64)
@@ -69,11 +75,11 @@ def conditions_of(jobs: Sequence[Job]) -> dict[str, pl.Series]:
 def text_of(job: Job) -> str | None:
     """Write what a job depends on; an array has the number of the first of its tasks."""
     terms = []
-    for condition in job.conditions:
-        delay = f"+{condition.delay / 60:.0f}" if condition.delay else ""
-        rows = f":{condition.rows[0]}" if condition.rows else ""
-        terms.append(f"{condition.kind}{rows}{delay}")
-    return ("?" if job.any_condition else ",").join(terms) or None
+    for need in job.dependencies:
+        delay = f"+{need.delay / 60:.0f}" if need.delay else ""
+        rows = f":{need.rows[0]}" if need.rows else ""
+        terms.append(f"{need.kind}{rows}{delay}")
+    return ("?" if job.any_dependency else ",").join(terms) or None
 
 
 def system_of(machine: Machine) -> bl.System:
@@ -86,7 +92,35 @@ def system_of(machine: Machine) -> bl.System:
         )
         for number, (count, end) in enumerate(zip(counts, ends, strict=True))
     )
-    return bl.System(groups, equivalence={machine.resources[0]: 1})
+    return bl.System(
+        groups,
+        equivalence={machine.resources[0]: 1},
+        partitions=tuple(
+            bl.Partition(each.name, ranges_of(each.nodes), tier=each.tier, admits=conditions_of(each.admits))
+            for each in machine.partitions
+        ),
+        queues=tuple(
+            bl.JobQueue(each.name, each.partitions, each.priority, conditions_of(each.admits))
+            for each in machine.queues
+        ),
+    )
+
+
+def ranges_of(nodes: frozenset[int]) -> str:
+    """Write nodes as a partition's."""
+    return ",".join(map(str, sorted(nodes)))
+
+
+def conditions_of(conditions: Conditions) -> bl.Conditions:
+    """Give conditions as a system's."""
+    given: dict[str, Any] = {}
+    for name in ("processors", "nodes", "time"):
+        least, most = getattr(conditions, name)
+        given |= {f"min_{name}": least or None, f"max_{name}": None if most == inf else most}
+    for name in ("users", "groups", "accounts", "qos"):
+        names = getattr(conditions, name)
+        given[name] = None if names is None else tuple(sorted(names))
+    return bl.Conditions(**given)
 
 
 def policy_of(case: Case) -> bl.Policy:

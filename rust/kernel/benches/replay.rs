@@ -120,7 +120,7 @@ fn opened(jobs: &[Job], nodes: usize, cores: i64, policy: &str) -> Simulation<Re
     let node_sets = Arc::new(NodeSets::whole(nodes as u32));
     let capacities = Capacities { resources: 1, amounts, node_sets: Arc::clone(&node_sets) };
     let parts = choice.parts(&capacities, &FORMULA_NAMES).expect("a known policy");
-    let state = State::new(JobRecords::new(jobs, |_| false), capacities.machine());
+    let state = State::new(JobRecords::new(jobs, |_| None), capacities.machine());
     let mut scenario = Scenario::new(jobs.to_vec(), Vec::new(), requests, node_sets);
     scenario.core = Some(0);
     Simulation::new(scenario, state, parts, Agenda::default(), Replay::new(jobs))

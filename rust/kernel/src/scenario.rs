@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 use crate::application::ApplicationJob;
-use crate::cluster::{NodeSets, Request, Requests};
-use crate::workload::{Conditions, Job};
+use crate::cluster::{NodeSets, NodeTasks, Request, Requests};
+use crate::workload::{Attributes, Conditions, Job};
 
 /// What happens to a job that reaches its requested time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +68,29 @@ impl ApplicationJobs {
     }
 }
 
+/// The jobs that may run in several sets of nodes, and their requests in each.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Alternatives {
+    /// By slot: the place of its list, from 1; 0 where it has its one request only. Empty where that is so of all.
+    of_job: Vec<u32>,
+    /// Requests that differ in their sets of nodes.
+    lists: Vec<Vec<u32>>,
+}
+
+impl Alternatives {
+    /// `lists` of requests, and for each slot the place of its list, from 1, or 0.
+    #[must_use]
+    pub fn new(of_job: Vec<u32>, lists: Vec<Vec<u32>>) -> Self {
+        if lists.is_empty() { Self::default() } else { Self { of_job, lists } }
+    }
+
+    /// The requests of a job that has several.
+    fn of(&self, slot: u32) -> Option<&[u32]> {
+        let list = *self.of_job.get(slot as usize)?;
+        self.lists.get((list as usize).checked_sub(1)?).map(Vec::as_slice)
+    }
+}
+
 /// What is given of a run. A streamed run adds jobs as it reads them, and is never forked.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Scenario {
@@ -79,6 +102,10 @@ pub struct Scenario {
     pub requests: Requests,
     /// The sets of nodes that requests name.
     pub node_sets: Arc<NodeSets>,
+    /// The requests of jobs that may run in several sets of nodes.
+    pub alternatives: Alternatives,
+    /// What jobs are called and belong to, where anything asks for it.
+    pub attributes: Attributes,
     /// The resource that counts as processors, if there is one.
     pub core: Option<usize>,
     /// What happens to a job that reaches its requested time.
@@ -113,6 +140,20 @@ impl Scenario {
     #[must_use]
     pub fn request(&self, slot: u32) -> &Request {
         self.requests.get(self.job(slot).request)
+    }
+
+    /// The requests of a job, one for each set of nodes that it may run in, in the order in which they are tried.
+    #[must_use]
+    pub fn alternatives(&self, slot: u32) -> &[u32] {
+        self.alternatives.of(slot).unwrap_or_else(|| std::slice::from_ref(&self.job(slot).request))
+    }
+
+    /// What each task of a job asks, in the first of its node sets that has all these nodes; None where none has.
+    #[must_use]
+    pub fn request_on(&self, slot: u32, placement: &[NodeTasks]) -> Option<&Request> {
+        let mut requests = self.alternatives(slot).iter().map(|&request| self.requests.get(request));
+        let has = |set, part: &NodeTasks| self.node_sets.contains(set, part.node);
+        requests.find(|request| placement.iter().all(|part| has(request.nodes, part)))
     }
 
     /// The amount of a resource that a job needs at least.

@@ -1,11 +1,12 @@
 //! The columns of a workload, as the Python side hands them over, and columns of what became of it.
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use batchlab_kernel::cluster::{NodeSet, NodeSetId, NodeSets, Request, Requests};
 use batchlab_kernel::record::AllocationIntervals;
-use batchlab_kernel::scenario::Scenario;
+use batchlab_kernel::scenario::{Alternatives, Scenario};
 use batchlab_kernel::state::JobRecords;
-use batchlab_kernel::workload::Job;
+use batchlab_kernel::workload::{Attributes, Job, Rejection};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -45,12 +46,18 @@ pub struct Columns<'py> {
     exclusive: Option<PyReadonlyArray1<'py, bool>>,
     /// The sets of nodes that jobs may be bound to, each as ranges of nodes.
     node_sets: Vec<Vec<(u32, u32)>>,
-    /// The set of each job, counted from 1; 0 where it may use the whole machine.
-    node_set: Option<PyReadonlyArray1<'py, u32>>,
+    /// The sets that a job may run in, in the order in which they are tried: places in `node_sets`.
+    node_set_lists: Vec<Vec<usize>>,
+    /// The list of each job, counted from 1; 0 where it may use the whole machine.
+    node_set_list: Option<PyReadonlyArray1<'py, u32>>,
+    /// The tier of the partitions of each job.
+    tier: Option<PyReadonlyArray1<'py, i32>>,
+    /// The priority of the queue of each job.
+    queue_priority: Option<PyReadonlyArray1<'py, i32>>,
     /// What a formula may name; with values where it does.
     pub formula: Vec<(String, Option<PyReadonlyArray1<'py, f64>>)>,
-    /// Jobs that ask for something the system does not have.
-    infeasible: Option<PyReadonlyArray1<'py, bool>>,
+    /// Why jobs are rejected at their submission, by number; 0 where they are not, as far as is known.
+    rejection: Option<PyReadonlyArray1<'py, u8>>,
 }
 
 impl Columns<'_> {
@@ -81,10 +88,17 @@ impl Columns<'_> {
                 self.tasks.as_array()[row]
             )));
         }
-        if let Some(column) = &self.node_set
-            && column.as_array().iter().any(|&set| set as usize > self.node_sets.len())
+        let is_unknown =
+            |list: &Vec<usize>| list.is_empty() || list.iter().any(|&set| set >= self.node_sets.len());
+        if self.node_set_lists.iter().any(is_unknown) {
+            return Err(PyValueError::new_err("node_set_lists names a set that node_sets does not list"));
+        }
+        if let Some(column) = &self.node_set_list
+            && column.as_array().iter().any(|&list| list as usize > self.node_set_lists.len())
         {
-            return Err(PyValueError::new_err("node_set numbers a set that node_sets does not list"));
+            return Err(PyValueError::new_err(
+                "node_set_list numbers a list that node_set_lists does not have",
+            ));
         }
         Ok(count)
     }
@@ -99,8 +113,13 @@ impl Columns<'_> {
         Ok(NodeSets::with(nodes, self.node_sets.iter().map(as_set).collect()))
     }
 
-    fn request(&self, job: usize, sets: &[NodeSetId]) -> Request {
-        let set = self.node_set.as_ref().map_or(0, |column| column.as_array()[job] as usize);
+    /// The sets that a job may run in, as the columns list them; none where it may use the whole machine.
+    fn sets_of(&self, job: usize) -> &[usize] {
+        let list = self.node_set_list.as_ref().map_or(0, |column| column.as_array()[job] as usize);
+        list.checked_sub(1).map_or(&[], |list| &self.node_set_lists[list])
+    }
+
+    fn request(&self, job: usize, nodes: NodeSetId) -> Request {
         Request {
             amounts: self.amounts.iter().map(|amount| amount.of(job).max(0)).collect(),
             tasks_per_node: self
@@ -108,12 +127,13 @@ impl Columns<'_> {
                 .as_ref()
                 .map_or(0, |column| u32::try_from(column.as_array()[job].max(0)).unwrap_or(u32::MAX)),
             exclusive: self.exclusive.as_ref().is_some_and(|column| column.as_array()[job]),
-            nodes: if set == 0 { NodeSetId::ALL } else { sets[set - 1] },
+            nodes,
         }
     }
 
-    fn is_infeasible(&self, job: usize) -> bool {
-        self.infeasible.as_ref().is_some_and(|column| column.as_array()[job])
+    fn rejection(&self, job: usize) -> Option<Rejection> {
+        let number = self.rejection.as_ref()?.as_array()[job];
+        Rejection::ALL.get(usize::from(number).checked_sub(1)?).copied()
     }
 
     /// Whether all jobs ask the same of every node.
@@ -121,7 +141,7 @@ impl Columns<'_> {
         self.amounts.iter().all(|amount| matches!(amount, Amount::Same(_)))
             && self.tasks_per_node.is_none()
             && self.exclusive.is_none()
-            && self.node_set.is_none()
+            && self.node_set_list.is_none()
     }
 
     /// The scenario of the jobs on a machine of these capacities (node-major), and their records.
@@ -129,8 +149,11 @@ impl Columns<'_> {
         let mut requests = Requests::new(resources, capacity);
         let (node_sets, sets) = self.sets((capacity.len() / resources.max(1)) as u32)?;
         let count = self.check()?;
-        let uniform =
-            if count > 0 && self.is_uniform() { Some(requests.intern(self.request(0, &sets))) } else { None };
+        let uniform = if count > 0 && self.is_uniform() {
+            Some(requests.intern(self.request(0, NodeSetId::ALL)))
+        } else {
+            None
+        };
         let (submit, run) = (self.submit_time.as_array(), self.run_time.as_array());
         let (requested, tasks) = (self.requested_time.as_array(), self.tasks.as_array());
         let jobs: Vec<Job> = (0..count)
@@ -141,15 +164,48 @@ impl Columns<'_> {
                 run_time: run[row] + 0.0,
                 requested_time: requested[row] + 0.0,
                 tasks: u32::try_from(tasks[row]).unwrap_or(u32::MAX),
-                request: uniform.unwrap_or_else(|| requests.intern(self.request(row, &sets))),
+                request: uniform.unwrap_or_else(|| {
+                    let nodes = self.sets_of(row).first().map_or(NodeSetId::ALL, |&set| sets[set]);
+                    requests.intern(self.request(row, nodes))
+                }),
             })
             .collect();
         let columns = self
             .formula
             .iter()
             .map(|(_, column)| column.as_ref().map_or(Vec::new(), |c| c.as_array().to_vec()));
-        let records = JobRecords::new(&jobs, |job| self.is_infeasible(job));
-        Ok((Scenario::new(jobs, columns.collect(), requests, Arc::new(node_sets)), records))
+        let alternatives = self.alternatives(count, &sets, &mut requests);
+        let records = JobRecords::new(&jobs, |job| self.rejection(job));
+        let mut scenario = Scenario::new(jobs, columns.collect(), requests, Arc::new(node_sets));
+        scenario.alternatives = alternatives;
+        let given = |column: &Option<PyReadonlyArray1<'_, i32>>| {
+            column.as_ref().map_or(Vec::new(), |column| column.as_array().to_vec())
+        };
+        scenario.attributes =
+            Attributes { tier: given(&self.tier), queue_priority: given(&self.queue_priority) };
+        Ok((scenario, records))
+    }
+
+    /// The requests of the jobs that may run in several sets.
+    fn alternatives(&self, count: usize, sets: &[NodeSetId], requests: &mut Requests) -> Alternatives {
+        if self.node_set_lists.iter().all(|list| list.len() == 1) {
+            return Alternatives::default();
+        }
+        let mut places: HashMap<Vec<u32>, u32> = HashMap::new();
+        let mut lists = Vec::new();
+        let of_job = (0..count).map(|row| match self.sets_of(row) {
+            [] | [_] => 0,
+            several => {
+                let list: Vec<u32> =
+                    several.iter().map(|&set| requests.intern(self.request(row, sets[set]))).collect();
+                *places.entry(list).or_insert_with_key(|list| {
+                    lists.push(list.clone());
+                    lists.len() as u32
+                })
+            }
+        });
+        let of_job = of_job.collect();
+        Alternatives::new(of_job, lists)
     }
 }
 

@@ -235,7 +235,8 @@ impl View {
         }
         let simulation = this.simulation.borrow(py);
         let view = simulation.kernel.view();
-        Ok(view.state.machine.slots(node, view.request(job.slot)))
+        let requests = view.placement_requests(job.slot);
+        Ok(requests.map(|want| view.state.machine.slots(node, want.request)).max().unwrap_or(0))
     }
 
     /// The jobs that can be resized at this very instant, in the order in which they came there.

@@ -16,6 +16,7 @@ from batchlab.errors import BatchlabError, ExperimentError, shown
 from batchlab.experiment.fingerprint import fingerprint
 from batchlab.policy import Policy
 from batchlab.system import System, read_system
+from batchlab.system.queues import tables
 
 if TYPE_CHECKING:
     from batchlab.observer import Observer
@@ -145,7 +146,12 @@ def _some(argument: str, found: dict[str, _T]) -> dict[str, _T]:
 def _described(system: System) -> dict[str, object]:
     # Pairs, since what a run keeps of resources is in the order in which the system names them.
     groups = [[group.name, group.count, list(map(list, group.resources.items()))] for group in system.groups]
-    found = {"groups": groups, "equivalence": dict(system.equivalence), "start_time": system.start_time}
+    found = {
+        "groups": groups,
+        "equivalence": dict(system.equivalence),
+        "start_time": system.start_time,
+        **tables(system.partitions, system.queues),
+    }
     if system.platform is None:
         return found
     return {**found, "platform": fingerprint(system.platform, "systems"), "hosts": list(system.hosts)}

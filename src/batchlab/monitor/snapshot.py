@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from batchlab.simulation.columns import amounts
+from batchlab.workload.requests import amounts
 
 if TYPE_CHECKING:
     import numpy as np

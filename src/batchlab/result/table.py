@@ -9,14 +9,16 @@ import polars as pl
 
 from batchlab.errors import ResultError
 from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
+from batchlab.workload.routing import routes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     import numpy.typing as npt
 
     from batchlab._kernel import InterruptionColumns, StretchColumns
     from batchlab.result.outcome import Outcome
+    from batchlab.system.queues import JobQueue, Partition
     from batchlab.system.system import System
     from batchlab.workload.workload import Workload
 
@@ -58,6 +60,7 @@ RESULT_COLUMNS = (
     "tasks",
     "nodes",
     "reason",
+    "assigned_queue",
 )
 """The columns of the table of jobs that every result has; those of resources begin with `ALLOCATED`."""
 
@@ -98,8 +101,9 @@ def jobs_table(
         ``start_time`` and ``end_time`` (s; null where there is none), ``run_time`` (s; from start to end
         where it follows from an application), ``requested_time`` (s), ``tasks``, ``reason`` (Enum; why it was
         rejected, null where it was not), ``allocated_<resource>`` (Int64) for each of the system's resources,
-        then what was observed, then the workload's other columns. One of those that has the name of a column
-        of the result is given the prefix ``logged_``.
+        on a system with queues ``assigned_queue`` and with partitions ``allocated_partition`` (String; in
+        which it waited, and in which it ran), then what was observed, then the workload's other columns.
+        One of those that has the name of a column of the result is given the prefix ``logged_``.
     """
     jobs = workload.jobs
     columns = [
@@ -116,6 +120,7 @@ def jobs_table(
             pl.Series(f"{ALLOCATED}{resource}", np.ascontiguousarray(outcome.allocated[:, index]))
             for index, resource in enumerate(system.resources)
         ),
+        *_queues(workload, system, outcome),
         *([] if observed is None else observed.get_columns()),
     ]
     taken = {"nodes", *(column.name for column in columns)}
@@ -125,6 +130,28 @@ def jobs_table(
         columns.append(column.alias(_free_name(column.name, taken)))
         taken.add(columns[-1].name)
     return pl.DataFrame(columns)
+
+
+def _queues(workload: Workload, system: System, outcome: Outcome) -> list[pl.Series]:
+    """Give the queue that each job waited in and the partition that it ran in, on a system that has some."""
+    routed = routes(workload, system)
+    if routed is None:
+        return []
+    columns = []
+    if system.queues:
+        columns.append(_named("assigned_queue", system.queues, routed.queue))
+    if system.partitions:
+        places = routed.ran_in(system, outcome.placement_offsets, outcome.placement_nodes)
+        columns.append(_named("allocated_partition", system.partitions, places))
+    return columns
+
+
+def _named(
+    column: str, parts: Sequence[Partition] | Sequence[JobQueue], places: npt.NDArray[np.int32]
+) -> pl.Series:
+    """Give the names of parts by their places; null for -1."""
+    names = pl.Series(column, [*(part.name for part in parts), None], dtype=pl.String)
+    return names.gather(np.where(places < 0, len(parts), places))
 
 
 def _run_times(given: pl.Series, outcome: Outcome) -> pl.Series:

@@ -12,6 +12,9 @@ from batchlab.errors import PolicyError, shown
 from batchlab.policy.kernel import KEY_COLUMN, takes_now
 from batchlab.simulation.node_sets import node_set_columns
 from batchlab.simulation.view import HIDDEN, Columns
+from batchlab.vocabulary import REJECTION_REASONS
+from batchlab.workload.requests import amounts
+from batchlab.workload.routing import Routes, routes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["amounts", "core_index", "job_columns"]
+__all__ = ["core_index", "job_columns"]
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 # What formulas call these is computed by the kernel itself; `run_time` is its secret.
@@ -50,11 +53,12 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
     Raises
     ------
     WorkloadError
-        If a job names a node group that the system does not have.
+        If a job names a node group, queue or partition that the system does not have.
     PolicyError
         If a formula names a column that it cannot use.
     """
     jobs = workload.jobs
+    routed = routes(workload, system)
     return {
         "submit_time": jobs["submit_time"].to_numpy(),
         # A job that carries an application runs until that is done.
@@ -64,9 +68,11 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
         "amounts": amounts(workload, system),
         "tasks_per_node": jobs["tasks_per_node"].to_numpy() if "tasks_per_node" in jobs.columns else None,
         "exclusive": jobs["exclusive"].to_numpy() if "exclusive" in jobs.columns else None,
-        **node_set_columns(workload, system),
+        **node_set_columns(workload, system, routed),
+        "tier": _tiers(system, routed),
+        "queue_priority": _queue_priorities(system, routed),
         "formula": _formula_columns(jobs, policy),
-        "infeasible": _infeasible(workload, system),
+        "rejection": _rejections(workload, system, routed),
     }
 
 
@@ -75,35 +81,33 @@ def core_index(system: System) -> int | None:
     return system.resources.index("core") if "core" in system.resources else None
 
 
-def amounts(workload: Workload, system: System) -> list[int | npt.NDArray[np.int64]]:
-    """Give what each task asks of each resource: one number for all jobs, or one per job.
-
-    A workload that says nothing of cores asks for processors, which the system's equivalence translates.
-
-    Parameters
-    ----------
-    workload, system
-        The jobs, and the machine.
-
-    Returns
-    -------
-    list
-        One entry for each of the system's resources.
-    """
-    processor = {} if "core" in workload.resources else dict(system.equivalence)
-    return [
-        workload.jobs[name].to_numpy() if name in workload.resources else processor.get(name, 0)
-        for name in system.resources
-    ]
-
-
-def _infeasible(workload: Workload, system: System) -> npt.NDArray[np.bool_] | None:
-    """Mark the jobs that ask for a resource which the system does not have: they can never fit."""
+def _rejections(workload: Workload, system: System, routed: Routes | None) -> npt.NDArray[np.uint8] | None:
+    """Say why jobs are to be rejected: they ask for a resource that no node has, or nothing admits them."""
+    known = None if routed is None else routed.rejection
     unknown = [name for name in workload.resources if name not in system.resources]
     if not unknown:
-        return None
+        return known
     asks = [pl.col(name) > 0 for name in unknown]
-    return workload.jobs.select(pl.any_horizontal(asks)).to_series().to_numpy()
+    lacking = workload.jobs.select(pl.any_horizontal(asks)).to_series().to_numpy()
+    others = np.zeros(len(lacking), np.uint8) if known is None else known
+    return np.where(lacking, REJECTION_REASONS.index("lacks_resource") + 1, others).astype(np.uint8)
+
+
+def _tiers(system: System, routed: Routes | None) -> npt.NDArray[np.int32] | None:
+    """Give the tier of each job, the greatest of its partitions'; None where all have the same."""
+    tiers = [partition.tier for partition in system.partitions]
+    if routed is None or len(set(tiers)) <= 1:
+        return None
+    greatest = [max((tiers[place] for place in places), default=0) for places in routed.partitions]
+    return np.array(greatest, np.int32)[routed.list_of]
+
+
+def _queue_priorities(system: System, routed: Routes | None) -> npt.NDArray[np.int32] | None:
+    """Give the priority of each job's queue; None without queues."""
+    if routed is None or not system.queues:
+        return None
+    # A job without a queue is rejected.
+    return np.array([*(queue.priority for queue in system.queues), 0], np.int32)[routed.queue]
 
 
 def _formula_columns(jobs: pl.DataFrame, policy: Policy) -> list[tuple[str, npt.NDArray[np.float64] | None]]:

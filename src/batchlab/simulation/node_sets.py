@@ -1,62 +1,101 @@
-"""The node sets of a run: which nodes the groups that jobs name are."""
+"""The node sets of a run: the nodes that jobs may use, by their node groups and partitions."""
 
 from __future__ import annotations
 
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, TypedDict
 
+import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.workload.node_groups import NODE_GROUP, SEPARATOR
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from batchlab.system import System
     from batchlab.workload import Workload
+    from batchlab.workload.routing import Routes
 
 __all__ = ["NodeSetColumns", "node_set_columns"]
 
+_Ranges = list[tuple[int, int]]
+
 
 class NodeSetColumns(TypedDict):
-    """The node sets that jobs name, each as ranges of nodes; and each job's set from 1, or 0 for any node."""
+    """Sets of nodes, each as ranges; lists of them, as places; each job's list from 1, or 0 for any node."""
 
-    node_sets: list[list[tuple[int, int]]]
-    node_set: npt.NDArray[np.uint32] | None
+    node_sets: list[_Ranges]
+    node_set_lists: list[list[int]]
+    node_set_list: npt.NDArray[np.uint32] | None
 
 
-def node_set_columns(workload: Workload, system: System) -> NodeSetColumns:
+def node_set_columns(workload: Workload, system: System, routes: Routes | None) -> NodeSetColumns:
     """Give the node sets of a workload on a system.
 
     Parameters
     ----------
     workload, system
         The jobs, whose column ``node_group`` names groups of the system.
+    routes
+        The partitions of the jobs, on a system that has some.
 
     Returns
     -------
     NodeSetColumns
-        One set for each distinct value of the column; nothing where no job names a group.
+        One list for each combination of groups and partitions; nothing where no job has either.
 
     Raises
     ------
     WorkloadError
         If a job names a group that the system does not have.
     """
-    jobs = workload.jobs
+    groups, group_of = _groups(workload, system)
+    has_partitions = routes is not None and bool(system.partitions)
+    if group_of is None and not has_partitions:
+        return {"node_sets": [], "node_set_lists": [], "node_set_list": None}
+    combination = np.zeros(len(workload.jobs), np.int64) if group_of is None else group_of
+    lists: tuple[tuple[int, ...], ...] = ((),)
+    if routes is not None and has_partitions:
+        lists = routes.partitions
+        combination = combination * len(lists) + routes.list_of
+    keys, combination = np.unique(combination, return_inverse=True)
+    sets: dict[tuple[tuple[int, int], ...], int] = {}
+    numbered = []
+    for key in keys.tolist():
+        group, places = divmod(key, len(lists))
+        own = groups[group]
+        within = [_both(own, system.partition_ranges(system.partitions[place])) for place in lists[places]]
+        numbered.append([sets.setdefault(tuple(each), len(sets)) for each in within or [own]])
+    node_sets = [list(ranges) for ranges in sets]
+    return {
+        "node_sets": node_sets,
+        "node_set_lists": numbered,
+        "node_set_list": (combination + 1).astype(np.uint32),
+    }
+
+
+def _groups(workload: Workload, system: System) -> tuple[list[_Ranges], npt.NDArray[np.int64] | None]:
+    """Give the nodes of each combination of groups, all nodes first, and the combination of each job."""
+    jobs, whole = workload.jobs, [(0, system.nodes)]
     if NODE_GROUP not in jobs.columns or jobs[NODE_GROUP].null_count() == len(jobs):
-        return {"node_sets": [], "node_set": None}
+        return [whole], None
     distinct = jobs[NODE_GROUP].drop_nulls().unique(maintain_order=True).to_list()
-    bounds = pairwise(accumulate((group.count for group in system.groups), initial=0))
-    nodes = {group.name: bound for group, bound in zip(system.groups, bounds, strict=True)}
+    nodes = system.group_ranges
     for value in distinct:
         _check_groups(value, jobs, nodes)
     numbers = {value: number for number, value in enumerate(distinct, start=1)}
-    column = jobs[NODE_GROUP].replace_strict(numbers, default=0, return_dtype=pl.UInt32)
-    sets = [[nodes[name] for name in value.split(SEPARATOR)] for value in distinct]
-    return {"node_sets": sets, "node_set": column.to_numpy()}
+    column = jobs[NODE_GROUP].replace_strict(numbers, default=0, return_dtype=pl.Int64)
+    return [
+        whole,
+        *([nodes[name] for name in value.split(SEPARATOR)] for value in distinct),
+    ], column.to_numpy()
+
+
+def _both(a: _Ranges, b: _Ranges) -> _Ranges:
+    """Give the nodes that are in both, as ranges in ascending order."""
+    shared = ((max(begin, first), min(end, last)) for begin, end in a for first, last in b)
+    return sorted({(begin, end) for begin, end in shared if begin < end})
 
 
 def _check_groups(value: str, jobs: pl.DataFrame, known: dict[str, tuple[int, int]]) -> None:

@@ -48,7 +48,7 @@ def system(document: dict[str, object]) -> System:
     SystemDescriptionError
         Naming the path into the document, the value and the rule.
     """
-    known = {1: _Description.model_fields, 2: _Equivalence.model_fields}
+    known = {(): _Description.model_fields, ("equivalence",): _Equivalence.model_fields}
     description = checked(_Description, document, known)
     for name, count in description.resources.items():
         if name not in description.groups:

@@ -62,7 +62,7 @@ _SHAPES = {
 
 
 def checked(
-    model: type[_ModelType], document: dict[str, object], keys: Mapping[int, Collection[str]]
+    model: type[_ModelType], document: dict[str, object], keys: Mapping[tuple[str, ...], Collection[str]]
 ) -> _ModelType:
     """Type a document.
 
@@ -73,7 +73,7 @@ def checked(
     document
         What was parsed.
     keys
-        The keys that are known at each depth of the path at which keys are fixed (for suggestions).
+        The keys that are known in each mapping, by the names on the way to it (for suggestions).
 
     Raises
     ------
@@ -88,9 +88,8 @@ def checked(
         first = min(problems, key=lambda problem: problem["type"] == "missing")
         path, kind = first["loc"], first["type"]
         if kind == "extra_forbidden":
-            rule = f"is not a key of a description.{suggest(str(path[-1]), keys.get(len(path), ()))}".rstrip(
-                "."
-            )
+            way = tuple(part for part in path[:-1] if isinstance(part, str))
+            rule = f"is not a key of a description.{suggest(str(path[-1]), keys.get(way, ()))}".rstrip(".")
         elif kind == "missing":
             rule = f"is missing; {_needed(path)}"
         else:

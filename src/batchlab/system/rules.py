@@ -17,10 +17,12 @@ __all__ = [
     "LARGEST_AMOUNT",
     "MOST_NODES",
     "amount",
+    "at_least_one",
     "count",
     "group_name",
     "processor",
     "resource_name",
+    "seconds",
     "start_time",
     "title",
     "whole",
@@ -62,6 +64,22 @@ def count(value: object) -> int:
     if not 1 <= number <= MOST_NODES:
         raise ValueError(f"must be an integer from 1 to {MOST_NODES}; leave out groups that have no nodes")
     return number
+
+
+def at_least_one(value: object) -> int:
+    """Take a number of things of which there is one at least."""
+    number = whole(value)
+    if not 1 <= number <= LARGEST_AMOUNT:
+        raise ValueError("must be an integer from 1 to 2^53")
+    return number
+
+
+def seconds(value: object) -> float:
+    """Take a duration."""
+    rule = "must be a number of seconds from 0 to 2^53"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST_AMOUNT:
+        raise ValueError(rule)
+    return float(value)
 
 
 def resource_name(value: object) -> str:

@@ -8,18 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
+from itertools import accumulate, groupby, pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
+from batchlab.system.queues import check_partitions, check_queues
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from batchlab.platform import Host, Platform
+    from batchlab.system.queues import JobQueue, Partition
 
 __all__ = ["NodeGroup", "System"]
 
@@ -88,12 +90,18 @@ class System:
         What jobs with applications run on: hosts, links and storage.
     hosts
         The names of the platform's hosts that are the nodes, in the nodes' order.
+    partitions
+        Named sets of nodes; none unless given. A job that names none runs in the first, unless its queue says
+        otherwise.
+    queues
+        Where jobs wait; none unless given.
 
     Raises
     ------
     SystemDescriptionError
         If there is no group, a name is used twice, the equivalence names a resource that no group has, the
-        nodes are more than 100 million, or the hosts are not one for each node.
+        nodes are more than 100 million, the hosts are not one for each node, or partitions and queues name
+        what is not there.
 
     Examples
     --------
@@ -108,6 +116,8 @@ class System:
     start_time: float = 0.0
     platform: Platform | None = None
     hosts: tuple[str, ...] = ()
+    partitions: tuple[Partition, ...] = ()
+    queues: tuple[JobQueue, ...] = ()
 
     def __post_init__(self) -> None:
         _set(self, "name", _held(rules.title, self.name, "name"))
@@ -119,6 +129,9 @@ class System:
                 raise SystemDescriptionError(
                     f"groups: {resource} adds up to {total}; must be at most 2^63 - 1. Choose a larger unit."
                 )
+        names = [group.name for group in self.groups]
+        _set(self, "partitions", check_partitions(self.partitions, self.nodes, names))
+        _set(self, "queues", check_queues(self.queues, self.partitions))
         expected = 0 if self.platform is None else self.nodes
         if len(self.hosts) != expected:
             raise SystemDescriptionError(
@@ -128,7 +141,8 @@ class System:
 
     def __reduce__(self) -> tuple[object, ...]:
         equivalence = dict(self.equivalence)
-        return System, (self.groups, equivalence, self.name, self.start_time, self.platform, self.hosts)
+        parts = (self.groups, equivalence, self.name, self.start_time, self.platform, self.hosts)
+        return System, (*parts, self.partitions, self.queues)
 
     def __str__(self) -> str:
         described = "; ".join(
@@ -146,6 +160,8 @@ class System:
         name: str = "",
         equivalence: Mapping[str, int] | None = None,
         start_time: float = 0.0,
+        partitions: tuple[Partition, ...] = (),
+        queues: tuple[JobQueue, ...] = (),
     ) -> System:
         """Describe a machine of equal nodes.
 
@@ -161,6 +177,8 @@ class System:
             What one processor of a log is; one ``core`` unless given.
         start_time
             The workload's origin, in seconds since 1970-01-01 UTC; 0 where it does not matter.
+        partitions, queues
+            Named sets of nodes, and where jobs wait for them; none unless given.
 
         Returns
         -------
@@ -173,7 +191,8 @@ class System:
             As `System` and `NodeGroup` do.
         """
         group = NodeGroup("nodes", nodes, resources)
-        return cls((group,), {_PROCESSOR: 1} if equivalence is None else equivalence, name, start_time)
+        processor = {_PROCESSOR: 1} if equivalence is None else equivalence
+        return cls((group,), processor, name, start_time, partitions=partitions, queues=queues)
 
     @classmethod
     def of(
@@ -261,6 +280,25 @@ class System:
         capacity = np.repeat(np.array(amounts, dtype=np.int64), counts, axis=0)
         capacity.flags.writeable = False
         return capacity
+
+    def partition_ranges(self, partition: Partition) -> list[tuple[int, int]]:
+        """Give the nodes of a partition as ranges, each as its first node and the one after its last.
+
+        Returns
+        -------
+        list of tuple
+            In no order; ranges may overlap. The whole machine where the partition names neither nodes nor
+            groups.
+        """
+        if not partition.nodes and not partition.groups:
+            return [(0, self.nodes)]
+        return [*partition.ranges, *(self.group_ranges[name] for name in partition.groups)]
+
+    @cached_property
+    def group_ranges(self) -> dict[str, tuple[int, int]]:
+        """The nodes of each group: its first node, and the one after its last."""
+        bounds = pairwise(accumulate((group.count for group in self.groups), initial=0))
+        return {group.name: bound for group, bound in zip(self.groups, bounds, strict=True)}
 
     @property
     def total(self) -> dict[str, int]:

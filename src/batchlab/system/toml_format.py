@@ -16,19 +16,40 @@
     count = 20
     resources = { core = 4, mem = 4_000_000, gpu = 2 }
 
-JSON has the same keys.
+    [[partitions]]                    # optional: named sets of nodes, which may overlap
+    name = "debug"
+    nodes = "0-7"                     # ranges; all nodes unless nodes or groups are given
+    groups = ["fat"]                  # node groups whose nodes belong to it as well
+    tier = 2                          # jobs of a higher tier come first; 1 unless given
+    admits = { max_nodes = 2, max_time = 1800 }
+
+    [[queues]]                        # optional: where jobs wait
+    name = "short"
+    partitions = ["debug"]            # in the order in which its jobs are tried there
+    priority = 10                     # under the order mpp, the highest first; 0 unless given
+    admits = { users = ["ann", "ben"] }
+
+What ``admits`` may say is what `Conditions` describes. JSON has the same keys.
 """
 
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import Field
 
+from batchlab.errors import SystemDescriptionError
 from batchlab.system.document import Count, GroupName, Model, Resources, Seconds, Title, checked
+from batchlab.system.queues import Conditions, JobQueue, Partition, tables
 from batchlab.system.system import NodeGroup, System
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 __all__ = ["json_text", "system", "toml"]
+
+_T = TypeVar("_T", Partition, JobQueue)
 
 
 class _Group(Model):
@@ -37,8 +58,40 @@ class _Group(Model):
     resources: Resources
 
 
+class _Conditions(Model):
+    """The keys of ``admits``; `Conditions` checks the values."""
+
+    min_processors: object = None
+    max_processors: object = None
+    min_nodes: object = None
+    max_nodes: object = None
+    min_time: object = None
+    max_time: object = None
+    users: object = None
+    groups: object = None
+    accounts: object = None
+    qos: object = None
+
+
+class _Partition(Model):
+    name: object
+    nodes: object = ""
+    groups: object = ()
+    tier: object = 1
+    admits: _Conditions = Field(default_factory=_Conditions)
+
+
+class _Queue(Model):
+    name: object
+    partitions: object = ()
+    priority: object = 0
+    admits: _Conditions = Field(default_factory=_Conditions)
+
+
 class _Description(Model):
     groups: list[_Group] = Field(min_length=1)
+    partitions: list[_Partition] = Field(default_factory=list)
+    queues: list[_Queue] = Field(default_factory=list)
     equivalence: Resources = Field(default_factory=lambda: {"core": 1})
     name: Title = ""
     start_time: Seconds = 0.0
@@ -52,9 +105,38 @@ def system(document: dict[str, object]) -> System:
     SystemDescriptionError
         Naming the path into the document, the value and the rule.
     """
-    description = checked(_Description, document, {1: _Description.model_fields, 3: _Group.model_fields})
+    keys = {
+        (): _Description.model_fields,
+        ("groups",): _Group.model_fields,
+        ("partitions",): _Partition.model_fields,
+        ("queues",): _Queue.model_fields,
+        ("partitions", "admits"): _Conditions.model_fields,
+        ("queues", "admits"): _Conditions.model_fields,
+    }
+    description = checked(_Description, document, keys)
     groups = tuple(NodeGroup(group.name, group.count, group.resources) for group in description.groups)
-    return System(groups, description.equivalence, description.name, description.start_time)
+    return System(
+        groups,
+        description.equivalence,
+        description.name,
+        description.start_time,
+        partitions=tuple(
+            _made(Partition, each, f"partitions[{at}]") for at, each in enumerate(description.partitions)
+        ),
+        queues=tuple(_made(JobQueue, each, f"queues[{at}]") for at, each in enumerate(description.queues)),
+    )
+
+
+def _made(kind: Callable[..., _T], given: _Partition | _Queue, path: str) -> _T:
+    """Make a part of a description; an error gives the path into the document."""
+    values = {key: getattr(given, key) for key in type(given).model_fields if key != "admits"}
+    try:
+        place = f"{path}.admits."
+        conditions = Conditions(**given.admits.model_dump())
+        place = f"{path}: "
+        return kind(**values, admits=conditions)
+    except SystemDescriptionError as error:
+        raise SystemDescriptionError(f"{place}{error}") from None
 
 
 def json_text(system: System) -> str:
@@ -65,10 +147,11 @@ def json_text(system: System) -> str:
 def toml(system: System) -> str:
     """Write a machine as TOML."""
     document = _document(system)
-    groups = document.pop("groups")
-    lines = [f"{key} = {_value(value)}" for key, value in document.items()]
-    for group in groups:  # type: ignore[attr-defined]  # a list of mappings, see _document
-        lines += ["", "[[groups]]", *(f"{key} = {_value(value)}" for key, value in group.items())]
+    lists = {key: value for key, value in document.items() if isinstance(value, list)}
+    lines = [f"{key} = {_value(value)}" for key, value in document.items() if key not in lists]
+    for name, entries in lists.items():
+        for entry in entries:
+            lines += ["", f"[[{name}]]", *(f"{key} = {_value(value)}" for key, value in entry.items())]
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
@@ -83,6 +166,7 @@ def _document(system: System) -> dict[str, object]:
             {"name": group.name, "count": group.count, "resources": dict(group.resources)}
             for group in system.groups
         ],
+        **tables(system.partitions, system.queues),
     }
 
 

@@ -7,13 +7,14 @@ import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.workload import dependency_text
+from batchlab.workload.attribute_columns import attribute_in, columns_of
 from batchlab.workload.dependencies import DEPENDS_ON
 from batchlab.workload.dependency_column import DEPENDENCY, tasks_in
 from batchlab.workload.dependency_text import Dependency, Target
 
 __all__: list[str] = []
 
-USERS = ("user", "user_id")
+USERS = columns_of("user")
 JOB_NAME = "job_name"
 _MOST_SHOWN = 5
 _MINUTE = 60.0
@@ -113,12 +114,13 @@ class _Maker:
 
     def _chains(self) -> list[int | None]:
         """Make a group of each job and the group before it, so that n jobs have 2 n members."""
-        user = next((name for name in USERS if name in self.jobs.columns), None)
-        if user is None or JOB_NAME not in self.jobs.columns:
-            missing = JOB_NAME if user else USERS[0]
+        has_user = any(name in self.jobs.columns for name in USERS)
+        if not has_user or JOB_NAME not in self.jobs.columns:
+            missing = JOB_NAME if has_user else USERS[0]
             raise WorkloadError(f"{DEPENDENCY} = 'singleton' needs a column {missing!r}; add it.")
         submitted = self.jobs["submit_time"].to_list()
-        users, names = self.jobs[user].to_list(), self.jobs[JOB_NAME].to_list()
+        # Jobs of no known user count as those of one.
+        users, names = attribute_in(self.jobs, "user").to_list(), self.jobs[JOB_NAME].to_list()
         earlier: list[int | None] = [None] * len(submitted)
         chains: dict[tuple[object, object], int] = {}
         for row in sorted(range(len(submitted)), key=submitted.__getitem__):

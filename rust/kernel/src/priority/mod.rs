@@ -40,6 +40,12 @@ impl Candidate<'_> {
         self.scenario.job(self.job).submit_time
     }
 
+    /// The priority of the queue that it waits in.
+    #[must_use]
+    pub fn queue_priority(&self) -> f64 {
+        f64::from(self.scenario.attributes.queue_priority(self.job))
+    }
+
     /// Its request in processors.
     #[must_use]
     pub fn processors(&self) -> f64 {

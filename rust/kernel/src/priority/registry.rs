@@ -19,6 +19,8 @@ pub struct Entry {
 
 const TANG: &str = "W. Tang, Z. Lan, N. Desai, D. Buettner: Fault-aware, utility-based job scheduling on Blue Gene/P \
                     systems. IEEE CLUSTER 2009";
+const OBAIDA: &str = "M. A. Obaida, J. Liu: Simulation of HPC job scheduling and large-scale parallel workloads. \
+                      WSC 2017";
 const CARASTAN: &str = "D. Carastan-Santos, R. Y. de Camargo: Obtaining dynamic scheduling policies with simulation and \
                         machine learning. SC'17";
 
@@ -39,7 +41,7 @@ const fn utility(name: &'static str, summary: &'static str, key: fn(&Candidate<'
     clippy::redundant_closure_for_method_calls,
     reason = "a key is a function of any lifetime, a method's path of one"
 )]
-pub const PRIORITIES: [Entry; 13] = [
+pub const PRIORITIES: [Entry; 14] = [
     fixed("fcfs", "first come, first served", |_| 0.0),
     fixed("sjf", "shortest requested time first", |job| job.estimate),
     fixed("ljf", "longest requested time first", |job| -job.estimate),
@@ -49,6 +51,13 @@ pub const PRIORITIES: [Entry; 13] = [
     }),
     fixed("smallest", "fewest processors first", |job| job.processors()),
     fixed("largest", "most processors first", |job| -job.processors()),
+    Entry {
+        name: "mpp",
+        summary: "the queue with the highest priority first; first come, first served in each queue",
+        source: OBAIDA,
+        changes_with_time: false,
+        key: |job| -job.queue_priority(),
+    },
     utility("wfp3", "largest (wait / requested time)³ × processors first", |job| {
         let quotient = job.wait() / job.estimate;
         -(quotient * quotient * quotient * job.processors())

@@ -13,7 +13,7 @@ use crate::state::View;
 use crate::time::Time;
 
 use super::freed::Freed;
-use super::plan::hold_running;
+use super::plan::{earliest, hold_running};
 use super::{SchedulingRule, Step};
 
 /// Where and when a queued job is to run.
@@ -184,7 +184,7 @@ impl Conservative {
     /// A job gives up its reservation and takes the earliest one, never a later.
     fn compress(&mut self, view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<(), Unanswered> {
         let Some(start) = self.reserved(job) else { return Ok(()) };
-        if self.profile.may_start_before(&view.placement_request(job), start) {
+        if view.placement_requests(job).any(|want| self.profile.may_start_before(&want, start)) {
             self.improve(view, allocator, job, start)?;
         }
         Ok(())
@@ -208,18 +208,26 @@ impl Conservative {
         let want = view.placement_request(job);
         let reservation = self.reservations.get_mut(job as usize);
         self.profile.release(want.request, &reservation.placement, old, old + want.duration);
-        let (first, last) = self.freed_before.starts(&self.profile, &want, old);
-        let (earliest, latest) = self.freed.starts(&self.profile, &want, old);
-        let (first, before) = (first.min(earliest), last.max(latest).next_up().min(old));
         let mut placement = std::mem::take(&mut self.scratch);
-        let mut earlier = None;
-        if first < before {
-            earlier = self.profile.earliest_within(&want, first, before, allocator, &mut placement)?;
+        let (mut start, mut has_moved) = (old, false);
+        for want in view.placement_requests(job) {
+            let (first, last) = self.freed_before.starts(&self.profile, &want, start);
+            let (earliest, latest) = self.freed.starts(&self.profile, &want, start);
+            let (first, before) = (first.min(earliest), last.max(latest).next_up().min(start));
+            if first >= before {
+                continue;
+            }
+            let earlier = self.profile.earliest_within(&want, first, before, allocator, &mut placement)?;
+            if let Some(earlier) = earlier {
+                if !has_moved {
+                    self.freed.add(&reservation.placement, old, old + want.duration);
+                }
+                (start, has_moved) = (earlier, true);
+                std::mem::swap(&mut reservation.placement, &mut placement);
+            }
         }
-        if let Some(start) = earlier {
-            self.freed.add(&reservation.placement, old, old + want.duration);
+        if has_moved {
             reservation.start = start;
-            std::mem::swap(&mut reservation.placement, &mut placement);
             self.by_start.remove(&(Time(old), job));
             self.by_start.insert((Time(start), job));
         }
@@ -233,13 +241,12 @@ impl Conservative {
     fn reserve(&mut self, view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<(), Unanswered> {
         let want = view.placement_request(job);
         self.reservations.extend_to(job as usize + 1, &Reservation::default());
-        let Reservation { start, placement } = self.reservations.get_mut(job as usize);
-        let earliest = self.profile.earliest(&want, f64::INFINITY, allocator, placement)?;
         // A job that fits on what the machine offers fits once everything planned is over; another has to wait until
         // something is offered anew, and holds nothing.
-        *start = earliest.unwrap_or(f64::INFINITY);
-        self.profile.hold(want.request, placement, *start, *start + want.duration);
-        self.by_start.insert((Time(*start), job));
+        let (start, placement) = earliest(&self.profile, view, allocator, job)?;
+        self.profile.hold(want.request, &placement, start, start + want.duration);
+        self.by_start.insert((Time(start), job));
+        *self.reservations.get_mut(job as usize) = Reservation { start, placement };
         Ok(())
     }
 
@@ -278,7 +285,9 @@ impl Conservative {
     }
 
     fn has_room(&self, view: View<'_>, job: u32) -> bool {
-        view.state.machine.has_room(view.request(job), &self.reservations.get(job as usize).placement)
+        let placement = &self.reservations.get(job as usize).placement;
+        let request = view.request_on(job, placement);
+        request.is_some_and(|request| view.state.machine.has_room(request, placement))
     }
 
     /// Starts a job on its named nodes, which have room now.

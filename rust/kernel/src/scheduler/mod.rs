@@ -169,10 +169,12 @@ fn start_chosen(job: u32) -> Step {
     Step::Propose(Decision::Start { job, place: crate::decision::Where::Chosen, tasks: None })
 }
 
-/// Whether a job fits now; the allocator has then chosen its nodes.
+/// Whether a job fits now in one of its node sets; the allocator has then chosen its nodes.
 fn choose_now(view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<bool, Unanswered> {
-    if !view.may_fit_job(job) {
-        return Ok(false);
+    for want in view.placement_requests(job) {
+        if view.may_fit_request(&want) && allocator.choose(&view.state.machine, &want)? {
+            return Ok(true);
+        }
     }
-    allocator.choose(&view.state.machine, &view.placement_request(job))
+    Ok(false)
 }

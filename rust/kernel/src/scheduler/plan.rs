@@ -29,6 +29,24 @@ pub fn hold_running(profile: &mut Profile, view: View<'_>) {
     }
 }
 
+/// The earliest start of a job in one of its node sets, the first of those that are equal; infinite where it fits in none.
+pub fn earliest(
+    profile: &Profile,
+    view: View<'_>,
+    allocator: &mut Allocator,
+    job: u32,
+) -> Result<(f64, Vec<NodeTasks>), Unanswered> {
+    let mut first = (f64::INFINITY, Vec::new());
+    for want in view.placement_requests(job) {
+        let mut placement = Vec::new();
+        let before = first.0;
+        if let Some(start) = profile.earliest(&want, before, allocator, &mut placement)? {
+            first = (start, placement);
+        }
+    }
+    Ok(first)
+}
+
 impl Plan {
     /// The running jobs alone, on the profile of the empty machine, or of what it offers.
     pub fn of_running(empty: &Profile, view: View<'_>) -> Self {
@@ -52,10 +70,7 @@ impl Plan {
         allocator: &mut Allocator,
         job: u32,
     ) -> Result<f64, Unanswered> {
-        let mut placement = Vec::new();
-        let want = view.placement_request(job);
-        let earliest = self.profile.earliest(&want, f64::INFINITY, allocator, &mut placement)?;
-        let start = earliest.unwrap_or(f64::INFINITY);
+        let (start, placement) = earliest(&self.profile, view, allocator, job)?;
         let reserved = Reserved { job, start, placement };
         self.hold(view, &reserved);
         self.reserved.push(reserved);
@@ -120,9 +135,11 @@ impl Plan {
         Reserved { job, start, .. }: &Reserved,
     ) -> Result<bool, Unanswered> {
         let mut placement = Vec::new();
-        let want = view.placement_request(*job);
         // What does not fit on what the machine offers holds nothing, and restrains no other job.
-        let fits = start.is_infinite() || self.profile.fits_at(&want, *start, allocator, &mut placement)?;
+        let mut fits = start.is_infinite();
+        for want in view.placement_requests(*job) {
+            fits = fits || self.profile.fits_at(&want, *start, allocator, &mut placement)?;
+        }
         if fits {
             let reserved = Reserved { job: *job, start: *start, placement };
             self.hold(view, &reserved);

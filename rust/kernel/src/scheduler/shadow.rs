@@ -13,6 +13,8 @@ use super::shadow_capacity::ShadowCapacity;
 pub struct Shadow {
     /// The job.
     pub head: u32,
+    /// Its request in the node set where it can start first.
+    request: u32,
     /// When it is thought to start; infinite where it does not fit on what the machine offers.
     pub time: f64,
     /// The nodes that the head may use.
@@ -26,10 +28,34 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// The reservation of a job that does not fit now.
+    /// The reservation of a job that does not fit now: in the node set where it can start first.
     pub fn of(view: View<'_>, allocator: &Allocator, head: u32, room: &mut ShadowCapacity) -> Self {
+        match view.scenario.alternatives(head) {
+            [request] => Self::with(view, allocator, head, *request, room),
+            requests => {
+                let time = |&request: &u32| Time(Self::with(view, allocator, head, request, room).time);
+                // The first of those that are equal.
+                let first = requests
+                    .iter()
+                    .copied()
+                    .min_by_key(time)
+                    .unwrap_or_else(|| view.scenario.job(head).request);
+                Self::with(view, allocator, head, first, room)
+            }
+        }
+    }
+
+    /// The reservation of a job with one of its requests. O(log n), or more where nodes decide: see `easy`.
+    fn with(
+        view: View<'_>,
+        allocator: &Allocator,
+        head: u32,
+        request: u32,
+        room: &mut ShadowCapacity,
+    ) -> Self {
         let machine = &view.state.machine;
-        let nodes = view.request(head).nodes;
+        let want = view.placement_request_of(head, request);
+        let nodes = want.request.nodes;
         let own = nodes.block(machine.resources());
         let needs: Vec<i64> = (0..machine.resources()).map(|resource| view.need(head, resource)).collect();
         let mut carried = machine.free_totals().to_vec();
@@ -38,15 +64,15 @@ impl Shadow {
         let end = ends
             .and_then(|ends| ends.first_prefix(&mut carried, &enough))
             .map_or(view.now(), |end| end.time.0);
-        let on_nodes = limiting_resource(view, allocator, head).is_none();
-        let time = if on_nodes { room.open(view, allocator, head, end) } else { end }.max(view.now());
+        let on_nodes = limiting_resource(view, allocator, head, request).is_none();
+        let time = if on_nodes { room.open(view, allocator, &want, end) } else { end }.max(view.now());
         let mut then = machine.free_totals().to_vec();
         if let Some(ends) = ends {
             ends.join_prefix(&mut then, &|end| end.time <= Time(time));
         }
         let extra = then[own].iter().zip(&needs).map(|(has, need)| has - need).collect();
         let goes_by_place = on_nodes || nodes != NodeSetId::ALL || view.scenario.requests.has_exclusive();
-        Self { head, time, nodes, extra, on_nodes, goes_by_place }
+        Self { head, request, time, nodes, extra, on_nodes, goes_by_place }
     }
 
     /// Whether a job of this node set with this block of queue values may be admitted: false only if none of them is.
@@ -83,7 +109,8 @@ impl Shadow {
         if self.extra.iter().enumerate().any(|(resource, &extra)| loss(resource) > extra) {
             return false;
         }
-        if self.on_nodes && !room.spare(view, allocator, self.head, request, placement) {
+        let head = view.placement_request_of(self.head, self.request);
+        if self.on_nodes && !room.spare(view, allocator, &head, request, placement) {
             return false;
         }
         for (resource, extra) in self.extra.iter_mut().enumerate() {
@@ -93,10 +120,10 @@ impl Shadow {
     }
 }
 
-/// The one resource whose free total in the job's node set decides whether it fits, if there is one.
-fn limiting_resource(view: View<'_>, allocator: &Allocator, job: u32) -> Option<usize> {
-    if !allocator.is_free_to_spread() || !view.each_fits_alone() {
+/// The one resource whose free total in the node set of a request decides whether a job fits, if there is one.
+fn limiting_resource(view: View<'_>, allocator: &Allocator, job: u32, request: u32) -> Option<usize> {
+    if !allocator.is_free_to_spread() || !view.fits_alone(job) {
         return None;
     }
-    view.scenario.requests.limiting_resource(view.scenario.job(job).request)
+    view.scenario.requests.limiting_resource(request)
 }

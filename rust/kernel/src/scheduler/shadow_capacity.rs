@@ -1,7 +1,7 @@
 //! What will be free at EASY's shadow time, node by node.
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Availability, Machine, NodeTasks, Request};
+use crate::cluster::{Availability, Machine, NodeTasks, PlacementRequest, Request};
 use crate::placement::Allocator;
 use crate::state::View;
 
@@ -20,9 +20,15 @@ impl ShadowCapacity {
     /// Lets running jobs end, those of one instant together, until the head fits: that instant.
     ///
     /// By the totals it cannot be before `earliest`.
-    pub fn open(&mut self, view: View<'_>, allocator: &Allocator, head: u32, earliest: f64) -> f64 {
+    pub fn open(
+        &mut self,
+        view: View<'_>,
+        allocator: &Allocator,
+        head: &PlacementRequest<'_>,
+        earliest: f64,
+    ) -> f64 {
         self.clear(&view.state.machine);
-        self.slots = slots_now(&view.state.machine, view.request(head));
+        self.slots = slots_now(&view.state.machine, head.request);
         let mut time = view.now();
         view.visit_running(&mut |end| {
             let next = end.time.0.max(view.now());
@@ -33,8 +39,8 @@ impl ShadowCapacity {
             time = next;
             true
         });
-        // No job runs any more: then it fits, unless part of the machine is unavailable or jobs were not checked for it.
-        if !view.each_fits_alone() && !self.fits(view, allocator, head) { f64::INFINITY } else { time }
+        // No job runs any more: then it fits, unless that is not known.
+        if !view.fits_alone(head.job) && !self.fits(view, allocator, head) { f64::INFINITY } else { time }
     }
 
     fn clear(&mut self, machine: &Machine) {
@@ -48,19 +54,18 @@ impl ShadowCapacity {
     }
 
     /// A running job's placement will have been given back.
-    fn gain(&mut self, view: View<'_>, head: u32, job: u32) {
+    fn gain(&mut self, view: View<'_>, head: &PlacementRequest<'_>, job: u32) {
         let (machine, placement) = (&view.state.machine, view.state.jobs.placement(job));
-        let before = self.slots_on(machine, view.request(head), placement);
+        let before = self.slots_on(machine, head.request, placement);
         self.change(machine, view.request(job), placement, 1);
-        self.slots = self.slots - before + self.slots_on(machine, view.request(head), placement);
+        self.slots = self.slots - before + self.slots_on(machine, head.request, placement);
     }
 
-    fn fits(&self, view: View<'_>, allocator: &Allocator, head: u32) -> bool {
-        let want = view.placement_request(head);
+    fn fits(&self, view: View<'_>, allocator: &Allocator, head: &PlacementRequest<'_>) -> bool {
         if allocator.is_free_to_spread() {
-            return self.slots >= u64::from(want.tasks);
+            return self.slots >= u64::from(head.tasks);
         }
-        allocator.fits(&AvailabilityAtShadow { machine: &view.state.machine, room: self }, &want)
+        allocator.fits(&AvailabilityAtShadow { machine: &view.state.machine, room: self }, head)
     }
 
     fn slots_on(&self, machine: &Machine, request: &Request, placement: &[NodeTasks]) -> u64 {
@@ -85,11 +90,11 @@ impl ShadowCapacity {
         &mut self,
         view: View<'_>,
         allocator: &Allocator,
-        head: u32,
+        head: &PlacementRequest<'_>,
         request: &Request,
         placement: &[NodeTasks],
     ) -> bool {
-        let (machine, asked) = (&view.state.machine, view.request(head));
+        let (machine, asked) = (&view.state.machine, head.request);
         let slots = self.slots;
         let before = self.slots_on(machine, asked, placement);
         self.change(machine, request, placement, -1);

@@ -1,5 +1,5 @@
 //! What a decision must fulfil. A check changes nothing.
-use crate::cluster::{Availability, NodeTasks};
+use crate::cluster::{Availability, NodeTasks, Request};
 use crate::workload::JobState;
 
 use super::cursor::LoopState;
@@ -33,18 +33,26 @@ impl<F: Feed> Simulation<F> {
         self.check_job(job)?;
         self.check_size(job, placement.iter().map(|part| u64::from(part.tasks)).sum())?;
         check_nodes_differ(job, placement)?;
-        let (machine, request) = (&self.state.machine, self.scenario.request(job));
+        for part in placement {
+            self.check_node(part.node)?;
+        }
+        let machine = &self.state.machine;
+        let request = self.check_set(job, placement)?;
         for &NodeTasks { node, tasks } in placement {
-            self.check_node(node)?;
-            if !self.view().may_use(job, node) {
-                return Err(Refusal::OutsideSet { job, node });
-            }
             let slots = machine.slots(node, request);
             if slots < tasks {
                 return Err(Refusal::NoRoom { job, node, tasks, slots });
             }
         }
         Ok(())
+    }
+
+    /// The request of a job in the first of its node sets that has all these nodes.
+    pub(super) fn check_set(&self, job: u32, placement: &[NodeTasks]) -> Result<&Request, Refusal> {
+        let first = self.scenario.request(job);
+        let is_outside = |part: &&NodeTasks| !self.scenario.node_sets.contains(first.nodes, part.node);
+        let outside = || placement.iter().find(is_outside).map_or(0, |part| part.node);
+        self.view().request_on(job, placement).ok_or_else(|| Refusal::OutsideSet { job, node: outside() })
     }
 
     /// Whether an allocator's answer places all tasks of the job in question where they may go.
@@ -59,9 +67,7 @@ impl<F: Feed> Simulation<F> {
         check_nodes_differ(job, placement)?;
         for &NodeTasks { node, tasks } in placement {
             self.check_node(node)?;
-            if !self.view().may_use(job, node) {
-                return Err(Refusal::OutsideSet { job, node });
-            }
+            self.check_set(job, &[NodeTasks { node, tasks }])?;
             let slots = question.slots[node as usize];
             if slots < tasks {
                 return Err(Refusal::NoRoom { job, node, tasks, slots });

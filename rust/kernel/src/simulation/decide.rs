@@ -1,5 +1,5 @@
 //! Decisions applied: each is checked, and either done whole or refused with nothing changed.
-use crate::cluster::{NodeTasks, Place, placement_of_ranks};
+use crate::cluster::{NodeTasks, Place, PlacementRequest, placement_of_ranks};
 use crate::decision::{Decision, Effect, Preemption, Where};
 use crate::record::{Change, PowerMeter, PowerModel, ThermalModel};
 use crate::scheduler::{PolicyParts, SchedulingRule};
@@ -104,14 +104,17 @@ impl<F: Feed> Simulation<F> {
     pub fn place_now(&mut self, job: u32, tasks: Option<u32>) -> Result<Option<Vec<NodeTasks>>, Refusal> {
         self.check_job(job)?;
         let view = View { scenario: &self.scenario, state: &self.state };
-        let mut want = view.placement_request(job);
         let mut placement = std::mem::take(&mut self.allocator.chosen);
         let fits = match tasks {
-            None => view.may_fit_job(job) && self.allocator.fill(&self.state.machine, &want, &mut placement),
+            None => view.placement_requests(job).any(|want| {
+                view.may_fit_request(&want) && self.allocator.fill(&self.state.machine, &want, &mut placement)
+            }),
             Some(tasks) => {
                 self.check_size(job, u64::from(tasks))?;
-                want.tasks = tasks;
-                self.allocator.place(&view.expansion(job), &want, &mut placement) == Ok(true)
+                view.placement_requests(job).any(|want| {
+                    let want = PlacementRequest { tasks, ..want };
+                    self.allocator.place(&view.expansion(job), &want, &mut placement) == Ok(true)
+                })
             }
         };
         Ok(fits.then_some(placement))

@@ -1,4 +1,5 @@
 //! The course of a job: it is admitted or rejected, launched, run, completed, and ended; and what that means for others.
+use crate::cluster::{EmptyMachine, PlacementRequest};
 use crate::record::Change;
 use crate::scenario::{JobCheck, WallTime};
 use crate::scheduler::Scheduler;
@@ -52,12 +53,13 @@ impl<F: Feed> Simulation<F> {
             return true;
         }
         if self.scenario.job_check == JobCheck::Nodes && !self.allocator.is_free_to_spread() {
-            let mut want = self.view().placement_request(job);
-            want.tasks = tasks;
-            let empty = crate::cluster::EmptyMachine(&self.state.machine);
-            return self.allocator.fits(&empty, &want);
+            let empty = EmptyMachine(&self.state.machine);
+            let mut requests = self.view().placement_requests(job);
+            return requests.any(|want| self.allocator.fits(&empty, &PlacementRequest { tasks, ..want }));
         }
-        u64::from(tasks) <= self.state.most_tasks(&self.scenario, self.scenario.job(job).request)
+        let Self { scenario, state, .. } = self;
+        let mut requests = scenario.alternatives(job).iter();
+        requests.any(|&request| u64::from(tasks) <= state.most_tasks(scenario, request))
     }
 
     fn reject(&mut self, job: u32, reason: Rejection) {

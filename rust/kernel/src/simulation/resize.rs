@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 
 use crate::application::JobType;
-use crate::cluster::{Availability, NodeTasks, Place, placement_of_ranks};
+use crate::cluster::{Availability, NodeTasks, Place, PlacementRequest, placement_of_ranks};
 use crate::decision::Size;
 use crate::record::Change;
 use crate::workload::JobState;
@@ -56,7 +56,8 @@ impl<F: Feed> Simulation<F> {
         nodes.truncate(tasks);
         if more > 0 {
             let view = View { scenario: &self.scenario, state: &self.state };
-            let mut want = view.placement_request(job);
+            let mut want =
+                PlacementRequest { request: view.running_request(job), ..view.placement_request(job) };
             want.tasks = more;
             let mut gained = Vec::new();
             // Plans and expansions are made by a rule of the kernel.
@@ -77,7 +78,7 @@ impl<F: Feed> Simulation<F> {
         };
         let kept = self.applications().map_or(0, releasing);
         let limit_left = limit.saturating_sub(kept);
-        let (request, expansion) = (self.scenario.request(job), self.view().expansion(job));
+        let (request, expansion) = (self.view().running_request(job), self.view().expansion(job));
         let (mut found, mut from) = (0_u32, 0);
         while found < limit_left
             && let Some(node) = expansion.next_with_slots(from, request)
@@ -131,12 +132,13 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn no_room(&self, job: u32, held: &[NodeTasks]) -> Refusal {
-        let (expansion, request) = (self.view().expansion(job), self.scenario.request(job));
+        let request = match self.check_set(job, held) {
+            Ok(request) => request,
+            Err(refusal) => return refusal,
+        };
+        let expansion = self.view().expansion(job);
         let slots = |node| expansion.tasks_on(node) + expansion.slots(node, request);
         let full = held.iter().find(|part| slots(part.node) < part.tasks).unwrap_or(&held[0]);
-        if !self.view().may_use(job, full.node) {
-            return Refusal::OutsideSet { job, node: full.node };
-        }
         Refusal::NoRoom { job, node: full.node, tasks: full.tasks, slots: slots(full.node) }
     }
 }

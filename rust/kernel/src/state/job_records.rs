@@ -58,16 +58,13 @@ pub struct JobRecords {
 }
 
 impl JobRecords {
-    /// The records of these jobs before anything happens; `infeasible` tells which ask for a resource that no node has,
-    /// and are to be rejected at submission.
+    /// The records of these jobs before anything happens; `rejected` tells which are to be rejected at submission, and why.
     #[must_use]
-    pub fn new(jobs: &[Job], infeasible: impl Fn(usize) -> bool) -> Self {
+    pub fn new(jobs: &[Job], rejected: impl Fn(usize) -> Option<Rejection>) -> Self {
         let records = jobs.iter().enumerate().map(|(slot, job)| {
-            if !infeasible(slot) {
-                return Record::new(job, JobState::Loaded);
-            }
-            let rejection = Some(Rejection::LacksResource);
-            Record { rejection, ..Record::new(job, JobState::Rejected) }
+            let rejection = rejected(slot);
+            let state = if rejection.is_some() { JobState::Rejected } else { JobState::Loaded };
+            Record { rejection, ..Record::new(job, state) }
         });
         Self { records: records.collect(), vacant: Vec::new() }
     }
@@ -275,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_clone_keeps_its_own_records() {
-        let mut records = JobRecords::new(&[job(0), job(1)], |_| false);
+        let mut records = JobRecords::new(&[job(0), job(1)], |_| None);
         let fork = records.clone();
         records.start(1, 2.0, &[NodeTasks { node: 3, tasks: 1 }, NodeTasks { node: 1, tasks: 2 }], 0);
         assert_eq!(fork.state(1), JobState::Loaded);
@@ -286,7 +283,7 @@ mod tests {
 
     #[test]
     fn what_was_saved_of_several_runs_adds_up() {
-        let mut records = JobRecords::new(&[job(0)], |_| false);
+        let mut records = JobRecords::new(&[job(0)], |_| None);
         records.start(0, 0.0, &[NodeTasks { node: 0, tasks: 1 }], 0);
         records.requeue(0, 2.0);
         records.requeue(0, 1.5);

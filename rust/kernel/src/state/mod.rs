@@ -9,6 +9,8 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Machine, NodeTasks};
@@ -129,7 +131,13 @@ impl State {
     #[must_use]
     pub fn rank_of(&self, scenario: &Scenario, job: u32) -> Rank {
         let row = scenario.job(job);
-        Rank { key: Time(self.jobs.key(job)), submit_time: Time(row.submit_time), row: row.row, job }
+        Rank {
+            tier: Reverse(scenario.attributes.tier(job)),
+            key: Time(self.jobs.key(job)),
+            submit_time: Time(row.submit_time),
+            row: row.row,
+            job,
+        }
     }
 
     /// Puts a job into the queue.
@@ -156,12 +164,17 @@ impl State {
     fn insert(&mut self, scenario: &Scenario, job: u32) {
         let mut values = std::mem::take(&mut self.values);
         let (resources, sets) = (self.machine.resources(), self.machine.node_sets().count());
-        let (request, tasks) = (scenario.request(job), scenario.job(job).tasks);
+        let (estimate, tasks) = (ordered_bits(self.jobs.estimate(job)), scenario.job(job).tasks);
         values.clear();
-        values.resize(request.nodes.block(resources + 1).start, i64::MAX);
-        values.push(ordered_bits(self.jobs.estimate(job)));
-        values.extend((0..resources).map(|resource| request.need(resource, tasks)));
         values.resize(sets * (resources + 1), i64::MAX);
+        for &request in scenario.alternatives(job) {
+            let request = scenario.requests.get(request);
+            let block = &mut values[request.nodes.block(resources + 1)];
+            block[0] = estimate;
+            for (resource, need) in block[1..].iter_mut().enumerate() {
+                *need = request.need(resource, tasks);
+            }
+        }
         self.queue.index.insert(self.rank_of(scenario, job), &values);
         self.values = values;
     }
@@ -271,7 +284,7 @@ impl State {
     /// Whether these nodes have room for a running job in place of those that it has.
     #[must_use]
     pub fn has_room_to_resize(&mut self, scenario: &Scenario, job: u32, placement: &[NodeTasks]) -> bool {
-        let request = scenario.request(job);
+        let request = scenario.request_on(job, placement).unwrap_or_else(|| scenario.request(job));
         let old = self.jobs.placement(job);
         let has = |node| match old.binary_search_by_key(&node, |part| part.node) {
             Ok(at) => old[at].tasks,

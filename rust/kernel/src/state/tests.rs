@@ -35,7 +35,7 @@ fn run_of(queued: u32, tasks: u32) -> (Scenario, State, Vec<NodeSetId>) {
         0 => job(row, 1, of_set[0], 10.0),
         _ => job(row, tasks, of_set[1], 1000.0),
     }));
-    let records = JobRecords::new(&jobs, |_| false);
+    let records = JobRecords::new(&jobs, |_| None);
     let mut state = State::new(records, Machine::new(1, capacity, Arc::clone(&node_sets), false));
     let scenario = Scenario::new(jobs, Vec::new(), requests, node_sets);
     for row in 0..queued + 2 {

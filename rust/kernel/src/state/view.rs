@@ -1,6 +1,6 @@
 //! What schedulers see: the scenario and the state together, to be read.
 use crate::application::ApplicationJob;
-use crate::cluster::{Expansion, NodeSetId, PlacementRequest, Request};
+use crate::cluster::{Expansion, NodeSetId, NodeTasks, PlacementRequest, Request};
 use crate::scenario::{JobCheck, Scenario};
 use crate::workload::JobState;
 
@@ -34,10 +34,22 @@ impl<'a> View<'a> {
         self.application_job(job).is_some_and(|carried| carried.application.is_some())
     }
 
-    /// What each task of a job asks.
+    /// What each task of a job asks, in the first of the node sets that it may run in.
     #[must_use]
     pub fn request(self, job: u32) -> &'a Request {
         self.scenario.request(job)
+    }
+
+    /// What each task of a job asks, in the first of its node sets that has all these nodes; None where none has.
+    #[must_use]
+    pub fn request_on(self, job: u32, placement: &[NodeTasks]) -> Option<&'a Request> {
+        self.scenario.request_on(job, placement)
+    }
+
+    /// What each task of a running job asks, in the node set that it runs in.
+    #[must_use]
+    pub fn running_request(self, job: u32) -> &'a Request {
+        self.request_on(job, self.state.jobs.placement(job)).unwrap_or_else(|| self.request(job))
     }
 
     /// The amount of a resource that a job needs at least.
@@ -46,24 +58,38 @@ impl<'a> View<'a> {
         self.scenario.need(job, resource)
     }
 
-    /// A job as an allocator and a plan need to know it, for as long as it is thought to run.
+    /// A job as an allocator and a plan need to know it, for as long as it is thought to run; in the first of its node sets.
     #[must_use]
     pub fn placement_request(self, job: u32) -> PlacementRequest<'a> {
+        self.placement_request_of(job, self.scenario.job(job).request)
+    }
+
+    /// The same in each of its node sets, in the order in which they are tried.
+    pub fn placement_requests(self, job: u32) -> impl Iterator<Item = PlacementRequest<'a>> {
+        let alternatives = self.scenario.alternatives(job);
+        alternatives.iter().map(move |&request| self.placement_request_of(job, request))
+    }
+
+    /// The same with one of the job's requests.
+    #[must_use]
+    pub fn placement_request_of(self, job: u32, request: u32) -> PlacementRequest<'a> {
         let row = self.scenario.job(job);
         PlacementRequest {
             job,
-            request: self.request(job),
+            request: self.scenario.requests.get(request),
             tasks: row.tasks,
             row: row.row,
             duration: self.state.jobs.estimate(job),
         }
     }
 
-    /// Whether every queued job would fit if no other ran: not where part of the machine is unavailable, or where jobs
-    /// are not checked for it at their submission.
+    /// Whether a queued job would fit in each of its node sets if no other ran: not where part of the machine is
+    /// unavailable, where jobs are not checked for it at their submission, or where one of several sets would do.
     #[must_use]
-    pub fn each_fits_alone(self) -> bool {
-        self.scenario.job_check == JobCheck::Nodes && !self.state.machine.has_unavailable()
+    pub fn fits_alone(self, job: u32) -> bool {
+        self.scenario.job_check == JobCheck::Nodes
+            && !self.state.machine.has_unavailable()
+            && self.scenario.alternatives(job).len() == 1
     }
 
     /// Whether some queued job might fit now: false only if none does. O(1).
@@ -91,16 +117,15 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Whether a node is one of those that a job may use.
-    #[must_use]
-    pub fn may_use(self, job: u32, node: u32) -> bool {
-        self.scenario.node_sets.contains(self.request(job).nodes, node)
-    }
-
-    /// Whether a job's needs are within the free totals of its node set.
+    /// Whether a job's needs are within the free totals of one of its node sets.
     #[must_use]
     pub fn may_fit_job(self, job: u32) -> bool {
-        let want = self.placement_request(job);
+        self.placement_requests(job).any(|want| self.may_fit_request(&want))
+    }
+
+    /// Whether a job's needs are within the free totals of the node set of its request.
+    #[must_use]
+    pub fn may_fit_request(self, want: &PlacementRequest<'_>) -> bool {
         let free = self.state.machine.total_free_in(want.request.nodes);
         free.iter().enumerate().all(|(resource, &free)| want.need(resource) <= free)
     }

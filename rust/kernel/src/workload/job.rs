@@ -56,11 +56,16 @@ pub enum Rejection {
     Dependency = 3,
     /// The policy rejects every job.
     Policy = 4,
+    /// Its queue does not admit it, or no queue does.
+    Queue = 5,
+    /// No partition that it may run in admits it.
+    Partition = 6,
 }
 
 impl Rejection {
     /// All reasons, in the order of their numbers.
-    pub const ALL: [Self; 4] = [Self::LacksResource, Self::NeverFits, Self::Dependency, Self::Policy];
+    pub const ALL: [Self; 6] =
+        [Self::LacksResource, Self::NeverFits, Self::Dependency, Self::Policy, Self::Queue, Self::Partition];
 
     /// The name of the reason.
     #[must_use]
@@ -70,6 +75,8 @@ impl Rejection {
             Self::NeverFits => "never_fits",
             Self::Dependency => "dependency",
             Self::Policy => "policy",
+            Self::Queue => "queue",
+            Self::Partition => "partition",
         }
     }
 }

@@ -85,7 +85,7 @@ impl Case {
         };
         let capacities = Capacities { resources: 1, amounts, node_sets: Arc::clone(&node_sets) };
         let parts = choice.parts(&capacities, &FORMULA_NAMES).expect("a known policy");
-        let state = State::new(JobRecords::new(&self.jobs, |_| false), capacities.machine());
+        let state = State::new(JobRecords::new(&self.jobs, |_| None), capacities.machine());
         let scenario = Scenario {
             wall_time: self.wall_time,
             overheads: self.overheads.clone(),

@@ -1,0 +1,281 @@
+"""Partitions, queues, and which jobs they admit: descriptions, which `simulation.routing` goes by."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, TypeVar
+
+from batchlab.errors import SystemDescriptionError, shown, suggest
+from batchlab.system import rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+__all__ = ["Conditions", "JobQueue", "Partition", "check_partitions", "check_queues", "tables"]
+
+_T = TypeVar("_T")
+_Named = TypeVar("_Named", "Partition", "JobQueue")
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+_LARGEST_PRIORITY = 2**31 - 1
+_BOUNDS = ("processors", "nodes", "time")
+OWNERS = ("users", "groups", "accounts", "qos")
+"""The conditions that go by a name in a column of the jobs."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Which jobs a queue or a partition admits: those that meet all conditions that are given.
+
+    Parameters
+    ----------
+    min_processors, max_processors
+        Bounds of the processors that a job asks for: tasks × ``core`` per task; tasks where nodes have no
+        ``core``.
+    min_nodes, max_nodes
+        Bounds of the least number of nodes that a job can run on.
+    min_time, max_time
+        Bounds of the requested_time, seconds.
+    users, groups, accounts, qos
+        Names of those whose jobs are admitted, as in the columns ``user``, ``group``, ``account`` and
+        ``qos`` (see `Workload`); all unless given.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a bound is below 1 (a time: below 0), a minimum is above its maximum, or a list of names is empty.
+    """
+
+    min_processors: int | None = None
+    max_processors: int | None = None
+    min_nodes: int | None = None
+    max_nodes: int | None = None
+    min_time: float | None = None
+    max_time: float | None = None
+    users: tuple[str, ...] | None = None
+    groups: tuple[str, ...] | None = None
+    accounts: tuple[str, ...] | None = None
+    qos: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name in _BOUNDS:
+            least, most = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
+            rule: Callable[[object], float] = rules.seconds if name == "time" else rules.at_least_one
+            for key, value in ((f"min_{name}", least), (f"max_{name}", most)):
+                if value is not None:
+                    _set(self, key, _held(rule, value, key))
+            if least is not None and most is not None and least > most:
+                raise SystemDescriptionError(
+                    f"min_{name} = {shown(least)}; must be at most max_{name} = {shown(most)}."
+                )
+        for name in OWNERS:
+            if getattr(self, name) is not None:
+                _set(self, name, _names(getattr(self, name), name))
+
+    def bounds(self, name: str) -> tuple[float, float]:
+        """Give the least and the greatest value of ``processors``, ``nodes`` or ``time``."""
+        least, most = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
+        return (0 if least is None else least, math.inf if most is None else most)
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The conditions that are given, by name."""
+        return {
+            key.name: getattr(self, key.name) for key in fields(self) if getattr(self, key.name) is not None
+        }
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A named set of nodes. Partitions may overlap.
+
+    Parameters
+    ----------
+    name
+        Unique among the partitions; jobs name it in the column ``partition``.
+    nodes
+        The nodes, as ranges of their numbers: ``"0-11,16"``; all unless `nodes` or `groups` is given.
+    groups
+        Names of node groups whose nodes belong to it as well.
+    tier
+        Jobs of a higher tier come first, whatever the order; an integer.
+    admits
+        Which jobs it takes; all unless given.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a value breaks its rule.
+    """
+
+    name: str
+    nodes: str = ""
+    groups: tuple[str, ...] = ()
+    tier: int = 1
+    admits: Conditions = field(default_factory=Conditions)
+
+    def __post_init__(self) -> None:
+        _set(self, "name", _held(rules.group_name, self.name, "Partition: name"))
+        where = f"Partition {self.name!r}"
+        _set(self, "groups", _names(self.groups, f"{where}: groups") if self.groups else ())
+        _set(self, "tier", _held(_priority, self.tier, f"{where}: tier"))
+        _held(_ranges, self.nodes, f"{where}: nodes")
+        _check_conditions(self.admits, where)
+
+    @property
+    def ranges(self) -> list[tuple[int, int]]:
+        """The ranges of `nodes`, each as its first node and the one after its last."""
+        return _ranges(self.nodes)
+
+
+@dataclass(frozen=True)
+class JobQueue:
+    """Where jobs wait.
+
+    Parameters
+    ----------
+    name
+        Unique among the queues; jobs name it in the column ``queue``.
+    partitions
+        The partitions that it feeds, in the order in which its jobs are tried there.
+    priority
+        Its priority under the order ``mpp``, the highest first; an integer.
+    admits
+        Which jobs it takes; all unless given.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a value breaks its rule.
+    """
+
+    name: str
+    partitions: tuple[str, ...] = ()
+    priority: int = 0
+    admits: Conditions = field(default_factory=Conditions)
+
+    def __post_init__(self) -> None:
+        _set(self, "name", _held(rules.group_name, self.name, "JobQueue: name"))
+        where = f"JobQueue {self.name!r}"
+        named = _names(self.partitions, f"{where}: partitions") if self.partitions else ()
+        _set(self, "partitions", named)
+        _set(self, "priority", _held(_priority, self.priority, f"{where}: priority"))
+        _check_conditions(self.admits, where)
+
+
+def check_partitions(given: object, nodes: int, groups: Collection[str]) -> tuple[Partition, ...]:
+    """Check partitions against the machine: their names differ, their nodes and groups are there."""
+    partitions = _different(given, Partition, "partitions")
+    for at, partition in enumerate(partitions):
+        for name in partition.groups:
+            if name not in groups:
+                raise SystemDescriptionError(
+                    f"partitions[{at}].groups = {shown(name)}; must be a node group.{suggest(name, groups)}"
+                )
+        beyond = next((end for _, end in partition.ranges if end > nodes), None)
+        if beyond is not None:
+            raise SystemDescriptionError(
+                f"partitions[{at}].nodes = {shown(partition.nodes)}; must be nodes from 0 to {nodes - 1}."
+            )
+    return partitions
+
+
+def check_queues(given: object, partitions: Iterable[Partition]) -> tuple[JobQueue, ...]:
+    """Check queues against the partitions: each feeds some, where there are any, and these are known."""
+    queues = _different(given, JobQueue, "queues")
+    known = [partition.name for partition in partitions]
+    for at, queue in enumerate(queues):
+        if known and not queue.partitions:
+            raise SystemDescriptionError(
+                f"queues[{at}].partitions of {queue.name!r} is empty; must name the partitions that the "
+                f"queue feeds. Known: {', '.join(known)}."
+            )
+        for name in queue.partitions:
+            if name not in known:
+                raise SystemDescriptionError(
+                    f"queues[{at}].partitions = {shown(name)}; must be a partition.{suggest(name, known)}"
+                )
+    return queues
+
+
+def tables(partitions: Iterable[Partition], queues: Iterable[JobQueue]) -> dict[str, list[dict[str, object]]]:
+    """Give what is said of partitions and queues as plain values, as files of systems have it.
+
+    Returns
+    -------
+    dict
+        ``partitions`` and ``queues``, each a list of mappings, and neither where there are none. What is
+        as it would be unsaid is left out.
+    """
+    found = {"partitions": [_table(each) for each in partitions], "queues": [_table(each) for each in queues]}
+    return {key: entries for key, entries in found.items() if entries}
+
+
+def _table(part: Partition | JobQueue) -> dict[str, object]:
+    usual = type(part)(part.name)
+    values = {key.name: getattr(part, key.name) for key in fields(part) if key.name != "admits"}
+    said = {key: value for key, value in values.items() if key == "name" or value != getattr(usual, key)}
+    admits = part.admits.given
+    return said | ({"admits": admits} if admits else {})
+
+
+def _different(given: object, kind: type[_Named], where: str) -> tuple[_Named, ...]:
+    """Check that all are of a kind and have names of their own."""
+    if not isinstance(given, tuple | list):
+        raise SystemDescriptionError(f"{where} = {shown(given)}; must be a tuple of {kind.__name__}.")
+    seen: set[str] = set()
+    for at, each in enumerate(given):
+        if not isinstance(each, kind):
+            raise SystemDescriptionError(f"{where}[{at}] = {shown(each)}; must be a {kind.__name__}.")
+        if each.name in seen:
+            raise SystemDescriptionError(
+                f"{where}[{at}].name = {each.name!r}; must be unique; an earlier one has this name."
+            )
+        seen.add(each.name)
+    return tuple(given)
+
+
+def _check_conditions(given: object, where: str) -> None:
+    if not isinstance(given, Conditions):
+        raise SystemDescriptionError(f"{where}: admits = {shown(given)}; must be Conditions.")
+
+
+def _ranges(value: object) -> list[tuple[int, int]]:
+    """Read ranges of nodes: ``"0-11,16"``; none of an empty text."""
+    rule = 'must be ranges of node numbers, e.g. "0-11,16"'
+    if not isinstance(value, str):
+        raise ValueError(rule)  # noqa: TRY004  # an error of the description, as all others
+    ranges = []
+    for part in value.replace(" ", "").split(",") if value.strip() else []:
+        found = _RANGE.fullmatch(part)
+        if found is None or (found[2] is not None and int(found[2]) < int(found[1])):
+            raise ValueError(rule)
+        ranges.append((int(found[1]), int(found[2] or found[1]) + 1))
+    return ranges
+
+
+def _priority(value: object) -> int:
+    number = rules.whole(value)
+    if abs(number) > _LARGEST_PRIORITY:
+        raise ValueError("must be an integer of at most 2^31 - 1 in size")
+    return number
+
+
+def _names(given: object, where: str) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, tuple | list):
+        raise SystemDescriptionError(f"{where} = {shown(given)}; must be a list of names.")
+    if not given:
+        raise SystemDescriptionError(f"{where} is empty; must hold at least one name, or be left out.")
+    return tuple(_held(rules.group_name, name, where) for name in given)
+
+
+def _held(rule: Callable[[object], _T], value: object, where: str) -> _T:
+    try:
+        return rule(value)
+    except ValueError as broken:
+        raise SystemDescriptionError(f"{where} = {shown(value)}; {broken}.") from None
+
+
+def _set(instance: object, name: str, value: object) -> None:
+    object.__setattr__(instance, name, value)

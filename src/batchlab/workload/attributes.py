@@ -1,0 +1,47 @@
+"""What jobs are called and belong to: user, group, account, QOS, queue and partitions, as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from batchlab.workload.attribute_columns import attribute_in
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from batchlab.workload.attribute_columns import Attribute
+    from batchlab.workload.workload import Workload
+
+__all__ = ["attribute"]
+
+
+def attribute(workload: Workload, name: Attribute) -> pl.Series:
+    """Give an attribute of all jobs.
+
+    Parameters
+    ----------
+    workload
+        The jobs: with a column of this name, or else the one of numbers that logs have (``user_id``,
+        ``group_id``, ``queue_id``, ``partition_id``). Numbers become the names that the log's header gives
+        them (queues and partitions), or digits; those below 0 are unknown.
+    name
+        The attribute.
+
+    Returns
+    -------
+    polars.Series
+        String, one entry per job; null where it has none.
+
+    Raises
+    ------
+    WorkloadError
+        If the column holds neither text nor whole numbers.
+    """
+    return attribute_in(workload.jobs, name, _header_names(workload, name))
+
+
+def _header_names(workload: Workload, name: Attribute) -> dict[str, str]:
+    """Give the names that the header of a log gives to the numbers of queues or partitions."""
+    entries = {"queue": workload.header.queues, "partition": workload.header.partitions}.get(name, ())
+    described = {str(each.number): each.description.strip() for each in entries if each.number is not None}
+    return {number: text for number, text in described.items() if text}

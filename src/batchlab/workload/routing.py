@@ -1,0 +1,258 @@
+"""Which queue each job waits in and which partitions it may run in (semantics, S11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.vocabulary import REJECTION_REASONS
+from batchlab.workload.attributes import attribute
+from batchlab.workload.node_groups import SEPARATOR
+from batchlab.workload.requests import amounts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    from batchlab.system import Conditions, System
+    from batchlab.workload.workload import Workload
+
+    Mask = npt.NDArray[np.bool_]
+
+__all__ = ["Routes", "routes"]
+
+_LAST = np.iinfo(np.int64).max
+_OWNERS = {"users": "user", "groups": "group", "accounts": "account", "qos": "qos"}
+
+
+@dataclass(frozen=True)
+class Routes:
+    """Where the jobs of a workload may go on a system with partitions or queues.
+
+    Parameters
+    ----------
+    queue
+        The place of each job's queue among the system's, int32, shape (jobs,); -1 without.
+    partitions
+        Distinct lists of partitions, as places among the system's, in the order in which jobs are tried.
+    list_of
+        The place of each job's list, int64, shape (jobs,).
+    rejection
+        Why a job is rejected, by the reason's number, uint8, shape (jobs,); 0 where it is not.
+    """
+
+    queue: npt.NDArray[np.int32]
+    partitions: tuple[tuple[int, ...], ...]
+    list_of: npt.NDArray[np.int64]
+    rejection: npt.NDArray[np.uint8]
+
+    def ran_in(
+        self, system: System, offsets: npt.NDArray[np.int64], nodes: npt.NDArray[np.uint32]
+    ) -> npt.NDArray[np.int32]:
+        """Find the partition that each job ran in: the first of its own that has all of its nodes.
+
+        Parameters
+        ----------
+        system
+            The machine.
+        offsets, nodes
+            The nodes of job i are ``nodes[offsets[i]:offsets[i + 1]]``.
+
+        Returns
+        -------
+        ndarray
+            int32, shape (jobs,): places among the system's partitions; -1 where a job has no nodes.
+        """
+        found = np.full(len(self.queue), -1, np.int32)
+        best = np.full(len(found), _LAST)
+        owner = np.repeat(np.arange(len(found)), np.diff(offsets))
+        ran = np.diff(offsets) > 0
+        for place, partition in enumerate(system.partitions):
+            has = np.zeros(system.nodes, np.bool_)
+            for begin, end in system.partition_ranges(partition):
+                has[begin:end] = True
+            is_within = ran.copy()
+            is_within[owner[~has[nodes]]] = False
+            rank = np.where(is_within, self._rank(place), _LAST)
+            found[rank < best] = place
+            best = np.minimum(rank, best)
+        return found
+
+    def _rank(self, place: int) -> npt.NDArray[np.int64]:
+        """Give the place of a partition in the list of each job; `_LAST` where it is not there."""
+        ranks = [places.index(place) if place in places else _LAST for places in self.partitions]
+        return np.array(ranks, np.int64)[self.list_of]
+
+
+def routes(workload: Workload, system: System) -> Routes | None:
+    """Find the queue and the partitions of each job.
+
+    Parameters
+    ----------
+    workload, system
+        The jobs, and the machine with its partitions and queues.
+
+    Returns
+    -------
+    Routes or None
+        None where the system has neither. O(jobs × (queues + partitions)).
+
+    Raises
+    ------
+    WorkloadError
+        If a job names a queue or a partition that the system does not have.
+    """
+    if not system.partitions and not system.queues:
+        return None
+    admits = _Admission(workload, system).admits
+    queue = _queues(workload, system, admits)
+    rejection = np.zeros(len(workload.jobs), np.uint8)
+    if system.queues:
+        rejection[queue < 0] = REJECTION_REASONS.index("queue") + 1
+    lists, list_of = _partitions(workload, system, queue, admits)
+    empty = [number for number, places in enumerate(lists) if not places]
+    if system.partitions:
+        lost = np.isin(list_of, empty) & (rejection == 0)
+        rejection[lost] = REJECTION_REASONS.index("partition") + 1
+    return Routes(queue, tuple(lists), list_of, rejection)
+
+
+def _queues(
+    workload: Workload, system: System, admits: Callable[[Conditions], Mask]
+) -> npt.NDArray[np.int32]:
+    """Give each job the queue that it names, or the first that admits it; -1 where that admits it not."""
+    queue = np.full(len(workload.jobs), -1, np.int32)
+    if not system.queues:
+        return queue
+    named = attribute(workload, "queue")
+    known = [each.name for each in system.queues]
+    _check_names(named, known, workload, "queue")
+    free = named.is_null().to_numpy()
+    for place in reversed(range(len(known))):
+        wanted = free | (named == known[place]).fill_null(value=False).to_numpy()
+        queue[wanted & admits(system.queues[place].admits)] = place
+    return queue
+
+
+def _partitions(
+    workload: Workload,
+    system: System,
+    queue: npt.NDArray[np.int32],
+    admits: Callable[[Conditions], Mask],
+) -> tuple[list[tuple[int, ...]], npt.NDArray[np.int64]]:
+    """Give each job its partitions: distinct lists, and the place of each job's list."""
+    names = [each.name for each in system.partitions]
+    named = attribute(workload, "partition").str.replace_all(",", SEPARATOR, literal=True)
+    distinct = named.drop_nulls().unique(maintain_order=True).to_list() if names else []
+    for value in distinct:
+        _check_names(pl.Series([_named(value)]).explode(), names, workload, "partition", value)
+    numbers = {value: number for number, value in enumerate(distinct, 1)}
+    codes = named.replace_strict(numbers, default=0, return_dtype=pl.Int64)
+    # Jobs of one combination of names, queue and admissions have one list.
+    keys, combination = _numbered(codes.to_numpy() * (len(system.queues) + 1) + (queue + 1))
+    wanted = [_wanted(system, distinct, *divmod(int(key), len(system.queues) + 1)) for key in keys]
+    for place, partition in enumerate(system.partitions):
+        matters = np.array([place in places for places in wanted])[combination]
+        left_out = matters & ~admits(partition.admits)
+        if not left_out.any():
+            continue
+        keys, combination = _numbered(combination * 2 + left_out)
+        wanted = [
+            tuple(each for each in wanted[key // 2] if each != place or key % 2 == 0) for key in keys.tolist()
+        ]
+    return wanted, combination
+
+
+def _numbered(values: npt.NDArray[np.signedinteger]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Give the distinct values, and the place of each value among them."""
+    distinct, places = np.unique(values, return_inverse=True)
+    return distinct, places.astype(np.int64)
+
+
+def _wanted(system: System, distinct: list[str], code: int, queue: int) -> tuple[int, ...]:
+    """Give the partitions that a job names, of those that its queue feeds; or all of these."""
+    places = {each.name: place for place, each in enumerate(system.partitions)}
+    feeds = tuple(places) if queue == 0 else system.queues[queue - 1].partitions
+    if code == 0:
+        wanted = feeds if queue else feeds[:1]
+    else:
+        wanted = tuple(name for name in _named(distinct[code - 1]) if name in feeds)
+    return tuple(places[name] for name in wanted)
+
+
+def _named(value: str) -> list[str]:
+    names = (name.strip() for name in value.split(SEPARATOR))
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def _check_names(
+    named: pl.Series, known: list[str], workload: Workload, what: str, value: str | None = None
+) -> None:
+    unknown = named.filter(named.is_not_null() & ~named.is_in(known))
+    if len(unknown):
+        name = unknown[0]
+        column = attribute(workload, "queue" if what == "queue" else "partition")
+        text = name if value is None else value.replace(SEPARATOR, ",")
+        rows = (column.str.replace_all(SEPARATOR, ",", literal=True) == text).arg_true()
+        job = workload.jobs["job_id"][rows[0]] if len(rows) else "?"
+        raise WorkloadError(
+            f"job {job}: {what} = {shown(name)}; must be a {what} of the system.{suggest(name, known)}"
+        )
+
+
+class _Admission:
+    """Which jobs meet conditions; what these ask of the jobs is computed when first asked for."""
+
+    def __init__(self, workload: Workload, system: System) -> None:
+        self._workload, self._system = workload, system
+        self._amounts = amounts(workload, system)
+        self._values: dict[str, npt.NDArray[np.float64]] = {}
+        self._names: dict[str, pl.Series] = {}
+
+    def admits(self, conditions: Conditions) -> Mask:
+        """Tell for each job whether it meets all of the conditions."""
+        admitted = np.ones(len(self._workload.jobs), np.bool_)
+        for name, value in (("processors", self._processors), ("nodes", self._nodes), ("time", self._time)):
+            least, most = conditions.bounds(name)
+            if (least, most) != (0, np.inf):
+                values = self._values[name] = self._values.get(name, value())
+                admitted &= (values >= least) & (values <= most)
+        for condition, column in _OWNERS.items():
+            names = getattr(conditions, condition)
+            if names is not None:
+                owners = self._names.setdefault(column, attribute(self._workload, column))  # type: ignore[arg-type]
+                admitted &= owners.is_in(names).fill_null(value=False).to_numpy()
+        return admitted
+
+    def _tasks(self) -> npt.NDArray[np.float64]:
+        return self._workload.jobs["tasks"].cast(pl.Float64).to_numpy()
+
+    def _time(self) -> npt.NDArray[np.float64]:
+        return self._workload.jobs["requested_time"].to_numpy()
+
+    def _processors(self) -> npt.NDArray[np.float64]:
+        resources = self._system.resources
+        cores = self._amounts[resources.index("core")] if "core" in resources else 1
+        return self._tasks() * cores
+
+    def _nodes(self) -> npt.NDArray[np.float64]:
+        """Give the least number of nodes that each job can run on; infinite where it can on none."""
+        jobs = self._workload.jobs
+        tasks = jobs["tasks"].to_numpy()
+        most = np.zeros(len(jobs), np.int64)
+        for group in self._system.groups:
+            slots = tasks.copy()
+            for resource, asked in zip(self._system.resources, self._amounts, strict=True):
+                has = group.resources.get(resource, 0)
+                asks = np.broadcast_to(asked, len(jobs))
+                slots = np.where(asks > 0, np.minimum(slots, has // np.maximum(asks, 1)), slots)
+            most = np.maximum(most, slots)
+        if "tasks_per_node" in jobs.columns:
+            limit = jobs["tasks_per_node"].to_numpy()
+            most = np.where(limit > 0, np.minimum(most, limit), most)
+        return np.where(most > 0, np.ceil(tasks / np.maximum(most, 1)), np.inf)

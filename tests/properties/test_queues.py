@@ -1,0 +1,65 @@
+"""The kernel gives the schedules of the reference on machines with partitions and queues."""
+
+import os
+from collections import Counter
+from random import Random
+
+import pytest
+
+from reference.queues import routed
+from support.combinations import COMBINATIONS, Combinations
+from support.schedule_cases import BACKFILLS, Case, grouped, queued
+
+CASES = 4 * len(COMBINATIONS)
+CHUNKS = 12
+# `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_queues.py`
+CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "10000"))
+CAMPAIGN_CHUNK = 250
+
+
+def shaped(case: Case, rng: Random) -> Case:
+    """Give the machine partitions and queues, and bind some jobs to node groups as well."""
+    case = queued(case, rng)
+    return grouped(case, rng) if rng.random() < 0.3 else case
+
+
+QUEUED = Combinations(shaped)
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_every_job_and_node(chunk: int) -> None:
+    """State, start, end, nodes and interruptions are equal for every job of every case."""
+    for number in range(chunk, CASES, CHUNKS):
+        QUEUED.check(number)
+
+
+@pytest.mark.parametrize("chunk", range(6))
+def test_policies_written_in_python(chunk: int) -> None:
+    """Rules and allocators written in Python give the same schedules."""
+    for number in range(chunk, 240, 6):
+        QUEUED.check_in_python(number)
+
+
+def test_coverage() -> None:
+    """Jobs run in several partitions, wait in queues, and are rejected by both, under every rule."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for number in range(0, CASES, 5):
+        case = QUEUED.case(number)
+        routes = [routed(job, case.machine) for job in case.jobs]
+        several = sum(not isinstance(job, str) and len(job.node_sets) > 1 for job in routes)
+        seen[case.backfill, "several"] += several
+        seen[case.backfill, "tiers"] += len({job.tier for job in routes if not isinstance(job, str)}) > 1
+        for reason in ("queue", "partition"):
+            seen[case.backfill, reason] += routes.count(reason)
+    kinds = ("several", "tiers", "queue", "partition")
+    assert min(seen[name, kind] for name in BACKFILLS for kind in kinds) > 10, seen
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("begin", range(0, CAMPAIGN, CAMPAIGN_CHUNK))
+def test_campaign(begin: int) -> None:
+    """Cases that no other run has seen, one in ten of them with policies written in Python."""
+    for number in range(1_000_000 + begin, 1_000_000 + min(begin + CAMPAIGN_CHUNK, CAMPAIGN)):
+        QUEUED.check(number)
+        if number % 10 == 0:
+            QUEUED.check_in_python(number)

@@ -1,0 +1,96 @@
+"""Numbered cases that go through all combinations of order, backfilling and allocator, and their check."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import batchlab as bl
+from support.python_policies import ALLOCATORS as PYTHON_ALLOCATORS
+from support.python_policies import SCHEDULERS
+from support.schedule_cases import (
+    ALLOCATORS,
+    BACKFILLS,
+    FORMULAS,
+    ORDERS,
+    Case,
+    conditioned,
+    disturbed,
+    random_case,
+)
+from support.schedule_runs import differences, readable, shrunk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["COMBINATIONS", "Combinations"]
+
+COMBINATIONS = [*product(ORDERS, BACKFILLS, ALLOCATORS)]
+SHORT = 25
+
+
+@dataclass(frozen=True)
+class Combinations:
+    """Cases of one kind by their numbers; as many in a row as there are combinations go through all of them.
+
+    Parameters
+    ----------
+    changed
+        Makes a case one of the kind.
+    """
+
+    changed: Callable[[Case, random.Random], Case]
+
+    def case(self, number: int) -> Case:
+        """Give a case; in every second one jobs wait for each other, every third one has node events."""
+        rng = random.Random(number)  # noqa: S311 - no secret
+        order, backfill, allocator = COMBINATIONS[number % len(COMBINATIONS)]
+        argument: dict[str, int | str] = {
+            "random": rng.choice((0, 7, 2**64 - 1)),
+            "expression": rng.choice(list(FORMULAS)),
+        }
+        case = replace(
+            random_case(rng, large=0.05),
+            order=order,
+            order_argument=argument.get(order),
+            backfill=backfill,
+            allocator=allocator,
+            reservations=rng.choice((1, 1, 1, 2, 3, 4)) if backfill == "easy" else 1,
+        )
+        if backfill == "conservative":
+            # The reference takes O(q³) for a long queue.
+            case = replace(case, jobs=case.jobs[:80])
+        case = self.changed(case, rng)
+        case = conditioned(case, rng) if number % 2 else case
+        return disturbed(case, rng) if number % 3 == 0 else case
+
+    def check(self, number: int) -> None:
+        """Fail with the smallest case found that still differs."""
+        _check(self.case(number), f"case {number}")
+
+    def check_in_python(self, number: int) -> None:
+        """Check a case whose rule and allocator are written in Python as well."""
+        # The names of a case are those that the reference knows.
+        case: Any = self.case(number)
+        if case.backfill in SCHEDULERS:
+            scheduler = SCHEDULERS[case.backfill](case.reservations)
+            policy = bl.Policy(case.order_text, allocator=case.allocator, scheduler=scheduler)
+            _check(case, f"case {number}", policy)
+        if case.backfill == "conservative" and len(case.jobs) > SHORT:
+            return  # The reference is slow there.
+        name, kinds = [*PYTHON_ALLOCATORS.items()][number % len(PYTHON_ALLOCATORS)]
+        case = replace(case, allocator=name)
+        for kind in kinds:
+            policy = bl.Policy(case.order_text, case.backfill, kind(), case.reservations)
+            _check(case, f"case {number} with {name}", policy)
+
+
+def _check(case: Case, name: str, policy: bl.Policy | None = None) -> None:
+    if differences(case, policy):
+        smallest = shrunk(case, lambda smaller: bool(differences(smaller, policy)))
+        lines = [f"{name}: {policy}", readable(smallest), *differences(smallest, policy)]
+        pytest.fail("\n".join(lines), pytrace=False)
