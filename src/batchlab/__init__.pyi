@@ -1,5 +1,6 @@
 # What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
 
+from batchlab import accounting as accounting
 from batchlab import bridge as bridge
 from batchlab import generate as generate
 from batchlab import platform as platform
@@ -67,10 +68,13 @@ from batchlab.simulation import Simulation as Simulation
 from batchlab.simulation.simulate import simulate as simulate
 from batchlab.simulation.view import Columns as Columns
 from batchlab.simulation.view import View as View
+from batchlab.system import Account as Account
 from batchlab.system import Conditions as Conditions
+from batchlab.system import FairShare as FairShare
 from batchlab.system import JobQueue as JobQueue
 from batchlab.system import NodeGroup as NodeGroup
 from batchlab.system import Partition as Partition
+from batchlab.system import QualityOfService as QualityOfService
 from batchlab.system import System as System
 from batchlab.system import read_system as read_system
 from batchlab.system import write_system as write_system

@@ -137,6 +137,8 @@ class StatusColumns(TypedDict):
     end_time: NDArray[np.float64]
     queue: NDArray[np.uint32]
     running: NDArray[np.uint32]
+    ended: NDArray[np.uint32]
+    allocated_since: NDArray[np.float64]
     placement_offsets: NDArray[np.int64]
     placement_nodes: NDArray[np.uint32]
     placement_tasks: NDArray[np.uint32]
@@ -329,8 +331,8 @@ class Simulation:
         """The times of the tasks of applications, as columns; None where they are not recorded."""
     def outcome(self) -> OutcomeColumns:
         """What became of every job so far: columns by name."""
-    def status(self) -> StatusColumns:
-        """Which jobs wait, which run where, and what is free."""
+    def status(self, latest: int) -> StatusColumns:
+        """Which jobs wait, which run where, and what is free; and where the `latest` jobs that ended last were."""
     def gauges(self) -> tuple[int, list[int]]:
         """How many jobs wait, and what is free of each resource in all."""
     def dispatch(self) -> dict[str, NDArray[np.generic]] | None:
@@ -482,7 +484,7 @@ def network_models() -> list[tuple[str, str, bool, list[str]]]:
     """The network models in their order."""
 
 def rules() -> dict[str, list[tuple[str, str, str]]]:
-    """The built-in rules by their kind, `order`, `backfill` or `allocator`: for each the name, what it does in one line, and
+    """The built-in rules by their kind, `order`, `backfill`, `allocator` or `fair_share`: for each the name, what it does in one line, and
     the publication that defines it; empty for folklore.
     """
 
@@ -804,3 +806,53 @@ def read_swf_file(
 
 def node_ranges(offsets: NDArray[np.int64], nodes: NDArray[np.uint32]) -> list[str]:
     """The nodes of every row as ranges; row i holds `nodes[offsets[i]..offsets[i + 1]]`, rising."""
+
+@final
+class AccountTree:
+    """A tree of accounts and users: node 0 is the root, each other node comes after its parent."""
+
+    def __new__(cls, members: list[tuple[int, float | None, bool]]) -> AccountTree: ...
+    def totals(self, charged: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What was charged to each node itself, summed up to the root."""
+    def standing(
+        self, usage: NDArray[np.float64], rule: str, damping: float, least_usage: float
+    ) -> list[NDArray[np.float64]]:
+        """Normalised shares, normalised usage, effective usage, level fair share and factor of each node under a rule,
+        from the usage of each node with its members'.
+        """
+
+@final
+class AccountUsage:
+    """What each node of a tree of accounts has used."""
+
+    def __new__(
+        cls, tree: AccountTree, decay: str, half_life: float, step: tuple[float, float], last: float
+    ) -> AccountUsage: ...
+    def start(self, node: int, rate: float, start: float) -> None:
+        """Charges a user `rate` per second from `start` (s) on."""
+    def end(self, node: int, rate: float, start: float, now: float) -> None:
+        """Stops charging what was started so."""
+    def add(self, node: int, now: float, amount: float) -> None:
+        """Adds past use to a node, and to all that it is part of."""
+    def calculate(self, now: float) -> None:
+        """Ends a period of calculation."""
+    def usage(self, now: float) -> NDArray[np.float64]:
+        """The usage of each node."""
+
+def multifactor_priorities(
+    settings: Mapping[str, object], jobs: NDArray[np.float64], resources: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.uint32]]:
+    """The factors age and size, the sum and the priority of each job.
+
+    `jobs` has a row for each job: seconds for which it is eligible, nodes, processors, requested time (s), the factors
+    association, fair share, partition and quality of service, nice, site; `resources` the part of each resource that it
+    asks for.
+    """
+
+def share_in_windows(own: list[float], total: list[float], decay: float) -> float:
+    """The part of all use in windows, the newest first, that was one's own, in per cent; each window counts `decay` times the
+    one after it.
+    """
+
+def target_delta(target: float, mark: str, usage: float) -> float:
+    """Target minus usage, both in per cent; 0 above a target marked `+`, and below one marked `-`."""

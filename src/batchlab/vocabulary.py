@@ -8,6 +8,8 @@ from typing import Final, Literal, get_args
 
 __all__ = [
     "EXECUTORS",
+    "FAIR_SHARE_RULES",
+    "FAVOURED_SIZES",
     "INVALID_ACTIONS",
     "JOB_CHECKS",
     "JOB_STATES",
@@ -19,11 +21,14 @@ __all__ = [
     "PROCESSOR_FIELDS",
     "REJECTION_REASONS",
     "SHARING_MODELS",
+    "USAGE_DECAYS",
     "WALLTIME_ACTIONS",
     "AllocatorName",
     "BackfillName",
     "CauseKind",
     "ExecutorName",
+    "FairShareRuleName",
+    "FavouredSize",
     "InvalidAction",
     "JobCheck",
     "JobState",
@@ -39,6 +44,7 @@ __all__ = [
     "SharingModel",
     "SizeOrderName",
     "StopKind",
+    "UsageDecay",
     "WalltimeAction",
 ]
 
@@ -103,6 +109,18 @@ PROCESSOR_FIELDS: tuple[ProcessorField, ...] = get_args(ProcessorField)
 LublinKind = Literal["all", "batch", "interactive", "both"]
 LUBLIN_KINDS: tuple[LublinKind, ...] = get_args(LublinKind)
 """Which jobs the model of Lublin and Feitelson makes."""
+
+FairShareRuleName = Literal["fair_tree", "classic", "depth_oblivious", "pbs"]
+FAIR_SHARE_RULES: tuple[FairShareRuleName, ...] = get_args(FairShareRuleName)
+"""How shares and usage become factors; in the order of the kernel's table."""
+
+UsageDecay = Literal["exact", "slurm", "steps"]
+USAGE_DECAYS: tuple[UsageDecay, ...] = get_args(UsageDecay)
+"""How past use fades."""
+
+FavouredSize = Literal["large", "small", "large_for_time", "small_for_time"]
+FAVOURED_SIZES: tuple[FavouredSize, ...] = get_args(FavouredSize)
+"""Which jobs have a large factor of the size in the multifactor priority."""
 
 ExecutorName = Literal["threads", "processes"]
 EXECUTORS: tuple[ExecutorName, ...] = get_args(ExecutorName)

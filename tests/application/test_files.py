@@ -43,6 +43,8 @@ DOCUMENT: dict[str, Any] = {
                         {"type": "bb_write", "bytes": 7, "pattern": "uniform", "async": True},
                         {"type": "busy_wait", "delay": "pause", "pattern": "even_ranks"},
                         {"type": "delay", "delay": 4},
+                        {"type": "cache_write", "bytes": 8, "pattern": "uniform"},
+                        {"type": "cache_read", "bytes": 9, "pattern": "root_only", "async": True},
                     ],
                 },
             ],
@@ -62,6 +64,8 @@ def expected() -> bl.Application:
         tasks.Write(7, "uniform", "burst_buffer", asynchronous=True),
         tasks.BusyWait("pause", "even_ranks"),
         tasks.Delay(4),
+        tasks.Write(8, "uniform", "cache"),
+        tasks.Read(9, "root_only", "cache", asynchronous=True),
     ]
     first = bl.Phase(
         [

@@ -79,7 +79,7 @@ def test_for_programs(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["platform", file, "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert len(document["links"]) == 38
-    assert document["hosts"][0]["disk"] == {"read": 2e9, "write": 1e9, "whole_bytes": False}
+    assert document["hosts"][0]["disk"] == {"read": 2e9, "write": 1e9, "whole_bytes": False, "capacity": None}
     assert main(["platform", file, "--route", "PFS", "node0", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["links"] == ["PFS_read"]
 

@@ -50,6 +50,15 @@ def snapshot(simulation: bl.Simulation) -> Snapshot:
 
 
 @pytest.fixture
+def later(simulation: bl.Simulation) -> Snapshot:
+    """Give what is known of it at t = 25: job 12 has just ended on the second node, job 11 still runs."""
+    simulation = simulation.fork()
+    simulation.run_until(25)
+    status = simulation.status(latest=9)
+    return Snapshot(RunFacts.of(simulation, "by hand"), status, "running", 0.0, 2.0, 0.5, 123_000_000)
+
+
+@pytest.fixture
 def exchange(snapshot: Snapshot) -> SnapshotExchange:
     """Give a exchange on which nothing new will come."""
     exchange = SnapshotExchange(snapshot)

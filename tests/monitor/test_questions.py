@@ -126,11 +126,28 @@ def test_the_picture(snapshot: Snapshot) -> None:
     drawn: Any = picture(snapshot, History(("core", "mem", "gpu")).since(-1, 0))
     assert drawn["system"]["groups"] == [[1, [4, 8, 0]], [1, [4, 8, 2]]]
     assert drawn["placements"] == [
-        [11, 0, 0.0, 120.0, [2, 1, 0], [0, 1], [1, 1]],
-        [12, 1, 5.0, 45.0, [1, 5, 2], [1], [1]],
+        [11, 0, 0.0, 120.0, [2, 1, 0], [0, 1], [1, 1], 0.0],
+        [12, 1, 5.0, 45.0, [1, 5, 2], [1], [1], 5.0],
     ]
+    assert (drawn["ended"], drawn["known_since"]) == ([], 0.0)
     assert drawn["queue"] == [[13, 10.0, 4, 30.0]]
     json.dumps(drawn, allow_nan=False)
+
+
+def test_the_past_is_in_the_picture(later: Snapshot, simulation: bl.Simulation) -> None:
+    """With the nodes of the jobs that ended last, and from when on none of them is missing."""
+    nothing = History(("core", "mem", "gpu")).since(-1, 0)
+    drawn: Any = picture(later, nothing)
+    assert drawn["ended"] == [[12, 1, 5.0, 25.0, [1, 5, 2], [1], [1], 5.0]]
+    assert drawn["known_since"] == 0.0
+    simulation.run_until(1000)
+    facts = later.facts
+    last: Any = picture(Snapshot(facts, simulation.status(latest=2), "done", 0.0, 2.0, 0.5), nothing)
+    assert [(job[0], job[3]) for job in last["ended"]] == [(13, 130.0), (14, 131.0)]
+    assert last["known_since"] == 130.0
+    assert (
+        picture(Snapshot(facts, simulation.status(), "done", 0.0, 2.0, 0.5), nothing)["known_since"] == 131.0
+    )
 
 
 def test_whole_nodes_are_marked() -> None:

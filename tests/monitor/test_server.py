@@ -221,9 +221,9 @@ def browse(url: str, profile: Path) -> str:
     return html.unescape(done.stdout)
 
 
-def attribute(document: str, name: str) -> str:
-    found = re.search(rf'<canvas id="nodes"[^>]*\bdata-{name}="([^"]*)"', document)
-    assert found is not None, f"the map of nodes has no data-{name}"
+def attribute(document: str, name: str, canvas: str = "nodes") -> str:
+    found = re.search(rf'<canvas id="{canvas}"[^>]*\bdata-{name}="([^"]*)"', document)
+    assert found is not None, f"the canvas {canvas} has no data-{name}"
     return found[1]
 
 
@@ -244,6 +244,42 @@ def test_the_page_in_a_browser(server: Server, tmp_path: Path) -> None:
     assert "2 of 2 nodes have core in use · 2 jobs" in document
     assert re.search(r"<td>13</td><td>4</td><td>0 s</td><td>30 s</td>", document)
     assert re.search(r"</span>12</span></td><td>1</td><td>5 s</td><td>40 s</td>", document)
+
+
+def chart_of(snapshot: Snapshot, history: History, folder: Path) -> tuple[str, dict[str, str]]:
+    """Look at a run in a browser: the page, and what its chart of the schedule shows."""
+    exchange = SnapshotExchange(snapshot)
+    exchange.close(snapshot)
+    with Server(exchange, history, Serving()) as server:
+        document = browse(server.url, folder)
+    assert re.search(r'<div id="error" role="alert" hidden="">\s*</div>', document)
+    names = ("nodes", "begin", "end", "now", "running", "ended", "late", "pieces")
+    return document, {name: attribute(document, name, "schedule") for name in names}
+
+
+def test_the_schedule_in_a_browser(later: Snapshot, history: History, tmp_path: Path) -> None:
+    """Bars of the running jobs up to their expected ends and of those that ended, and where now is."""
+    document, chart = chart_of(later, history, tmp_path)
+    assert (chart["nodes"], chart["running"], chart["ended"], chart["late"]) == ("2", "1", "1", "0")
+    # 95 s are expected: five minutes are shown, a third of them past. Job 11 has a rectangle on each node.
+    assert (chart["begin"], chart["end"], chart["now"]) == ("-75", "225", "0.3333")
+    assert chart["pieces"] == "3"
+    assert "1 running until their expected ends · 1 ended</span>" in document
+
+
+def test_late_jobs_and_a_past_that_is_not_known(
+    later: Snapshot, history: History, simulation: bl.Simulation, tmp_path: Path
+) -> None:
+    """A job that has used up its requested time is late; the page says from when on it knows all."""
+    simulation.run_until(125)
+    asked = later.facts.requested_time.copy()
+    asked[2] = 0.0
+    facts = replace(later.facts)
+    vars(facts)["requested_time"] = asked
+    late = replace(later, facts=facts, status=simulation.status(latest=1))
+    document, chart = chart_of(late, history, tmp_path)
+    assert (chart["running"], chart["ended"], chart["late"]) == ("1", "1", "1")
+    assert "1 late · pale: before 00:01:40 not all are known" in document
 
 
 def test_drained_nodes_are_crossed_out(snapshot: Snapshot, history: History, tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 
 import pytest
 
 from reference.elastic import Elastic
-from support.application_cases import SHARINGS, Question, expected, random_case
+from support.application_cases import SHARINGS, ElasticCase, Question, cached_case, expected, random_case
 from support.application_runs import forked, simulated
 
 CASES = 200
@@ -30,9 +31,9 @@ POLICIES = (
 
 
 @cache
-def wanted(seed: int) -> tuple[list[Question], Elastic]:
+def wanted(seed: int, make: Callable[[int], ElasticCase] = random_case) -> tuple[list[Question], Elastic]:
     """Simulate a case by the reference."""
-    return expected(random_case(seed))
+    return expected(make(seed))
 
 
 def close(found: float | None, wanted: float) -> bool:
@@ -47,10 +48,10 @@ def ties(questions: list[Question], simulation: Elastic) -> bool:
     return any(close(one[0], other[0]) and one[1] != other[1] for one, other in pairwise(acts))
 
 
-def differences(seed: int) -> list[str]:
+def differences(seed: int, make: Callable[[int], ElasticCase]) -> list[str]:
     """Say where the kernel parts from the reference."""
-    questions, simulation = wanted(seed)
-    found, jobs = simulated(random_case(seed))
+    questions, simulation = wanted(seed, make)
+    found, jobs = simulated(make(seed))
     parted = [
         f"question {number}: {one}, not {other}"
         for number, (one, other) in enumerate(zip(found, questions, strict=False), 1)
@@ -65,11 +66,11 @@ def differences(seed: int) -> list[str]:
     return parted
 
 
-def check(seed: int) -> bool:
+def check(seed: int, make: Callable[[int], ElasticCase] = random_case) -> bool:
     """Fail where the kernel differs and may not; tell whether it is equal."""
-    found = differences(seed)
-    if found and not ties(*wanted(seed)):
-        pytest.fail("\n".join([f"random_case({seed})", *found]), pytrace=False)
+    found = differences(seed, make)
+    if found and not ties(*wanted(seed, make)):
+        pytest.fail("\n".join([f"{make.__name__}({seed})", *found]), pytrace=False)
     return not found
 
 
@@ -80,6 +81,13 @@ def test_every_question_start_and_end(chunk: int) -> None:
     assert sum(map(check, seeds)) >= len(seeds) - 1
 
 
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_data_that_is_cached(chunk: int) -> None:
+    """The same, where data is written into burst buffers and migrates from there."""
+    seeds = range(chunk, CASES, CHUNKS)
+    assert sum(check(seed, cached_case) for seed in seeds) >= len(seeds) - 1
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_forks_go_their_own_way(policy: str) -> None:
     """Cut anywhere, a run and its fork end as the run that was not cut, whoever goes first."""
@@ -88,6 +96,14 @@ def test_forks_go_their_own_way(policy: str) -> None:
         cut = (seed % FORKS + 1) / (FORKS + 1)
         whole, *halves = forked(random_case(seed), policy, cut=cut, twin_first=seed % 2 == 0)
         assert all(half.equals(whole) for half in halves), f"random_case({seed})"
+
+
+def test_forks_have_their_own_caches() -> None:
+    """The same of data that is cached, and migrates when the run is cut."""
+    for seed in range(FORKS):
+        cut = (seed + 1) / (FORKS + 1)
+        whole, *halves = forked(cached_case(seed), "malleable", cut=cut, twin_first=seed % 2 == 0)
+        assert all(half.equals(whole) for half in halves), f"cached_case({seed})"
 
 
 def test_coverage() -> None:
@@ -108,3 +124,4 @@ def test_campaign(begin: int) -> None:
     """Cases that no other run has seen."""
     for seed in range(begin, min(begin + CAMPAIGN_CHUNK, CAMPAIGN)):
         check(1_000_000 + seed)
+        check(1_000_000 + seed, cached_case)

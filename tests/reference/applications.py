@@ -74,6 +74,15 @@ def between_gpus(total: float, pattern: str, nodes: int, gpus: int) -> tuple[Pai
 
 
 @dataclass
+class Cache:
+    """What a rank has in the burst buffer of its node: bytes that are to migrate, and that can be read."""
+
+    dirty: float = 0.0
+    kept: float = 0.0
+    migrations: list[Signal] = field(default_factory=list)
+
+
+@dataclass
 class Team:
     """Ranks that do something together on `hosts`, in the order of ranks, and what formulas see."""
 
@@ -83,6 +92,7 @@ class Team:
     names: Mapping[str, Value]
     started: list[Activity]
     sleeping: list[Signal]
+    caches: dict[int, Cache]
 
     def __post_init__(self) -> None:
         count = len(self.hosts)
@@ -184,6 +194,49 @@ def parallel_file_system(team: Team, rank: int, task: Model) -> list[Signal]:
     return [team.start(team.world.platform.parallel_task({}, traffic))]
 
 
+def cache(team: Team, rank: int, task: Model) -> list[Signal]:
+    """Write to the node's disk if it has place, whence the bytes migrate; read there what it has."""
+    amount, me, world = (team.parts(task, "bytes", "pattern") or [])[rank], team.hosts[rank], team.world
+    mine, size = team.caches.setdefault(me, Cache()), float(floor(amount))
+    if amount <= 0:
+        return []
+    if task["type"] == "cache_read":
+        if mine.kept < size or not mine.kept:
+            return parallel_file_system(team, rank, task)
+        return [team.start(world.platform.disk_operation(me, True, amount), on_disk=True)]
+    if world.dirty[me] + size > world.platform.hosts[me].capacity:
+        return parallel_file_system(team, rank, task)
+    world.dirty[me] += size
+    mine.dirty += size
+    written = team.start(world.platform.disk_operation(me, False, amount), on_disk=True)
+    written.then = lambda: migrate_later(team, rank, task, size)
+    return [written]
+
+
+def migrate_later(team: Team, rank: int, task: Model, size: float) -> None:
+    """Keep what was written; it migrates once all that ends at this instant has ended."""
+    me, world, done = team.hosts[rank], team.world, Signal()
+    mine = team.caches[me]
+    mine.kept = min(mine.kept + size, world.platform.hosts[me].capacity)
+    mine.migrations.append(done)
+
+    def begin() -> None:
+        parts = [
+            team.start(world.platform.disk_operation(me, True, size), on_disk=True),
+            *parallel_file_system(team, rank, task),
+        ]
+        for part in parts:
+            part.then = lambda: end(parts)
+
+    def end(parts: list[Signal]) -> None:
+        if all(part.come for part in parts):
+            world.dirty[me] -= size
+            mine.dirty -= size
+            world.give(done)
+
+    world.afterwards.append(begin)
+
+
 def burst_buffer(team: Team, rank: int, task: Model) -> list[Signal]:
     """Move this rank's bytes from or to its own disk, or striped over all nodes' disks."""
     amounts, me, platform = team.parts(task, "bytes", "pattern") or [], team.hosts[rank], team.world.platform
@@ -230,6 +283,8 @@ TRANSFERS: dict[str, Callable[[Team, int, Model], list[Signal]]] = {
     "pfs_write": parallel_file_system,
     "bb_read": burst_buffer,
     "bb_write": burst_buffer,
+    "cache_read": cache,
+    "cache_write": cache,
 }
 
 
@@ -249,6 +304,7 @@ class Run:
     stopped: bool = False
     started: list[Activity] = field(default_factory=list)
     sleeping: list[Signal] = field(default_factory=list)
+    caches: dict[int, Cache] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.steps = [
@@ -259,7 +315,7 @@ class Run:
 
     def team_of(self, hosts: Sequence[int], gpus: int) -> Team:
         names = {**self.arguments, **self.runtime_arguments}
-        return Team(self.world, hosts, gpus, names, self.started, self.sleeping)
+        return Team(self.world, hosts, gpus, names, self.started, self.sleeping, self.caches)
 
     def begin(self, hosts: Sequence[int], gpus: int) -> None:
         self.team = self.team_of(hosts, gpus)
@@ -267,6 +323,7 @@ class Run:
 
     def reconfigure(self, hosts: Sequence[int], gpus: int) -> None:
         """Let all do on_reconfiguration, and the new ones on_expansion."""
+        self.caches.clear()
         new = [host for host in hosts if host not in self.team.hosts]
         self.team = self.team_of(hosts, gpus)
         self.go_on("on_reconfiguration", self.team_of(new, gpus))
@@ -278,6 +335,8 @@ class Run:
     def stop(self) -> None:
         self.stopped = True
         self.world.forget(self.started, self.sleeping)
+        for host, cached in self.caches.items():
+            self.world.dirty[host] -= cached.dirty
 
     def rank(self, rank: int, stage: str, newcomers: Team | None) -> Steps:
         """Do what a rank does until the end or until the scheduler is asked."""
@@ -294,14 +353,21 @@ class Run:
             if question or phase.get("barrier", True):
                 yield from waiting
                 waiting.clear()
+                if question:
+                    yield from self.migrations(rank)
                 yield self.team.barrier.wait()
             if question:
                 return self.finish(rank, done, *question)
             for task in phase["tasks"]:
                 yield from execute(self.team, rank, task, waiting)
         yield from waiting
+        yield from self.migrations(rank)
         yield self.team.barrier.wait()
         return self.finish(rank, len(self.steps), "completed", 0)
+
+    def migrations(self, rank: int) -> list[Signal]:
+        cached = self.caches.get(self.team.hosts[rank])
+        return cached.migrations if cached else []
 
     def finish(self, rank: int, done: int, notice: str, tasks: int) -> None:
         if rank == 0:

@@ -19,6 +19,7 @@ class Signal:
     """Something to wait for: it comes once."""
 
     come: bool = False
+    then: Callable[[], None] | None = None
     waiting: list[Callable[[], None]] = field(default_factory=list)
 
 
@@ -47,7 +48,8 @@ class Barrier:
 class Host:
     """A compute node; speeds per core, and per GPU, in flops/s, bandwidths in bytes/s.
 
-    With `whole_bytes` its disk counts what is done in whole bytes at every event.
+    With `whole_bytes` its disk counts what is done in whole bytes at every event. As a cache it holds
+    `capacity` bytes.
     """
 
     speed: float
@@ -59,6 +61,7 @@ class Host:
     disk: tuple[float, float] | None = None
     striping: float | None = None
     whole_bytes: bool = False
+    capacity: float = inf
 
 
 @dataclass(frozen=True)
@@ -147,10 +150,15 @@ class World:
         # Until when each GPU of each host is busy, and the link between them.
         self.gpus = [[0.0] * host.gpus for host in self.platform.hosts]
         self.gpu_links = [[0.0] for _ in self.platform.hosts]
+        # Bytes on each host's disk that are to migrate; what begins once all ends of an instant are known.
+        self.dirty = [0.0] * len(self.platform.hosts)
+        self.afterwards: list[Callable[[], None]] = []
 
     def give(self, signal: Signal) -> None:
         """Let come what is waited for."""
         signal.come = True
+        if signal.then:
+            signal.then()
         self.ready.extend(signal.waiting)
 
     def start(self, activity: Activity, *, on_disk: bool = False) -> Signal:
@@ -208,6 +216,8 @@ class World:
         self.sleeps = [sleep for sleep in self.sleeps if sleep[0] > now]
         for signal in ended:
             self.give(signal)
+        while self.afterwards:
+            self.afterwards.pop(0)()
         self.settle()
         return bool(ended)
 

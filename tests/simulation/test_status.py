@@ -92,6 +92,24 @@ def test_status_agrees_with_result(policy: str, four: bl.Workload, pair: bl.Syst
         assert simulation.gauges().utilisation == status.utilisation
 
 
+@pytest.mark.parametrize("policy", ["easy", "conservative", "first_fit"])
+def test_the_latest_ends_are_those_of_the_result(policy: str, four: bl.Workload, pair: bl.System) -> None:
+    """In their order, each with its nodes and since when it had them, behind the running jobs."""
+    simulation = bl.Simulation(four, pair, policy)
+    while simulation.step():
+        table = simulation.result().jobs.with_row_index("row")
+        over = table.filter(table["state"].is_in(["completed", "killed"])).sort("end_time", "row")
+        for latest in (0, 1, 2, 9):
+            status = simulation.status(latest=latest)
+            expected = over.tail(latest)
+            assert status.ended.tolist() == expected["row"].to_list()
+            places = range(len(status.running), len(status.running) + len(expected))
+            assert [status.placement(place)[0].tolist() for place in places] == expected["nodes"].to_list()
+            assert [status.allocated_since[place] for place in places] == expected["start_time"].to_list()
+    with pytest.raises(bl.SimulationError, match=r"latest = -1; must be >= 0\."):
+        simulation.status(latest=-1)
+
+
 def test_a_resource_that_nobody_has_is_not_used(four: bl.Workload) -> None:
     """Its utilisation is no number, rather than an error."""
     system = bl.System.homogeneous(nodes=2, resources={"core": 1, "gpu": 0})

@@ -158,6 +158,35 @@ def random_case(seed: int) -> ElasticCase:
     return ElasticCase(hosts, cables, tuple(jobs), sharing, seed, settings, _changed(random, sharing))
 
 
+def cached_case(seed: int) -> ElasticCase:
+    """Draw a case whose nodes have disks, by way of which most of the data goes to and from the storage."""
+    case, random = random_case(seed), Random(f"{seed} cached")  # noqa: S311 - no secret
+    first = case.hosts[0]
+    scale = SLOW if first.whole_bytes else GIGA
+    disk = first.disk or (random.uniform(1, 3) * scale, random.uniform(1, 3) * scale)
+    capacity = random.choice((inf, 20 * scale, 5 * scale))
+    hosts = [
+        replace(host, disk=disk, striping=None, capacity=capacity) if host.targets else host
+        for host in case.hosts
+    ]
+    kinds = ("bb", "bb", "bb") if first.whole_bytes else ("bb", "pfs", "pfs")
+    jobs = [replace(job, model=_by_cache(random, kinds, job.model)) for job in case.jobs]
+    return replace(case, hosts=tuple(hosts), jobs=tuple(jobs))
+
+
+def _by_cache(random: Random, kinds: Sequence[str], part: Any) -> Any:  # noqa: ANN401 - as JSON is
+    """Have transfers of some kinds go by way of the cache, and others read again what they wrote."""
+    if isinstance(part, list):
+        return [_by_cache(random, kinds, each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    made = {key: _by_cache(random, kinds, value) for key, value in part.items()}
+    kind, _, way = str(made.get("type")).partition("_")
+    if kind in kinds and random.random() < 0.9:
+        made["type"] = f"cache_{'write' if random.random() < 0.3 else way}"
+    return made
+
+
 def _changed(random: Random, sharing: str) -> dict[str, float]:
     changed: dict[str, float] = {"gamma": random.choice((0.0, random.uniform(1e4, 1e7)))}
     if sharing == "max_min":

@@ -1,6 +1,6 @@
 """Random cases of jobs with applications, through the public API."""
 
-from math import inf
+from math import inf, isinf
 
 import polars as pl
 
@@ -8,6 +8,7 @@ import batchlab as bl
 from batchlab.application.read import application_of
 from batchlab.platform import Disk, Host, Link
 from batchlab.vocabulary import SharingModel
+from reference.world import Host as ReferenceHost
 from support.application_cases import ElasticCase, ElasticJob, Seen, decide
 
 __all__ = ["forked", "simulated"]
@@ -64,7 +65,7 @@ def platform_of(case: ElasticCase) -> bl.Platform:
             gpus=host.gpus,
             gpu_speed=host.gpu_speed,
             gpu_bandwidth=host.gpu_bandwidth,
-            disk=Disk(*host.disk, whole_bytes=host.whole_bytes) if host.disk else None,
+            disk=_disk(host),
             striping=host.striping,
             role="compute" if host.targets else "storage",
         )
@@ -81,6 +82,11 @@ def platform_of(case: ElasticCase) -> bl.Platform:
         if i != j
     }
     return bl.Platform.from_routes(links, routes, hosts=hosts, symmetrical=False)
+
+
+def _disk(host: ReferenceHost) -> Disk | None:
+    capacity = None if isinf(host.capacity) else host.capacity
+    return Disk(*host.disk, whole_bytes=host.whole_bytes, capacity=capacity) if host.disk else None
 
 
 def network_of(case: ElasticCase) -> bl.NetworkModel | SharingModel:

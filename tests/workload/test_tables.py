@@ -1,6 +1,8 @@
 """CSV and Parquet files give back what was written."""
 
 import gzip
+import os
+import threading
 from pathlib import Path
 
 import polars as pl
@@ -27,6 +29,26 @@ def test_round_trip(tmp_path: Path, name: str) -> None:
     assert again.jobs.schema == workload.jobs.schema
     assert again.resources == ("mem",)
     assert str(again.report) == f"{name}: 2 jobs read, all kept as they are"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no named pipes")
+@pytest.mark.parametrize("name", ["jobs.csv", "jobs.parquet"])
+def test_tables_come_through_pipes(tmp_path: Path, name: str) -> None:
+    """Of either kind; a pipe without a suffix is taken for a log, and the error says what is missing."""
+    workload = read_swf(LINES)
+    write_table(workload, tmp_path / name)
+    content = (tmp_path / name).read_bytes()
+    (tmp_path / "pipe").mkdir()
+    for pipe in (tmp_path / "pipe" / name, tmp_path / "pipe" / "stdin"):
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_bytes, args=(content,), daemon=True)
+        writer.start()
+        if pipe.suffix:
+            assert read_table(pipe).jobs.equals(workload.jobs)
+        else:
+            with pytest.raises(WorkloadError, match=r"names that end in \.csv or \.parquet"):
+                read_swf(pipe)
+        writer.join()
 
 
 def test_packed_csv_is_read(tmp_path: Path) -> None:

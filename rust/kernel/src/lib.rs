@@ -23,6 +23,8 @@ pub mod application;
 
 pub mod execution;
 
+pub mod accounting;
+
 pub mod scenario;
 
 pub mod decision;

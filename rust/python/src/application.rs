@@ -255,6 +255,7 @@ fn transfer(task: &Bound<'_, PyAny>, direction: Direction) -> PyResult<Work> {
     let storage = match storage.as_str() {
         "parallel_file_system" => Storage::ParallelFileSystem,
         "burst_buffer" => Storage::BurstBuffer,
+        "cache" => Storage::Cache,
         _ => return Err(PyValueError::new_err(format!("storage = '{storage}' is no storage"))),
     };
     let bytes = payload(task, "bytes", "pattern")?;

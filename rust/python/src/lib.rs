@@ -2,6 +2,7 @@
 // PyO3 hands the arguments of Python functions over by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod accounting;
 mod application;
 mod application_jobs;
 mod columns;
@@ -35,6 +36,10 @@ use pyo3::prelude::*;
 mod _kernel {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
+    #[pymodule_export]
+    use crate::accounting::{
+        AccountTree, AccountUsage, multifactor_priorities, share_in_windows, target_delta,
+    };
     #[pymodule_export]
     use crate::application::{Application, ApplicationJobs, Formula};
     #[pymodule_export]

@@ -21,6 +21,14 @@ struct DiskPart {
     read: f64,
     write: f64,
     whole_bytes: bool,
+    capacity: Option<f64>,
+}
+
+impl DiskPart {
+    fn taken(self) -> Disk {
+        let Self { read, write, whole_bytes, capacity } = self;
+        Disk { read, write, whole_bytes, capacity: capacity.unwrap_or(f64::INFINITY) }
+    }
 }
 
 #[derive(FromPyObject)]
@@ -127,7 +135,7 @@ impl HostPart {
             gpus: self.gpus,
             gpu_speed: self.gpu_speed,
             gpu_bandwidth: self.gpu_bandwidth,
-            disk: self.disk.map(|DiskPart { read, write, whole_bytes }| Disk { read, write, whole_bytes }),
+            disk: self.disk.map(DiskPart::taken),
             striping: self.striping,
             storage_targets: Vec::new(),
             role,

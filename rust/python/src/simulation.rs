@@ -264,9 +264,9 @@ impl Simulation {
         Ok(result)
     }
 
-    /// Which jobs wait, which run where, and what is free.
-    fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        status::status(py, self.kernel.state())
+    /// Which jobs wait, which run where, and what is free; and where the `latest` jobs that ended last were.
+    fn status<'py>(&self, py: Python<'py>, latest: usize) -> PyResult<Bound<'py, PyDict>> {
+        status::status(py, self.kernel.state(), latest)
     }
 
     /// How many jobs wait, and what is free of each resource in all.

@@ -1,18 +1,23 @@
 //! A look at a simulation between two steps: which jobs wait, which run where, what is free.
-use batchlab_kernel::state::State;
+use batchlab_kernel::state::{JobRecords, State};
+use batchlab_kernel::time::Time;
 use batchlab_kernel::workload::JobState;
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The present state as columns by name: O(jobs + nodes), without the placements of the past.
-pub fn status<'py>(py: Python<'py>, state: &State) -> PyResult<Bound<'py, PyDict>> {
+/// The present state as columns by name: O(jobs + nodes). Of the past, only the placements of the `latest` jobs that
+/// ended last.
+pub fn status<'py>(py: Python<'py>, state: &State, latest: usize) -> PyResult<Bound<'py, PyDict>> {
     let (jobs, machine) = (&state.jobs, &state.machine);
     let slots = || 0..jobs.len() as u32;
     let queue = state.queue.jobs();
     let running: Vec<u32> = slots().filter(|&job| jobs.state(job) == JobState::Running).collect();
+    let ended = ended_last(&state.jobs, latest);
     let (mut offsets, mut nodes, mut tasks) = (vec![0_i64], Vec::new(), Vec::new());
-    for &job in &running {
+    let mut since = Vec::new();
+    for &job in running.iter().chain(&ended) {
+        since.push(jobs.allocated_since(job));
         let placement = jobs.placement(job);
         nodes.extend(placement.iter().map(|part| part.node));
         tasks.extend(placement.iter().map(|part| part.tasks));
@@ -34,6 +39,8 @@ pub fn status<'py>(py: Python<'py>, state: &State) -> PyResult<Bound<'py, PyDict
         .set_item("end_time", slots().map(|job| jobs.end_time(job)).collect::<Vec<_>>().into_pyarray(py))?;
     result.set_item("queue", queue.into_pyarray(py))?;
     result.set_item("running", running.into_pyarray(py))?;
+    result.set_item("ended", ended.into_pyarray(py))?;
+    result.set_item("allocated_since", since.into_pyarray(py))?;
     result.set_item("placement_offsets", offsets.into_pyarray(py))?;
     result.set_item("placement_nodes", nodes.into_pyarray(py))?;
     result.set_item("placement_tasks", tasks.into_pyarray(py))?;
@@ -41,6 +48,24 @@ pub fn status<'py>(py: Python<'py>, state: &State) -> PyResult<Bound<'py, PyDict
     result.set_item("idle", idle.into_pyarray(py).reshape([count, machine.resources()])?)?;
     result.set_item("drained", drained.into_pyarray(py))?;
     Ok(result)
+}
+
+/// The jobs that ended last, at most so many, in the order of their ends: O(jobs + latest · log).
+fn ended_last(jobs: &JobRecords, latest: usize) -> Vec<u32> {
+    if latest == 0 {
+        return Vec::new();
+    }
+    let had_nodes = (0..jobs.len() as u32)
+        .filter(|&job| matches!(jobs.state(job), JobState::Completed | JobState::Killed))
+        .filter(|&job| !jobs.placement(job).is_empty());
+    let mut ends: Vec<(Time, u32)> = had_nodes.map(|job| (Time(jobs.end_time(job)), job)).collect();
+    if ends.len() > latest {
+        let first = ends.len() - latest;
+        ends.select_nth_unstable(first);
+        ends.drain(..first);
+    }
+    ends.sort_unstable();
+    ends.into_iter().map(|(_, job)| job).collect()
 }
 
 /// How many jobs wait, and what no job holds of each resource in all: O(resources), or O(nodes) where some are not available.

@@ -1,6 +1,7 @@
 //! The names that Python shares with the kernel, and what the rules of the registries do.
 use std::collections::BTreeMap;
 
+use batchlab_kernel::accounting::RULES;
 use batchlab_kernel::application::JobType;
 use batchlab_kernel::placement::ALLOCATORS;
 use batchlab_kernel::priority::PRIORITIES;
@@ -14,7 +15,7 @@ use pyo3::prelude::*;
 /// A rule: its name, what it does, and the publication that defines it, if one does.
 type Rule = (&'static str, &'static str, &'static str);
 
-/// The built-in rules by their kind, `order`, `backfill` or `allocator`: for each the name, what it does in one line, and
+/// The built-in rules by their kind, `order`, `backfill`, `allocator` or `fair_share`: for each the name, what it does in one line, and
 /// the publication that defines it; empty for folklore.
 #[pyfunction]
 pub fn rules() -> BTreeMap<&'static str, Vec<Rule>> {
@@ -22,6 +23,7 @@ pub fn rules() -> BTreeMap<&'static str, Vec<Rule>> {
         ("order", PRIORITIES.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
         ("backfill", BACKFILLING.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
         ("allocator", ALLOCATORS.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
+        ("fair_share", RULES.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
     ])
 }
 

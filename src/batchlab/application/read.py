@@ -51,6 +51,7 @@ class _Kind(NamedTuple):
 # What says nothing without the other.
 _OF = {"computation_pattern": "flops", "communication_pattern": "bytes"}
 _BURST = {"storage": "burst_buffer"}
+_CACHE = {"storage": "cache"}
 KINDS: Mapping[str, _Kind] = {
     "cpu": _Kind(tasks.Compute, {**_WORK, "coupled": "coupled"}),
     "gpu": _Kind(tasks.Gpu, _WORK),
@@ -58,6 +59,8 @@ KINDS: Mapping[str, _Kind] = {
     "pfs_write": _Kind(tasks.Write, _TRANSFER, "bytes"),
     "bb_read": _Kind(tasks.Read, _TRANSFER, "bytes", _BURST),
     "bb_write": _Kind(tasks.Write, _TRANSFER, "bytes", _BURST),
+    "cache_read": _Kind(tasks.Read, _TRANSFER, "bytes", _CACHE),
+    "cache_write": _Kind(tasks.Write, _TRANSFER, "bytes", _CACHE),
     "idle": _Kind(tasks.Idle, _WAIT, "delay"),
     "busy_wait": _Kind(tasks.BusyWait, _WAIT, "delay"),
     "delay": _Kind(tasks.Delay, {"delay": "seconds"}, "delay"),

@@ -36,7 +36,7 @@ from batchlab.errors import ApplicationError, shown, suggest
 
 __all__ = ["BusyWait", "Compute", "Delay", "Gpu", "Idle", "Read", "Sequence", "Task", "Write"]
 
-Storage = Literal["parallel_file_system", "burst_buffer"]
+Storage = Literal["parallel_file_system", "burst_buffer", "cache"]
 
 STORAGES: tuple[Storage, ...] = get_args(Storage)
 # Whoever walks through an application may recurse.
@@ -205,7 +205,8 @@ class Read(_Transfer):
     pattern
         How the bytes are spread over the ranks, as the ``computation_pattern`` of :class:`Compute`.
     storage
-        ``"parallel_file_system"``, or ``"burst_buffer"`` for the nodes' own disks (or what stripes them).
+        ``"parallel_file_system"``, ``"burst_buffer"`` for the nodes' own disks (or what stripes them), or
+        ``"cache"``: a node's own disk as a cache of the file system, to which what is written migrates.
     asynchronous
         Whether the ranks go on meanwhile; awaited at the phase's next barrier, or the end of the sequence.
     name, iterations, synchronized

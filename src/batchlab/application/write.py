@@ -15,6 +15,8 @@ _TYPES = {
     ("write", "parallel_file_system"): "pfs_write",
     ("read", "burst_buffer"): "bb_read",
     ("write", "burst_buffer"): "bb_write",
+    ("read", "cache"): "cache_read",
+    ("write", "cache"): "cache_write",
 }
 _EXACT = 2**53
 
@@ -27,8 +29,8 @@ def write_application(application: Application, path: str | os.PathLike[str]) ->
     Parameters
     ----------
     application
-        The application. A :class:`batchlab.tasks.Delay` is written as a task of the type ``delay``, which
-        ElastiSim does not know.
+        The application. A :class:`batchlab.tasks.Delay` is written as a task of the type ``delay``, and
+        transfers by way of a cache as ``cache_read`` and ``cache_write``, which ElastiSim does not know.
     path
         Where to.
 

@@ -29,6 +29,8 @@ __all__ = ["Monitor"]
 # Runs that are over before anybody could ask need no socket.
 _PATIENCE = 1.0
 _POINTS = 500
+# Jobs of the recent past in the page's chart of the schedule.
+_LATEST = 400
 
 
 class Monitor:
@@ -208,7 +210,7 @@ class Monitor:
         began, cpu_began = self._began
         return Snapshot(
             self._facts,
-            self._simulation.status(),
+            self._simulation.status(latest=0 if self._server is None else _LATEST),
             phase,
             begun_at=self._begun_at,
             elapsed=time.monotonic() - began,

@@ -32,9 +32,11 @@ def picture(snapshot: Snapshot, news: Stretch) -> dict[str, object]:
     Returns
     -------
     dict
-        Ready for JSON: the numbers of `overview`, the machine, the running jobs, the queue and the curves.
+        Ready for JSON: the numbers of `overview`, the machine, the running jobs, those that ended last, the
+        queue and the curves.
     """
     status, facts = snapshot.status, snapshot.facts
+    running = len(status.running)
     curves = asdict(news)
     curves["utilisation"] = {name: _finite(values) for name, values in news.utilisation.items()}
     return {
@@ -44,7 +46,9 @@ def picture(snapshot: Snapshot, news: Stretch) -> dict[str, object]:
         "time_zone": facts.workload.header.time_zone_string,
         "first": facts.first_submission,
         "system": _system(facts),
-        "placements": [_placement(snapshot, index) for index in range(len(status.running))],
+        "placements": [_placement(snapshot, place) for place in range(running)],
+        "ended": [_placement(snapshot, running + place) for place in range(len(status.ended))],
+        "known_since": _known_since(snapshot),
         "drained": np.flatnonzero(status.drained).tolist(),
         "queue": [_queued(snapshot, row) for row in status.queue[:_QUEUE_SHOWN].tolist()],
         "history": curves,
@@ -64,24 +68,39 @@ def _system(facts: RunFacts) -> dict[str, object]:
     }
 
 
-def _placement(snapshot: Snapshot, index: int) -> list[object]:
-    """Give a running job: number, row, start, expected end, amounts per task or None, nodes, tasks there."""
+def _placement(snapshot: Snapshot, place: int) -> list[object]:
+    """Give a job that runs, or one that ended.
+
+    The entries: number, row, start, end (of running jobs the expected one, or None), amounts per task (or
+    None for whole nodes), nodes, tasks there, since when.
+    """
     status, facts = snapshot.status, snapshot.facts
-    row = int(status.running[index])
+    running = len(status.running)
+    row = int(status.running[place] if place < running else status.ended[place - running])
     start = float(status.start_time[row])
     whole = facts.exclusive is not None and bool(facts.exclusive[row])
     amounts = [int(amount) if isinstance(amount, int) else int(amount[row]) for amount in facts.amounts]
-    nodes, tasks = status.placement(index)
-    expected = start + float(facts.requested_time[row])
+    nodes, tasks = status.placement(place)
+    end = float(start + facts.requested_time[row] if place < running else status.end_time[row])
     return [
         int(facts.job_ids[row]),
         row,
         start,
-        None if math.isinf(expected) else expected,
+        None if math.isinf(end) else end,
         None if whole else amounts,
         nodes.tolist(),
         tasks.tolist(),
+        float(status.allocated_since[place]),
     ]
+
+
+def _known_since(snapshot: Snapshot) -> float:
+    """Give the time from which on no job that ended is missing, seconds: that of the first one given."""
+    status = snapshot.status
+    over = status.counts["completed"] + status.counts["killed"]
+    if over <= len(status.ended):
+        return snapshot.facts.first_submission
+    return float(status.end_time[status.ended[0]]) if len(status.ended) else status.now
 
 
 def _queued(snapshot: Snapshot, row: int) -> list[object]:

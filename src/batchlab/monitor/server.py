@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["Server", "application"]
 
 _FORBIDDEN = 403
+_PARTS = ("page.html", "schedule.js")
 _REFUSAL = """\
 <!doctype html><html lang="en"><meta charset="utf-8"><title>batchlab: the token is missing</title>
 <body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 4em auto; padding: 0 1em">
@@ -66,9 +67,10 @@ def application(exchange: SnapshotExchange, history: History, token: str, names:
     ASGI application
         ``/`` is the page, ``/state`` its numbers.
     """
+    whole = _page()
 
     def page(_request: Request) -> Response:
-        return HTMLResponse(files("batchlab.monitor").joinpath("page.html").read_text("utf-8"))
+        return HTMLResponse(whole)
 
     def state(request: Request) -> Response:
         known = (_number(request, "generation"), _number(request, "points"))
@@ -126,6 +128,12 @@ class Server:
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()
+
+
+def _page() -> str:
+    """Give the page with the script of its chart in it, so that it loads nothing."""
+    page, chart = (files("batchlab.monitor").joinpath(name).read_text("utf-8") for name in _PARTS)
+    return page.replace(f"/* {_PARTS[1]} */", chart)
 
 
 def _guarded(answer: Callable[[Request], Response], token: str) -> Callable[[Request], Response]:

@@ -33,18 +33,23 @@ class Disk:
     whole_bytes
         Whether what is under way progresses in whole bytes at every event of a simulation, as in SimGrid's
         model of disks (semantics A5).
+    capacity
+        Bytes that it can hold of what is cached there (semantics A5a), > 0; None where that is not bounded.
 
     Raises
     ------
     PlatformError
-        If a bandwidth is not > 0, or `whole_bytes` neither True nor False.
+        If a bandwidth or the capacity is not > 0, or `whole_bytes` neither True nor False.
     """
 
     read: Quantity = Quantity(BANDWIDTH, positive=True)
     write: Quantity = Quantity(BANDWIDTH, positive=True)
     whole_bytes: bool = False
+    capacity: float | None = None
 
     def __post_init__(self) -> None:
+        if self.capacity is not None:
+            rules.amount(self, "capacity", "bytes")
         if not isinstance(self.whole_bytes, bool):
             raise rules.refusal(self, "whole_bytes", self.whole_bytes, "must be True or False")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
@@ -64,6 +65,15 @@ def count(instance: object, field: str, least: int = 0) -> None:
                 set_field(instance, field, number)
                 return
     raise refusal(instance, field, value, f"must be a whole number from {least} to 2^32 - 1")
+
+
+def amount(instance: object, field: str, unit: str) -> None:
+    """Hold a field to being a number > 0."""
+    value = getattr(instance, field)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 < value <= sys.float_info.max:
+        raise refusal(instance, field, value, f"must be a finite number of {unit} > 0")
+    set_field(instance, field, float(value))
 
 
 def choice(instance: object, field: str, known: Iterable[str]) -> None:

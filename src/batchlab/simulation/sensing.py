@@ -22,8 +22,10 @@ class _Numbers(NamedTuple):
     links: list[int]
 
 
-def links_seen(sensing: Sensing, platform: Platform) -> tuple[str, ...]:
+def links_seen(sensing: Sensing | None, platform: Platform | None) -> tuple[str, ...]:
     """Give the names of the links that are looked at one by one: those asked for, then the storage's."""
+    if sensing is None or platform is None:
+        return ()
     return tuple(dict.fromkeys((*sensing.links, *platform.read_links, *platform.write_links)))
 
 

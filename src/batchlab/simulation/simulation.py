@@ -25,7 +25,7 @@ from batchlab.simulation.decision_point import points
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
 from batchlab.simulation.sensing import links_seen
 from batchlab.simulation.snapshot import Snapshot
-from batchlab.simulation.status import Gauges, Status, shares_in_use
+from batchlab.simulation.status import Gauges, Status, columns_of, shares_in_use
 from batchlab.simulation.view import Columns
 
 if TYPE_CHECKING:
@@ -452,9 +452,16 @@ class Simulation:
         for view in driver.views:
             view._simulation = lambda: cast("Simulation", me())  # noqa: SLF001  # our own
 
-    def status(self) -> Status:
-        """Give which jobs wait, which run where, and what is free; costs O(jobs + nodes)."""
-        return Status(now=self.now, next_time=self.next_time, system=self.system, **self._kernel.status())
+    def status(self, *, latest: int = 0) -> Status:
+        """Give which jobs wait, which run where, and what is free; costs O(jobs + nodes).
+
+        Parameters
+        ----------
+        latest
+            How many of the jobs that ended last to give with their nodes; `SimulationError` if negative.
+        """
+        columns = columns_of(self._kernel, latest)
+        return Status(now=self.now, next_time=self.next_time, system=self.system, **columns)
 
     def gauges(self) -> Gauges:
         """Give the length of the queue and the utilisation; costs nothing to speak of."""
@@ -463,31 +470,24 @@ class Simulation:
 
     def result(self) -> Result:
         """Give what has become of every job so far."""
-        workload, system, policy = self._run_of
         outcome = Outcome(
             **self._kernel.outcome(),
-            requested_time=workload.jobs["requested_time"].to_numpy(),
+            requested_time=self._run_of[0].jobs["requested_time"].to_numpy(),
             now=self.now,
             dispatch=self._kernel.dispatch(),
             interruptions=self._kernel.interruptions(),
             resizes=self._kernel.resizes(),
             task_times=self._kernel.task_times(),
             sensed=self._kernel.sensed(),
-            sensing_links=self._links_seen(system),
+            sensing_links=links_seen(self._options.sensing, self._run_of[1].platform),
         )
         return Result(
-            workload,
-            system,
-            policy,
+            *self._run_of,
             outcome,
             options=self._options,
             elapsed=self._elapsed,
             observations={} if self._driver is None else self._driver.observations(),
         )
-
-    def _links_seen(self, system: System) -> tuple[str, ...]:
-        sensing, platform = self._options.sensing, system.platform
-        return () if sensing is None or platform is None else links_seen(sensing, platform)
 
     def __repr__(self) -> str:
         workload, system, policy = self._run_of

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from batchlab.errors import SimulationError, shown
 from batchlab.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from batchlab import _kernel
     from batchlab.system import System
 
 __all__ = ["Gauges", "Status"]
@@ -57,11 +59,16 @@ class Status:
         uint32: the rows of the jobs that wait, in the order of the queue.
     running
         uint32: the rows of the running jobs, in the workload's order.
+    ended
+        uint32: the rows of the jobs that ended last, in the order of their ends; as many as were asked for.
+    allocated_since
+        float64, shape (running + ended,): since when the running jobs, then the ended ones, had their last
+        nodes, seconds: their start, or when they were resized last.
     placement_offsets
-        int64, shape (running + 1,): the i-th of ``running`` holds the entries
+        int64, shape (running + ended + 1,): the i-th of ``running``, followed by ``ended``, holds the entries
         ``placement_offsets[i]:placement_offsets[i + 1]`` of the two columns that follow.
     placement_nodes, placement_tasks
-        uint32: the nodes of the running jobs one after the other, and the number of tasks on each.
+        uint32: the nodes of these jobs one after the other, and the number of tasks on each.
     free
         int64, shape (nodes, resources): what a job could take on each node.
     idle
@@ -89,6 +96,8 @@ class Status:
     end_time: npt.NDArray[np.float64]
     queue: npt.NDArray[np.uint32]
     running: npt.NDArray[np.uint32]
+    ended: npt.NDArray[np.uint32]
+    allocated_since: npt.NDArray[np.float64]
     placement_offsets: npt.NDArray[np.int64]
     placement_nodes: npt.NDArray[np.uint32]
     placement_tasks: npt.NDArray[np.uint32]
@@ -113,12 +122,12 @@ class Status:
         return shares_in_use(self.system, self.idle.sum(axis=0).tolist())
 
     def placement(self, index: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-        """Give where a running job is.
+        """Give where a running job is, or one that ended was.
 
         Parameters
         ----------
         index
-            Its place in ``running``.
+            Its place in ``running``, followed by ``ended``.
 
         Returns
         -------
@@ -127,6 +136,19 @@ class Status:
         """
         part = slice(self.placement_offsets[index], self.placement_offsets[index + 1])
         return self.placement_nodes[part], self.placement_tasks[part]
+
+
+def columns_of(kernel: _kernel.Simulation, latest: int) -> _kernel.StatusColumns:
+    """Ask for the columns of a `Status`.
+
+    Raises
+    ------
+    SimulationError
+        If the number of jobs that ended last is negative.
+    """
+    if latest < 0:
+        raise SimulationError(f"latest = {shown(latest)}; must be >= 0.")
+    return kernel.status(latest)
 
 
 def shares_in_use(system: System, idle: list[int]) -> dict[str, float]:

@@ -1,7 +1,19 @@
-"""Machines: what they have (`System`, `NodeGroup`), where jobs wait, and the files that describe them."""
+"""Machines: what they have (`System`, `NodeGroup`), where jobs wait, their accounts, and their files."""
 
+from batchlab.system.accounts import Account, FairShare, QualityOfService
 from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.read import read_system, write_system
 from batchlab.system.system import NodeGroup, System
 
-__all__ = ["Conditions", "JobQueue", "NodeGroup", "Partition", "System", "read_system", "write_system"]
+__all__ = [
+    "Account",
+    "Conditions",
+    "FairShare",
+    "JobQueue",
+    "NodeGroup",
+    "Partition",
+    "QualityOfService",
+    "System",
+    "read_system",
+    "write_system",
+]

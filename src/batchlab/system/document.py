@@ -57,7 +57,6 @@ _SHAPES = {
     "model_type": "must be an object of keys and values",
     "model_attributes_type": "must be an object of keys and values",
     "too_short": "must hold at least one group of nodes",
-    "list_type": "must be a list of groups; in TOML write [[groups]] before each",
 }
 
 
@@ -94,6 +93,8 @@ def checked(
             rule = f"is missing; {_needed(path)}"
         else:
             rule = _SHAPES.get(kind, first["msg"].removeprefix("Value error, "))
+            if kind == "list_type":
+                rule = f"must be a list of {path[-1]}; in TOML write [[{path[-1]}]] before each"
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise refusal(path, _MISSING if kind == "missing" else first["input"], f"{rule}{more}") from None
 
@@ -113,7 +114,7 @@ def _needed(path: _Path) -> str:
         "groups": "a description has at least one group of nodes",
         "resources": "say what is there",
         "count": "say how many nodes the group has",
-        "name": "give the group a name",
+        "name": "give it a name",
         "processor": 'say what one processor is, e.g. {"core": 1}',
     }
     return purposes.get(str(path[-1]), "add it")

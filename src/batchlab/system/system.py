@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
+from batchlab.system.accounts import check_accounts, check_fair_share, check_qualities
 from batchlab.system.queues import check_partitions, check_queues
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab.platform import Host, Platform
+    from batchlab.system.accounts import Account, FairShare, QualityOfService
     from batchlab.system.queues import JobQueue, Partition
 
 __all__ = ["NodeGroup", "System"]
@@ -95,13 +97,19 @@ class System:
         otherwise.
     queues
         Where jobs wait; none unless given.
+    accounts
+        Accounts with shares and users, in any order; none unless given.
+    qos
+        Qualities of service; none unless given.
+    fair_share
+        How usage is counted and compared with shares, where that is asked for.
 
     Raises
     ------
     SystemDescriptionError
         If there is no group, a name is used twice, the equivalence names a resource that no group has, the
-        nodes are more than 100 million, the hosts are not one for each node, or partitions and queues name
-        what is not there.
+        nodes are more than 100 million, the hosts are not one for each node, partitions and queues name
+        what is not there, or the accounts are no tree.
 
     Examples
     --------
@@ -118,6 +126,9 @@ class System:
     hosts: tuple[str, ...] = ()
     partitions: tuple[Partition, ...] = ()
     queues: tuple[JobQueue, ...] = ()
+    accounts: tuple[Account, ...] = ()
+    qos: tuple[QualityOfService, ...] = ()
+    fair_share: FairShare | None = None
 
     def __post_init__(self) -> None:
         _set(self, "name", _held(rules.title, self.name, "name"))
@@ -132,6 +143,9 @@ class System:
         names = [group.name for group in self.groups]
         _set(self, "partitions", check_partitions(self.partitions, self.nodes, names))
         _set(self, "queues", check_queues(self.queues, self.partitions))
+        _set(self, "accounts", check_accounts(self.accounts))
+        _set(self, "qos", check_qualities(self.qos))
+        check_fair_share(self.fair_share, self.resources)
         expected = 0 if self.platform is None else self.nodes
         if len(self.hosts) != expected:
             raise SystemDescriptionError(
@@ -142,7 +156,8 @@ class System:
     def __reduce__(self) -> tuple[object, ...]:
         equivalence = dict(self.equivalence)
         parts = (self.groups, equivalence, self.name, self.start_time, self.platform, self.hosts)
-        return System, (*parts, self.partitions, self.queues)
+        sharing = (self.accounts, self.qos, self.fair_share)
+        return System, (*parts, self.partitions, self.queues, *sharing)
 
     def __str__(self) -> str:
         described = "; ".join(

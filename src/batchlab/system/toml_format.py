@@ -29,7 +29,25 @@
     priority = 10                     # under the order mpp, the highest first; 0 unless given
     admits = { users = ["ann", "ben"] }
 
-What ``admits`` may say is what `Conditions` describes. JSON has the same keys.
+
+    [[accounts]]                      # optional: those among which the machine is shared
+    name = "physics"
+    parent = "root"                   # optional: the account that it is part of
+    shares = 50                       # optional: among its siblings; 1
+    users = { ann = 3, bob = 1, cy = "parent" }
+
+    [[qos]]                           # optional: qualities of service
+    name = "high"
+    priority = 100
+    usage_factor = 2
+
+    [fair_share]                      # optional: the fields of `FairShare`
+    rule = "classic"
+    half_life = 604800
+    weights = { core = 1, gpu = 20 }
+
+What ``admits`` may say is what `Conditions` describes. JSON has the same keys. With
+`half_life = "inf"` past use always counts in full.
 """
 
 from __future__ import annotations
@@ -40,6 +58,13 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import Field
 
 from batchlab.errors import SystemDescriptionError
+from batchlab.system.account_tables import (
+    AccountTable,
+    FairShareTable,
+    QualityTable,
+    account_parts,
+    account_tables,
+)
 from batchlab.system.document import Count, GroupName, Model, Resources, Seconds, Title, checked
 from batchlab.system.queues import Conditions, JobQueue, Partition, tables
 from batchlab.system.system import NodeGroup, System
@@ -95,6 +120,9 @@ class _Description(Model):
     equivalence: Resources = Field(default_factory=lambda: {"core": 1})
     name: Title = ""
     start_time: Seconds = 0.0
+    accounts: list[AccountTable] = Field(default_factory=list)
+    qos: list[QualityTable] = Field(default_factory=list)
+    fair_share: FairShareTable | None = None
 
 
 def system(document: dict[str, object]) -> System:
@@ -110,11 +138,15 @@ def system(document: dict[str, object]) -> System:
         ("groups",): _Group.model_fields,
         ("partitions",): _Partition.model_fields,
         ("queues",): _Queue.model_fields,
+        ("accounts",): AccountTable.model_fields,
+        ("qos",): QualityTable.model_fields,
+        ("fair_share",): FairShareTable.model_fields,
         ("partitions", "admits"): _Conditions.model_fields,
         ("queues", "admits"): _Conditions.model_fields,
     }
     description = checked(_Description, document, keys)
     groups = tuple(NodeGroup(group.name, group.count, group.resources) for group in description.groups)
+    sharing = account_parts(description.accounts, description.qos, description.fair_share)
     return System(
         groups,
         description.equivalence,
@@ -124,6 +156,7 @@ def system(document: dict[str, object]) -> System:
             _made(Partition, each, f"partitions[{at}]") for at, each in enumerate(description.partitions)
         ),
         queues=tuple(_made(JobQueue, each, f"queues[{at}]") for at, each in enumerate(description.queues)),
+        **sharing,  # type: ignore[arg-type]  # fields by their names
     )
 
 
@@ -167,11 +200,13 @@ def _document(system: System) -> dict[str, object]:
             for group in system.groups
         ],
         **tables(system.partitions, system.queues),
+        **account_tables(system),
     }
 
 
 def _value(value: object) -> str:
     """Write a TOML value; names hold printable characters only, of which JSON and TOML escape the same."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_value(key)} = {_value(item)}" for key, item in value.items()) + " }"
+        inner = ", ".join(f"{_value(key)} = {_value(item)}" for key, item in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
     return json.dumps(value, ensure_ascii=False)

@@ -250,7 +250,8 @@ def _workload(log: "SwfColumns", name: str, resources: tuple[str, ...]) -> Workl
         line, reason = report.dropped["line"][0], report.dropped["reason"][0]
         raise WorkloadError(
             f"{name}:{line}: {reason}, and none of {report.read:,} lines is a job. Give a log in the "
-            "Standard Workload Format: 18 numbers a line, comments after ';'."
+            "Standard Workload Format: 18 numbers a line, comments after ';'; tables are known by "
+            "names that end in .csv or .parquet."
         )
     return Workload(jobs, header, report, resources)
 

@@ -1,5 +1,6 @@
 """Workloads in CSV and Parquet files."""
 
+import io
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,7 +104,9 @@ def write_table(workload: Workload, path: str | os.PathLike[str]) -> None:
 def _read(path: Path, name: str, kind: str) -> pl.DataFrame:
     try:
         if kind == "parquet":
-            return pl.read_parquet(path, glob=False)
+            # A pipe cannot be read from its end, where Parquet has its index.
+            source = path if path.is_file() else io.BytesIO(path.read_bytes())
+            return pl.read_parquet(source, glob=False)
         return pl.read_csv(path.read_bytes(), infer_schema_length=None)
     except OSError as error:
         raise WorkloadError(

@@ -109,6 +109,8 @@ pub enum Storage {
     ParallelFileSystem,
     /// The storage of the nodes themselves, or shared among those of a job.
     BurstBuffer,
+    /// The node's own storage as a cache of what all nodes share.
+    Cache,
 }
 
 /// Which way data goes.

@@ -22,6 +22,8 @@ pub struct Compiler<'a> {
     pub scope: Scope<'a>,
     depth: u32,
     level: u32,
+    /// Whether any task writes or reads by way of caches.
+    caches: bool,
 }
 
 impl<'a> Compiler<'a> {
@@ -34,7 +36,30 @@ impl<'a> Compiler<'a> {
     ) -> Self {
         let mut program = Program::default();
         (program.depths, program.levels) = (1, 2);
-        Self { platform, stores, log, program, group: Group::Everyone, hosts, scope, depth: 0, level: 1 }
+        Self {
+            platform,
+            stores,
+            log,
+            program,
+            group: Group::Everyone,
+            hosts,
+            scope,
+            depth: 0,
+            level: 1,
+            caches: false,
+        }
+    }
+
+    /// Writes the end: what is cached has migrated before the job is done.
+    pub fn finish(mut self) -> Program {
+        if self.caches {
+            let level = self.program.levels;
+            self.program.levels += 1;
+            self.program.migrations = Some(level);
+            self.program.steps.push(Step::Await { level });
+        }
+        self.program.steps.push(Step::Finish);
+        self.program
     }
 
     /// Where the next step will stand.
@@ -233,6 +258,7 @@ impl<'a> Compiler<'a> {
     ) -> Result<(), ExecutionError> {
         self.require_storage(task, storage)?;
         let amounts = self.amounts(task, bytes)?;
+        self.caches |= storage == Storage::Cache;
         self.program.transfers.push(Transfer::new(self.group, storage, direction, amounts));
         let transfer = self.program.transfers.len() as u32 - 1;
         let level = if asynchronous { self.level } else { 0 };
@@ -244,13 +270,22 @@ impl<'a> Compiler<'a> {
     /// Makes sure that all hosts have somewhere to put data; if it is striped, all need a disk.
     fn require_storage(&self, task: &Task, storage: Storage) -> Result<(), ExecutionError> {
         let lack = match storage {
-            Storage::ParallelFileSystem => {
+            Storage::ParallelFileSystem | Storage::Cache => {
                 "reaches no parallel file system; give the platform a storage host."
             }
             Storage::BurstBuffer => "has no burst buffer; give it a disk, or the platform a burst buffer.",
         };
         self.require(task, |host| self.stores.place(host, storage).is_some(), lack)?;
         let works = |host: &Host| host.disk.is_some_and(|disk| disk.read > 0.0 && disk.write > 0.0);
+        if storage == Storage::Cache {
+            self.require(task, works, "has no burst buffer of its own to cache with; give it a disk.")?;
+            let alone = |host: &Host| host.striping.is_none();
+            return self.require(
+                task,
+                alone,
+                "has a striped burst buffer, which is no cache; leave striping out.",
+            );
+        }
         let is_remote = |host: &Host| matches!(self.stores.place(host, storage), Some(Place::Remote(_)));
         self.require(task, |host| is_remote(host) || works(host), "has a disk without a bandwidth.")?;
         let computes = |host: &Host| host.speed > 0.0 || host.striping.unwrap_or(0.0) <= 0.0;

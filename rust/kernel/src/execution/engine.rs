@@ -257,6 +257,11 @@ impl Execution {
                 run.wake(&mut self.world, timer.first, timer.count);
             }
         }
+        for (slot, rank, write) in std::mem::take(&mut self.world.migrations) {
+            if let Some(run) = self.runs[slot as usize].as_mut() {
+                run.migrate(&mut self.world, rank, write);
+            }
+        }
         some
     }
 
@@ -279,6 +284,7 @@ impl Execution {
     fn forget(&mut self, slot: u32) {
         if let Some(mut run) = self.runs[slot as usize].take() {
             self.world.cancel(&mut run.pending);
+            run.lose_cache(&mut self.world);
             self.world.ready.forget(slot);
             self.slots.remove(&run.job);
             self.runtime_arguments.remove(&run.job);

@@ -5,9 +5,10 @@
 //! job starts or its nodes change; in between nothing is allocated.
 //!
 //! At one instant, in this order: first all activities that end, those on links and CPUs by their end and start, then
-//! those on disks, then timers as they were set; then the ranks that wait no more go on, in that order; then again,
-//! until nothing is due. The simulation gets its notices in the order in which it comes about, before more is
+//! those on disks, then timers as they were set; then migrations out of caches begin; then the ranks that wait no more go
+//! on, in that order; then again, until nothing is due. The simulation gets its notices in the order in which it comes about, before more is
 //! taken up.
+mod cache;
 mod compile;
 mod demands;
 mod engine;
@@ -15,6 +16,7 @@ mod error;
 mod fixed_work;
 mod gpu;
 mod log;
+mod migrate;
 mod notice;
 mod perform;
 mod program;

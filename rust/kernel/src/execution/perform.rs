@@ -7,6 +7,7 @@ use super::rank::Blocked;
 use super::run::Run;
 use super::storage::Place;
 use super::world::{Purpose, World};
+use crate::application::Storage;
 
 impl Run {
     /// A rank goes on until it has to wait, or there are no steps left; whether it waits.
@@ -68,7 +69,7 @@ impl Run {
     }
 
     /// A rank's part of amounts.
-    fn amount(&self, rank: u32, amounts: u32) -> f64 {
+    pub fn amount(&self, rank: u32, amounts: u32) -> f64 {
         self.program.amounts[amounts as usize][self.ranks.member(rank)]
     }
 
@@ -151,6 +152,9 @@ impl Run {
         if bytes <= 0.0 {
             return Ok(());
         }
+        if storage == Storage::Cache && self.through_cache(world, rank, transfer, level)? {
+            return Ok(());
+        }
         let host = self.hosts[rank as usize];
         let purpose = Purpose::Rank { rank, level };
         let own = [host];
@@ -164,16 +168,27 @@ impl Run {
             let bytes = bytes / on_disks.len() as f64;
             world.start_on_disk(self.slot, &mut self.pending, purpose, (disk, direction, bytes));
         }
-        let hosts = members(&self.hosts, &self.newcomers, group);
-        let World { platform, stores, network, builder, .. } = &mut *world;
-        let with = Surroundings { platform, stores, network, hosts };
-        let task = self.program.transfer(transfer, self.ranks.member(rank), with, builder);
-        let task = task.map_err(|route| ExecutionError::no_route(&world.platform, route))?;
+        let task = self.transfer_demand(world, rank, transfer)?;
         if let Some(demand) = self.program.demands.get(task) {
             self.ranks.start(rank, level);
             world.start(self.slot, &mut self.pending, purpose, &demand);
         }
         Ok(())
+    }
+
+    /// The parallel task of a rank that reads or writes.
+    pub fn transfer_demand(
+        &mut self,
+        world: &mut World,
+        rank: u32,
+        transfer: u32,
+    ) -> Result<u32, ExecutionError> {
+        let group = self.program.transfers[transfer as usize].group;
+        let hosts = members(&self.hosts, &self.newcomers, group);
+        let World { platform, stores, network, builder, .. } = &mut *world;
+        let with = Surroundings { platform, stores, network, hosts };
+        let task = self.program.transfer(transfer, self.ranks.member(rank), with, builder);
+        task.map_err(|route| ExecutionError::no_route(&world.platform, route))
     }
 
     /// A rank has done a task.

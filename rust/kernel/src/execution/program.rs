@@ -107,6 +107,8 @@ pub struct Program {
     /// How deep loops stand in each other at most, and levels (see [`Step`]).
     pub depths: u32,
     pub levels: u32,
+    /// The level at which migrations out of caches are awaited, where there are any.
+    pub migrations: Option<u32>,
 }
 
 impl Exchange {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::application::{ApplicationJob, Scope, Value};
 use crate::platform::Platform;
 
+use super::cache::CachedData;
 use super::compile::{Compiler, count};
 use super::error::ExecutionError;
 use super::notice::Notice;
@@ -39,6 +40,7 @@ pub struct Run {
     arrived: [u32; 2],
     /// Activities that are under way.
     pub pending: Vec<u32>,
+    pub cached: CachedData,
     /// What all ranks decide alike between two iterations: for which one, and what.
     decided: Option<(u32, u64, Option<Notice>)>,
     /// Whether the run is at a scheduling point, or an evolving request, and where: the phase and the iteration.
@@ -88,6 +90,7 @@ impl Run {
             ranks: Ranks::default(),
             arrived: [0; 2],
             pending: Vec::new(),
+            cached: CachedData::default(),
             decided: None,
             paused: None,
             position: (0, 0),
@@ -134,6 +137,7 @@ impl Run {
         self.program = self.compile(world, entry)?;
         self.ranks = Ranks::new(self.hosts.len(), &self.program, world.log.is_some());
         self.arrived = [0; 2];
+        self.cached = CachedData::default();
         self.decided = None;
         world.ready.push(self.slot, 0, self.hosts.len() as u32);
         Ok(())
@@ -167,8 +171,8 @@ impl Run {
                 compiler.program.steps[jump as usize] = Step::Continue { iteration: *iteration, at: body };
             }
         }
-        compiler.program.steps.extend([Step::Await { level: 1 }, Step::Finish]);
-        Ok(compiler.program)
+        compiler.program.steps.push(Step::Await { level: 1 });
+        Ok(compiler.finish())
     }
 
     /// Has the job go on as it is, after a pause.
@@ -209,7 +213,11 @@ impl Run {
     pub fn completed(&mut self, world: &mut World, purpose: Purpose) {
         match purpose {
             Purpose::Group(group) => self.release(world, group),
-            Purpose::Rank { rank, level } => {
+            Purpose::Migration { rank, write } => self.has_migrated(world, rank, write),
+            Purpose::Rank { rank, level } | Purpose::Cached { rank, level, .. } => {
+                if let Purpose::Cached { write, .. } = purpose {
+                    self.is_cached(world, rank, write);
+                }
                 if self.ranks.completed(rank, level) {
                     world.ready.push(self.slot, rank, 1);
                 }
@@ -277,7 +285,9 @@ impl Run {
         }
         let Some((_, _, Some(notice))) = &self.decided else { return Ok(false) };
         let notice = notice.clone();
-        if self.ranks.await_level(rank, 1) {
+        let migrates =
+            |run: &mut Self| run.program.migrations.is_some_and(|level| run.ranks.await_level(rank, level));
+        if self.ranks.await_level(rank, 1) || migrates(self) {
             // The rank comes here again once nothing of it is under way.
             self.ranks.all[rank as usize].next -= 1;
             return Ok(true);

@@ -42,7 +42,7 @@ impl Stores {
         Self { file_system: with(Role::Storage), burst_buffers: with(Role::BurstBuffer) }
     }
 
-    /// Where the data of a rank on `host` goes; None if it has nowhere to go.
+    /// Where the data of a rank on `host` goes; None if it has nowhere to go. For a cache, where it migrates to.
     #[must_use]
     pub fn place<'a>(&'a self, host: &'a Host, storage: Storage) -> Option<Place<'a>> {
         let remote = match storage {
@@ -50,8 +50,10 @@ impl Stores {
                 return Some(host.striping.map_or(Place::Local, Place::Striped));
             }
             Storage::BurstBuffer => &self.burst_buffers,
-            Storage::ParallelFileSystem if host.storage_targets.is_empty() => &self.file_system,
-            Storage::ParallelFileSystem => &host.storage_targets,
+            Storage::ParallelFileSystem | Storage::Cache if host.storage_targets.is_empty() => {
+                &self.file_system
+            }
+            Storage::ParallelFileSystem | Storage::Cache => &host.storage_targets,
         };
         (!remote.is_empty()).then_some(Place::Remote(remote))
     }

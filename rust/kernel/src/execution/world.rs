@@ -8,6 +8,7 @@ use crate::application::Direction;
 use crate::platform::{Host, Platform};
 use crate::sharing::{Activities, Demand, DemandBuilder, Network, cores, resources};
 
+use super::cache::Buffers;
 use super::gpu::Gpus;
 use super::log::TaskLog;
 use super::notice::Notice;
@@ -22,6 +23,10 @@ pub enum Purpose {
     Rank { rank: u32, level: u32 },
     /// A group of ranks waits for it.
     Group(Group),
+    /// A rank waits for it, and then it migrates to the file system.
+    Cached { rank: u32, level: u32, write: u32 },
+    /// A part of such a migration.
+    Migration { rank: u32, write: u32 },
 }
 
 /// An activity that is under way.
@@ -117,6 +122,10 @@ pub struct World {
     pub network: Network,
     pub activities: Activities,
     pub disks: Disks,
+    /// What is cached on them.
+    pub buffers: Buffers,
+    /// Migrations that begin at this instant: where their run is, the rank, and the write.
+    pub migrations: Vec<(u32, u32, u32)>,
     pub gpus: Gpus,
     pub timers: Timers,
     pub pending: PendingActivities,
@@ -134,6 +143,8 @@ impl World {
             activities: Activities::new(network.rule, resources(&platform)),
             network,
             disks: Disks::new(&platform, look_interval),
+            buffers: Buffers::default(),
+            migrations: Vec::new(),
             gpus: Gpus::new(&platform),
             platform,
             timers: Timers::default(),

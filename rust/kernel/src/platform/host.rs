@@ -25,6 +25,8 @@ pub struct Disk {
     pub write: f64,
     /// Whether operations progress in whole bytes at every event, as in `SimGrid`'s model of disks.
     pub whole_bytes: bool,
+    /// Bytes that it can hold of what is cached there; infinite where that is not bounded.
+    pub capacity: f64,
 }
 
 /// A host: a compute node, or an end point of storage traffic.

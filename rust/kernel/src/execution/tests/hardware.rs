@@ -103,7 +103,7 @@ fn burst_buffers_at_the_network_serve_nodes_without_one() {
 
 /// A platform whose disks read 3 bytes per second and write 2.
 fn slow_disks(whole_bytes: bool) -> Arc<Platform> {
-    let disk = Disk { read: 3.0, write: 2.0, whole_bytes };
+    let disk = Disk { read: 3.0, write: 2.0, whole_bytes, capacity: f64::INFINITY };
     crossbar(|hosts| hosts.iter_mut().for_each(|host| host.disk = Some(disk)))
 }
 

@@ -39,7 +39,7 @@ fn node(index: u32) -> Host {
         gpus: 4,
         gpu_speed: 1e12,
         gpu_bandwidth: 5e10,
-        disk: Some(Disk { read: 2e9, write: 1e9, whole_bytes: false }),
+        disk: Some(Disk { read: 2e9, write: 1e9, whole_bytes: false, capacity: f64::INFINITY }),
         ..Host::default()
     }
 }

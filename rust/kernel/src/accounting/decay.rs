@@ -1,0 +1,49 @@
+//! How past use fades, in closed form.
+use serde::{Deserialize, Serialize};
+
+/// How use loses its weight with time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Decay {
+    /// It keeps its weight.
+    Never,
+    /// It halves every so many seconds, continuously.
+    HalfLife(f64),
+    /// It is multiplied by `factor` at every multiple of `period` seconds, as PBS does.
+    Steps {
+        /// From 0 to 1.
+        factor: f64,
+        /// Seconds, above 0.
+        period: f64,
+    },
+}
+
+impl Decay {
+    /// What use is worth at `until` that was worth `value` at `since`, and went on at `rate` per second between. O(1).
+    #[must_use]
+    pub fn carry(self, value: f64, rate: f64, since: f64, until: f64) -> f64 {
+        let span = until - since;
+        match self {
+            Self::Never => value + rate * span,
+            Self::HalfLife(half_life) => {
+                let exponent = -span / half_life * std::f64::consts::LN_2;
+                let left = libm::exp2(-span / half_life);
+                // expm1 keeps its digits where the span is short against the half-life.
+                let gained = -libm::expm1(exponent) * half_life / std::f64::consts::LN_2;
+                value * left + rate * gained
+            }
+            Self::Steps { factor, period } => stepped(value, rate, (since, until), factor, period),
+        }
+    }
+}
+
+fn stepped(value: f64, rate: f64, (since, until): (f64, f64), factor: f64, period: f64) -> f64 {
+    let (before, last) = ((since / period).floor(), (until / period).floor());
+    if last <= before {
+        return value + rate * (until - since);
+    }
+    let first = (value + rate * ((before + 1.0) * period - since)) * factor;
+    let whole = last - before - 1.0;
+    let left = libm::pow(factor, whole);
+    let between = if factor < 1.0 { factor * (1.0 - left) / (1.0 - factor) } else { whole };
+    first * left + rate * period * between + rate * (until - last * period)
+}

@@ -1,0 +1,71 @@
+//! The rules that turn shares and usage into factors from 0 to 1, one file each.
+//!
+//! All of them cost O(nodes), and O(nodes · log) where they sort.
+mod classic;
+mod depth_oblivious;
+mod registry;
+mod tree_walk;
+
+pub use registry::{Entry, FairShareRule, RULES, named};
+
+use super::tree::AccountTree;
+
+/// What a rule says of every node, in the order of the tree's nodes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Standing {
+    /// Shares over all siblings' shares, times those of the ancestors; the fraction at its own level under `fair_tree`.
+    pub normalised_shares: Vec<f64>,
+    /// Usage over that of the root; 0 where the root has none.
+    pub normalised_usage: Vec<f64>,
+    /// What the rule compares with the shares.
+    pub effective_usage: Vec<f64>,
+    /// The fraction of shares over that of usage, among siblings; infinite without usage.
+    pub level_fair_share: Vec<f64>,
+    /// The factor. Accounts have none under rules that rank users: NaN.
+    pub factor: Vec<f64>,
+}
+
+impl FairShareRule {
+    /// What follows from the usage of each node, its members' included.
+    #[must_use]
+    pub fn standing(self, tree: &AccountTree, usage: &[f64]) -> Standing {
+        match self {
+            Self::Classic { damping } => classic::standing(tree, usage, damping),
+            Self::DepthOblivious => depth_oblivious::standing(tree, usage),
+            Self::FairTree => tree_walk::fair_tree(tree, usage),
+            Self::Pbs { least_usage } => tree_walk::pbs(tree, usage, least_usage),
+        }
+    }
+}
+
+/// Shares, usage and the level fair share: what does not depend on the rule.
+fn basis(tree: &AccountTree, usage: &[f64]) -> Standing {
+    let mut shares = vec![1.0; usage.len()];
+    for node in tree.nodes().skip(1) {
+        let parent = tree.level_parent(node);
+        let own = if tree.follows_parent(node) { 1.0 } else { tree.portion(node) };
+        shares[node] = shares[parent] * own;
+    }
+    let of_root = |node: usize| if usage[0] > 0.0 { usage[node] / usage[0] } else { 0.0 };
+    Standing {
+        normalised_shares: shares,
+        normalised_usage: tree.nodes().map(of_root).collect(),
+        effective_usage: vec![0.0; usage.len()],
+        level_fair_share: tree.nodes().map(|node| level_fair_share(tree, usage, node)).collect(),
+        factor: vec![f64::NAN; usage.len()],
+    }
+}
+
+fn level_fair_share(tree: &AccountTree, usage: &[f64], node: usize) -> f64 {
+    if node == 0 || tree.follows_parent(node) {
+        return f64::INFINITY;
+    }
+    let (portion, of_parent) = (tree.portion(node), usage[tree.level_parent(node)]);
+    if portion == 0.0 {
+        0.0
+    } else if usage[node] == 0.0 || of_parent == 0.0 {
+        f64::INFINITY
+    } else {
+        portion / (usage[node] / of_parent)
+    }
+}

@@ -1,0 +1,24 @@
+//! Accounts, their shares, what they used, and the priorities that follow.
+//!
+//! An account tree never changes during a run; usage does, and is part of the state. Both are plain numbers: names stay
+//! with the caller. Powers and logarithms come from `libm`, the same on every platform.
+mod billing;
+mod decay;
+mod fair_share;
+mod multifactor;
+mod periodic_usage;
+mod tree;
+mod usage;
+mod windows;
+
+pub use billing::{Billing, Charge};
+pub use decay::Decay;
+pub use fair_share::{Entry, FairShareRule, RULES, Standing, named};
+pub use multifactor::{Factors, JobSize, Machine, Multifactor, Size, Weights};
+pub use periodic_usage::PeriodicUsage;
+pub use tree::{AccountTree, Member, Shares, TreeDefect};
+pub use usage::{DecayedUsage, Usage};
+pub use windows::{Target, TargetKind, Windows, effective_share};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! Usage as Slurm computes it: decayed at passes, by 1 − 0.693 / half-life for each second since the last.
+//!
+//! Between passes usage grows only where jobs end. Jobs that ran through a whole period are charged alike, so each node
+//! keeps the sum of their rates: a pass costs O(nodes + jobs started since the last pass × depth), not O(jobs running);
+//! a start O(log jobs started), an end O(log jobs started + depth).
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::billing::Charge;
+use super::tree::AccountTree;
+
+/// Slurm's ln 2.
+const LN_2: f64 = 0.693;
+
+/// Usage per node, what runs since before the last pass, and what started after it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeriodicUsage {
+    /// What is left of use after one second.
+    per_second: f64,
+    values: Vec<f64>,
+    rates: Vec<f64>,
+    running: Vec<u32>,
+    /// How many jobs with the same charge started since the last pass; jobs with the same charge are one as good as
+    /// the other. Times and rates are not negative, so their bits are in their order.
+    young: BTreeMap<(u64, u32, u64), u32>,
+    last: f64,
+}
+
+impl PeriodicUsage {
+    /// No usage; the first pass counts from time `last` on. An infinite half-life is no decay.
+    #[must_use]
+    pub fn new(tree: &AccountTree, half_life: f64, last: f64) -> Self {
+        let nodes = tree.nodes().len();
+        Self {
+            per_second: 1.0 - LN_2 / half_life,
+            values: vec![0.0; nodes],
+            rates: vec![0.0; nodes],
+            running: vec![0; nodes],
+            young: BTreeMap::new(),
+            last,
+        }
+    }
+
+    /// The usage of each node as of the last pass or end of a job.
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// Remembers a job; it is charged at the next pass, or at its end.
+    pub fn start(&mut self, charge: Charge) {
+        *self.young.entry(key(charge)).or_default() += 1;
+    }
+
+    /// Charges the seconds since the last pass, decayed as if all were as old as the first of them.
+    pub fn end(&mut self, tree: &AccountTree, charge: Charge, now: f64) {
+        let piece = self.piece(charge.rate, now - charge.start.max(self.last));
+        let young = self.young.get_mut(&key(charge)).map(|count| {
+            *count -= 1;
+            *count
+        });
+        match young {
+            Some(0) => drop(self.young.remove(&key(charge))),
+            Some(_) => {}
+            None => self.forget(tree, charge),
+        }
+        self.add(tree, charge.node, piece);
+    }
+
+    /// Adds to a node and all that it is part of.
+    pub fn add(&mut self, tree: &AccountTree, node: u32, amount: f64) {
+        for at in tree.path(node as usize) {
+            self.values[at] += amount;
+        }
+    }
+
+    /// Decays what was used, then charges what ran since the last pass.
+    pub fn pass(&mut self, tree: &AccountTree, now: f64) {
+        let span = now - self.last;
+        let left = libm::pow(self.per_second, span);
+        for (value, rate) in self.values.iter_mut().zip(&self.rates) {
+            *value = *value * left + span * left * rate;
+        }
+        for ((start, node, rate), count) in std::mem::take(&mut self.young) {
+            let (start, rate) = (f64::from_bits(start), f64::from_bits(rate));
+            let piece = self.piece(rate, now - start.max(self.last));
+            for at in tree.path(node as usize) {
+                self.values[at] += piece * f64::from(count);
+                self.rates[at] += rate * f64::from(count);
+                self.running[at] += count;
+            }
+        }
+        self.last = now;
+    }
+
+    fn piece(&self, rate: f64, seconds: f64) -> f64 {
+        seconds * libm::pow(self.per_second, seconds) * rate
+    }
+
+    fn forget(&mut self, tree: &AccountTree, charge: Charge) {
+        for at in tree.path(charge.node as usize) {
+            self.running[at] = self.running[at].saturating_sub(1);
+            // Sums of rates leave a residue when jobs end; nothing runs, so nothing is charged.
+            self.rates[at] = if self.running[at] == 0 { 0.0 } else { self.rates[at] - charge.rate };
+        }
+    }
+}
+
+fn key(charge: Charge) -> (u64, u32, u64) {
+    // -0.0 is 0.0 here.
+    ((charge.start + 0.0).to_bits(), charge.node, (charge.rate + 0.0).to_bits())
+}

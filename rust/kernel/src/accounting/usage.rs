@@ -1,0 +1,108 @@
+//! What each account and user has used: a value, a rate and a time per node.
+//!
+//! A job's start and end settle the nodes of its path: O(depth). A node's usage now is O(1), whatever runs.
+use serde::{Deserialize, Serialize};
+
+use super::billing::Charge;
+use super::decay::Decay;
+use super::periodic_usage::PeriodicUsage;
+use super::tree::AccountTree;
+
+/// Usage under either kind of decay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Usage {
+    /// In closed form, known at every instant.
+    Exact(DecayedUsage),
+    /// As Slurm computes it, period by period.
+    Slurm(PeriodicUsage),
+}
+
+impl Usage {
+    /// Charges a job that starts.
+    pub fn start(&mut self, tree: &AccountTree, charge: Charge) {
+        match self {
+            Self::Exact(usage) => usage.change(tree, charge.node, charge.start, charge.rate),
+            Self::Slurm(usage) => usage.start(charge),
+        }
+    }
+
+    /// Stops charging a job that ends.
+    pub fn end(&mut self, tree: &AccountTree, charge: Charge, now: f64) {
+        match self {
+            Self::Exact(usage) => usage.change(tree, charge.node, now, -charge.rate),
+            Self::Slurm(usage) => usage.end(tree, charge, now),
+        }
+    }
+
+    /// Adds past use to a user or an account, and to all that it is part of.
+    pub fn add(&mut self, tree: &AccountTree, node: u32, now: f64, amount: f64) {
+        match self {
+            Self::Exact(usage) => usage.add(tree, node, now, amount),
+            Self::Slurm(usage) => usage.add(tree, node, amount),
+        }
+    }
+
+    /// What is done at the end of each period of calculation: nothing where usage is exact.
+    pub fn pass(&mut self, tree: &AccountTree, now: f64) {
+        if let Self::Slurm(usage) = self {
+            usage.pass(tree, now);
+        }
+    }
+
+    /// The usage of all nodes as a calculation at this instant sees it. O(nodes).
+    #[must_use]
+    pub fn all(&self, now: f64) -> Vec<f64> {
+        match self {
+            Self::Exact(usage) => (0..usage.nodes.len()).map(|node| usage.at(node, now)).collect(),
+            Self::Slurm(usage) => usage.values().to_vec(),
+        }
+    }
+}
+
+/// Usage that is known at every instant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DecayedUsage {
+    decay: Decay,
+    nodes: Vec<Counter>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Counter {
+    value: f64,
+    rate: f64,
+    time: f64,
+    running: u32,
+}
+
+impl DecayedUsage {
+    /// No usage at time 0.
+    #[must_use]
+    pub fn new(tree: &AccountTree, decay: Decay) -> Self {
+        Self { decay, nodes: vec![Counter::default(); tree.nodes().len()] }
+    }
+
+    /// The usage of a node at a time that is not before its last change. O(1).
+    #[must_use]
+    pub fn at(&self, node: usize, now: f64) -> f64 {
+        let Counter { value, rate, time, .. } = self.nodes[node];
+        self.decay.carry(value, rate, time, now)
+    }
+
+    fn change(&mut self, tree: &AccountTree, node: u32, now: f64, rate: f64) {
+        for at in tree.path(node as usize) {
+            let value = self.at(at, now);
+            let Counter { rate: before, running, .. } = self.nodes[at];
+            let running = if rate < 0.0 { running.saturating_sub(1) } else { running + 1 };
+            // Sums of rates leave a residue when jobs end; nothing runs, so nothing is charged.
+            let rate = if running == 0 { 0.0 } else { before + rate };
+            self.nodes[at] = Counter { value, rate, time: now, running };
+        }
+    }
+
+    fn add(&mut self, tree: &AccountTree, node: u32, now: f64, amount: f64) {
+        for at in tree.path(node as usize) {
+            let value = self.at(at, now) + amount;
+            self.nodes[at] = Counter { value, time: now, ..self.nodes[at] };
+        }
+    }
+}

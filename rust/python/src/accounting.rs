@@ -1,0 +1,235 @@
+//! Accounts, usage, fair share and the multifactor priority.
+use batchlab_kernel::accounting::{
+    AccountTree as Tree, Charge, Decay, DecayedUsage, Factors, JobSize, Machine, Member, Multifactor,
+    PeriodicUsage, Shares, Size, Target, TargetKind, Usage, Weights, effective_share, named,
+};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+type Column<'py> = Bound<'py, PyArray1<f64>>;
+
+/// A tree of accounts and users: node 0 is the root, each other node comes after its parent.
+#[pyclass(module = "batchlab._kernel", frozen)]
+pub struct AccountTree {
+    kernel: Tree,
+}
+
+impl AccountTree {
+    /// A node that there is.
+    fn node(&self, node: u32) -> PyResult<u32> {
+        let known = self.kernel.nodes().contains(&(node as usize));
+        known.then_some(node).ok_or_else(|| PyValueError::new_err(format!("there is no node {node}")))
+    }
+}
+
+#[pymethods]
+impl AccountTree {
+    /// For each node but the root its parent, its shares (None: its parent's standing), and whether it is a user.
+    #[new]
+    fn new(members: Vec<(u32, Option<f64>, bool)>) -> PyResult<Self> {
+        let members: Vec<Member> = members
+            .into_iter()
+            .map(|(parent, shares, user)| Member {
+                parent,
+                shares: shares.map_or(Shares::Parent, Shares::Number),
+                user,
+            })
+            .collect();
+        let kernel = Tree::new(&members).map_err(|defect| PyValueError::new_err(defect.to_string()))?;
+        Ok(Self { kernel })
+    }
+
+    /// What was charged to each node itself, summed up to the root.
+    fn totals<'py>(&self, py: Python<'py>, charged: PyReadonlyArray1<'py, f64>) -> PyResult<Column<'py>> {
+        Ok(self.kernel.totals(self.per_node(charged.as_slice()?)?.to_vec()).into_pyarray(py))
+    }
+
+    /// Normalised shares, normalised usage, effective usage, level fair share and factor of each node under a rule,
+    /// from the usage of each node with its members'.
+    fn standing<'py>(
+        &self,
+        py: Python<'py>,
+        usage: PyReadonlyArray1<'py, f64>,
+        rule: &str,
+        damping: f64,
+        least_usage: f64,
+    ) -> PyResult<Vec<Column<'py>>> {
+        let entry =
+            named(rule).ok_or_else(|| PyValueError::new_err(format!("no rule is called {rule:?}")))?;
+        let usage = self.per_node(usage.as_slice()?)?;
+        let standing = (entry.make)(damping, least_usage).standing(&self.kernel, usage);
+        let columns = [
+            standing.normalised_shares,
+            standing.normalised_usage,
+            standing.effective_usage,
+            standing.level_fair_share,
+            standing.factor,
+        ];
+        Ok(columns.into_iter().map(|column| column.into_pyarray(py)).collect())
+    }
+}
+
+impl AccountTree {
+    fn per_node<'a>(&self, values: &'a [f64]) -> PyResult<&'a [f64]> {
+        let fits = values.len() == self.kernel.nodes().len();
+        fits.then_some(values).ok_or_else(|| PyValueError::new_err("there must be one value for each node"))
+    }
+}
+
+/// What each node of a tree of accounts has used.
+#[pyclass(module = "batchlab._kernel")]
+pub struct AccountUsage {
+    tree: Py<AccountTree>,
+    kernel: Usage,
+}
+
+#[pymethods]
+impl AccountUsage {
+    /// No usage; `decay` is `"exact"`, `"slurm"` or `"steps"`, with a half-life (s, may be infinite), or a factor and a
+    /// period (s). Slurm's first pass counts from `last` (s) on.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        tree: Py<AccountTree>,
+        decay: &str,
+        half_life: f64,
+        step: (f64, f64),
+        last: f64,
+    ) -> PyResult<Self> {
+        let accounts = &tree.borrow(py).kernel;
+        let kernel = match decay {
+            "slurm" => Usage::Slurm(PeriodicUsage::new(accounts, half_life, last)),
+            "exact" if half_life == f64::INFINITY => Usage::Exact(DecayedUsage::new(accounts, Decay::Never)),
+            "exact" => Usage::Exact(DecayedUsage::new(accounts, Decay::HalfLife(half_life))),
+            "steps" => {
+                Usage::Exact(DecayedUsage::new(accounts, Decay::Steps { factor: step.0, period: step.1 }))
+            }
+            _ => return Err(PyValueError::new_err(format!("no decay is called {decay:?}"))),
+        };
+        Ok(Self { tree: tree.clone_ref(py), kernel })
+    }
+
+    /// Charges a user `rate` per second from `start` (s) on.
+    fn start(&mut self, py: Python<'_>, node: u32, rate: f64, start: f64) -> PyResult<()> {
+        let tree = self.tree.borrow(py);
+        self.kernel.start(&tree.kernel, Charge { node: tree.node(node)?, rate, start });
+        Ok(())
+    }
+
+    /// Stops charging what was started so.
+    fn end(&mut self, py: Python<'_>, node: u32, rate: f64, start: f64, now: f64) -> PyResult<()> {
+        let tree = self.tree.borrow(py);
+        self.kernel.end(&tree.kernel, Charge { node: tree.node(node)?, rate, start }, now);
+        Ok(())
+    }
+
+    /// Adds past use to a node, and to all that it is part of.
+    fn add(&mut self, py: Python<'_>, node: u32, now: f64, amount: f64) -> PyResult<()> {
+        let tree = self.tree.borrow(py);
+        self.kernel.add(&tree.kernel, tree.node(node)?, now, amount);
+        Ok(())
+    }
+
+    /// Ends a period of calculation.
+    fn calculate(&mut self, py: Python<'_>, now: f64) {
+        self.kernel.pass(&self.tree.borrow(py).kernel, now);
+    }
+
+    /// The usage of each node.
+    fn usage<'py>(&self, py: Python<'py>, now: f64) -> Column<'py> {
+        self.kernel.all(now).into_pyarray(py)
+    }
+}
+
+/// How priorities are computed, as Python hands it over.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Settings {
+    age: f64,
+    association: f64,
+    fair_share: f64,
+    job_size: f64,
+    partition: f64,
+    qos: f64,
+    resources: Vec<f64>,
+    max_age: f64,
+    favour: String,
+    nodes: f64,
+    processors: f64,
+}
+
+fn multifactor(settings: Settings) -> PyResult<Multifactor> {
+    let Settings { age, association, fair_share, job_size, partition, qos, resources, .. } = settings;
+    let favour = match settings.favour.as_str() {
+        "large" => JobSize::Large,
+        "small" => JobSize::Small,
+        "large_for_time" => JobSize::RelativeToTime,
+        "small_for_time" => JobSize::SmallRelativeToTime,
+        other => return Err(PyValueError::new_err(format!("no jobs are favoured as {other:?}"))),
+    };
+    Ok(Multifactor {
+        weights: Weights { age, association, fair_share, job_size, partition, qos, resources },
+        max_age: settings.max_age,
+        job_size: favour,
+        machine: Machine { nodes: settings.nodes, processors: settings.processors },
+    })
+}
+
+/// The factors age and size, the sum and the priority of each job.
+///
+/// `jobs` has a row for each job: seconds for which it is eligible, nodes, processors, requested time (s), the factors
+/// association, fair share, partition and quality of service, nice, site; `resources` the part of each resource that it
+/// asks for.
+#[pyfunction]
+pub fn multifactor_priorities<'py>(
+    py: Python<'py>,
+    settings: Settings,
+    jobs: PyReadonlyArray2<'py, f64>,
+    resources: PyReadonlyArray2<'py, f64>,
+) -> PyResult<(Column<'py>, Column<'py>, Column<'py>, Bound<'py, PyArray1<u32>>)> {
+    let rule = multifactor(settings)?;
+    let (jobs, resources) = (jobs.as_array(), resources.as_array());
+    if jobs.ncols() != 10 || jobs.nrows() != resources.nrows() {
+        return Err(PyValueError::new_err("jobs must have 10 columns, and resources as many rows"));
+    }
+    let (mut ages, mut sizes, mut sums, mut priorities) = (vec![], vec![], vec![], vec![]);
+    for (job, asked) in jobs.rows().into_iter().zip(resources.rows()) {
+        let size = Size { nodes: job[1], processors: job[2], requested_time: job[3] };
+        let factors = Factors {
+            age: rule.age(job[0]),
+            job_size: rule.job_size(size),
+            association: job[4],
+            fair_share: job[5],
+            partition: job[6],
+            qos: job[7],
+            nice: job[8],
+            site: job[9],
+        };
+        let asked: Vec<f64> = asked.iter().copied().collect();
+        ages.push(factors.age);
+        sizes.push(factors.job_size);
+        sums.push(rule.sum(&factors, &asked));
+        priorities.push(rule.priority(&factors, &asked));
+    }
+    Ok((ages.into_pyarray(py), sizes.into_pyarray(py), sums.into_pyarray(py), priorities.into_pyarray(py)))
+}
+
+/// The part of all use in windows, the newest first, that was one's own, in per cent; each window counts `decay` times the
+/// one after it.
+#[pyfunction]
+pub fn share_in_windows(own: Vec<f64>, total: Vec<f64>, decay: f64) -> f64 {
+    effective_share(&own, &total, decay)
+}
+
+/// Target minus usage, both in per cent; 0 above a target marked `+`, and below one marked `-`.
+#[pyfunction]
+pub fn target_delta(target: f64, mark: &str, usage: f64) -> PyResult<f64> {
+    let kind = match mark {
+        "" => TargetKind::Both,
+        "+" => TargetKind::Floor,
+        "-" => TargetKind::Ceiling,
+        _ => return Err(PyValueError::new_err(format!("no target is marked {mark:?}"))),
+    };
+    Ok(Target { value: target, kind }.delta(usage))
+}

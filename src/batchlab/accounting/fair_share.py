@@ -1,0 +1,136 @@
+"""What shares and usage make of each user: the table that a centre shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from batchlab import _kernel
+from batchlab.accounting.tree import AccountTree
+from batchlab.errors import SystemDescriptionError, shown
+from batchlab.system.accounts import FairShare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+    import polars as pl
+
+    from batchlab.system import Account
+    from batchlab.vocabulary import FairShareRuleName
+
+    Amounts = Mapping[tuple[str, str], float] | Mapping[tuple[str, str | None], float]
+
+__all__ = ["RULES", "fair_share", "standing"]
+
+RULES: Mapping[str, str] = MappingProxyType(
+    {name: summary for name, summary, _ in _kernel.rules()["fair_share"]}
+)
+"""What each fair-share rule does, in one line."""
+
+
+def fair_share(
+    accounts: Sequence[Account],
+    usage: pl.DataFrame | Amounts,
+    rule: FairShareRuleName = "fair_tree",
+    *,
+    damping: float = 1.0,
+    least_usage: float = 1.0,
+) -> pl.DataFrame:
+    """Compare what accounts and users have used with their shares.
+
+    Parameters
+    ----------
+    accounts
+        Accounts with shares and users.
+    usage
+        What was charged to each, in any unit: a table with the columns account, user and usage, or a mapping
+        of (account, user) to amounts from 0 on. A user of None (null) is the account itself. All of it counts
+        for the accounts above too; users without an entry have used nothing.
+    rule
+        ``"fair_tree"``, ``"classic"``, ``"depth_oblivious"`` or ``"pbs"``.
+    damping
+        The exponent of the rule ``"classic"`` is divided by it; above 0.
+    least_usage
+        Under the rule ``"pbs"``, usage below this counts as this much.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each account (user is null) and for each user in it, the root first, down the tree: account,
+        user, shares (null where the parent's count), normalised_shares, usage, normalised_usage (over the
+        root's), effective_usage, level_fair_share (infinite without usage), factor (0 to 1; null for accounts
+        where a rule ranks users).
+
+    Raises
+    ------
+    SystemDescriptionError
+        If the accounts are no tree, an account or user is not known, or a number breaks its rule.
+
+    Notes
+    -----
+    The columns are those of Slurm's ``sshare``. The rules are S12 of docs/semantics.md.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> accounts = [bl.Account("physics", users={"ann": 1, "bob": 1}), bl.Account("biology", users={"cy": 1})]
+    >>> table = bl.accounting.fair_share(accounts, {("physics", "ann"): 300.0, ("biology", "cy"): 100.0})
+    >>> table.filter(table["user"].is_not_null()).select("user", "factor").rows()
+    [('ann', 0.3333333333333333), ('bob', 0.6666666666666666), ('cy', 1.0)]
+    """
+    import numpy as np  # noqa: PLC0415  # as polars: a streamed run does without
+
+    settings = FairShare(rule=rule, damping=damping, least_usage=least_usage)
+    tree = AccountTree(accounts)
+    charged = np.zeros(len(tree.nodes))
+    for account, user, amount in _rows(usage):
+        number = float(amount) if isinstance(amount, int | float) else -1.0
+        if not 0 <= number < float("inf"):
+            raise SystemDescriptionError(
+                f"usage of {shown(user if user is not None else account)} = {shown(amount)}; "
+                "must be a number from 0 on."
+            )
+        charged[tree.node(account, user)] += number
+    return standing(tree, tree.kernel.totals(charged), settings)
+
+
+def standing(tree: AccountTree, usage: npt.NDArray[np.float64], settings: FairShare) -> pl.DataFrame:
+    """Make the table of the usage of each node, its members' included."""
+    import polars as pl  # noqa: PLC0415  # see above
+
+    columns = tree.kernel.standing(usage, settings.rule, settings.damping, settings.least_usage)
+    shares, of_root, effective, level, factor = columns
+    return pl.DataFrame(
+        {
+            "account": [node.account for node in tree.nodes],
+            "user": pl.Series([node.user for node in tree.nodes], dtype=pl.String),
+            "shares": pl.Series([node.shares for node in tree.nodes], dtype=pl.Float64),
+            "normalised_shares": shares,
+            "usage": usage,
+            "normalised_usage": of_root,
+            "effective_usage": effective,
+            "level_fair_share": level,
+            "factor": pl.Series(factor).fill_nan(None),
+        }
+    )
+
+
+def _rows(
+    usage: pl.DataFrame | Amounts,
+) -> Iterable[tuple[object, object, object]]:
+    """Give account, user and amount of each entry."""
+    if not isinstance(usage, Mapping):
+        missing = {"account", "user", "usage"} - set(usage.columns)
+        if missing:
+            raise SystemDescriptionError(
+                f"usage has no column {min(missing)!r}; it must have account, user and usage."
+            )
+        yield from usage.select("account", "user", "usage").iter_rows()
+        return
+    for key, amount in usage.items():
+        if not isinstance(key, tuple) or len(key) != 2:  # noqa: PLR2004  # a pair
+            raise SystemDescriptionError(f"usage: key {shown(key)}; must be (account, user).")
+        yield (*key, amount)

@@ -1,0 +1,92 @@
+"""Use in windows of time, and targets for it, as Maui and Moab count them."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from batchlab import _kernel
+from batchlab.errors import SystemDescriptionError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["target_delta", "window_share"]
+
+_TARGET = re.compile(r"(\d+(?:\.\d+)?)([+-]?)")
+
+
+def window_share(own: Sequence[float], total: Sequence[float], decay: float) -> float:
+    """Say which part of all use was one's own.
+
+    Parameters
+    ----------
+    own, total
+        What was used in each window, the newest first, of one and of all.
+    decay
+        From 0 to 1: each window counts so much of the one after it.
+
+    Returns
+    -------
+    float
+        Per cent; 0 where nothing was used.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If there are not as many windows of both, or a number breaks its rule.
+
+    Notes
+    -----
+    100 · Σ own_i · decay^i / Σ total_i · decay^i: Maui's FSINTERVAL, FSDEPTH and FSDECAY.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> bl.accounting.window_share([30, 50], [100, 100], 0.5)
+    36.666666666666664
+    """
+    for name, amounts in (("own", own), ("total", total)):
+        if not all(math.isfinite(amount) and amount >= 0 for amount in amounts):
+            raise SystemDescriptionError(f"{name} = {shown(amounts)}; must be numbers from 0 on.")
+    if len(own) != len(total):
+        raise SystemDescriptionError(f"own has {len(own)} windows, total {len(total)}; give the same number.")
+    if not 0 <= decay <= 1:
+        raise SystemDescriptionError(f"decay = {shown(decay)}; must be a number from 0 to 1.")
+    return _kernel.share_in_windows([*own], [*total], decay)
+
+
+def target_delta(target: float | str, usage: float) -> float:
+    """Say how far usage is from its target.
+
+    Parameters
+    ----------
+    target
+        Per cent: a number; or text, which may end in ``+`` (a floor: counts only while usage is below) or in
+        ``-`` (a ceiling: counts only while usage is above).
+    usage
+        Per cent.
+
+    Returns
+    -------
+    float
+        Target minus usage, per cent; 0 on the side that does not count.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If the target is not such a number.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> bl.accounting.target_delta("25-", 20), bl.accounting.target_delta(25, 20)
+    (0.0, 5.0)
+    """
+    found = _TARGET.fullmatch(str(target))
+    if found is None:
+        raise SystemDescriptionError(
+            f"target = {shown(target)}; must be per cent from 0 on, with + for a floor or - for a ceiling."
+        )
+    return _kernel.target_delta(float(found[1]), found[2], usage)

@@ -1,0 +1,101 @@
+"""What accounts, qualities of service and fair share must fulfil, said once: rules as those of `rules`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
+from typing import Literal
+
+from batchlab.errors import suggest
+from batchlab.system.rules import LARGEST_AMOUNT, resource_name
+from batchlab.vocabulary import FAIR_SHARE_RULES, USAGE_DECAYS
+
+__all__ = ["FAIR_SHARE", "account_shares", "not_negative", "user_shares"]
+
+_LEAST = 2.0**-53
+
+
+def _number(value: object, rule: str, least: float, most: float) -> float:
+    """Take a number between two others, both included."""
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        raise ValueError(rule)
+    try:
+        number = float(value)
+    except (OverflowError, TypeError, ValueError):
+        raise ValueError(rule) from None
+    if not least <= number <= most:
+        raise ValueError(rule)
+    return number
+
+
+def not_negative(value: object) -> float:
+    """Take a number from 0 on."""
+    return _number(value, "must be a number from 0 to 2^53", 0.0, LARGEST_AMOUNT)
+
+
+def _positive(value: object) -> float:
+    return _number(value, "must be a number above 0, at most 2^53", _LEAST, LARGEST_AMOUNT)
+
+
+def _seconds(value: object) -> float:
+    if value == "inf":
+        return math.inf
+    return _number(value, 'must be seconds above 0, or "inf" where past use always counts', _LEAST, math.inf)
+
+
+def _fraction(value: object) -> float:
+    return _number(value, "must be a number from 0 to 1", 0.0, 1.0)
+
+
+def account_shares(value: object) -> float | Literal["parent"]:
+    """Take what an account may have of what its siblings have together."""
+    if value == "parent":
+        return "parent"
+    rule = 'must be a number above 0, or "parent"; leave out accounts that may have nothing'
+    return _number(value, rule, _LEAST, LARGEST_AMOUNT)
+
+
+def user_shares(value: object) -> float | Literal["parent"]:
+    """Take what a user may have of what is the account's."""
+    if value == "parent":
+        return "parent"
+    return _number(value, 'must be a number from 0 on, or "parent"', 0.0, LARGEST_AMOUNT)
+
+
+def _one_of(known: Collection[str]) -> Callable[[object], str]:
+    def rule(value: object) -> str:
+        if not isinstance(value, str) or value not in known:
+            question = suggest(value, known).rstrip(".") if isinstance(value, str) else ""
+            raise ValueError(f"must be one of {', '.join(known)}.{question}".rstrip("."))
+        return value
+
+    return rule
+
+
+def _weights(value: object) -> dict[str, float]:
+    if not isinstance(value, Mapping):
+        raise ValueError("must be a mapping of resource names to numbers")  # noqa: TRY004  # as all rules
+    return {resource_name(name): not_negative(number) for name, number in value.items()}
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")  # noqa: TRY004  # as all rules
+    return value
+
+
+FAIR_SHARE: Mapping[str, Callable[[object], object]] = MappingProxyType(
+    {
+        "rule": _one_of(FAIR_SHARE_RULES),
+        "half_life": _seconds,
+        "decay": _one_of(USAGE_DECAYS),
+        "damping": _positive,
+        "weights": _weights,
+        "max_tres": _truth,
+        "decay_factor": _fraction,
+        "decay_period": _positive,
+        "least_usage": not_negative,
+    }
+)
+"""The rules of the fields of `FairShare`."""
