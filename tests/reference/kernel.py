@@ -26,6 +26,7 @@ class Kernel:
     node_events: list[NodeEvent]
     outcomes: dict[int, Outcome]
     after_each: bool = False
+    asked_at_timers: bool = False
     entered: bool = False
     waiting: Waiting = field(init=False)
 
@@ -52,6 +53,8 @@ class Kernel:
     def change_nodes(self) -> None:
         for event in [event for event in self.node_events if event.time == self.state.now]:
             self.node_events.remove(event)
+            # A rule written in Python decides also where an event changes nothing.
+            self.entered |= self.asked_at_timers
             apply(self.state, event, self.kill)
 
     def completions_first(self) -> None:
@@ -205,13 +208,19 @@ def simulate(
     interruptions: list[Interruption] | None = None,
     predictor: Predictor | None = None,
     job_check: str = "nodes",
+    asked_at_timers: bool = False,
 ) -> list[Outcome]:
-    """Simulate to the end; outcomes stand in the order of rows. `interruptions` receives those, in order."""
+    """Simulate to the end; outcomes stand in the order of rows. `interruptions` receives those, in order.
+
+    With `asked_at_timers` every node event has a pass, as with schedulers written in Python.
+    """
     to_come = sorted(jobs, key=lambda job: job.row)
     state = State(machine, order, Allocator(allocator, seed, resources=machine.resources), walltime, -inf)
     state.predictor, state.job_check = predictor or Predictor(), job_check
     after_each = order_at_instant == "arrivals_first"
-    kernel = Kernel(state, backfill, reservations, to_come, list(node_events), {}, after_each)
+    kernel = Kernel(
+        state, backfill, reservations, to_come, list(node_events), {}, after_each, asked_at_timers
+    )
     while (instant := kernel.next_instant()) < inf:
         state.now = instant
         if after_each:

@@ -100,7 +100,9 @@ class Case:
             case formula:
                 return f'{self.order}("{formula}")'
 
-    def expected(self, interruptions: list[Interruption] | None = None) -> list[Outcome]:
+    def expected(
+        self, interruptions: list[Interruption] | None = None, *, asked_at_timers: bool = False
+    ) -> list[Outcome]:
         """Run the reference; `interruptions` receives the runs that were cut short."""
         match self.order_argument:
             case None:
@@ -123,6 +125,7 @@ class Case:
             interruptions=interruptions,
             predictor=PREDICTORS[self.predictor](),
             job_check=self.job_check,
+            asked_at_timers=asked_at_timers,
         )
 
     def without(self, row: int) -> "Case":

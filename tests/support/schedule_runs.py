@@ -236,7 +236,9 @@ def interruptions_of(result: bl.Result) -> list[Interruption]:
 def differences(case: Case, policy: bl.Policy | None = None) -> list[str]:
     """List where the public API and the reference differ, one line each."""
     cut_short: tuple[list[Interruption], list[Interruption]] = ([], [])
-    pairs = zip(case.jobs, case.expected(cut_short[0]), outcomes(case, cut_short[1], policy), strict=True)
+    in_python = policy is not None and policy.scheduler is not None
+    expected = case.expected(cut_short[0], asked_at_timers=in_python)
+    pairs = zip(case.jobs, expected, outcomes(case, cut_short[1], policy), strict=True)
     lines = [
         f"job {job.row}: expected {expected}, got {got}" for job, expected, got in pairs if expected != got
     ]
