@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from batchlab.workload.attribute_columns import Attribute
     from batchlab.workload.workload import Workload
 
-__all__ = ["Attribute", "attribute"]
+__all__ = ["attribute"]
 
 
 def attribute(workload: Workload, name: Attribute) -> pl.Series:
