@@ -312,7 +312,7 @@ def application(rng: Random) -> bl.Application:
     return bl.Application(phases)
 
 
-def conditions(rng: Random, number: int) -> dict[str, object]:
+def conditions(rng: Random, number: int) -> dict[str, Any]:
     """Let a job wait for others above it, for a begin time, or be an array."""
     text = None
     if number and rng.random() < 0.2:
@@ -340,9 +340,9 @@ def workload(rng: Random, cores: int) -> bl.Workload:
             "depends_on": depends,
         }
         limit = rng.choice((None, rng.randint(1, 12)))
-        others = conditions(rng, number)
+        common |= conditions(rng, number)
         if kind is None:
-            exclusive = {"exclusive": rng.random() < 0.1, **others}
+            exclusive = {"exclusive": rng.random() < 0.1}
             run_time = float(rng.choice((0, 1, rng.randint(0, 9))))
             jobs.append(
                 bl.JobDescription(
@@ -358,7 +358,7 @@ def workload(rng: Random, cores: int) -> bl.Workload:
                 requested_time=limit,
                 tasks=rng.randint(least, most),
                 job_type=kind,
-                others={"exclusive": False, **others},
+                others={"exclusive": False},
                 **sizes,
                 **common,
             )
@@ -436,7 +436,7 @@ def check_job(job: dict[str, Any], of_id: dict[int, dict[str, Any]]) -> None:
     start, end = job["start_time"], job["end_time"]
     if start is None:
         return
-    assert start >= max(job["submit_time"], job["begin_time"] or 0.0)
+    assert start >= max(job["submit_time"], job.get("begin_time") or 0.0)
     assert end is None or end >= start
     for other in job.get("depends_on") or ():
         assert of_id[other]["state"] == "completed"

@@ -1,6 +1,7 @@
 """Columns that say what a job waits for: dependencies, begin times, arrays."""
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -190,3 +191,34 @@ def test_fields_of_a_log_make_no_job_wait() -> None:
     assert log.jobs.select("preceding_job_id", "think_time").rows() == [(-1, 100), (1, 100)]
     machine = bl.System.homogeneous(nodes=2, resources={"core": 1})
     assert bl.simulate(log, machine, "fcfs").jobs["start_time"].to_list() == [0, 0]
+
+
+def test_descriptions() -> None:
+    """Descriptions name all that jobs wait for and belong to; what none names is no column."""
+    jobs = bl.Workload.from_jobs(
+        [
+            bl.JobDescription(run_time=1, tasks=1, array="0-1%1", user="ann", partition=["left", "right"]),
+            bl.JobDescription(run_time=1, tasks=1, dependency="afterok:1", begin_time=0, queue="short"),
+        ]
+    ).jobs
+    assert jobs["array_index"].to_list() == [0, 1, None]
+    assert jobs["user"].to_list() == ["ann", "ann", None]
+    assert jobs["partition"].to_list() == ["left|right", "left|right", None]
+    assert jobs["dependency"].to_list() == [None, None, "afterok:1"]
+    assert jobs["begin_time"].to_list() == [None, None, 0]
+    assert jobs["queue"].to_list() == [None, None, "short"]
+    assert not {"group", "account", "qos", "job_name", "node_group"} & {*jobs.columns}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"partition": 7}, r"jobs\[0\]: partition = 7; must be the names of partitions"),
+        ({"dependency": 3}, "a field is of a wrong kind"),
+        ({"others": {"queue": "short"}}, "must not name fields of the job"),
+    ],
+)
+def test_wrong_descriptions(given: dict[str, Any], message: str) -> None:
+    """What is no text is refused, and so is a field among the other columns."""
+    with pytest.raises(bl.WorkloadError, match=message):
+        bl.Workload.from_jobs([bl.JobDescription(run_time=1, tasks=1, **given)])
