@@ -81,7 +81,12 @@ class ReasonColumns(TypedDict):
     start_time: NDArray[np.float64]
     end_time: NDArray[np.float64]
 
+class WaitingColumns(TypedDict):
+    row: NDArray[np.uint32]
+    reason: NDArray[np.uint32]
+
 class RecordedColumns(TypedDict):
+    waiting: WaitingColumns
     dispatch: dict[str, NDArray[np.generic]] | None
     reasons: ReasonColumns | None
     interruptions: InterruptionColumns
@@ -164,6 +169,8 @@ class StatusColumns(TypedDict):
     start_time: NDArray[np.float64]
     end_time: NDArray[np.float64]
     queue: NDArray[np.uint32]
+    waiting: NDArray[np.uint32]
+    reasons: NDArray[np.uint32]
     running: NDArray[np.uint32]
     ended: NDArray[np.uint32]
     allocated_since: NDArray[np.float64]
@@ -355,7 +362,7 @@ class Simulation:
     def status(self, latest: int) -> StatusColumns:
         """Which jobs wait, which run where, and what is free; and where the `latest` jobs that ended last were."""
     def recorded(self) -> RecordedColumns:
-        """What was recorded of the run."""
+        """What was recorded of the run, in columns, by the names of the fields of an outcome; None for what was not."""
     def gauges(self) -> tuple[int, list[int]]:
         """How many jobs wait, and what is free of each resource in all."""
 
@@ -511,7 +518,7 @@ def rules() -> dict[str, list[tuple[str, str, str]]]:
 
 def names() -> dict[str, list[str]]:
     """Names in the order of their numbers: of the states and types of jobs, of the reasons for which
-    they are rejected, of the options `walltime`, `job_check` and `order_at_instant`, and of the
+    they are rejected and wait, of the options `walltime`, `job_check` and `order_at_instant`, and of the
     methods by which an observer takes note of each kind of change.
     """
 
