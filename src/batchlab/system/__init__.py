@@ -1,5 +1,6 @@
 """Machines: what they have (`System`, `NodeGroup`), where jobs wait, their accounts, and their files."""
 
+from batchlab.system import machines
 from batchlab.system.accounts import Account, FairShare, QualityOfService
 from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.read import read_system, write_system
@@ -14,6 +15,7 @@ __all__ = [
     "Partition",
     "QualityOfService",
     "System",
+    "machines",
     "read_system",
     "write_system",
 ]
