@@ -38,6 +38,19 @@ class SwfColumns(TypedDict):
     line: NDArray[np.int64]
     columns: dict[str, NDArray[np.int64] | NDArray[np.float64]]
 
+class Caps(TypedDict):
+    limit: int
+    running: int
+    submitted: int
+    amounts: list[int]
+    blocks: bool
+
+class LimitColumns(TypedDict):
+    caps: list[Caps]
+    lists: list[list[int]]
+    list_of: NDArray[np.uint32]
+    least_nodes: NDArray[np.uint32]
+
 class JobColumns(TypedDict):
     submit_time: NDArray[np.float64]
     run_time: NDArray[np.float64]
@@ -51,6 +64,7 @@ class JobColumns(TypedDict):
     node_set_list: NDArray[np.uint32] | None
     tier: NDArray[np.int32] | None
     queue_priority: NDArray[np.int32] | None
+    limits: LimitColumns | None
     formula: list[tuple[str, NDArray[np.float64] | None]]
     rejection: NDArray[np.uint8] | None
 

@@ -55,7 +55,9 @@ JobState = Literal["loaded", "queued", "running", "completed", "killed", "reject
 JOB_STATES: tuple[JobState, ...] = get_args(JobState)
 """The states of a job; a state's number is its place here."""
 
-RejectionReason = Literal["lacks_resource", "never_fits", "dependency", "policy", "queue", "partition"]
+RejectionReason = Literal[
+    "lacks_resource", "never_fits", "dependency", "policy", "queue", "partition", "limit"
+]
 REJECTION_REASONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 """Why a job is rejected; a reason's number is its place here, counted from 1."""
 

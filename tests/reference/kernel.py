@@ -6,6 +6,7 @@ from math import inf
 
 from reference.allocators import Allocator
 from reference.backfill import RULES
+from reference.limits import refuses_submission
 from reference.model import Interruption, Job, Machine, NodeEvent, Order, Outcome
 from reference.node_events import apply
 from reference.predictors import Predictor
@@ -125,6 +126,8 @@ class Kernel:
         elif self.backfill == "reject" or not self.passes(waiting, empty):
             reason = "policy" if self.backfill == "reject" else "never_fits"
             self.outcomes[job.row] = Outcome("rejected", None, None, [], reason)
+        elif refuses_submission(self.state, waiting):
+            self.outcomes[job.row] = Outcome("rejected", None, None, [], "limit")
         else:
             self.state.queue.append(waiting)
 
@@ -176,7 +179,7 @@ def simulate(
         else:
             kernel.completions_first()
     for job in state.queue:
-        assert node_events or job_check != "nodes", "otherwise no job waits for ever"
+        assert node_events or job_check != "nodes" or machine.limits, "otherwise no job waits for ever"
         kernel.outcomes[job.row] = Outcome("queued", None, None, [])
     assert len(kernel.outcomes) == len(jobs), "no job is lost"
     if interruptions is not None:

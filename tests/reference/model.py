@@ -14,7 +14,8 @@ class Job:
 
     `node_groups` are the groups whose nodes it may use, by their places in `Machine.groups`; none: all.
     What `queue` and `partitions` name, and who the job is of, matters on machines with queues and partitions
-    (S11); `node_sets`, `tier` and `queue_priority` follow from that when it is submitted.
+    (S11); `node_sets`, `tier`, `queue_priority`, `in_queue` and `in_partitions` follow from that when it is
+    submitted.
     """
 
     row: int
@@ -35,6 +36,8 @@ class Job:
     node_sets: tuple[frozenset[int], ...] = ()
     tier: int = 0
     queue_priority: int = 0
+    in_queue: str | None = None
+    in_partitions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,21 @@ class Queue:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """What jobs may have at a time (S13); `amounts` by resource."""
+
+    per: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
+    applies_to: Conditions = field(default_factory=Conditions)
+    running_jobs: float = inf
+    submitted_jobs: float = inf
+    nodes: float = inf
+    amounts: Mapping[str, int] = field(default_factory=dict)
+    blocks: bool = False
+
+
+@dataclass(frozen=True)
 class Machine:
     """Named resources, and for each node its amounts of them; who is closed, and what nodes withhold.
 
@@ -84,6 +102,7 @@ class Machine:
     groups: tuple[int, ...] = ()
     partitions: tuple[Partition, ...] = ()
     queues: tuple[Queue, ...] = ()
+    limits: tuple[Limit, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from reference import (
     Expression,
     Interruption,
     Job,
+    Limit,
     Machine,
     NodeEvent,
     Outcome,
@@ -281,6 +282,31 @@ def queued(case: Case, rng: random.Random) -> Case:
 
     machine = replace(case.machine, partitions=partitions, queues=queues)
     return replace(case, machine=machine, jobs=tuple(with_names(job) for job in case.jobs))
+
+
+def limited(case: Case, rng: random.Random) -> Case:
+    """Limit what jobs may have at a time, by owners, queues and partitions (S13)."""
+    owners = ("user", "account", "group", "qos", "queue", "partition")
+    sizes = sorted(job.tasks for job in case.jobs)
+    limits = []
+    for _ in range(rng.randint(1, 3)):
+        kind = rng.choice(("running", "running", "submitted", "nodes", "amounts", "amounts"))
+        amounts = {
+            name: rng.choice(sizes) * rng.randint(1, 3) for name in rng.sample(case.machine.resources, 1)
+        }
+        limit = Limit(
+            per=tuple(rng.sample(owners, rng.choice((0, 1, 1, 2)))),
+            queues=tuple(each.name for each in case.machine.queues if rng.random() < 0.3),
+            partitions=tuple(each.name for each in case.machine.partitions if rng.random() < 0.3),
+            applies_to=random_conditions(rng, case),
+            running_jobs=rng.randint(1, 3) if kind == "running" else inf,
+            submitted_jobs=rng.randint(2, 6) if kind == "submitted" else inf,
+            nodes=rng.randint(1, 4) if kind == "nodes" else inf,
+            amounts=amounts if kind == "amounts" else {},
+            blocks=rng.random() < 0.25,
+        )
+        limits.append(limit)
+    return replace(case, machine=replace(case.machine, limits=tuple(limits)))
 
 
 def random_conditions(rng: random.Random, case: Case) -> Conditions:

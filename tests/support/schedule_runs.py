@@ -43,7 +43,7 @@ def workload_of(case: Case) -> bl.Workload:
     if case.machine.groups:
         names = ["|".join(f"group{group}" for group in job.node_groups) or None for job in jobs]
         columns["node_group"] = pl.Series(names, dtype=pl.String)
-    if case.machine.partitions or case.machine.queues:
+    if case.machine.partitions or case.machine.queues or case.machine.limits:
         partitions = ["|".join(job.partitions) or None for job in jobs]
         columns["partition"] = pl.Series(partitions, dtype=pl.String)
         for name in ("queue", "user", "group", "account", "qos"):
@@ -74,7 +74,27 @@ def system_of(machine: Machine) -> bl.System:
             bl.JobQueue(each.name, each.partitions, each.priority, conditions_of(each.admits))
             for each in machine.queues
         ),
+        limits=tuple(
+            bl.Limit(
+                f"limit{number}",
+                per=each.per,  # type: ignore[arg-type]  # names of columns
+                queues=each.queues,
+                partitions=each.partitions,
+                applies_to=conditions_of(each.applies_to),
+                running_jobs=number_of(each.running_jobs),
+                submitted_jobs=number_of(each.submitted_jobs),
+                nodes=number_of(each.nodes),
+                resources=each.amounts,
+                blocks=each.blocks,
+            )
+            for number, each in enumerate(machine.limits)
+        ),
     )
+
+
+def number_of(value: float) -> int | None:
+    """Give a number of a limit; None for no limit."""
+    return None if value == inf else int(value)
 
 
 def ranges_of(nodes: frozenset[int]) -> str:

@@ -113,6 +113,27 @@ def test_queues_of_cori() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "nodes", "hours", "runs", "accepted"),
+    [("mira", 512, 6, 5, 20), ("theta", 128, 3, 10, 20), ("theta", 1, 1, 1, 20), ("cori", 1, 1, 30, 30)],
+)
+def test_limits_of_a_user(name: str, nodes: int, hours: int, runs: int, accepted: int) -> None:
+    """Of 30 jobs that a user submits at once so many are accepted, and so many run at a time."""
+    system = bl.read_system(name)
+    jobs = bl.Workload.from_table(
+        {
+            "submit_time": [0.0] * 30,
+            "run_time": [hours * HOUR] * 30,
+            "tasks": [nodes] * 30,
+            "core": [system.groups[0].resources["core"]] * 30,
+            "user": ["ann"] * 30,
+        },
+        resources=("core",),
+    )
+    starts = bl.simulate(jobs, system, "easy(order=mpp)").jobs["start_time"]
+    assert (starts.eq(0.0).sum(), len(starts.drop_nulls())) == (runs, accepted)
+
+
 def test_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file comes before a machine of its name; what is neither is answered with the nearest name."""
     monkeypatch.chdir(tmp_path)

@@ -3,6 +3,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
+use crate::accounting::Limits;
 use crate::application::ApplicationJob;
 use crate::cluster::{NodeSets, NodeTasks, Request, Requests};
 use crate::workload::{Attributes, Dependencies, Job};
@@ -116,6 +117,8 @@ pub struct Scenario {
     pub dependencies: Dependencies,
     /// The jobs that carry applications; None where there are none.
     pub applications: Option<ApplicationJobs>,
+    /// What jobs may have at a time; None where nothing is limited.
+    pub limits: Option<Box<Limits>>,
     /// Overheads by slot; empty where there are none.
     pub overheads: Vec<Overheads>,
     /// What identifies it, once it was asked for.

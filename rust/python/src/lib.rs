@@ -12,6 +12,7 @@ mod errors;
 mod handles;
 mod interrupt;
 mod job;
+mod limits;
 mod meter;
 mod network;
 mod placements;

@@ -8,7 +8,7 @@ use batchlab_kernel::replay::Replay;
 use batchlab_kernel::scenario::{JobCheck, WallTime};
 use batchlab_kernel::scheduler::{Capacities, PolicyChoice, PolicyParts};
 use batchlab_kernel::simulation::{Agenda, Feed, Listeners, Simulation as Kernel, YieldPoint};
-use batchlab_kernel::state::State;
+use batchlab_kernel::state::{LimitState, State};
 use batchlab_kernel::time::Time;
 use batchlab_kernel::workload::{Dependencies, DependencyState};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -81,6 +81,8 @@ impl Simulation {
         let capacities = Capacities { resources, amounts, node_sets: Arc::clone(&scenario.node_sets) };
         let (policy, machine) = made(py, capacities, policy.into(), names.clone())?;
         let mut state = State::new(records, machine);
+        state.limited =
+            scenario.limits.as_ref().map(|limits| Box::new(LimitState::new(limits, resources + 1)));
         if let Some(dependencies) = dependencies {
             scenario.dependencies = Dependencies::new(&dependencies);
             state.dependencies = DependencyState::new(&dependencies);

@@ -150,7 +150,7 @@ def _described(system: System) -> dict[str, object]:
         "groups": groups,
         "equivalence": dict(system.equivalence),
         "start_time": system.start_time,
-        **tables(system.partitions, system.queues),
+        **tables(system),
     }
     if system.platform is None:
         return found

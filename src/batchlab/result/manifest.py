@@ -207,7 +207,7 @@ def _system(system: System) -> dict[str, object]:
         "name": system.name,
         "groups": groups,
         "equivalence": dict(system.equivalence),
-        **tables(system.partitions, system.queues),
+        **tables(system),
     }
     if system.platform is None:
         return found

@@ -2,6 +2,7 @@
 
 from batchlab.system import machines
 from batchlab.system.accounts import Account, FairShare, QualityOfService
+from batchlab.system.limits import Limit
 from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.read import read_system, write_system
 from batchlab.system.system import NodeGroup, System
@@ -11,6 +12,7 @@ __all__ = [
     "Conditions",
     "FairShare",
     "JobQueue",
+    "Limit",
     "NodeGroup",
     "Partition",
     "QualityOfService",

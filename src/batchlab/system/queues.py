@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
@@ -13,15 +14,33 @@ from batchlab.system import rules
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-__all__ = ["Conditions", "JobQueue", "Partition", "check_partitions", "check_queues", "tables"]
+    from batchlab.system.limits import Limit
+    from batchlab.system.system import System
+
+__all__ = [
+    "Conditions",
+    "JobQueue",
+    "Partition",
+    "check_partitions",
+    "check_queues",
+    "different",
+    "held",
+    "names",
+    "tables",
+]
 
 _T = TypeVar("_T")
-_Named = TypeVar("_Named", "Partition", "JobQueue")
+_Named = TypeVar("_Named", bound="_HasName")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 _LARGEST_PRIORITY = 2**31 - 1
 _BOUNDS = ("processors", "nodes", "time")
 OWNERS = ("users", "groups", "accounts", "qos")
 """The conditions that go by a name in a column of the jobs."""
+
+
+class _HasName(Protocol):
+    @property
+    def name(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -64,14 +83,14 @@ class Conditions:
             rule: Callable[[object], float] = rules.seconds if name == "time" else rules.at_least_one
             for key, value in ((f"min_{name}", least), (f"max_{name}", most)):
                 if value is not None:
-                    _set(self, key, _held(rule, value, key))
+                    _set(self, key, held(rule, value, key))
             if least is not None and most is not None and least > most:
                 raise SystemDescriptionError(
                     f"min_{name} = {shown(least)}; must be at most max_{name} = {shown(most)}."
                 )
         for name in OWNERS:
             if getattr(self, name) is not None:
-                _set(self, name, _names(getattr(self, name), name))
+                _set(self, name, names(getattr(self, name), name))
 
     def bounds(self, name: str) -> tuple[float, float]:
         """Give the least and the greatest value of ``processors``, ``nodes`` or ``time``."""
@@ -116,11 +135,11 @@ class Partition:
     admits: Conditions = field(default_factory=Conditions)
 
     def __post_init__(self) -> None:
-        _set(self, "name", _held(rules.group_name, self.name, "Partition: name"))
+        _set(self, "name", held(rules.group_name, self.name, "Partition: name"))
         where = f"Partition {self.name!r}"
-        _set(self, "groups", _names(self.groups, f"{where}: groups") if self.groups else ())
-        _set(self, "tier", _held(_priority, self.tier, f"{where}: tier"))
-        _held(_ranges, self.nodes, f"{where}: nodes")
+        _set(self, "groups", names(self.groups, f"{where}: groups") if self.groups else ())
+        _set(self, "tier", held(_priority, self.tier, f"{where}: tier"))
+        held(_ranges, self.nodes, f"{where}: nodes")
         _check_conditions(self.admits, where)
 
     @property
@@ -156,17 +175,17 @@ class JobQueue:
     admits: Conditions = field(default_factory=Conditions)
 
     def __post_init__(self) -> None:
-        _set(self, "name", _held(rules.group_name, self.name, "JobQueue: name"))
+        _set(self, "name", held(rules.group_name, self.name, "JobQueue: name"))
         where = f"JobQueue {self.name!r}"
-        named = _names(self.partitions, f"{where}: partitions") if self.partitions else ()
+        named = names(self.partitions, f"{where}: partitions") if self.partitions else ()
         _set(self, "partitions", named)
-        _set(self, "priority", _held(_priority, self.priority, f"{where}: priority"))
+        _set(self, "priority", held(_priority, self.priority, f"{where}: priority"))
         _check_conditions(self.admits, where)
 
 
 def check_partitions(given: object, nodes: int, groups: Collection[str]) -> tuple[Partition, ...]:
     """Check partitions against the machine: their names differ, their nodes and groups are there."""
-    partitions = _different(given, Partition, "partitions")
+    partitions = different(given, Partition, "partitions")
     for at, partition in enumerate(partitions):
         for name in partition.groups:
             if name not in groups:
@@ -183,7 +202,7 @@ def check_partitions(given: object, nodes: int, groups: Collection[str]) -> tupl
 
 def check_queues(given: object, partitions: Iterable[Partition]) -> tuple[JobQueue, ...]:
     """Check queues against the partitions: each feeds some, where there are any, and these are known."""
-    queues = _different(given, JobQueue, "queues")
+    queues = different(given, JobQueue, "queues")
     known = [partition.name for partition in partitions]
     for at, queue in enumerate(queues):
         if known and not queue.partitions:
@@ -199,28 +218,38 @@ def check_queues(given: object, partitions: Iterable[Partition]) -> tuple[JobQue
     return queues
 
 
-def tables(partitions: Iterable[Partition], queues: Iterable[JobQueue]) -> dict[str, list[dict[str, object]]]:
-    """Give what is said of partitions and queues as plain values, as files of systems have it.
+def tables(system: System) -> dict[str, list[dict[str, object]]]:
+    """Give what is said of partitions, queues and limits as plain values, as files of systems have it.
 
     Returns
     -------
     dict
-        ``partitions`` and ``queues``, each a list of mappings, and neither where there are none. What is
-        as it would be unsaid is left out.
+        ``partitions``, ``queues`` and ``limits``, each a list of mappings, and left out where it is empty.
+        So is what is as it would be unsaid.
     """
-    found = {"partitions": [_table(each) for each in partitions], "queues": [_table(each) for each in queues]}
-    return {key: entries for key, entries in found.items() if entries}
+    parts: dict[str, tuple[Partition | JobQueue | Limit, ...]] = {
+        "partitions": system.partitions,
+        "queues": system.queues,
+        "limits": system.limits,
+    }
+    return {key: [_table(each) for each in entries] for key, entries in parts.items() if entries}
 
 
-def _table(part: Partition | JobQueue) -> dict[str, object]:
-    usual = type(part)(part.name)
-    values = {key.name: getattr(part, key.name) for key in fields(part) if key.name != "admits"}
-    said = {key: value for key, value in values.items() if key == "name" or value != getattr(usual, key)}
-    admits = part.admits.given
-    return said | ({"admits": admits} if admits else {})
+def _table(part: Partition | JobQueue | Limit) -> dict[str, object]:
+    table: dict[str, object] = {"name": part.name}
+    for key in fields(part):
+        value = getattr(part, key.name)
+        usual = key.default if key.default_factory is MISSING else key.default_factory()
+        if key.name == "name" or value == usual:
+            continue
+        if isinstance(value, Conditions):
+            table[key.name] = value.given
+        else:
+            table[key.name] = dict(value) if isinstance(value, Mapping) else value
+    return table
 
 
-def _different(given: object, kind: type[_Named], where: str) -> tuple[_Named, ...]:
+def different(given: object, kind: type[_Named], where: str) -> tuple[_Named, ...]:
     """Check that all are of a kind and have names of their own."""
     if not isinstance(given, tuple | list):
         raise SystemDescriptionError(f"{where} = {shown(given)}; must be a tuple of {kind.__name__}.")
@@ -262,15 +291,17 @@ def _priority(value: object) -> int:
     return number
 
 
-def _names(given: object, where: str) -> tuple[str, ...]:
+def names(given: object, where: str) -> tuple[str, ...]:
+    """Check a list of names, of which there is one at least."""
     if isinstance(given, str) or not isinstance(given, tuple | list):
         raise SystemDescriptionError(f"{where} = {shown(given)}; must be a list of names.")
     if not given:
         raise SystemDescriptionError(f"{where} is empty; must hold at least one name, or be left out.")
-    return tuple(_held(rules.group_name, name, where) for name in given)
+    return tuple(held(rules.group_name, name, where) for name in given)
 
 
-def _held(rule: Callable[[object], _T], value: object, where: str) -> _T:
+def held(rule: Callable[[object], _T], value: object, where: str) -> _T:
+    """Apply a rule; a broken one becomes an error that says where."""
     try:
         return rule(value)
     except ValueError as broken:

@@ -5,6 +5,7 @@
 mod billing;
 mod decay;
 mod fair_share;
+mod limits;
 mod multifactor;
 mod periodic_usage;
 mod tree;
@@ -14,6 +15,7 @@ mod windows;
 pub use billing::{Billing, Charge};
 pub use decay::Decay;
 pub use fair_share::{Entry, FairShareRule, RULES, Standing, named};
+pub use limits::{Cap, LimitCounts, Limits};
 pub use multifactor::{Factors, JobSize, Machine, Multifactor, Size, Weights};
 pub use periodic_usage::PeriodicUsage;
 pub use tree::{AccountTree, Member, Shares, TreeDefect};

@@ -79,6 +79,15 @@ impl<F: Feed> Simulation<F> {
         } else {
             self.check_placement(job, &placement)?;
         }
+        if self.scheduler.is_external()
+            && let Some(counter) = self.over_limit(job, &placement)
+        {
+            return if is_free_choice {
+                Ok(Effect::NotNow)
+            } else {
+                Err(Refusal::OverLimit { job, counter })
+            };
+        }
         let view = View { scenario: &self.scenario, state: &self.state };
         if let Some(external) = self.scheduler.as_external_mut()
             && !external.admit(view, &self.allocator, job, &placement)
@@ -92,6 +101,12 @@ impl<F: Feed> Simulation<F> {
         // The buffer is used again by the next choice.
         self.allocator.chosen = placement;
         Ok(Effect::Done)
+    }
+
+    /// The counter of a limit that a start on these nodes would go beyond.
+    fn over_limit(&self, job: u32, placement: &[NodeTasks]) -> Option<u32> {
+        let tasks = placement.iter().map(|part| part.tasks).sum();
+        self.state.over_limit(&self.scenario, job, tasks)
     }
 
     fn take_nodes(&mut self, job: u32, placement: &[NodeTasks]) {

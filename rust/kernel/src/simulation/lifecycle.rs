@@ -18,6 +18,7 @@ impl<F: Feed> Simulation<F> {
             self.reject(job, reason);
             return self.feed.finished(&self.scenario, &mut self.state, job);
         }
+        self.state.count_submitted(&self.scenario, job, 1);
         self.state.enqueue(&self.scenario, &self.priority, job);
         if self.state.dependencies.waits(job) {
             self.state.leave_queue(&self.scenario, job);
@@ -39,8 +40,10 @@ impl<F: Feed> Simulation<F> {
             Some(Rejection::Dependency)
         } else if matches!(self.scheduler, Scheduler::Reject) {
             Some(Rejection::Policy)
+        } else if !self.can_ever_fit(job) {
+            Some(Rejection::NeverFits)
         } else {
-            (!self.can_ever_fit(job)).then_some(Rejection::NeverFits)
+            self.state.over_submission_limit(&self.scenario, job).map(|_| Rejection::Limit)
         }
     }
 
@@ -68,6 +71,9 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn reject_alone(&mut self, job: u32, reason: Rejection) {
+        if self.state.jobs.state(job) == JobState::Queued {
+            self.state.count_submitted(&self.scenario, job, -1);
+        }
         self.state.jobs.reject(job, reason);
         self.state.finished += 1;
         self.recorders.changes.notify(Change::Rejected, job);
@@ -202,6 +208,7 @@ impl<F: Feed> Simulation<F> {
         if !matches!(before, JobState::Queued | JobState::Running) {
             return self.state.violates(job, Violation::EndedTwice(before));
         }
+        self.state.count_submitted(&self.scenario, job, -1);
         self.state.leave_running(job);
         self.state.jobs.end(job, self.state.now, state);
         self.state.ended.push(job);

@@ -26,6 +26,9 @@ impl<F: Feed> Simulation<F> {
         if self.allocator.as_external().is_some() {
             self.scheduler.reexamine();
         }
+        if self.view().looks_at_each() {
+            self.state.open_all(&self.scenario);
+        }
         let view = View { scenario: &self.scenario, state: &self.state };
         let looks_at_all = self.scheduler.begin(view, keys_change);
         if looks_at_all && keys_change && !self.priority.is_external() {
@@ -46,6 +49,10 @@ impl<F: Feed> Simulation<F> {
             let goes_on = match step {
                 Step::Ask if self.is_asked() => return Some(YieldPoint::Decision),
                 Step::Ask | Step::Continue => true,
+                Step::Close(job, counter) => {
+                    self.state.close(&self.scenario, job, counter);
+                    true
+                }
                 Step::Propose(decision) => self.take_proposal(decision),
                 Step::Done => false,
             };

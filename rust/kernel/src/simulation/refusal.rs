@@ -66,6 +66,13 @@ pub enum Refusal {
         /// The node.
         node: u32,
     },
+    /// It would go beyond a limit.
+    OverLimit {
+        /// The job.
+        job: u32,
+        /// The counter of the limit.
+        counter: u32,
+    },
     /// A node is named twice.
     NodeTwice {
         /// The job.
@@ -174,6 +181,7 @@ impl fmt::Display for Refusal {
             Self::OutsideSet { node, .. } => {
                 write!(out, "node {node} is in none of the node groups that it may use")
             }
+            Self::OverLimit { .. } => write!(out, "it would go beyond a limit of the system"),
             Self::NodeTwice { node, .. } => {
                 write!(out, "node {node} is named twice; name it once, with all its tasks")
             }

@@ -2,6 +2,7 @@
 mod applications;
 mod defect;
 mod job_records;
+mod limited;
 mod queue;
 mod running;
 mod view;
@@ -24,9 +25,10 @@ use crate::workload::{DependencyState, JobState};
 pub use applications::{ApplicationState, SchedulingPoint};
 pub use defect::{Defect, Violation};
 pub use job_records::JobRecords;
+pub use limited::LimitState;
 pub use queue::{JobQueue, QueueIndex, Rank};
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
-pub use view::View;
+pub use view::{View, is_open};
 
 /// The state of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -51,6 +53,8 @@ pub struct State {
     pub applications: Option<Box<ApplicationState>>,
     /// How far dependencies are met.
     pub dependencies: DependencyState,
+    /// What jobs have that limits count; None where nothing is limited.
+    pub limited: Option<Box<LimitState>>,
     /// How often nodes were given back or changed so far: where it stands still, nothing that did not fit fits now.
     pub releases: u64,
     /// Jobs started in this pass.
@@ -84,6 +88,7 @@ impl State {
             expiries: IndexedHeap::default(),
             applications: None,
             dependencies: DependencyState::default(),
+            limited: None,
             releases: 0,
             started: Vec::new(),
             ended: Vec::new(),
@@ -168,6 +173,9 @@ impl State {
         }
         self.queue.index.insert(self.rank_of(scenario, job), &values);
         self.values = values;
+        if let Some(limited) = &mut self.limited {
+            limited.open(job);
+        }
     }
 
     /// Takes a waiting job out of the queue, held or not.
@@ -175,6 +183,9 @@ impl State {
         if !self.queue.on_hold.remove(&job) {
             self.queue.index.remove(&self.rank_of(scenario, job));
             self.queue.arrived.retain(|&arrived| arrived != job);
+            if let Some(limited) = &mut self.limited {
+                limited.open(job);
+            }
         }
     }
 
@@ -232,6 +243,7 @@ impl State {
         self.started.push(job);
         self.check_nodes(job);
         self.add_expected_end(scenario, job);
+        self.count_held(scenario, job, 1);
     }
 
     /// Takes note of the first violation.
@@ -270,6 +282,7 @@ impl State {
         self.check_nodes(job);
         self.releases += 1;
         self.remove_expected_end(scenario, job);
+        self.count_held(scenario, job, -1);
     }
 
     /// Whether these nodes have room for a running job in place of those that it has.
@@ -299,6 +312,7 @@ impl State {
         self.check_nodes(job);
         self.jobs.resize(job, self.now, placement);
         self.add_expected_end(scenario, job);
+        self.count_held(scenario, job, 1);
     }
 
     /// Takes a job, which gave back its nodes, out of the running jobs; nothing more is to happen to its run.
