@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, Self, TypedDict, final, overload
 
@@ -67,6 +67,13 @@ class JobColumns(TypedDict):
     limits: LimitColumns | None
     formula: list[tuple[str, NDArray[np.float64] | None]]
     rejection: NDArray[np.uint8] | None
+
+class ConditionColumns(TypedDict):
+    clauses: list[tuple[int, list[tuple[int, str, float]]]]
+    groups: list[list[int]]
+    begin_times: NDArray[np.float64] | None
+    places: list[tuple[int | None, int]]
+    limits: list[int]
 
 class ApplicationJobColumns(TypedDict):
     job_type: NDArray[np.uint8]
@@ -287,7 +294,7 @@ class Simulation:
         dispatch: bool,
         listening: Listening,
         applications: ApplicationInputs | None = None,
-        dependencies: Sequence[Sequence[int]] | None = None,
+        conditions: ConditionColumns | None = None,
         invocation: object = None,
     ) -> Simulation: ...
     @property

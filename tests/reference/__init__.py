@@ -3,6 +3,7 @@
 from reference.kernel import simulate
 from reference.model import (
     Conditions,
+    Dependency,
     Expression,
     Interruption,
     Job,
@@ -16,6 +17,7 @@ from reference.model import (
 
 __all__ = [
     "Conditions",
+    "Dependency",
     "Expression",
     "Interruption",
     "Job",

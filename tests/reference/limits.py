@@ -68,9 +68,9 @@ def held(running: Running, place: int, machine: Machine) -> int:
     return sum(tasks for _, tasks in running.placement) * job.request[place]
 
 
-def refuses_submission(state: State, job: Job) -> bool:
+def refuses_submission(state: State, job: Job, waiting: list[Job]) -> bool:
     """Tell whether as many jobs wait and run as one of the job's limits allows."""
-    alive = [*state.queue, *(each.job for each in state.running)]
+    alive = [*waiting, *state.queue, *(each.job for each in state.running)]
     for limit, group in groups(job, state.machine):
         count = sum(group in [other for _, other in groups(each, state.machine)] for each in alive)
         if count >= limit.submitted_jobs:

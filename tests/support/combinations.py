@@ -18,6 +18,7 @@ from support.schedule_cases import (
     FORMULAS,
     ORDERS,
     Case,
+    conditioned,
     disturbed,
     random_case,
 )
@@ -45,7 +46,7 @@ class Combinations:
     changed: Callable[[Case, random.Random], Case]
 
     def case(self, number: int) -> Case:
-        """Give a case; every third one has node events."""
+        """Give a case; in every second one jobs wait for each other, every third one has node events."""
         rng = random.Random(number)  # noqa: S311 - no secret
         order, backfill, allocator = COMBINATIONS[number % len(COMBINATIONS)]
         argument: dict[str, int | str] = {
@@ -64,6 +65,7 @@ class Combinations:
             # The reference takes O(q³) for a long queue.
             case = replace(case, jobs=case.jobs[:80])
         case = self.changed(case, rng)
+        case = conditioned(case, rng) if number % 2 else case
         return disturbed(case, rng) if number % 3 == 0 else case
 
     def check(self, number: int) -> None:

@@ -6,6 +6,7 @@ mod accounting;
 mod application;
 mod application_jobs;
 mod columns;
+mod conditions;
 mod decisions;
 mod driver;
 mod errors;

@@ -10,7 +10,6 @@ use batchlab_kernel::scheduler::{Capacities, PolicyChoice, PolicyParts};
 use batchlab_kernel::simulation::{Agenda, Feed, Listeners, Simulation as Kernel, YieldPoint};
 use batchlab_kernel::state::{LimitState, State};
 use batchlab_kernel::time::Time;
-use batchlab_kernel::workload::{Dependencies, DependencyState};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -18,6 +17,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::application_jobs::{self, ApplicationInputs, Invocation};
 use crate::columns::{self, Columns};
+use crate::conditions::ConditionColumns;
 use crate::errors::simulation_error;
 use crate::interrupt::interruptible;
 use crate::policy::PolicyNames;
@@ -52,7 +52,7 @@ pub struct Simulation {
 impl Simulation {
     #[new]
     #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, job_check, dispatch, listening,
-                        applications=None, dependencies=None, invocation=None))]
+                        applications=None, conditions=None, invocation=None))]
     #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
     fn new(
         py: Python<'_>,
@@ -66,7 +66,7 @@ impl Simulation {
         dispatch: bool,
         listening: Listening,
         applications: Option<ApplicationInputs<'_>>,
-        dependencies: Option<Vec<Vec<u32>>>,
+        conditions: Option<ConditionColumns<'_>>,
         invocation: Option<Invocation>,
     ) -> PyResult<Self> {
         let resources = capacity.shape()[1];
@@ -83,9 +83,10 @@ impl Simulation {
         let mut state = State::new(records, machine);
         state.limited =
             scenario.limits.as_ref().map(|limits| Box::new(LimitState::new(limits, resources + 1)));
-        if let Some(dependencies) = dependencies {
-            scenario.dependencies = Dependencies::new(&dependencies);
-            state.dependencies = DependencyState::new(&dependencies);
+        if let Some(conditions) = conditions {
+            let (given, course) = conditions.parts(scenario.jobs.len())?;
+            scenario.conditions = Some(Box::new(given));
+            state.conditions = Some(Box::new(course));
         }
         let Listening { estimates, changes, every_instant } = listening;
         let mut recorders = Recorders {

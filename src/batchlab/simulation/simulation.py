@@ -17,9 +17,10 @@ from batchlab.policy.kernel import policy_names
 from batchlab.policy.policy import as_policy
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
-from batchlab.simulation.application_inputs import application_inputs, dependencies
+from batchlab.simulation.application_inputs import application_inputs
 from batchlab.simulation.checks import check_asked, check_decides, check_periods, check_time, check_types
 from batchlab.simulation.columns import core_index, job_columns
+from batchlab.simulation.conditions import conditions
 from batchlab.simulation.decision_point import points
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
 from batchlab.simulation.sensing import links_seen
@@ -133,7 +134,7 @@ class Simulation:
                 dispatch=options.dispatch,
                 listening=components.listening,
                 applications=inputs,
-                dependencies=dependencies(workload),
+                conditions=conditions(workload),
                 invocation=options.invocation,
             )
         except ValueError as error:
@@ -208,8 +209,7 @@ class Simulation:
             If the time is not a number, or the decisions are to come from a loop over `decision_points`.
         """
         check_time(until)
-        total = len(self._run_of[0])
-        report = None if progress is None else lambda finished, _now: progress(finished, total)
+        report = None if progress is None else lambda finished, _now: progress(finished, len(self._run_of[0]))
         if self._driver is not None:
             check_decides(self._driver, self.policy)
             self._drive(self._driver, float(until), report)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
@@ -13,9 +12,6 @@ from batchlab.system import rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
-
-    from batchlab.system.limits import Limit
-    from batchlab.system.system import System
 
 __all__ = [
     "Conditions",
@@ -26,7 +22,6 @@ __all__ = [
     "different",
     "held",
     "names",
-    "tables",
 ]
 
 _T = TypeVar("_T")
@@ -216,37 +211,6 @@ def check_queues(given: object, partitions: Iterable[Partition]) -> tuple[JobQue
                     f"queues[{at}].partitions = {shown(name)}; must be a partition.{suggest(name, known)}"
                 )
     return queues
-
-
-def tables(system: System) -> dict[str, list[dict[str, object]]]:
-    """Give what is said of partitions, queues and limits as plain values, as files of systems have it.
-
-    Returns
-    -------
-    dict
-        ``partitions``, ``queues`` and ``limits``, each a list of mappings, and left out where it is empty.
-        So is what is as it would be unsaid.
-    """
-    parts: dict[str, tuple[Partition | JobQueue | Limit, ...]] = {
-        "partitions": system.partitions,
-        "queues": system.queues,
-        "limits": system.limits,
-    }
-    return {key: [_table(each) for each in entries] for key, entries in parts.items() if entries}
-
-
-def _table(part: Partition | JobQueue | Limit) -> dict[str, object]:
-    table: dict[str, object] = {"name": part.name}
-    for key in fields(part):
-        value = getattr(part, key.name)
-        usual = key.default if key.default_factory is MISSING else key.default_factory()
-        if key.name == "name" or value == usual:
-            continue
-        if isinstance(value, Conditions):
-            table[key.name] = value.given
-        else:
-            table[key.name] = dict(value) if isinstance(value, Mapping) else value
-    return table
 
 
 def different(given: object, kind: type[_Named], where: str) -> tuple[_Named, ...]:

@@ -75,7 +75,8 @@ from batchlab.system.account_tables import (
 )
 from batchlab.system.document import Count, GroupName, Model, Resources, Seconds, Title, checked
 from batchlab.system.limits import Limit
-from batchlab.system.queues import Conditions, JobQueue, Partition, tables
+from batchlab.system.queue_tables import tables
+from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.system import NodeGroup, System
 
 if TYPE_CHECKING:

@@ -135,9 +135,12 @@ impl<F: Feed> Simulation<F> {
             self.begin_run(job);
             self.recorders.changes.notify(Change::Started, job);
         }
+        self.state.queue.arrived.clear();
+        if self.state.conditions.is_some() {
+            self.after_starts(&started);
+        }
         self.state.started = started;
         self.state.started.clear();
-        self.state.queue.arrived.clear();
         self.cursor.trigger = Trigger::Instant;
         let mut ended = std::mem::take(&mut self.state.ended);
         for job in ended.drain(..) {
