@@ -49,9 +49,11 @@ def test_unknown_names(command: list[str], log: Path, capsys: pytest.CaptureFixt
     assert error.count("\n") == 1
 
 
-def test_a_run_on_a_ready_machine(log: Path, tmp_path: Path) -> None:
+def test_a_run_on_a_ready_machine(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The log runs in the machine's queues, and the manifest has the description's hash."""
-    out = tmp_path / "out"
+    monkeypatch.chdir(tmp_path)
+    out = tmp_path / "mira"
+    out.mkdir()
     assert main(["run", str(log), "--system", "mira", "--policy", "easy(order=mpp)", "--out", str(out)]) == 0
     manifest = json.loads((out / "manifest.json").read_text("utf-8"))
     assert manifest["inputs"]["system"]["path"].endswith("mira.toml")

@@ -135,8 +135,13 @@ def test_limits_of_a_user(name: str, nodes: int, hours: int, runs: int, accepted
 
 
 def test_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file comes before a machine of its name; what is neither is answered with the nearest name."""
+    """A file comes before a machine of its name, a folder does not; for neither there is the nearest name."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "theta").mkdir()
+    assert bl.read_system("theta").nodes == 4392
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(bl.SystemDescriptionError, match=r"^folder: there is no such file"):
+        bl.read_system("folder")
     with pytest.raises(bl.SystemDescriptionError, match=r"^mirra: there is no such file; .*mean 'mira'\?"):
         bl.read_system("mirra")
     (tmp_path / "mira").write_text('groups = [{ name = "n", count = 3, resources = { core = 1 } }]')

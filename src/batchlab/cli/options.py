@@ -74,9 +74,7 @@ def directory(text: str, panel: str | None = None, *, exists: bool = False) -> o
 
 def system_file(text: str) -> object:
     """Describe an option that takes a machine: a file, or the name of a ready one."""
-    return typer.Option(
-        metavar="FILE|NAME", dir_okay=False, callback=_located, rich_help_panel=MACHINE, help=text
-    )
+    return typer.Option(metavar="FILE|NAME", callback=_located, rich_help_panel=MACHINE, help=text)
 
 
 def _located(value: Path | None) -> Path | None:

@@ -83,7 +83,7 @@ def located(path: str | os.PathLike[str], folder: str | os.PathLike[str] = "") -
     Returns
     -------
     str
-        The file. Whether it is there is not checked, unless it could be a name.
+        The file. Whether it is there is checked only if it could be a name.
 
     Raises
     ------
@@ -92,7 +92,8 @@ def located(path: str | os.PathLike[str], folder: str | os.PathLike[str] = "") -
     """
     name = os.fspath(path)
     file = os.fspath(Path(folder, name)) if os.fspath(folder) else name
-    if _NAME.fullmatch(name) is None or Path(file).exists():
+    # A folder of results may well be called like the machine.
+    if _NAME.fullmatch(name) is None or (Path(file).exists() and not Path(file).is_dir()):
         return file
     try:
         return os.fspath(machines.find(name).path)
