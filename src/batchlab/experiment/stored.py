@@ -201,6 +201,7 @@ def _outcome(members: Mapping[str, Any]) -> Outcome:
     if task_times:
         task_times["names"] = members["task_times/names"]
     groups: dict[str, Any] = {
+        "reasons": _group(columns, "reasons") or None,
         "interruptions": _group(columns, "interruptions") or None,
         "resizes": _group(columns, "resizes") or None,
         "dispatch": _group(columns, "passes") or None,

@@ -11,7 +11,13 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from batchlab._kernel import InterruptionColumns, SensedColumns, StretchColumns, TaskTimeColumns
+    from batchlab._kernel import (
+        InterruptionColumns,
+        ReasonColumns,
+        SensedColumns,
+        StretchColumns,
+        TaskTimeColumns,
+    )
 
 __all__ = ["Outcome"]
 
@@ -44,6 +50,10 @@ class Outcome:
     dispatch
         Per scheduling pass, where it was asked for: columns ``time`` (s), ``queue_length``, ``cpu_time`` and
         ``other_cpu_time`` (s), ``memory`` (bytes; 0 where it is not known) and ``started`` (jobs).
+    reasons
+        Per time that a job waited for one reason, where it was asked for: columns ``row``, ``reason`` (its
+        number: the place in `WAITING_REASONS`, or behind these that of the limit), ``start_time`` and
+        ``end_time`` (s; NaN where the job still waits).
     interruptions
         Per run that was cut short and whose job went back to the queue: columns ``row``, ``start_time``,
         ``end_time``, ``saved`` (s), and ``placement_offsets``, ``placement_nodes``, ``placement_tasks`` and
@@ -73,6 +83,7 @@ class Outcome:
     placement_tasks: npt.NDArray[np.uint32]
     now: float
     dispatch: Mapping[str, npt.NDArray[np.generic]] | None = None
+    reasons: ReasonColumns | None = None
     interruptions: InterruptionColumns | None = None
     resizes: StretchColumns | None = None
     task_times: TaskTimeColumns | None = None
