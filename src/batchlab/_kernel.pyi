@@ -51,6 +51,14 @@ class LimitColumns(TypedDict):
     list_of: NDArray[np.uint32]
     least_nodes: NDArray[np.uint32]
 
+class PreemptionColumns(TypedDict):
+    class_of: NDArray[np.uint32]
+    preempts: list[list[int]]
+    importance: list[float]
+    mode: str
+    exempt_time: float
+    youngest_first: bool
+
 class JobColumns(TypedDict):
     submit_time: NDArray[np.float64]
     run_time: NDArray[np.float64]
@@ -65,6 +73,7 @@ class JobColumns(TypedDict):
     tier: NDArray[np.int32] | None
     queue_priority: NDArray[np.int32] | None
     limits: LimitColumns | None
+    preemption: PreemptionColumns | None
     formula: list[tuple[str, NDArray[np.float64] | None]]
     rejection: NDArray[np.uint8] | None
 

@@ -18,6 +18,8 @@ __all__ = [
     "LUBLIN_KINDS",
     "ORDERS_AT_INSTANT",
     "OVERRUN_ACTIONS",
+    "PREEMPTION_GROUNDS",
+    "PREEMPTION_MODES",
     "PROCESSOR_FIELDS",
     "REJECTION_REASONS",
     "SHARING_MODELS",
@@ -39,6 +41,8 @@ __all__ = [
     "OrderName",
     "OverrunAction",
     "PredictorName",
+    "PreemptionGround",
+    "PreemptionMode",
     "ProcessorField",
     "RejectionReason",
     "SchedulerName",
@@ -127,6 +131,14 @@ FAIR_SHARE_RULES: tuple[FairShareRuleName, ...] = get_args(FairShareRuleName)
 UsageDecay = Literal["exact", "slurm", "steps"]
 USAGE_DECAYS: tuple[UsageDecay, ...] = get_args(UsageDecay)
 """How past use fades."""
+
+PreemptionGround = Literal["tier", "qos"]
+PREEMPTION_GROUNDS: tuple[PreemptionGround, ...] = get_args(PreemptionGround)
+"""By what jobs may preempt others."""
+
+PreemptionMode = Literal["cancel", "requeue", "suspend"]
+PREEMPTION_MODES: tuple[PreemptionMode, ...] = get_args(PreemptionMode)
+"""What becomes of jobs that are preempted."""
 
 FavouredSize = Literal["large", "small", "large_for_time", "small_for_time"]
 FAVOURED_SIZES: tuple[FavouredSize, ...] = get_args(FavouredSize)

@@ -91,6 +91,10 @@ def test_memory_is_asked_for_in_a_stream_too(tmp_path: Path) -> None:
         ('[[limits]]\nname = "one"\nrunning_jobs = 1', "limits"),
         ('[[queues]]\nname = "all"', "queues"),
         ('[[partitions]]\nname = "all"', "partitions"),
+        (
+            '[preemption]\nby = "qos"\n[[qos]]\nname = "a"\npreempts = ["b"]\n[[qos]]\nname = "b"',
+            "preemption",
+        ),
     ],
 )
 def test_what_a_stream_would_leave_out_is_refused(

@@ -3,12 +3,16 @@
 import os
 from collections import Counter
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 
 from reference.queues import routed
 from support.combinations import COMBINATIONS, Combinations
-from support.schedule_cases import BACKFILLS, Case, grouped, limited, queued
+from support.schedule_cases import BACKFILLS, Case, grouped, limited, preempting, queued
+
+if TYPE_CHECKING:
+    from reference import Interruption
 
 CASES = 4 * len(COMBINATIONS)
 CHUNKS = 12
@@ -18,8 +22,9 @@ CAMPAIGN_CHUNK = 250
 
 
 def shaped(case: Case, rng: Random) -> Case:
-    """Give the machine partitions, queues and limits, and bind some jobs to node groups as well."""
+    """Give the machine partitions, queues, limits and preemption, and bind some jobs to node groups."""
     case = queued(case, rng)
+    case = preempting(case, rng) if rng.random() < 0.4 else case
     case = limited(case, rng) if rng.random() < 0.6 else case
     return grouped(case, rng) if rng.random() < 0.3 else case
 
@@ -54,6 +59,21 @@ def test_coverage() -> None:
             seen[case.backfill, reason] += routes.count(reason)
     kinds = ("several", "tiers", "queue", "partition")
     assert min(seen[name, kind] for name in BACKFILLS for kind in kinds) > 10, seen
+
+
+def test_coverage_of_preemption() -> None:
+    """Jobs are preempted by tier and by quality of service, under every rule that does so."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for number in range(CASES):
+        case = QUEUED.case(number)
+        rules = case.machine.preemption
+        if rules is None or rules.mode == "cancel" or case.node_events or case.backfill == "conservative":
+            continue
+        cut_short: list[Interruption] = []
+        case.expected(cut_short)
+        seen[case.backfill, rules.by] += len(cut_short)
+    kinds = [(name, by) for name in ("none", "first_fit", "easy") for by in ("tier", "qos")]
+    assert min(seen[kind] for kind in kinds) > 5, seen
 
 
 @pytest.mark.campaign

@@ -12,6 +12,7 @@ from reference.model import (
     NodeEvent,
     Outcome,
     Partition,
+    Preemption,
     Queue,
 )
 
@@ -26,6 +27,7 @@ __all__ = [
     "NodeEvent",
     "Outcome",
     "Partition",
+    "Preemption",
     "Queue",
     "simulate",
 ]

@@ -6,6 +6,7 @@ from math import inf
 from reference.limits import over_limit
 from reference.model import Job, Placement
 from reference.plan import Plan, Rectangle
+from reference.preemption import place_by_preempting
 from reference.room import Room, in_each_set, room_beside, slots
 from reference.state import State
 
@@ -22,7 +23,7 @@ def candidates(state: State) -> Iterator[Job]:
 
 def none(state: State, _: int) -> None:
     for job in candidates(state):
-        placement = state.place_now(job)
+        placement = state.place_now(job) or place_by_preempting(state, job)
         if placement is None:
             return
         state.start(job, placement)
@@ -30,7 +31,7 @@ def none(state: State, _: int) -> None:
 
 def first_fit(state: State, _: int) -> None:
     for job in candidates(state):
-        placement = state.place_now(job)
+        placement = state.place_now(job) or place_by_preempting(state, job)
         if placement is not None:
             state.start(job, placement)
 
@@ -45,6 +46,8 @@ def easy_by_shadow_time(state: State, _: int) -> None:
     head: Job | None = None
     for job in candidates(state):
         placement = state.place_now(job)
+        if head is None and placement is None:
+            placement = place_by_preempting(state, job)
         if head is None and placement is None:
             head = job
             ends = sorted({each.end for each in state.running_plan()})
@@ -74,6 +77,8 @@ def easy_by_reservations(state: State, reservations: int) -> None:
     reserved: Plan = []
     for job in candidates(state):
         placement = state.place_now(job)
+        if placement is None and not reserved:
+            placement = place_by_preempting(state, job)
         if placement is not None:
             supposed = Rectangle(state.now, state.now + state.estimate(job), job, placement)
             replaced = place_again(state, supposed, reserved)

@@ -40,7 +40,7 @@ class Kernel:
         submissions = [job.submit_time for job in self.to_come]
         events = [event.time for event in self.node_events]
         ends = [min(running.end, running.expiry) for running in self.state.running]
-        due = [reservation.start for reservation in self.state.reservations.values()]
+        due = [*(each.start for each in self.state.reservations.values()), *self.exemptions()]
         # A reservation that was due and still has to wait gets no second pass at the same instant.
         return min(
             [
@@ -115,8 +115,16 @@ class Kernel:
         return sorted(found, key=lambda each: each.job.row)
 
     def is_due(self) -> bool:
-        """Tell whether a reservation stands for now."""
-        return any(each.start == self.state.now for each in self.state.reservations.values())
+        """Tell whether a reservation stands for now, or a job may be preempted from now on."""
+        reserved = any(each.start == self.state.now for each in self.state.reservations.values())
+        return reserved or self.state.now in self.exemptions()
+
+    def exemptions(self) -> list[float]:
+        """Give when running jobs have run long enough to be preempted; none where no rule does that."""
+        rules = self.state.machine.preemption
+        if rules is None or rules.exempt_time == 0 or self.backfill in ("conservative", "reject"):
+            return []
+        return [each.start + rules.exempt_time for each in self.state.running]
 
     def ending(self) -> list[Running]:
         """List the jobs that end now, in the order of their starts."""
@@ -128,17 +136,18 @@ class Kernel:
     def complete(self, running: Running) -> None:
         self.state.running.remove(running)
         self.state.completed_since_pass = True
-        placement = sorted(running.placement)
-        self.outcomes[running.job.row] = Outcome(running.state, running.start, running.end, placement)
-        self.state.predictor.learn(running.job, running.end - running.start)
+        self.end(running, running.state, running.end)
         self.let_in()
 
     def kill(self, running: Running) -> None:
         self.state.running.remove(running)
-        placement = sorted(running.placement)
-        self.outcomes[running.job.row] = Outcome("killed", running.start, self.state.now, placement)
-        self.state.predictor.learn(running.job, self.state.now - running.start)
+        self.end(running, "killed", self.state.now)
         self.let_in()
+
+    def end(self, running: Running, state: str, time: float) -> None:
+        placement = sorted(running.placement)
+        self.outcomes[running.job.row] = Outcome(state, running.start, time, placement)
+        self.state.predictor.learn(running.job, time - running.start)
 
     def submit(self, job: Job) -> None:
         """Queue a job, or reject it where it would not fit on the empty system."""
@@ -187,13 +196,19 @@ class Kernel:
 
     def make_pass(self) -> None:
         self.entered = False
+        self.state.started, self.state.preempted = set(), False
         if self.backfill != "reject":
             RULES[self.backfill](self.state, self.reservations)
         self.state.completed_since_pass = False
         self.state.disturbed = False
         for running in self.state.running:
             self.waiting.begun.setdefault(running.job.row, self.state.now)
+        for running in self.state.cancelled:
+            self.end(running, "killed", self.state.now)
+        self.state.cancelled.clear()
         self.let_in()
+        # Those that gave up their nodes may fit elsewhere.
+        self.entered |= self.state.preempted
         if self.reasons is not None:
             self.reasons.look(self.state, self.waiting)
         if self.after_each and self.entered:

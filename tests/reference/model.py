@@ -108,6 +108,18 @@ class Limit:
 
 
 @dataclass(frozen=True)
+class Preemption:
+    """Which jobs may preempt which (S16); `preempts` and `priorities` by quality of service."""
+
+    by: str = "tier"
+    mode: str = "requeue"
+    exempt_time: float = 0.0
+    youngest_first: bool = False
+    preempts: Mapping[str | None, tuple[str, ...]] = field(default_factory=dict)
+    priorities: Mapping[str | None, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Machine:
     """Named resources, and for each node its amounts of them; who is closed, and what nodes withhold.
 
@@ -122,6 +134,7 @@ class Machine:
     partitions: tuple[Partition, ...] = ()
     queues: tuple[Queue, ...] = ()
     limits: tuple[Limit, ...] = ()
+    preemption: Preemption | None = None
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,9 @@ class State:
     disturbed: bool = False
     saved: dict[int, float] = field(default_factory=dict)
     interruptions: list[Interruption] = field(default_factory=list)
+    started: set[int] = field(default_factory=set)
+    preempted: bool = False
+    cancelled: list[Running] = field(default_factory=list)
     predictor: Predictor = field(default_factory=Predictor)
     estimates: dict[int, float] = field(default_factory=dict)
     job_check: str = "nodes"
@@ -115,6 +118,7 @@ class State:
             running.expiry = self.now + self.estimate(job)
         self.running.append(running)
         self.queue.remove(job)
+        self.started.add(job.row)
         self.reservations.pop(job.row, None)
         self.allocator.last_node = placement[-1][0]
 

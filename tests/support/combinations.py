@@ -79,8 +79,9 @@ class Combinations:
         """Check a case whose rule and allocator are written in Python as well."""
         # The names of a case are those that the reference knows.
         case: Any = self.case(number)
-        # Written in Python, a rule reserves for jobs over a limit too.
-        if case.backfill in SCHEDULERS and not case.machine.limits:
+        # Written in Python, a rule reserves for jobs over a limit too, and preempts none.
+        preempts = case.machine.preemption is not None
+        if case.backfill in SCHEDULERS and not case.machine.limits and not preempts:
             scheduler = SCHEDULERS[case.backfill](case.reservations)
             policy = bl.Policy(case.order_text, allocator=case.allocator, scheduler=scheduler)
             _check(case, f"case {number}", policy)

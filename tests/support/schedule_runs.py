@@ -46,7 +46,8 @@ def workload_of(case: Case) -> bl.Workload:
     if case.machine.groups:
         names = ["|".join(f"group{group}" for group in job.node_groups) or None for job in jobs]
         columns["node_group"] = pl.Series(names, dtype=pl.String)
-    if case.machine.partitions or case.machine.queues or case.machine.limits:
+    machine = case.machine
+    if machine.partitions or machine.queues or machine.limits or machine.preemption:
         partitions = ["|".join(job.partitions) or None for job in jobs]
         columns["partition"] = pl.Series(partitions, dtype=pl.String)
         for name in ("queue", "user", "group", "account", "qos"):
@@ -121,7 +122,21 @@ def system_of(machine: Machine) -> bl.System:
             )
             for number, each in enumerate(machine.limits)
         ),
+        **preemption_of(machine),
     )
+
+
+def preemption_of(machine: Machine) -> dict[str, Any]:
+    """Give who preempts whom as a system's."""
+    rules = machine.preemption
+    if rules is None:
+        return {}
+    qos = tuple(
+        bl.QualityOfService(str(name), priority, preempts=rules.preempts.get(name, ()))
+        for name, priority in rules.priorities.items()
+    )
+    named: Any = (rules.by, rules.mode, rules.exempt_time, rules.youngest_first)
+    return {"qos": qos, "preemption": bl.Preemption(*named)}
 
 
 def number_of(value: float) -> int | None:
@@ -237,7 +252,9 @@ def outcomes_of(case: Case, result: bl.Result) -> list[Outcome]:
     found = []
     for job, (job_id, state, start_time, end_time, reason) in zip(case.jobs, table, strict=True):
         assert job_id == job.row
-        found.append(Outcome(state, start_time, end_time, placements[job.row], reason))
+        # Why others wait is compared as intervals.
+        why = reason if state == "rejected" else None
+        found.append(Outcome(state, start_time, end_time, placements[job.row], why))
     return found
 
 

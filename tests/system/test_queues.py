@@ -42,6 +42,9 @@ applies_to = { max_nodes = 3 }
 running_jobs = 4
 resources = { core = 16 }
 blocks = true
+[preemption]
+mode = "suspend"
+exempt_time = 60
 """
 
 
@@ -52,6 +55,7 @@ def test_files(suffix: str, tmp_path: Path) -> None:
     system = bl.read_system(tmp_path / "given.toml")
     assert [partition.name for partition in system.partitions] == ["batch", "debug"]
     assert system.partition_ranges(system.partitions[1]) == [(4, 8), (8, 10)]
+    assert system.preemption == bl.Preemption("tier", "suspend", 60.0)
     assert system.queues[0] == bl.JobQueue("short", ("debug", "batch"), 10, bl.Conditions(users=("ann",)))
     bl.write_system(system, tmp_path / f"written.{suffix}")
     assert bl.read_system(tmp_path / f"written.{suffix}") == system
@@ -95,6 +99,8 @@ def test_files(suffix: str, tmp_path: Path) -> None:
         ),
         ("core = 16", "gpu = 16", "limits[0].resources = 'gpu'; must be a resource of the system."),
         ('per = ["user", "queue"]', 'per = ["usr"]', "limits[0]: Limit 'PerUser': per = 'usr'; must be"),
+        ("exempt_time = 60", "exempt_time = -1", "preemption.exempt_time = -1; must be a number of seconds"),
+        ("exempt_time = 60", "exempt = 60", "preemption.exempt = 60; is not a key of a description. Did you"),
         ("max_nodes = 3", "max_nodes = -3", "limits[0].applies_to.max_nodes = -3; must be an integer from 1"),
         ('users = ["ann"]', "users = []", "queues[0].admits.users is empty; must hold at least one name"),
         ('users = ["ann"]', 'users = "ann"', "queues[0].admits.users = 'ann'; must be a list of names"),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::accounting::Limits;
 use crate::application::ApplicationJob;
 use crate::cluster::{NodeSets, NodeTasks, Request, Requests};
-use crate::workload::{Attributes, Conditions, Job};
+use crate::workload::{Attributes, Conditions, Job, PreemptionRules};
 
 /// What happens to a job that reaches its requested time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +119,8 @@ pub struct Scenario {
     pub applications: Option<ApplicationJobs>,
     /// What jobs may have at a time; None where nothing is limited.
     pub limits: Option<Box<Limits>>,
+    /// Which jobs may preempt which; None where none may.
+    pub preemption: Option<Box<PreemptionRules>>,
     /// Overheads by slot; empty where there are none.
     pub overheads: Vec<Overheads>,
     /// What identifies it, once it was asked for.

@@ -19,6 +19,7 @@ mod network;
 mod placements;
 mod platform;
 mod policy;
+mod preemption;
 mod queue;
 mod ranges;
 mod recorded;

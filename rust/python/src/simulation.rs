@@ -85,6 +85,7 @@ impl Simulation {
         let mut state = State::new(records, machine);
         state.limited =
             scenario.limits.as_ref().map(|limits| Box::new(LimitState::new(limits, resources + 1)));
+        state.preemption = scenario.preemption.as_ref().map(|_| Box::default());
         if let Some(conditions) = conditions {
             let (given, course) = conditions.parts(scenario.jobs.len())?;
             scenario.conditions = Some(Box::new(given));

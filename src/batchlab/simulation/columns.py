@@ -14,6 +14,7 @@ from batchlab.simulation.node_sets import node_set_columns
 from batchlab.simulation.view import HIDDEN, Columns
 from batchlab.vocabulary import REJECTION_REASONS
 from batchlab.workload.limits import limit_columns
+from batchlab.workload.preemption import preemption_columns
 from batchlab.workload.requests import amounts
 from batchlab.workload.routing import Routes, routes
 
@@ -73,6 +74,7 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
         "tier": _tiers(system, routed),
         "queue_priority": _queue_priorities(system, routed),
         "limits": limit_columns(workload, system, routed),
+        "preemption": preemption_columns(workload, system, routed),
         "formula": _formula_columns(jobs, policy),
         "rejection": _rejections(workload, system, routed),
     }

@@ -3,6 +3,7 @@
 from batchlab.system import machines
 from batchlab.system.accounts import Account, FairShare, QualityOfService
 from batchlab.system.limits import Limit
+from batchlab.system.preemption import Preemption
 from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.read import read_system, write_system
 from batchlab.system.system import NodeGroup, System
@@ -15,6 +16,7 @@ __all__ = [
     "Limit",
     "NodeGroup",
     "Partition",
+    "Preemption",
     "QualityOfService",
     "System",
     "machines",

@@ -37,6 +37,7 @@ class QualityTable(Model):
     name: GroupName
     priority: _NotNegative = 0.0
     usage_factor: _NotNegative = 1.0
+    preempts: list[GroupName] = Field(default_factory=list)
 
 
 class FairShareTable(Model):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -99,22 +100,30 @@ class QualityOfService:
         From 0 on; the factor is this over the largest of all.
     usage_factor
         From 0 on: what its jobs use is charged so many times.
+    preempts
+        The names of those whose jobs its jobs may preempt, where the system's `Preemption` goes by them.
 
     Raises
     ------
     SystemDescriptionError
-        If the name or a number breaks its rule.
+        If a name or a number breaks its rule.
     """
 
     name: str
     priority: float = 0.0
     usage_factor: float = 1.0
+    preempts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _set(self, "name", _held(rules.group_name, self.name, "QualityOfService: name"))
         for name in ("priority", "usage_factor"):
             where = f"QualityOfService {self.name!r}: {name}"
             _set(self, name, _held(account_rules.not_negative, getattr(self, name), where))
+        where = f"QualityOfService {self.name!r}: preempts"
+        given: object = self.preempts
+        if not isinstance(given, tuple | list):
+            raise SystemDescriptionError(f"{where} = {shown(given)}; must be a list of names.")
+        _set(self, "preempts", tuple(_held(rules.group_name, name, where) for name in given))
 
 
 @dataclass(frozen=True)
@@ -200,12 +209,12 @@ def check_accounts(accounts: Sequence[Account]) -> tuple[Account, ...]:
 
 
 def check_qualities(qualities: Sequence[QualityOfService]) -> tuple[QualityOfService, ...]:
-    """Check that qualities of service have different names.
+    """Check that qualities of service have different names, and that none preempts one that preempts it.
 
     Raises
     ------
     SystemDescriptionError
-        If a name is used twice.
+        If a name is used twice, one preempts what is not there, or some preempt one another in a circle.
     """
     names: set[str] = set()
     for at, quality in enumerate(qualities):
@@ -216,7 +225,27 @@ def check_qualities(qualities: Sequence[QualityOfService]) -> tuple[QualityOfSer
                 f"qos[{at}].name = {quality.name!r}; must be unique; an earlier one has this name."
             )
         names.add(quality.name)
+    for at, quality in enumerate(qualities):
+        for name in quality.preempts:
+            if name not in names:
+                raise SystemDescriptionError(
+                    f"qos[{at}].preempts = {shown(name)}; must be a quality of service.{suggest(name, names)}"
+                )
+    _check_order(qualities)
     return tuple(qualities)
+
+
+def _check_order(qualities: Sequence[QualityOfService]) -> None:
+    """Check that none may preempt itself, alone or by way of others."""
+    sorter = TopologicalSorter({quality.name: quality.preempts for quality in qualities})
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        circle = " preempts ".join(reversed(error.args[1]))
+        at = [quality.name for quality in qualities].index(error.args[1][0])
+        raise SystemDescriptionError(
+            f"qos[{at}].preempts makes a circle: {circle}. Leave one of them out."
+        ) from None
 
 
 def check_fair_share(fair_share: FairShare | None, resources: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
 from batchlab.system.accounts import check_accounts, check_fair_share, check_qualities
 from batchlab.system.limits import check_limits
+from batchlab.system.preemption import check_preemption
 from batchlab.system.queues import check_partitions, check_queues
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from batchlab.platform import Host, Platform
     from batchlab.system.accounts import Account, FairShare, QualityOfService
     from batchlab.system.limits import Limit
+    from batchlab.system.preemption import Preemption
     from batchlab.system.queues import JobQueue, Partition
 
 __all__ = ["NodeGroup", "System"]
@@ -107,13 +109,15 @@ class System:
         How usage is counted and compared with shares, where that is asked for.
     limits
         How much jobs may have at a time; no limits unless given.
+    preemption
+        Which jobs may take the nodes of running ones; none unless given.
 
     Raises
     ------
     SystemDescriptionError
         If there is no group, a name is used twice, the equivalence names a resource that no group has, the
         nodes are more than 100 million, the hosts are not one for each node, partitions, queues and limits
-        name what is not there, or the accounts are no tree.
+        name what is not there, the accounts are no tree, or no job could preempt another.
 
     Examples
     --------
@@ -134,6 +138,7 @@ class System:
     qos: tuple[QualityOfService, ...] = ()
     fair_share: FairShare | None = None
     limits: tuple[Limit, ...] = ()
+    preemption: Preemption | None = None
 
     def __post_init__(self) -> None:
         _set(self, "name", _held(rules.title, self.name, "name"))
@@ -152,6 +157,7 @@ class System:
         _set(self, "qos", check_qualities(self.qos))
         check_fair_share(self.fair_share, self.resources)
         _set(self, "limits", check_limits(self.limits, self.queues, self.partitions, self.resources))
+        check_preemption(self.preemption, self.partitions, self.qos)
         expected = 0 if self.platform is None else self.nodes
         if len(self.hosts) != expected:
             raise SystemDescriptionError(
@@ -163,7 +169,7 @@ class System:
         equivalence = dict(self.equivalence)
         parts = (self.groups, equivalence, self.name, self.start_time, self.platform, self.hosts)
         sharing = (self.accounts, self.qos, self.fair_share)
-        return System, (*parts, self.partitions, self.queues, *sharing, self.limits)
+        return System, (*parts, self.partitions, self.queues, *sharing, self.limits, self.preemption)
 
     def __str__(self) -> str:
         described = "; ".join(
@@ -184,6 +190,7 @@ class System:
         partitions: tuple[Partition, ...] = (),
         queues: tuple[JobQueue, ...] = (),
         limits: tuple[Limit, ...] = (),
+        preemption: Preemption | None = None,
     ) -> System:
         """Describe a machine of equal nodes.
 
@@ -201,6 +208,8 @@ class System:
             The workload's origin, in seconds since 1970-01-01 UTC; 0 where it does not matter.
         partitions, queues, limits
             Named sets of nodes, where jobs wait for them, and what jobs may have; none unless given.
+        preemption
+            Which jobs may take the nodes of running ones; none unless given.
 
         Returns
         -------
@@ -215,7 +224,7 @@ class System:
         group = NodeGroup("nodes", nodes, resources)
         processor = {_PROCESSOR: 1} if equivalence is None else equivalence
         made = cls((group,), processor, name, start_time)
-        return replace(made, partitions=partitions, queues=queues, limits=limits)
+        return replace(made, partitions=partitions, queues=queues, limits=limits, preemption=preemption)
 
     @classmethod
     def of(

@@ -54,6 +54,12 @@
     running_jobs = 4                  # also submitted_jobs, nodes, resources = { core = 64 }
     blocks = false                    # whether a job over it holds up those behind it
 
+    [preemption]                      # optional: which jobs may take the nodes of running ones
+    by = "tier"                       # of the partitions; or "qos", by the names in preempts of [[qos]]
+    mode = "requeue"                  # or "suspend", "cancel"
+    exempt_time = 60                  # seconds that a job has to have run
+    youngest_first = false
+
 What ``admits`` and ``applies_to`` may say is what `Conditions` describes. JSON has the same keys. With
 ``half_life = "inf"`` past use always counts in full.
 """
@@ -61,6 +67,7 @@ What ``admits`` and ``applies_to`` may say is what `Conditions` describes. JSON 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import Field
@@ -75,6 +82,7 @@ from batchlab.system.account_tables import (
 )
 from batchlab.system.document import Count, GroupName, Model, Resources, Seconds, Title, checked
 from batchlab.system.limits import Limit
+from batchlab.system.preemption import Preemption
 from batchlab.system.queue_tables import tables
 from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.system import NodeGroup, System
@@ -136,6 +144,13 @@ class _Limit(Model):
     blocks: object = False
 
 
+class _Preemption(Model):
+    by: object = "tier"
+    mode: object = "requeue"
+    exempt_time: object = 0.0
+    youngest_first: object = False
+
+
 class _Description(Model):
     groups: list[_Group] = Field(min_length=1)
     partitions: list[_Partition] = Field(default_factory=list)
@@ -147,6 +162,7 @@ class _Description(Model):
     accounts: list[AccountTable] = Field(default_factory=list)
     qos: list[QualityTable] = Field(default_factory=list)
     fair_share: FairShareTable | None = None
+    preemption: _Preemption | None = None
 
 
 def system(document: dict[str, object]) -> System:
@@ -169,9 +185,11 @@ def system(document: dict[str, object]) -> System:
         ("queues", "admits"): _Conditions.model_fields,
         ("limits",): _Limit.model_fields,
         ("limits", "applies_to"): _Conditions.model_fields,
+        ("preemption",): _Preemption.model_fields,
     }
     description = checked(_Description, document, keys)
     groups = tuple(NodeGroup(group.name, group.count, group.resources) for group in description.groups)
+    preemption = description.preemption
     sharing = account_parts(description.accounts, description.qos, description.fair_share)
     return System(
         groups,
@@ -183,6 +201,7 @@ def system(document: dict[str, object]) -> System:
         ),
         queues=tuple(_made(JobQueue, each, f"queues[{at}]") for at, each in enumerate(description.queues)),
         limits=tuple(_made(Limit, each, f"limits[{at}]") for at, each in enumerate(description.limits)),
+        preemption=None if preemption is None else Preemption(**dict(preemption)),
         **sharing,  # type: ignore[arg-type]  # fields by their names
     )
 
@@ -229,6 +248,7 @@ def _document(system: System) -> dict[str, object]:
         ],
         **tables(system),
         **account_tables(system),
+        **({} if system.preemption is None else {"preemption": asdict(system.preemption)}),
     }
 
 

@@ -5,6 +5,7 @@ use crate::cluster::Unanswered;
 use crate::placement::Allocator;
 use crate::state::View;
 
+use super::victims::preempt_for;
 use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 
 /// No job overtakes another.
@@ -26,10 +27,16 @@ impl SchedulingRule for Blocking {
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
         let Some(head) = view.first_open() else { return Ok(Step::Done) };
         let blocked = Some((head.job, view.state.releases));
-        if self.blocked == blocked {
+        if self.blocked == blocked && view.scenario.preemption.is_none() {
             return Ok(Step::Done);
         }
-        match chance_of(view, allocator, head.job)? {
+        let chance = chance_of(view, allocator, head.job)?;
+        if chance == Chance::DoesNotFit
+            && let Some(step) = preempt_for(view, allocator, head.job)
+        {
+            return Ok(step);
+        }
+        match chance {
             Chance::Fits => Ok(start_chosen(head.job)),
             Chance::Closed(counter) => Ok(Step::Close(head.job, counter)),
             Chance::DoesNotFit | Chance::HoldsUp => {

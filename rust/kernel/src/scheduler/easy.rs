@@ -15,6 +15,7 @@ use crate::state::{Rank, View, is_open};
 
 use super::shadow::Shadow;
 use super::shadow_capacity::ShadowCapacity;
+use super::victims::preempt_for;
 use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 
 /// EASY: a job that fits may overtake, unless it would delay the first job that does not.
@@ -89,6 +90,9 @@ impl SchedulingRule for Easy {
                         Chance::Closed(counter) => return Ok(Step::Close(head.job, counter)),
                         Chance::HoldsUp => None,
                         Chance::DoesNotFit => {
+                            if let Some(step) = preempt_for(view, allocator, head.job) {
+                                return Ok(step);
+                            }
                             self.shadow = Some(Shadow::of(view, allocator, head.job, &mut self.room));
                             self.pass = Pass::Behind(head);
                             continue;

@@ -11,6 +11,7 @@ use crate::placement::Allocator;
 use crate::state::{Rank, View, is_open};
 
 use super::plan::Plan;
+use super::victims::preempt_for;
 use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 
 /// EASY with `count` reservations.
@@ -20,7 +21,7 @@ pub struct EasyReservations {
     empty: Profile,
     /// The plan of the present pass, and the job behind which it goes on; None: the pass is over.
     pass: Option<(Plan, Option<Rank>)>,
-    /// Whether a pass has begun that has not planned yet.
+    /// Whether a pass has begun that has not planned yet, or the running jobs are others than it planned with.
     begun: bool,
 }
 
@@ -45,7 +46,8 @@ impl SchedulingRule for EasyReservations {
 
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
         if std::mem::take(&mut self.begun) {
-            self.pass = Some((Plan::of_running(&self.empty, view), None));
+            let behind = self.pass.take().and_then(|(_, behind)| behind);
+            self.pass = Some((Plan::of_running(&self.empty, view), behind));
         }
         if let Some((plan, at)) = &mut self.pass {
             // While reservations are left to make, jobs that cannot fit matter too.
@@ -60,6 +62,12 @@ impl SchedulingRule for EasyReservations {
             match chance_of(view, allocator, rank.job)? {
                 Chance::Fits => {}
                 Chance::DoesNotFit => {
+                    if plan.len() == 0
+                        && let Some(step) = preempt_for(view, allocator, rank.job)
+                    {
+                        self.begun = true;
+                        return Ok(step);
+                    }
                     if open {
                         plan.reserve(view, allocator, rank.job)?;
                     }

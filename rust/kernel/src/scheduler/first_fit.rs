@@ -5,6 +5,7 @@ use crate::cluster::Unanswered;
 use crate::placement::Allocator;
 use crate::state::{Rank, View, is_open};
 
+use super::victims::preempt_for;
 use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 
 /// Every job that fits starts.
@@ -75,7 +76,7 @@ impl SchedulingRule for FirstFit {
             };
             return Ok(match chance_of(view, allocator, job)? {
                 Chance::Fits => start_chosen(job),
-                Chance::DoesNotFit => Step::Continue,
+                Chance::DoesNotFit => preempt_for(view, allocator, job).unwrap_or(Step::Continue),
                 Chance::Closed(counter) => Step::Close(job, counter),
                 Chance::HoldsUp => {
                     self.pass = Pass::Over;

@@ -16,6 +16,7 @@ mod policy_choice;
 mod registry;
 mod shadow;
 mod shadow_capacity;
+mod victims;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,8 @@ pub enum Step {
     Continue,
     /// A queued job is over a limit of this counter: it is not looked at until that is counted down.
     Close(u32, u32),
+    /// These decisions take running jobs from their nodes, so that this job fits: it starts before any other is looked at.
+    Preempt(u32, Vec<Decision>),
     /// A scheduler outside the kernel decides now.
     Ask,
     /// The pass is over.
@@ -114,6 +117,12 @@ impl Scheduler {
         self.as_external().is_some()
     }
 
+    /// Whether it takes running jobs from their nodes for others, where these may preempt them.
+    #[must_use]
+    pub fn preempts(&self) -> bool {
+        !matches!(self, Self::External(_) | Self::Conservative(_) | Self::Reject)
+    }
+
     /// Whether its passes plan for all jobs, also where none may start.
     #[must_use]
     pub fn plans_ahead(&self) -> bool {
@@ -158,6 +167,11 @@ impl SchedulingRule for Scheduler {
     }
 
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
+        if let Some(job) = view.preempting_job()
+            && chance_of(view, allocator, job)? == Chance::Fits
+        {
+            return Ok(start_chosen(job));
+        }
         of_rule!(self, rule => rule.propose(view, allocator), Ok(Step::Done))
     }
 

@@ -113,6 +113,12 @@ impl<F: Feed> Simulation<F> {
         self.state.start(&self.scenario, job, placement);
         self.recorders.nodes_taken(View { scenario: &self.scenario, state: &self.state }, job, placement);
         self.allocator.started(placement);
+        if let (Some(rules), Some(preemption)) = (&self.scenario.preemption, &mut self.state.preemption)
+            && rules.exempt_time > 0.0
+            && self.scheduler.preempts()
+        {
+            preemption.begin_exemption(job, self.state.now + rules.exempt_time);
+        }
     }
 
     /// Where the allocator puts a queued job now, on so many tasks; None where it does not fit.
@@ -191,6 +197,19 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn preempt(&mut self, job: u32, keep: Preemption) -> Result<(), Refusal> {
+        self.cut_short(job, keep)?;
+        self.wait_again(job);
+        Ok(())
+    }
+
+    /// Puts a job whose run was cut short into the queue.
+    pub(super) fn wait_again(&mut self, job: u32) {
+        self.state.enqueue(&self.scenario, &self.priority, job);
+        self.feed.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
+    }
+
+    /// Takes a running job from its nodes, whose run begins anew later.
+    pub(super) fn cut_short(&mut self, job: u32, keep: Preemption) -> Result<(), Refusal> {
         self.check_state(job, JobState::Running, "running")?;
         self.check_interruptible(job)?;
         if self.view().has_application(job) && keep != Preemption::Requeue {
@@ -210,8 +229,6 @@ impl<F: Feed> Simulation<F> {
         self.stop_application(job);
         self.state.leave_running(job);
         self.state.jobs.requeue(job, saved);
-        self.state.enqueue(&self.scenario, &self.priority, job);
-        self.feed.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
         self.disturb();
         self.recorders.changes.notify(Change::Interrupted, job);
         Ok(())
@@ -374,7 +391,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// What was known of the machine no longer holds; a pass follows at this instant.
-    fn disturb(&mut self) {
+    pub(super) fn disturb(&mut self) {
         // Asked event by event, a scheduler is not asked about what it does itself.
         self.cursor.is_disturbed |= self.agenda.triggers.is_none() || !self.is_deciding();
         self.nodes_changed();

@@ -81,15 +81,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Whether the end of a running job is on its way already, so that it cannot be decided about.
     pub(super) fn is_ending(&self, job: u32) -> bool {
-        self.agenda.releases_early && self.cursor.released_early && self.ends_now(job)
-    }
-
-    /// Whether a running job ends at this very instant.
-    fn ends_now(&self, job: u32) -> bool {
-        let Some(run) = self.state.jobs.run(job) else { return false };
-        let now = Time(self.state.now);
-        self.state.work.end_key(run).is_some_and(|(time, _)| time <= now)
-            || self.state.limits.key(run).is_some_and(|(time, _)| time <= now)
+        self.agenda.releases_early && self.cursor.released_early && self.view().ends_now(job)
     }
 
     /// The next kind of event, in the order of the agenda, of which there is one at this instant.
@@ -276,8 +268,11 @@ impl<F: Feed> Simulation<F> {
         Some(YieldPoint::Timer(timer.caller))
     }
 
+    /// Whether a reservation is due, or a running job may be a victim from now on.
     fn reservation_is_due(&self) -> bool {
-        self.scheduler.next_due() <= Time(self.state.now)
+        let exemption =
+            self.state.preemption.as_ref().map_or(Time::NEVER, |preemption| preemption.next_exemption());
+        self.scheduler.next_due().min(exemption) <= Time(self.state.now)
     }
 
     fn pass_is_due(&self) -> bool {
@@ -290,7 +285,7 @@ impl<F: Feed> Simulation<F> {
             if time > Time(self.state.now) {
                 return None;
             }
-            if !self.ends_now(self.state.running.get(run).job) {
+            if !self.view().ends_now(self.state.running.get(run).job) {
                 return Some(run);
             }
             self.state.expiries.remove(run);

@@ -15,6 +15,7 @@ mod lifecycle;
 mod look_ahead;
 mod pass;
 mod patience;
+mod preempting;
 mod refusal;
 mod resize;
 mod snapshot;
@@ -180,7 +181,9 @@ impl<F: Feed> Simulation<F> {
             return Time(self.state.now);
         }
         let next = self.cursor.timers.next_time().min(self.feed.next_time()).min(self.scheduler.next_due());
-        let next = next.min(self.next_end()).min(self.next_gate()).min(self.next_question());
+        let exemption =
+            self.state.preemption.as_ref().map_or(Time::NEVER, |preemption| preemption.next_exemption());
+        let next = next.min(exemption).min(self.next_end()).min(self.next_gate()).min(self.next_question());
         let is_timed = self.cursor.timers.any() && next != Time::NEVER;
         if is_timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next }
     }

@@ -22,6 +22,9 @@ impl<F: Feed> Simulation<F> {
             self.cursor.stopwatch = Some(log.begin());
         }
         self.cursor.is_disturbed = false;
+        if let Some(preemption) = &mut self.state.preemption {
+            preemption.pass_exemptions(self.state.now);
+        }
         let keys_change = self.priority.changes_with_time();
         if self.allocator.as_external().is_some() {
             self.scheduler.reexamine();
@@ -46,6 +49,9 @@ impl<F: Feed> Simulation<F> {
                 let question = self.allocator.as_external().and_then(|allocator| allocator.question());
                 return question.map(|question| YieldPoint::Allocation(question.job));
             };
+            if let Some(preemption) = &mut self.state.preemption {
+                preemption.started_for = None;
+            }
             let goes_on = match step {
                 Step::Ask if self.is_asked() => return Some(YieldPoint::Decision),
                 Step::Ask | Step::Continue => true,
@@ -54,6 +60,7 @@ impl<F: Feed> Simulation<F> {
                     true
                 }
                 Step::Propose(decision) => self.take_proposal(decision),
+                Step::Preempt(job, decisions) => self.make_room(job, decisions),
                 Step::Done => false,
             };
             if !goes_on {
@@ -141,6 +148,7 @@ impl<F: Feed> Simulation<F> {
         }
         self.state.started = started;
         self.state.started.clear();
+        self.dismiss_victims();
         self.cursor.trigger = Trigger::Instant;
         let mut ended = std::mem::take(&mut self.state.ended);
         for job in ended.drain(..) {

@@ -95,7 +95,8 @@ impl State {
         if let Some(state) = &mut self.limited {
             state.counts.hold(limits, job, &held, sign);
         }
-        if sign < 0 {
+        // With preemption each pass opens all of them.
+        if sign < 0 && scenario.preemption.is_none() {
             self.open_within(scenario, limits.counters(job));
         }
     }

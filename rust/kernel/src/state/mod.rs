@@ -3,6 +3,7 @@ mod applications;
 mod defect;
 mod job_records;
 mod limited;
+mod preempting;
 mod queue;
 mod reason;
 mod running;
@@ -27,6 +28,7 @@ pub use applications::{ApplicationState, SchedulingPoint};
 pub use defect::{Defect, Violation};
 pub use job_records::JobRecords;
 pub use limited::LimitState;
+pub use preempting::PreemptionState;
 pub use queue::{JobQueue, QueueIndex, Rank};
 pub use reason::Reason;
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
@@ -55,6 +57,8 @@ pub struct State {
     pub applications: Option<Box<ApplicationState>>,
     /// What jobs have that limits count; None where nothing is limited.
     pub limited: Option<Box<LimitState>>,
+    /// How far preemption is; None where no job may preempt another.
+    pub preemption: Option<Box<PreemptionState>>,
     /// How far that is what jobs wait for before they enter the queue; None where none does.
     pub conditions: Option<Box<ConditionState>>,
     /// How often nodes were given back or changed so far: where it stands still, nothing that did not fit fits now.
@@ -90,6 +94,7 @@ impl State {
             expiries: IndexedHeap::default(),
             applications: None,
             limited: None,
+            preemption: None,
             conditions: None,
             releases: 0,
             started: Vec::new(),
@@ -294,6 +299,9 @@ impl State {
         self.releases += 1;
         self.remove_expected_end(scenario, job);
         self.count_held(scenario, job, -1);
+        if let (Some(rules), Some(preemption)) = (&scenario.preemption, &mut self.preemption) {
+            preemption.end_exemption(job, self.jobs.start_time(job) + rules.exempt_time);
+        }
     }
 
     /// Whether these nodes have room for a running job in place of those that it has.

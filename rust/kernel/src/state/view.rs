@@ -2,6 +2,7 @@
 use crate::application::ApplicationJob;
 use crate::cluster::{Expansion, NodeSetId, NodeTasks, PlacementRequest, Request};
 use crate::scenario::{JobCheck, Scenario};
+use crate::time::Time;
 use crate::workload::JobState;
 
 use super::{ExpectedEnd, Rank, State};
@@ -92,10 +93,11 @@ impl<'a> View<'a> {
             && self.scenario.alternatives(job).len() == 1
     }
 
-    /// Whether some queued job might fit now: false only if none does. O(1).
+    /// Whether some queued job might fit now, or others be preempted for it: false only if none does. O(1).
     #[must_use]
     pub fn may_start_some(self) -> bool {
-        self.state.queue.index.summary().is_some_and(|least| self.may_fit(least))
+        let may_preempt = self.scenario.preemption.is_some();
+        self.state.queue.index.summary().is_some_and(|least| may_preempt || self.may_fit(least))
     }
 
     /// The first job of the queue that is not known to be over a limit.
@@ -107,10 +109,12 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether jobs are looked at one by one, since one that is over a limit may hold up those behind it.
+    /// Whether jobs are looked at one by one at each pass, since one that is over a limit may hold up those behind it, or one
+    /// that does not fit may preempt others.
     #[must_use]
     pub fn looks_at_each(self) -> bool {
-        self.scenario.limits.as_ref().is_some_and(|limits| limits.some_block())
+        self.scenario.preemption.is_some()
+            || self.scenario.limits.as_ref().is_some_and(|limits| limits.some_block())
     }
 
     /// The limit that a queued job is over now, and whether it holds up those behind it.
@@ -177,6 +181,21 @@ impl<'a> View<'a> {
         arrivals.clear();
         arrivals.extend_from_slice(&self.state.queue.arrived);
         self.sort_by_rank(arrivals);
+    }
+
+    /// The job for which others have just been preempted, and which is to start before any other is looked at.
+    #[must_use]
+    pub fn preempting_job(self) -> Option<u32> {
+        self.state.preemption.as_ref().and_then(|preemption| preemption.started_for)
+    }
+
+    /// Whether a running job ends at this very instant.
+    #[must_use]
+    pub fn ends_now(self, job: u32) -> bool {
+        let Some(run) = self.state.jobs.run(job) else { return false };
+        let now = Time(self.now());
+        self.state.work.end_key(run).is_some_and(|(time, _)| time <= now)
+            || self.state.limits.key(run).is_some_and(|(time, _)| time <= now)
     }
 
     /// When a running job is expected to end, not raised to now.

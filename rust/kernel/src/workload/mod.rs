@@ -3,9 +3,11 @@ mod attributes;
 pub mod dependencies;
 pub mod eligibility;
 pub mod job;
+pub mod preemption;
 pub mod swf;
 
 pub use attributes::Attributes;
 pub use dependencies::{Dependencies, DependencyKind, Need};
 pub use eligibility::{Awaited, ConditionState, Conditions, NO_ARRAY};
 pub use job::{Job, JobState, Rejection};
+pub use preemption::{PreemptionMode, PreemptionRules};

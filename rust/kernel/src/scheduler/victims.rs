@@ -1,0 +1,152 @@
+//! The victims of a job that may preempt others (S16), after Slurm's choice: the least important first, and few.
+//!
+//! O(r log r) for r running jobs; where they have enough in all, a copy of the machine, O(nodes), and the search for room in
+//! it for each candidate.
+use std::cmp::Ordering;
+
+use crate::cluster::{Machine, PlacementRequest};
+use crate::decision::{Decision, Preemption};
+use crate::placement::Allocator;
+use crate::state::View;
+use crate::workload::PreemptionMode;
+
+use super::Step;
+
+/// Preempts others for a job that is within its limits and does not fit, if that lets it fit; None where it does not.
+pub(super) fn preempt_for(view: View<'_>, allocator: &Allocator, job: u32) -> Option<Step> {
+    let rules = view.scenario.preemption.as_ref()?;
+    let candidates = candidates(view, job);
+    if candidates.is_empty() {
+        return None;
+    }
+    let victims =
+        view.placement_requests(job).find_map(|want| victims(view, allocator, &want, &candidates))?;
+    let preempt = |job: u32| {
+        let keep = match rules.mode {
+            PreemptionMode::Cancel => return Decision::Kill(job),
+            // Nothing of an application can be kept.
+            PreemptionMode::Suspend if !view.has_application(job) => Preemption::Suspend,
+            PreemptionMode::Suspend | PreemptionMode::Requeue => Preemption::Requeue,
+        };
+        Decision::Preempt { job, keep }
+    };
+    Some(Step::Preempt(job, victims.into_iter().map(preempt).collect()))
+}
+
+/// The running jobs that a job may preempt now, the least important first.
+fn candidates(view: View<'_>, job: u32) -> Vec<u32> {
+    let Some(rules) = &view.scenario.preemption else { return Vec::new() };
+    if rules.below(job).is_empty() {
+        return Vec::new();
+    }
+    let jobs = &view.state.jobs;
+    let may_be_victim = |&other: &u32| {
+        rules.may_preempt(job, other)
+            && view.state.holds_nodes(other)
+            && jobs.start_time(other) + rules.exempt_time <= view.now()
+            && !view.state.started.contains(&other)
+            && !view.ends_now(other)
+    };
+    let mut found: Vec<u32> = view.state.running.jobs().into_iter().filter(may_be_victim).collect();
+    let nodes = |other: u32| if rules.youngest_first { 0 } else { jobs.placement(other).len() };
+    found.sort_unstable_by(|&one, &other| -> Ordering {
+        rules
+            .importance(one)
+            .total_cmp(&rules.importance(other))
+            .then_with(|| nodes(one).cmp(&nodes(other)))
+            .then_with(|| jobs.start_time(other).total_cmp(&jobs.start_time(one)))
+            .then_with(|| view.scenario.job(one).row.cmp(&view.scenario.job(other).row))
+    });
+    found
+}
+
+/// Which of the candidates have to go so that a job fits in the node set of its request; None where all are not enough, or
+/// none has to go.
+fn victims(
+    view: View<'_>,
+    allocator: &Allocator,
+    want: &PlacementRequest<'_>,
+    candidates: &[u32],
+) -> Option<Vec<u32>> {
+    let sets = &view.scenario.node_sets;
+    let is_there = |job: &u32| {
+        view.state.jobs.placement(*job).iter().any(|part| sets.contains(want.request.nodes, part.node))
+    };
+    let there: Vec<u32> = candidates.iter().copied().filter(is_there).collect();
+    if !may_be_enough(view, want, &there) {
+        return None;
+    }
+    let mut search = Search { view, allocator, want, machine: view.state.machine.clone() };
+    if search.fits() {
+        // An allocator outside the kernel has refused it.
+        return None;
+    }
+    let mut found = search.take_until_fit(&there)?;
+    if found.len() > 1 {
+        search.machine = view.state.machine.clone();
+        found.rotate_right(1);
+        found = search.take_until_fit(&found)?;
+        search.spare(&mut found);
+    }
+    Some(found)
+}
+
+/// Whether the totals admit the job once these jobs are gone: false only if it does not fit then.
+fn may_be_enough(view: View<'_>, want: &PlacementRequest<'_>, jobs: &[u32]) -> bool {
+    let machine = &view.state.machine;
+    let held = |resource| {
+        jobs.iter()
+            .flat_map(|&job| view.state.jobs.placement(job).iter().map(move |&part| (job, part)))
+            .map(|(job, part)| machine.held(view.request(job), part, resource))
+            .sum::<i64>()
+    };
+    let free = machine.total_free_in(want.request.nodes);
+    free.iter()
+        .enumerate()
+        .all(|(resource, &free)| want.need(resource) <= free.saturating_add(held(resource)))
+}
+
+/// What would be free without some jobs.
+struct Search<'a> {
+    view: View<'a>,
+    allocator: &'a Allocator,
+    want: &'a PlacementRequest<'a>,
+    machine: Machine,
+}
+
+impl Search<'_> {
+    fn fits(&self) -> bool {
+        self.allocator.fits(&self.machine, self.want)
+    }
+
+    fn give_back(&mut self, job: u32) {
+        self.machine.give_back(self.view.request(job), self.view.state.jobs.placement(job));
+    }
+
+    fn take(&mut self, job: u32) {
+        self.machine.take(self.view.request(job), self.view.state.jobs.placement(job));
+    }
+
+    /// The first of these jobs, as many as have to go; None where all are not enough.
+    fn take_until_fit(&mut self, jobs: &[u32]) -> Option<Vec<u32>> {
+        for (at, &job) in jobs.iter().enumerate() {
+            self.give_back(job);
+            if self.fits() {
+                return Some(jobs[..=at].to_vec());
+            }
+        }
+        None
+    }
+
+    /// Leaves out those of the victims, from the last to the first, without which the job fits too.
+    fn spare(&mut self, victims: &mut Vec<u32>) {
+        for at in (0..victims.len()).rev() {
+            self.take(victims[at]);
+            if self.fits() {
+                victims.remove(at);
+            } else {
+                self.give_back(victims[at]);
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+"""Preemption: which jobs may take the nodes of running ones, and what becomes of these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from batchlab.errors import SystemDescriptionError, shown, suggest
+from batchlab.system import rules
+from batchlab.vocabulary import PREEMPTION_GROUNDS, PREEMPTION_MODES, PreemptionGround, PreemptionMode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from batchlab.system.accounts import QualityOfService
+    from batchlab.system.queues import Partition
+
+__all__ = ["Preemption", "check_preemption"]
+
+
+@dataclass(frozen=True)
+class Preemption:
+    """Which jobs may take the nodes of running ones, and what becomes of these.
+
+    Parameters
+    ----------
+    by
+        ``"tier"``: jobs of a partition of a higher tier may preempt those of lower ones; ``"qos"``: jobs of a
+        quality of service those of the ones that it ``preempts``.
+    mode
+        What becomes of the victims: ``"requeue"``: they wait again and run from their start; ``"suspend"``:
+        they wait again and go on where they were; ``"cancel"``: they are killed.
+    exempt_time
+        Seconds that a job has to have run before it may be a victim.
+    youngest_first
+        Whether, of one tier or quality of service, the latest start is the first victim, and not the job on
+        the fewest nodes.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a name is not known or a number breaks its rule.
+    """
+
+    by: PreemptionGround = "tier"
+    mode: PreemptionMode = "requeue"
+    exempt_time: float = 0.0
+    youngest_first: bool = False
+
+    def __post_init__(self) -> None:
+        for name, known in (("by", PREEMPTION_GROUNDS), ("mode", PREEMPTION_MODES)):
+            value = getattr(self, name)
+            if value not in known:
+                raise SystemDescriptionError(
+                    f"preemption.{name} = {shown(value)}; must be one of {', '.join(known)}."
+                    f"{suggest(str(value), known)}"
+                )
+        object.__setattr__(self, "exempt_time", _seconds(self.exempt_time, "preemption.exempt_time"))
+        if not isinstance(self.youngest_first, bool):
+            raise SystemDescriptionError(
+                f"preemption.youngest_first = {shown(self.youngest_first)}; must be true or false."
+            )
+
+
+def check_preemption(
+    preemption: object, partitions: Sequence[Partition], qos: Sequence[QualityOfService]
+) -> None:
+    """Check that some job may preempt another, and none the one that may preempt it.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If the tiers of all partitions are equal, or no quality of service preempts another.
+    """
+    if preemption is None:
+        return
+    if not isinstance(preemption, Preemption):
+        raise SystemDescriptionError(f"preemption = {shown(preemption)}; must be a Preemption.")
+    if preemption.by == "tier" and len({partition.tier for partition in partitions}) < 2:  # noqa: PLR2004
+        raise SystemDescriptionError(
+            "preemption.by = 'tier'; must have partitions of different tiers. Give one a higher tier."
+        )
+    if preemption.by == "qos" and not any(quality.preempts for quality in qos):
+        raise SystemDescriptionError(
+            "preemption.by = 'qos'; must have a quality of service that preempts another. "
+            "Give one a list of names as preempts."
+        )
+
+
+def _seconds(value: object, where: str) -> float:
+    try:
+        return rules.seconds(value)
+    except ValueError as broken:
+        raise SystemDescriptionError(f"{where} = {shown(value)}; {broken}.") from None

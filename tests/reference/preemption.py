@@ -1,0 +1,94 @@
+"""Preemption: which running jobs give up their nodes for one that waits, and what becomes of these (S16)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference.room import in_each_set, may_use, room_beside
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reference.model import Job, Placement, Preemption
+    from reference.state import Running, State
+
+
+def place_by_preempting(state: State, job: Job) -> Placement | None:
+    """Place a job that does not fit, on nodes that others give up for it; None where these are not enough."""
+    rules = state.machine.preemption
+    if rules is None:
+        return None
+    candidates = [each for each in state.running if may_be_victim(state, rules, job, each)]
+    candidates.sort(key=lambda each: order_of_victims(rules, each))
+    for bound in in_each_set(job):
+        found = victims(state, bound, candidates)
+        if found:
+            for victim in found:
+                fall(state, rules, victim)
+            return state.place_now(job)
+    return None
+
+
+def may_be_victim(state: State, rules: Preemption, job: Job, other: Running) -> bool:
+    return (
+        may_preempt(rules, job, other.job)
+        and other.holds
+        and other.end != state.now
+        and other.start + rules.exempt_time <= state.now
+        and other.job.row not in state.started
+    )
+
+
+def may_preempt(rules: Preemption, job: Job, other: Job) -> bool:
+    if rules.by == "tier":
+        return job.tier > other.tier
+    return other.qos in rules.preempts.get(job.qos, ())
+
+
+def order_of_victims(rules: Preemption, running: Running) -> tuple[float, ...]:
+    """Give the key by which victims are sorted: the least important first, of these the fewest nodes."""
+    job = running.job
+    importance = job.tier if rules.by == "tier" else rules.priorities.get(job.qos, 0)
+    nodes = 0 if rules.youngest_first else len(running.placement)
+    return importance, nodes, -running.start, job.row
+
+
+def victims(state: State, job: Job, candidates: Sequence[Running]) -> list[Running]:
+    """Give those that have to go so that a job fits in its one node set; none where all are not enough."""
+    empty = room_beside(state.machine, [])
+    there = [each for each in candidates if any(may_use(job, empty[node]) for node, _ in each.placement)]
+    found = first_that_suffice(state, job, there)
+    if len(found) > 1:
+        found = first_that_suffice(state, job, [found[-1], *found[:-1]])
+        for each in reversed(found):
+            fewer = [other for other in found if other is not each]
+            if fits_without(state, job, fewer):
+                found = fewer
+    return found
+
+
+def first_that_suffice(state: State, job: Job, candidates: Sequence[Running]) -> list[Running]:
+    for count in range(1, len(candidates) + 1):
+        if fits_without(state, job, candidates[:count]):
+            return list(candidates[:count])
+    return []
+
+
+def fits_without(state: State, job: Job, gone: Sequence[Running]) -> bool:
+    """Tell whether a job fits on what would be free without some of the running jobs."""
+    stay = [
+        (each.job, each.placement)
+        for each in state.running
+        if each.holds and not any(each is other for other in gone)
+    ]
+    return state.allocator.place(job, room_beside(state.machine, stay)) is not None
+
+
+def fall(state: State, rules: Preemption, victim: Running) -> None:
+    """Take a victim from its nodes: it waits again, or ends, after the pass."""
+    state.preempted = True
+    if rules.mode == "cancel":
+        state.running.remove(victim)
+        state.cancelled.append(victim)
+    else:
+        state.interrupt(victim, state.now - victim.start if rules.mode == "suspend" else 0.0)

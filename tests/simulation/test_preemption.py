@@ -1,0 +1,172 @@
+"""Preemption (S16): who falls for whom, when, and what becomes of the victims."""
+
+from typing import Any
+
+import pytest
+
+import batchlab as bl
+from batchlab.errors import SystemDescriptionError
+from batchlab.vocabulary import PreemptionMode
+
+SPARE_AND_URGENT = (bl.Partition("spare"), bl.Partition("urgent", tier=2))
+
+
+def machine(nodes: int = 10, **given: Any) -> bl.System:  # noqa: ANN401 - what a system takes
+    """Give nodes of one core, and two partitions of all of them."""
+    given.setdefault("partitions", SPARE_AND_URGENT)
+    groups = (bl.NodeGroup("nodes", nodes, {"core": 1}),)
+    return bl.System(groups, **given)
+
+
+def workload(*rows: tuple[float, float, int, str], column: str = "partition") -> bl.Workload:
+    """Make jobs of a submit_time, run_time, tasks and what stands in a column."""
+    submit, run, tasks, names = zip(*rows, strict=True)
+    columns = {"submit_time": submit, "run_time": run, "tasks": tasks, column: names}
+    return bl.Workload.from_table(columns)
+
+
+def times(result: bl.Result) -> list[tuple[str, float, float]]:
+    """List state, start and end."""
+    return result.jobs.select("state", "start_time", "end_time").rows()
+
+
+@pytest.mark.parametrize("policy", ["none", "first_fit", "easy", "easy(reservations=2)"])
+@pytest.mark.parametrize(
+    ("mode", "victim", "saved"),
+    [
+        ("requeue", ("completed", 15, 35), [0]),
+        ("suspend", ("completed", 15, 25), [10]),
+        ("cancel", ("killed", 0, 10), []),
+    ],
+)
+def test_modes(
+    policy: str, mode: PreemptionMode, victim: tuple[str, float, float], saved: list[float]
+) -> None:
+    """A victim runs again from its start, goes on where it was, or is killed; the other starts at once."""
+    system = machine(4, preemption=bl.Preemption(mode=mode))
+    jobs = workload((0, 20, 4, "spare"), (10, 5, 3, "urgent"))
+    result = bl.simulate(
+        jobs, system, bl.Policy.parse(policy if "(" in policy else f"fcfs(backfill={policy})")
+    )
+    assert times(result) == [victim, ("completed", 10, 15)]
+    assert result.interruptions["saved"].to_list() == saved
+
+
+def test_conservative_takes_free_nodes_only() -> None:
+    """Under conservative backfilling nothing falls."""
+    jobs = workload((0, 20, 4, "spare"), (10, 5, 3, "urgent"))
+    result = bl.simulate(jobs, machine(4, preemption=bl.Preemption()), "conservative")
+    assert times(result)[1] == ("completed", 20, 25)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "youngest_first", "fallen"),
+    [
+        (1, False, [0]),
+        (2, False, [1]),
+        (5, False, [2]),
+        (7, False, [0, 2]),
+        (10, False, [0, 1, 2]),
+        (1, True, [1]),
+        (4, True, [0, 1]),
+        (7, True, [1, 2]),
+    ],
+)
+def test_victims(wanted: int, *, youngest_first: bool, fallen: list[int]) -> None:
+    """One node, three and six are in use: the last needed goes first, then as few as are needed."""
+    system = machine(10, preemption=bl.Preemption(youngest_first=youngest_first))
+    running = [(1, 50, 1, "spare"), (2, 50, 3, "spare"), (0, 50, 6, "spare")]
+    result = bl.simulate(workload(*running, (10, 5, wanted, "urgent")), system, "fcfs(backfill=none)")
+    assert result.jobs["start_time"][3] == 10
+    assert sorted(result.interruptions["row"].to_list()) == fallen
+
+
+@pytest.mark.parametrize(("exempt_time", "start"), [(5, 10), (10, 10), (15, 15), (30, 20)])
+def test_exempt_time(exempt_time: float, start: float) -> None:
+    """A job falls once it has run for so long, also where nothing else happens then."""
+    system = machine(4, preemption=bl.Preemption(exempt_time=exempt_time))
+    jobs = workload((0, 20, 4, "spare"), (10, 5, 3, "urgent"))
+    assert times(bl.simulate(jobs, system, "easy"))[1] == ("completed", start, start + 5)
+
+
+def test_limits_come_first() -> None:
+    """A job that is over a limit takes no nodes."""
+    one = bl.Limit("One", partitions=("urgent",), running_jobs=1)
+    system = machine(4, limits=(one,), preemption=bl.Preemption())
+    jobs = workload((0, 50, 3, "spare"), (0, 20, 1, "urgent"), (10, 5, 3, "urgent"))
+    assert times(bl.simulate(jobs, system, "easy"))[2] == ("completed", 20, 25)
+
+
+def test_quality_of_service() -> None:
+    """Those go that the quality of service preempts, of these the least priority; equal ones stay."""
+    qos = (
+        bl.QualityOfService("high", preempts=("low", "middle")),
+        bl.QualityOfService("middle", 2),
+        bl.QualityOfService("low", 1),
+        bl.QualityOfService("free"),
+    )
+    system = machine(8, qos=qos, partitions=(), preemption=bl.Preemption(by="qos"))
+    running = [(0, 50, 2, "free"), (0, 50, 2, "middle"), (0, 50, 2, "low"), (0, 50, 2, "high")]
+    # A victim that came before its successor does not come back in its place.
+    jobs = workload(*running, (10, 5, 1, "high"), (20, 5, 4, "high"), (21, 5, 1, "middle"), column="qos")
+    result = bl.simulate(jobs, system, "fcfs(backfill=none)")
+    assert result.interruptions.select("row", "end_time").rows() == [(2, 10), (1, 20), (2, 20)]
+    assert result.jobs["start_time"].to_list() == [0, 25, 25, 0, 10, 20, 50]
+
+
+def test_look_ahead_and_restored_runs_preempt() -> None:
+    """A fork and a restored run give the same victims."""
+    system = machine(4, preemption=bl.Preemption(exempt_time=15))
+    jobs = workload((0, 20, 4, "spare"), (10, 5, 3, "urgent"))
+    simulation = bl.Simulation(jobs, system, "easy")
+    simulation.run_until(10)
+    copies = [simulation.fork(), bl.Simulation.restore(simulation.snapshot(), jobs, system, "easy")]
+    for each in (simulation, *copies):
+        each.run_until(1000)
+        assert times(each.result()) == [("completed", 20, 40), ("completed", 15, 20)]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"preemption": bl.Preemption(), "partitions": ()},
+            "preemption.by = 'tier'; must have partitions",
+        ),
+        ({"preemption": bl.Preemption(by="qos")}, "preemption.by = 'qos'; must have a quality of service"),
+        ({"preemption": "tier"}, "preemption = 'tier'; must be a Preemption."),
+        (
+            {"qos": (bl.QualityOfService("a", preempts=("b",)),)},
+            r"qos\[0\].preempts = 'b'; must be a",
+        ),
+        (
+            {
+                "qos": (
+                    bl.QualityOfService("a", preempts=("b",)),
+                    bl.QualityOfService("b", preempts=("a",)),
+                )
+            },
+            r"preempts makes a circle: \w preempts \w preempts \w. Leave one of them out.",
+        ),
+    ],
+)
+def test_wrong_systems(given: dict[str, Any], message: str) -> None:
+    """What cannot be is said of the system."""
+    with pytest.raises(SystemDescriptionError, match=message):
+        machine(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"by": "tiers"}, "preemption.by = 'tiers'; must be one of tier, qos. Did you mean 'tier'?"),
+        ({"mode": "kill"}, "preemption.mode = 'kill'; must be one of cancel, requeue, suspend."),
+        ({"exempt_time": -1}, "preemption.exempt_time = -1; must be a number of seconds"),
+        ({"youngest_first": 1}, "preemption.youngest_first = 1; must be true or false."),
+    ],
+)
+def test_wrong_rules(given: dict[str, Any], message: str) -> None:
+    """What breaks a rule is named."""
+    with pytest.raises(SystemDescriptionError) as error:
+        bl.Preemption(**given)
+    assert message in str(error.value)
