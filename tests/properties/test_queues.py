@@ -9,7 +9,8 @@ import pytest
 
 from reference.queues import routed
 from support.combinations import COMBINATIONS, Combinations
-from support.schedule_cases import BACKFILLS, Case, grouped, limited, preempting, queued
+from support.preemption_cases import preempting
+from support.schedule_cases import BACKFILLS, Case, grouped, limited, queued
 
 if TYPE_CHECKING:
     from reference import Interruption
