@@ -85,10 +85,15 @@ impl Alternatives {
         if lists.is_empty() { Self::default() } else { Self { of_job, lists } }
     }
 
+    /// The number of a job's list, from 1; 0 where it has its one request only.
+    #[must_use]
+    pub fn list_of(&self, slot: u32) -> u32 {
+        self.of_job.get(slot as usize).copied().unwrap_or_default()
+    }
+
     /// The requests of a job that has several.
     fn of(&self, slot: u32) -> Option<&[u32]> {
-        let list = *self.of_job.get(slot as usize)?;
-        self.lists.get((list as usize).checked_sub(1)?).map(Vec::as_slice)
+        self.lists.get((self.list_of(slot) as usize).checked_sub(1)?).map(Vec::as_slice)
     }
 }
 

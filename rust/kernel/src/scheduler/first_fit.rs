@@ -75,7 +75,7 @@ impl SchedulingRule for FirstFit {
             };
             return Ok(match chance_of(view, allocator, job)? {
                 Chance::Fits => start_chosen(job),
-                Chance::DoesNotFit => Step::Continue,
+                Chance::DoesNotFit => Step::PassOver(job),
                 Chance::Closed(counter) => Step::Close(job, counter),
                 Chance::HoldsUp => {
                     self.pass = Pass::Over;

@@ -39,8 +39,10 @@ pub use registry::{BACKFILLING, Entry};
 pub enum Step {
     /// It proposes this.
     Propose(Decision),
-    /// It has done a part of its planning, or passed over a job, and goes on: the pass can be left here.
+    /// It has done a part of its planning, and goes on: the pass can be left here.
     Continue,
+    /// It has passed over this job, and goes on likewise.
+    PassOver(u32),
     /// A queued job is over a limit of this counter: it is not looked at until that is counted down.
     Close(u32, u32),
     /// A scheduler outside the kernel decides now.

@@ -116,6 +116,9 @@ impl<F: Feed> Simulation<F> {
         if self.allocator.needs_loads() {
             self.state.machine.keep_loads();
         }
+        if let Some(limited) = &mut self.state.limited {
+            limited.opens_all = self.scheduler.plans_ahead();
+        }
     }
 
     /// What is given, and what changes.

@@ -49,6 +49,10 @@ impl<F: Feed> Simulation<F> {
             let goes_on = match step {
                 Step::Ask if self.is_asked() => return Some(YieldPoint::Decision),
                 Step::Ask | Step::Continue => true,
+                Step::PassOver(job) => {
+                    self.state.open_next_like(&self.scenario, job);
+                    true
+                }
                 Step::Close(job, counter) => {
                     self.state.close(&self.scenario, job, counter);
                     true

@@ -197,6 +197,7 @@ impl State {
             if let Some(limited) = &mut self.limited {
                 limited.open(job);
             }
+            self.open_next_like(scenario, job);
         }
     }
 
@@ -221,10 +222,12 @@ impl State {
     fn sort_queue(&mut self, scenario: &Scenario, queued: &[u32]) {
         let ranks: Vec<Rank> = queued.iter().map(|&job| self.rank_of(scenario, job)).collect();
         self.queue.index.rekey(&ranks);
+        self.reorder_closed(scenario);
     }
 
     /// Sets what schedulers take a queued job's run_time to be; keys that were given from outside stay.
     pub fn set_queued_estimate(&mut self, scenario: &Scenario, priority: &Priority, job: u32, estimate: f64) {
+        self.open_next_like(scenario, job);
         self.queue.index.remove(&self.rank_of(scenario, job));
         self.jobs.set_estimate(job, estimate);
         if !priority.is_external() {
@@ -255,6 +258,7 @@ impl State {
         self.check_nodes(job);
         self.add_expected_end(scenario, job);
         self.count_held(scenario, job, 1);
+        self.open_next_like(scenario, job);
     }
 
     /// Takes note of the first violation.
