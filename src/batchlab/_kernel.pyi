@@ -51,8 +51,50 @@ class JobColumns(TypedDict):
     node_set_list: NDArray[np.uint32] | None
     tier: NDArray[np.int32] | None
     queue_priority: NDArray[np.int32] | None
+    nodes: NDArray[np.float64] | None
+    factors: FactorColumns | None
     formula: list[tuple[str, NDArray[np.float64] | None]]
     rejection: NDArray[np.uint8] | None
+
+class FactorColumns(TypedDict):
+    association: NDArray[np.float64] | None
+    partition: NDArray[np.float64] | None
+    qos: NDArray[np.float64] | None
+    nice: NDArray[np.float64] | None
+    resources: list[NDArray[np.float64]]
+
+class FactorSettings(TypedDict):
+    age: float
+    association: float
+    fair_share: float
+    job_size: float
+    partition: float
+    qos: float
+    resources: list[float]
+    max_age: float
+    favour: str
+    nodes: int
+    processors: int
+
+class AccountInputs(TypedDict):
+    tree: AccountTree
+    rule: str
+    damping: float
+    least_usage: float
+    weights: list[float]
+    max_tres: bool
+    decay: str
+    half_life: float
+    step: tuple[float, float]
+    node: NDArray[np.uint32]
+    usage_factor: NDArray[np.float64] | None
+    initial: list[tuple[int, float]]
+    record: bool
+
+class UsageColumns(TypedDict):
+    time: NDArray[np.float64]
+    usage: NDArray[np.float64]
+    factor: NDArray[np.float64]
 
 class ApplicationJobColumns(TypedDict):
     job_type: NDArray[np.uint8]
@@ -66,6 +108,7 @@ class ApplicationJobColumns(TypedDict):
 class PolicyNames(TypedDict):
     order: str
     argument: str | None
+    multifactor: FactorSettings | None
     backfill: str
     allocator: str
     reservations: int
@@ -275,6 +318,8 @@ class Simulation:
         applications: ApplicationInputs | None = None,
         dependencies: Sequence[Sequence[int]] | None = None,
         invocation: object = None,
+        period: float | None = None,
+        accounts: AccountInputs | None = None,
     ) -> Simulation: ...
     @property
     def now(self) -> float:
@@ -328,6 +373,10 @@ class Simulation:
         """Which jobs wait, which run where, and what is free; and where the `latest` jobs that ended last were."""
     def gauges(self) -> tuple[int, list[int]]:
         """How many jobs wait, and what is free of each resource in all."""
+    def usage(self) -> UsageColumns | None:
+        """What accounts and users had used at each calculation, as a column of times and matrices of usage and factors; None
+        where it was not asked for.
+        """
     def dispatch(self) -> dict[str, NDArray[np.generic]] | None:
         """The cost of every pass so far, as columns; None where it was not asked for."""
 

@@ -133,6 +133,8 @@ OrderName = Literal[
     "ljf",
     "saf",
     "laf",
+    "sjf_node_hours",
+    "ljf_node_hours",
     "smallest",
     "largest",
     "mpp",
@@ -144,6 +146,8 @@ OrderName = Literal[
     "f4",
     "random",
     "expression",
+    "sbp",
+    "multifactor",
     "reject",
 ]
 BackfillName = Literal["none", "first_fit", "easy", "conservative"]

@@ -2,26 +2,34 @@
 
 from reference.kernel import simulate
 from reference.model import (
+    Account,
     Conditions,
     Expression,
     Interruption,
     Job,
     Machine,
+    Multifactor,
     NodeEvent,
     Outcome,
     Partition,
+    Quality,
     Queue,
+    Sharing,
 )
 
 __all__ = [
+    "Account",
     "Conditions",
     "Expression",
     "Interruption",
     "Job",
     "Machine",
+    "Multifactor",
     "NodeEvent",
     "Outcome",
     "Partition",
+    "Quality",
     "Queue",
+    "Sharing",
     "simulate",
 ]

@@ -6,9 +6,10 @@ from math import inf
 
 from reference.allocators import Allocator
 from reference.backfill import RULES
-from reference.model import Interruption, Job, Machine, NodeEvent, Order, Outcome
+from reference.model import Interruption, Job, Machine, Multifactor, NodeEvent, Order, Outcome
 from reference.node_events import apply
 from reference.predictors import Predictor
+from reference.priorities import Priorities
 from reference.queues import routed
 from reference.room import Room, in_each_set, may_use, room_beside
 from reference.state import Running, State
@@ -101,15 +102,21 @@ class Kernel:
     def submissions(self) -> list[Job]:
         return [job for job in self.to_come if job.submit_time == self.state.now]
 
-    def complete(self, running: Running) -> None:
+    def leave(self, running: Running) -> None:
+        """Let a job run no more."""
         self.state.running.remove(running)
+        if self.state.priorities:
+            self.state.priorities.end(running.job, self.state.now)
+
+    def complete(self, running: Running) -> None:
+        self.leave(running)
         self.state.completed_since_pass = True
         placement = sorted(running.placement)
         self.outcomes[running.job.row] = Outcome(running.state, running.start, running.end, placement)
         self.state.predictor.learn(running.job, running.end - running.start)
 
     def kill(self, running: Running) -> None:
-        self.state.running.remove(running)
+        self.leave(running)
         placement = sorted(running.placement)
         self.outcomes[running.job.row] = Outcome("killed", running.start, self.state.now, placement)
         self.state.predictor.learn(running.job, self.state.now - running.start)
@@ -126,7 +133,7 @@ class Kernel:
             reason = "policy" if self.backfill == "reject" else "never_fits"
             self.outcomes[job.row] = Outcome("rejected", None, None, [], reason)
         else:
-            self.state.queue.append(waiting)
+            self.state.wait(waiting)
 
     def passes(self, job: Job, empty: Room) -> bool:
         """Tell whether a job may wait: it fits on the empty system, or in its total, or is not checked."""
@@ -168,9 +175,14 @@ def simulate(
     to_come = sorted(jobs, key=lambda job: job.row)
     state = State(machine, order, Allocator(allocator, seed, resources=machine.resources), walltime, -inf)
     state.predictor, state.job_check = predictor or Predictor(), job_check
+    if isinstance(order, Multifactor):
+        first = min((job.submit_time for job in jobs), default=0.0)
+        state.priorities = Priorities(machine, order, first)
     kernel = Kernel(state, backfill, reservations, to_come, list(node_events), {})
     while (instant := kernel.next_instant()) < inf:
         state.now = instant
+        if state.priorities:
+            state.priorities.pass_time(instant)
         if order_at_instant == "arrivals_first":
             kernel.arrivals_first()
         else:

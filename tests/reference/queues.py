@@ -25,7 +25,8 @@ def routed(job: Job, machine: Machine) -> Job | str:
     if not allowed:
         return "partition"
     tier = max(each.tier for each in allowed)
-    return replace(job, node_sets=tuple(each.nodes for each in allowed), tier=tier)
+    names = tuple(each.name for each in allowed)
+    return replace(job, node_sets=tuple(each.nodes for each in allowed), tier=tier, allowed=names)
 
 
 def admits(conditions: Conditions, job: Job, machine: Machine) -> bool:

@@ -9,7 +9,7 @@ import polars as pl
 
 import batchlab as bl
 from batchlab.simulation.view import View
-from reference import Conditions, Interruption, Job, Machine, Outcome
+from reference import Conditions, Interruption, Job, Machine, Multifactor, Outcome, Sharing
 from support.schedule_cases import Case
 
 __all__ = [
@@ -43,11 +43,14 @@ def workload_of(case: Case) -> bl.Workload:
     if case.machine.groups:
         names = ["|".join(f"group{group}" for group in job.node_groups) or None for job in jobs]
         columns["node_group"] = pl.Series(names, dtype=pl.String)
-    if case.machine.partitions or case.machine.queues:
+    if case.machine.partitions or case.machine.queues or isinstance(case.order_argument, Multifactor):
         partitions = ["|".join(job.partitions) or None for job in jobs]
         columns["partition"] = pl.Series(partitions, dtype=pl.String)
         for name in ("queue", "user", "group", "account", "qos"):
             columns[name] = pl.Series([getattr(job, name) for job in jobs], dtype=pl.String)
+    if case.order in {"multifactor", "sbp"}:
+        columns["nice"] = pl.Series([job.nice for job in jobs], dtype=pl.Float64)
+        columns["score"] = pl.Series([job.score for job in jobs], dtype=pl.Float64)
     for index, name in enumerate(resources):
         columns[name] = pl.Series([job.request[index] for job in jobs], dtype=pl.Int64)
     return bl.Workload.from_table(columns, resources=resources, overrun="keep", invalid="raise")
@@ -67,13 +70,48 @@ def system_of(machine: Machine) -> bl.System:
         groups,
         equivalence={machine.resources[0]: 1},
         partitions=tuple(
-            bl.Partition(each.name, ranges_of(each.nodes), tier=each.tier, admits=conditions_of(each.admits))
+            bl.Partition(
+                each.name,
+                ranges_of(each.nodes),
+                tier=each.tier,
+                admits=conditions_of(each.admits),
+                priority_factor=each.priority_factor,
+            )
             for each in machine.partitions
         ),
         queues=tuple(
             bl.JobQueue(each.name, each.partitions, each.priority, conditions_of(each.admits))
             for each in machine.queues
         ),
+        accounts=tuple(
+            bl.Account(
+                each.name,
+                each.parent,
+                "parent" if each.shares is None else each.shares,
+                {user: "parent" if shares is None else shares for user, shares in each.users},
+                each.priority,
+            )
+            for each in machine.accounts
+        ),
+        qos=tuple(
+            bl.QualityOfService(each.name, each.priority, each.usage_factor) for each in machine.qualities
+        ),
+        fair_share=fair_share_of(machine.sharing, machine) if machine.accounts else None,
+    )
+
+
+def fair_share_of(sharing: Sharing, machine: Machine) -> bl.FairShare:
+    """Give how usage is counted as a system's."""
+    # The names are those that the reference knows.
+    given: Any = {
+        name: getattr(sharing, name)
+        for name in ("rule", "decay", "half_life", "damping", "max_tres", "decay_factor", "decay_period")
+    }
+    return bl.FairShare(
+        **given,
+        least_usage=sharing.least_usage,
+        weights=dict(zip(machine.resources, sharing.weights, strict=False)),
+        usage={(account, user): amount for account, user, amount in sharing.usage},
     )
 
 

@@ -16,6 +16,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::accounting::AccountInputs;
 use crate::application_jobs::{self, ApplicationInputs, Invocation};
 use crate::columns::{self, Columns};
 use crate::errors::simulation_error;
@@ -52,7 +53,7 @@ pub struct Simulation {
 impl Simulation {
     #[new]
     #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, job_check, dispatch, listening,
-                        applications=None, dependencies=None, invocation=None))]
+                        applications=None, dependencies=None, invocation=None, period=None, accounts=None))]
     #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
     fn new(
         py: Python<'_>,
@@ -68,6 +69,8 @@ impl Simulation {
         applications: Option<ApplicationInputs<'_>>,
         dependencies: Option<Vec<Vec<u32>>>,
         invocation: Option<Invocation>,
+        period: Option<f64>,
+        accounts: Option<AccountInputs<'_>>,
     ) -> PyResult<Self> {
         let resources = capacity.shape()[1];
         let amounts = capacity
@@ -79,7 +82,7 @@ impl Simulation {
         scenario.wall_time = parse_wall_time(walltime)?;
         scenario.job_check = parse_job_check(job_check)?;
         let capacities = Capacities { resources, amounts, node_sets: Arc::clone(&scenario.node_sets) };
-        let (policy, machine) = made(py, capacities, policy.into(), names.clone())?;
+        let (policy, machine) = made(py, capacities, policy.try_into()?, names.clone())?;
         let mut state = State::new(records, machine);
         if let Some(dependencies) = dependencies {
             scenario.dependencies = Dependencies::new(&dependencies);
@@ -103,9 +106,21 @@ impl Simulation {
             agenda = agenda.event_by_event(invocation.into());
         }
         let feed = Replay::new(&scenario.jobs);
+        let mut usage = None;
+        if let Some(described) = accounts {
+            let first = feed.next_time();
+            let first = if first == Time::NEVER { 0.0 } else { first.0 };
+            let (accounts, begun) = described.parts(py, first)?;
+            recorders.usage = described.record.then(Box::default);
+            scenario.accounts = Some(Box::new(accounts));
+            usage = Some(begun);
+        }
         let mut kernel = Kernel::new(scenario, state, policy, agenda, feed)
             .with_listeners(Listeners { estimates, every_instant })
             .with_recorders(recorders);
+        if let Some(period) = period {
+            kernel = kernel.with_calculations(period, usage);
+        }
         if let Some(execution) = execution {
             kernel = kernel.with_applications(execution);
         }
@@ -209,7 +224,7 @@ impl Simulation {
             amounts: machine.capacity().to_vec(),
             node_sets: Arc::clone(machine.node_sets()),
         };
-        let parts = PolicyChoice::from(policy)
+        let parts = PolicyChoice::try_from(policy)?
             .parts(&capacities, &formula_names(&self.names))
             .map_err(PyValueError::new_err)?;
         self.kernel.adopt(parts);
@@ -299,6 +314,19 @@ impl Simulation {
     /// The times of the tasks of applications, as columns; None where they are not recorded.
     fn task_times<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         application_jobs::task_times(py, &self.kernel)
+    }
+
+    /// What accounts and users had used at each calculation, as a column of times and matrices of usage and factors; None
+    /// where it was not asked for.
+    fn usage<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(log) = &self.kernel.recorders().usage else { return Ok(None) };
+        let times = log.time.to_vec();
+        let (rows, nodes) = (times.len(), log.usage.len() / times.len().max(1));
+        let result = PyDict::new(py);
+        result.set_item("time", times.into_pyarray(py))?;
+        result.set_item("usage", log.usage.to_vec().into_pyarray(py).reshape([rows, nodes])?)?;
+        result.set_item("factor", log.factor.to_vec().into_pyarray(py).reshape([rows, nodes])?)?;
+        Ok(Some(result))
     }
 
     /// The cost of every pass so far, as columns; None where it was not asked for.

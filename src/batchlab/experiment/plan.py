@@ -16,7 +16,7 @@ from batchlab.errors import BatchlabError, ExperimentError, shown
 from batchlab.experiment.fingerprint import fingerprint
 from batchlab.policy import Policy
 from batchlab.system import System, read_system
-from batchlab.system.queues import tables
+from batchlab.system.tables import tables
 
 if TYPE_CHECKING:
     from batchlab.observer import Observer
@@ -150,7 +150,7 @@ def _described(system: System) -> dict[str, object]:
         "groups": groups,
         "equivalence": dict(system.equivalence),
         "start_time": system.start_time,
-        **tables(system.partitions, system.queues),
+        **tables(system),
     }
     if system.platform is None:
         return found

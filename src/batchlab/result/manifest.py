@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 
 from batchlab import _kernel
 from batchlab.atomic import atomic_write, remove_abandoned
-from batchlab.system.queues import tables
+from batchlab.system.tables import tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -207,7 +207,7 @@ def _system(system: System) -> dict[str, object]:
         "name": system.name,
         "groups": groups,
         "equivalence": dict(system.equivalence),
-        **tables(system.partitions, system.queues),
+        **tables(system),
     }
     if system.platform is None:
         return found

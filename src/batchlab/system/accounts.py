@@ -51,6 +51,8 @@ class Account:
     users
         The users in it, each with shares from 0 on, or ``"parent"``: the standing of the account. A user may
         be in several accounts, and has a standing in each.
+    priority
+        From 0 on; in the order ``multifactor`` the factor of the association is this over the largest of all.
 
     Raises
     ------
@@ -62,6 +64,7 @@ class Account:
     parent: str = ROOT
     shares: float | Literal["parent"] = 1.0
     users: Mapping[str, float | Literal["parent"]] = field(default_factory=dict, hash=False)
+    priority: float = 0.0
 
     def __post_init__(self) -> None:
         _set(self, "name", _held(rules.group_name, self.name, "Account: name"))
@@ -81,10 +84,11 @@ class Account:
             for name, shares in self.users.items()
         }
         _set(self, "users", MappingProxyType(users))
+        _set(self, "priority", _held(account_rules.not_negative, self.priority, f"{where}: priority"))
 
     def __reduce__(self) -> tuple[object, ...]:
         # Read-only views of dictionaries cannot be pickled.
-        return Account, (self.name, self.parent, self.shares, dict(self.users))
+        return Account, (self.name, self.parent, self.shares, dict(self.users), self.priority)
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,10 @@ class FairShare:
         Seconds, above 0.
     least_usage
         Under the rule ``"pbs"``, usage below this counts as this much.
+    usage
+        What accounts and users had used before the first job: amounts from 0 on by (account, user), of an
+        account itself with None as its user; or a table with the columns account, user and usage. They count
+        for the accounts above too.
 
     Raises
     ------
@@ -159,11 +167,13 @@ class FairShare:
     decay_factor: float = 0.5
     decay_period: float = _DAY
     least_usage: float = 1.0
+    usage: Mapping[tuple[str, str | None], float] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         for name, rule in account_rules.FAIR_SHARE.items():
             _set(self, name, _held(rule, getattr(self, name), f"FairShare: {name}"))
         _set(self, "weights", MappingProxyType(dict(self.weights)))
+        _set(self, "usage", MappingProxyType(dict(self.usage)))
 
     def __reduce__(self) -> tuple[object, ...]:
         values = [getattr(self, name) for name in self.__dataclass_fields__]
@@ -219,13 +229,15 @@ def check_qualities(qualities: Sequence[QualityOfService]) -> tuple[QualityOfSer
     return tuple(qualities)
 
 
-def check_fair_share(fair_share: FairShare | None, resources: Sequence[str]) -> None:
+def check_fair_share(
+    fair_share: FairShare | None, resources: Sequence[str], accounts: Sequence[Account]
+) -> None:
     """Check that usage is counted by resources that there are.
 
     Raises
     ------
     SystemDescriptionError
-        If a weight is of a resource that no node has.
+        If a weight is of a resource that no node has, or past usage of an account or user that is not there.
     """
     if fair_share is None:
         return
@@ -236,6 +248,16 @@ def check_fair_share(fair_share: FairShare | None, resources: Sequence[str]) -> 
             raise SystemDescriptionError(
                 f"fair_share.weights: key {name!r}; must be a resource that nodes have."
                 f"{suggest(name, resources)}"
+            )
+    members = {(each.name, user): None for each in accounts for user in (None, *each.users)}
+    members[ROOT, None] = None
+    for account, user in fair_share.usage:
+        if (account, user) not in members:
+            names = [each.name for each in accounts]
+            of = "an account" if user is None else f"a user of account {account!r}"
+            known = suggest(account, names) if (account, None) not in members else ""
+            raise SystemDescriptionError(
+                f"fair_share.usage: {shown(account if user is None else user)}; must be {of}.{known}"
             )
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, TypeVar
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
-from batchlab.system import rules
+from batchlab.system import account_rules, rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-__all__ = ["Conditions", "JobQueue", "Partition", "check_partitions", "check_queues", "tables"]
+__all__ = ["Conditions", "JobQueue", "Partition", "check_partitions", "check_queues"]
 
 _T = TypeVar("_T")
 _Named = TypeVar("_Named", "Partition", "JobQueue")
@@ -102,6 +102,8 @@ class Partition:
         Jobs of a higher tier come first, whatever the order; an integer.
     admits
         Which jobs it takes; all unless given.
+    priority_factor
+        From 0 on; the partition's factor in the order ``multifactor`` is this over the largest of all.
 
     Raises
     ------
@@ -114,6 +116,7 @@ class Partition:
     groups: tuple[str, ...] = ()
     tier: int = 1
     admits: Conditions = field(default_factory=Conditions)
+    priority_factor: float = 1.0
 
     def __post_init__(self) -> None:
         _set(self, "name", _held(rules.group_name, self.name, "Partition: name"))
@@ -121,6 +124,8 @@ class Partition:
         _set(self, "groups", _names(self.groups, f"{where}: groups") if self.groups else ())
         _set(self, "tier", _held(_priority, self.tier, f"{where}: tier"))
         _held(_ranges, self.nodes, f"{where}: nodes")
+        factor = _held(account_rules.not_negative, self.priority_factor, f"{where}: priority_factor")
+        _set(self, "priority_factor", factor)
         _check_conditions(self.admits, where)
 
     @property
@@ -197,27 +202,6 @@ def check_queues(given: object, partitions: Iterable[Partition]) -> tuple[JobQue
                     f"queues[{at}].partitions = {shown(name)}; must be a partition.{suggest(name, known)}"
                 )
     return queues
-
-
-def tables(partitions: Iterable[Partition], queues: Iterable[JobQueue]) -> dict[str, list[dict[str, object]]]:
-    """Give what is said of partitions and queues as plain values, as files of systems have it.
-
-    Returns
-    -------
-    dict
-        ``partitions`` and ``queues``, each a list of mappings, and neither where there are none. What is
-        as it would be unsaid is left out.
-    """
-    found = {"partitions": [_table(each) for each in partitions], "queues": [_table(each) for each in queues]}
-    return {key: entries for key, entries in found.items() if entries}
-
-
-def _table(part: Partition | JobQueue) -> dict[str, object]:
-    usual = type(part)(part.name)
-    values = {key.name: getattr(part, key.name) for key in fields(part) if key.name != "admits"}
-    said = {key: value for key, value in values.items() if key == "name" or value != getattr(usual, key)}
-    admits = part.admits.given
-    return said | ({"admits": admits} if admits else {})
 
 
 def _different(given: object, kind: type[_Named], where: str) -> tuple[_Named, ...]:

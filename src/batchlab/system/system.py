@@ -145,7 +145,7 @@ class System:
         _set(self, "queues", check_queues(self.queues, self.partitions))
         _set(self, "accounts", check_accounts(self.accounts))
         _set(self, "qos", check_qualities(self.qos))
-        check_fair_share(self.fair_share, self.resources)
+        check_fair_share(self.fair_share, self.resources, self.accounts)
         expected = 0 if self.platform is None else self.nodes
         if len(self.hosts) != expected:
             raise SystemDescriptionError(
@@ -177,6 +177,9 @@ class System:
         start_time: float = 0.0,
         partitions: tuple[Partition, ...] = (),
         queues: tuple[JobQueue, ...] = (),
+        accounts: tuple[Account, ...] = (),
+        qos: tuple[QualityOfService, ...] = (),
+        fair_share: FairShare | None = None,
     ) -> System:
         """Describe a machine of equal nodes.
 
@@ -194,6 +197,8 @@ class System:
             The workload's origin, in seconds since 1970-01-01 UTC; 0 where it does not matter.
         partitions, queues
             Named sets of nodes, and where jobs wait for them; none unless given.
+        accounts, qos, fair_share
+            As `System` has them; none unless given.
 
         Returns
         -------
@@ -207,7 +212,17 @@ class System:
         """
         group = NodeGroup("nodes", nodes, resources)
         processor = {_PROCESSOR: 1} if equivalence is None else equivalence
-        return cls((group,), processor, name, start_time, partitions=partitions, queues=queues)
+        return cls(
+            (group,),
+            processor,
+            name,
+            start_time,
+            partitions=partitions,
+            queues=queues,
+            accounts=accounts,
+            qos=qos,
+            fair_share=fair_share,
+        )
 
     @classmethod
     def of(

@@ -63,11 +63,11 @@ from batchlab.system.account_tables import (
     FairShareTable,
     QualityTable,
     account_parts,
-    account_tables,
 )
 from batchlab.system.document import Count, GroupName, Model, Resources, Seconds, Title, checked
-from batchlab.system.queues import Conditions, JobQueue, Partition, tables
+from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.system import NodeGroup, System
+from batchlab.system.tables import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,6 +103,7 @@ class _Partition(Model):
     nodes: object = ""
     groups: object = ()
     tier: object = 1
+    priority_factor: object = 1.0
     admits: _Conditions = Field(default_factory=_Conditions)
 
 
@@ -199,8 +200,7 @@ def _document(system: System) -> dict[str, object]:
             {"name": group.name, "count": group.count, "resources": dict(group.resources)}
             for group in system.groups
         ],
-        **tables(system.partitions, system.queues),
-        **account_tables(system),
+        **tables(system),
     }
 
 

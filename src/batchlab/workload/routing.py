@@ -12,7 +12,7 @@ from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.vocabulary import REJECTION_REASONS
 from batchlab.workload.attributes import attribute
 from batchlab.workload.node_groups import SEPARATOR
-from batchlab.workload.requests import amounts
+from batchlab.workload.requests import amounts, least_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -241,18 +241,4 @@ class _Admission:
         return self._tasks() * cores
 
     def _nodes(self) -> npt.NDArray[np.float64]:
-        """Give the least number of nodes that each job can run on; infinite where it can on none."""
-        jobs = self._workload.jobs
-        tasks = jobs["tasks"].to_numpy()
-        most = np.zeros(len(jobs), np.int64)
-        for group in self._system.groups:
-            slots = tasks.copy()
-            for resource, asked in zip(self._system.resources, self._amounts, strict=True):
-                has = group.resources.get(resource, 0)
-                asks = np.broadcast_to(asked, len(jobs))
-                slots = np.where(asks > 0, np.minimum(slots, has // np.maximum(asks, 1)), slots)
-            most = np.maximum(most, slots)
-        if "tasks_per_node" in jobs.columns:
-            limit = jobs["tasks_per_node"].to_numpy()
-            most = np.where(limit > 0, np.minimum(most, limit), most)
-        return np.where(most > 0, np.ceil(tasks / np.maximum(most, 1)), np.inf)
+        return least_nodes(self._workload, self._system, self._amounts)

@@ -5,6 +5,7 @@ mod dispatch;
 mod intervals;
 mod power;
 mod sensing;
+mod usage;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,7 @@ pub use dispatch::DispatchLog;
 pub use intervals::{AllocationIntervals, Interruptions};
 pub use power::{PowerMeter, PowerModel, ThermalModel};
 pub use sensing::{MOST_LOOKS, PlatformSamples, PlatformSensor, Sensors};
+pub use usage::UsageLog;
 
 /// The recorders of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -32,6 +34,8 @@ pub struct Recorders {
     pub power: Option<Box<PowerMeter>>,
     /// How much of the platform is used, where it was asked for.
     pub platform: Option<PlatformSensor>,
+    /// What accounts had used, where it was asked for.
+    pub usage: Option<Box<UsageLog>>,
 }
 
 impl Recorders {
@@ -44,6 +48,9 @@ impl Recorders {
         self.resizes.share();
         if let Some(power) = &mut self.power {
             power.share();
+        }
+        if let Some(usage) = &mut self.usage {
+            usage.share();
         }
     }
 

@@ -4,6 +4,6 @@ pub mod dependencies;
 pub mod job;
 pub mod swf;
 
-pub use attributes::Attributes;
+pub use attributes::{Attributes, JobFactors, value_of};
 pub use dependencies::{Dependencies, DependencyState};
 pub use job::{Job, JobState, Rejection};
