@@ -72,6 +72,7 @@ from batchlab.system import Account as Account
 from batchlab.system import Conditions as Conditions
 from batchlab.system import FairShare as FairShare
 from batchlab.system import JobQueue as JobQueue
+from batchlab.system import Limit as Limit
 from batchlab.system import NodeGroup as NodeGroup
 from batchlab.system import Partition as Partition
 from batchlab.system import QualityOfService as QualityOfService

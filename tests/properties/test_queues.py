@@ -8,7 +8,7 @@ import pytest
 
 from reference.queues import routed
 from support.combinations import COMBINATIONS, Combinations
-from support.schedule_cases import BACKFILLS, Case, grouped, queued
+from support.schedule_cases import BACKFILLS, Case, grouped, limited, queued
 
 CASES = 4 * len(COMBINATIONS)
 CHUNKS = 12
@@ -18,8 +18,9 @@ CAMPAIGN_CHUNK = 250
 
 
 def shaped(case: Case, rng: Random) -> Case:
-    """Give the machine partitions and queues, and bind some jobs to node groups as well."""
+    """Give the machine partitions, queues and limits, and bind some jobs to node groups as well."""
     case = queued(case, rng)
+    case = limited(case, rng) if rng.random() < 0.6 else case
     return grouped(case, rng) if rng.random() < 0.3 else case
 
 

@@ -4,9 +4,11 @@ from reference.kernel import simulate
 from reference.model import (
     Account,
     Conditions,
+    Dependency,
     Expression,
     Interruption,
     Job,
+    Limit,
     Machine,
     Multifactor,
     NodeEvent,
@@ -20,9 +22,11 @@ from reference.model import (
 __all__ = [
     "Account",
     "Conditions",
+    "Dependency",
     "Expression",
     "Interruption",
     "Job",
+    "Limit",
     "Machine",
     "Multifactor",
     "NodeEvent",

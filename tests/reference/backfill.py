@@ -1,16 +1,27 @@
 """Backfilling rules: what one pass starts (S5, S6, S7)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import inf
 
+from reference.limits import over_limit
 from reference.model import Job, Placement
 from reference.plan import Plan, Rectangle
 from reference.room import Room, in_each_set, room_beside, slots
 from reference.state import State
 
 
-def none(state: State, _: int) -> None:
+def candidates(state: State) -> Iterator[Job]:
+    """Give the queued jobs in order but those over a limit, up to one that holds up all behind it (S13)."""
     for job in state.ordered_queue():
+        limit = over_limit(state, job)
+        if limit is None:
+            yield job
+        elif limit.blocks:
+            return
+
+
+def none(state: State, _: int) -> None:
+    for job in candidates(state):
         placement = state.place_now(job)
         if placement is None:
             return
@@ -18,7 +29,7 @@ def none(state: State, _: int) -> None:
 
 
 def first_fit(state: State, _: int) -> None:
-    for job in state.ordered_queue():
+    for job in candidates(state):
         placement = state.place_now(job)
         if placement is not None:
             state.start(job, placement)
@@ -32,7 +43,7 @@ def easy(state: State, reservations: int) -> None:
 def easy_by_shadow_time(state: State, _: int) -> None:
     """Backfill what ends by the shadow time of the head, or leaves room for the head then."""
     head: Job | None = None
-    for job in state.ordered_queue():
+    for job in candidates(state):
         placement = state.place_now(job)
         if head is None and placement is None:
             head = job
@@ -61,7 +72,7 @@ def fits_at(state: State, head: Job, instant: float, besides: list[tuple[Job, Pl
 def easy_by_reservations(state: State, reservations: int) -> None:
     """Give the first jobs that do not fit a reservation; start what leaves each of these its instant."""
     reserved: Plan = []
-    for job in state.ordered_queue():
+    for job in candidates(state):
         placement = state.place_now(job)
         if placement is not None:
             supposed = Rectangle(state.now, state.now + state.estimate(job), job, placement)
@@ -99,10 +110,10 @@ def conservative(state: State, _: int) -> None:
             if reservation.start < state.reservations[job.row].start:
                 state.reservations[job.row] = reservation
     for job in queue:
-        if job.row not in state.reservations:
+        if job.row not in state.reservations and over_limit(state, job) is None:
             state.reservations[job.row] = reserve_anew(state, job)
     for job in queue:
-        if state.reservations[job.row].start <= state.now:
+        if job.row in state.reservations and state.reservations[job.row].start <= state.now:
             start_due(state, job)
 
 
@@ -114,6 +125,9 @@ def reserve_anew(state: State, job: Job) -> Rectangle:
 
 def start_due(state: State, job: Job) -> None:
     """Start a due job on its named nodes, or on those of a new reservation for now; else it waits."""
+    if over_limit(state, job) is not None:
+        del state.reservations[job.row]
+        return
     room = state.room_now()
     if not is_free(job, room, state.reservations[job.row].placement):
         state.reservations[job.row] = reserve_anew(state, job)

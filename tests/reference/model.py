@@ -9,12 +9,25 @@ Placement = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
+class Dependency:
+    """What has to become of jobs: after, afterok, afternotok, afterany or singleton, which names none.
+
+    Several `rows` are an array, of which all is meant; `delay` in seconds has to pass after the start.
+    """
+
+    kind: str
+    rows: tuple[int, ...] = ()
+    delay: float = 0.0
+
+
+@dataclass(frozen=True)
 class Job:
     """One row of a workload: times in seconds; `request` is the amount of each resource per task.
 
     `node_groups` are the groups whose nodes it may use, by their places in `Machine.groups`; none: all.
     What `queue` and `partitions` name, and who the job is of, matters on machines with queues and partitions
-    (S11); `allowed` partitions, `node_sets`, `tier` and `queue_priority` follow when it is submitted.
+    (S11); `node_sets`, `tier`, `queue_priority`, `in_queue` and `in_partitions` follow from that when it is
+    submitted. Singletons go by `user` and `name`.
     """
 
     row: int
@@ -26,6 +39,13 @@ class Job:
     tasks_per_node: int = 0
     exclusive: bool = False
     node_groups: tuple[int, ...] = ()
+    depends_on: tuple[int, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
+    any_dependency: bool = False
+    begin_time: float = 0.0
+    name: str = ""
+    array: int | None = None
+    array_limit: int | None = None
     queue: str | None = None
     partitions: tuple[str, ...] = ()
     user: str | None = None
@@ -34,10 +54,11 @@ class Job:
     qos: str | None = None
     nice: float = 0.0
     score: float = 0.0
-    allowed: tuple[str, ...] = ()
     node_sets: tuple[frozenset[int], ...] = ()
     tier: int = 0
     queue_priority: int = 0
+    in_queue: str | None = None
+    in_partitions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,6 +132,21 @@ class Sharing:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """What jobs may have at a time (S13); `amounts` by resource."""
+
+    per: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
+    applies_to: Conditions = field(default_factory=Conditions)
+    running_jobs: float = inf
+    submitted_jobs: float = inf
+    nodes: float = inf
+    amounts: Mapping[str, int] = field(default_factory=dict)
+    blocks: bool = False
+
+
+@dataclass(frozen=True)
 class Machine:
     """Named resources, and for each node its amounts of them; who is closed, and what nodes withhold.
 
@@ -127,6 +163,7 @@ class Machine:
     accounts: tuple[Account, ...] = ()
     qualities: tuple[Quality, ...] = ()
     sharing: Sharing = field(default_factory=Sharing)
+    limits: tuple[Limit, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ class Priorities:
             order.job_size * self.size(job, nodes, processors) if order.job_size else 0.0,
             order.partition
             * over(
-                max((partitions[name] for name in job.allowed), default=0.0),
+                max((partitions[name] for name in job.in_partitions), default=0.0),
                 max(partitions.values(), default=0.0),
             ),
             order.qos * over(qualities.get(job.qos or "", 0.0), max(qualities.values(), default=0.0)),
@@ -165,7 +165,9 @@ class Priorities:
         """Give what a job asks of a resource over what its first partition has."""
         at = self.machine.resources.index(name)
         nodes = range(len(self.machine.capacity))
-        first = next((each.nodes for each in self.machine.partitions if each.name in job.allowed[:1]), nodes)
+        first = next(
+            (each.nodes for each in self.machine.partitions if each.name in job.in_partitions[:1]), nodes
+        )
         total = sum(self.machine.capacity[node][at] for node in first)
         return over(job.tasks * job.request[at], total)
 

@@ -14,7 +14,7 @@ def routed(job: Job, machine: Machine) -> Job | str:
         queue = next((each for each in named if admits(each.admits, job, machine)), None)
         if queue is None:
             return "queue"
-        job = replace(job, queue_priority=queue.priority)
+        job = replace(job, queue_priority=queue.priority, in_queue=queue.name)
     if not machine.partitions:
         return job
     known = {each.name: each for each in machine.partitions}
@@ -26,7 +26,8 @@ def routed(job: Job, machine: Machine) -> Job | str:
         return "partition"
     tier = max(each.tier for each in allowed)
     names = tuple(each.name for each in allowed)
-    return replace(job, node_sets=tuple(each.nodes for each in allowed), tier=tier, allowed=names)
+    node_sets = tuple(each.nodes for each in allowed)
+    return replace(job, node_sets=node_sets, tier=tier, in_partitions=names)
 
 
 def admits(conditions: Conditions, job: Job, machine: Machine) -> bool:

@@ -10,7 +10,9 @@ import pytest
 
 import batchlab as bl
 from batchlab.cli import main
+from batchlab.result.warnings import warnings_of
 from batchlab.vocabulary import REJECTION_REASONS, RejectionReason
+from batchlab.workload.header import Header
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,3 +92,11 @@ def test_the_command_says_why(stream: list[str], tmp_path: Path, capsys: pytest.
     assert said == ["warning       1 job was rejected: 1 would not fit even on empty nodes (never_fits)"]
     assert pl.read_csv(out / "jobs.csv")["reason"].to_list() == ["never_fits", None]
     assert json.loads((out / "metrics.json").read_text())["rejected"] == {"never_fits": 1}
+
+
+@pytest.mark.parametrize("reason", REJECTION_REASONS)
+def test_every_reason_has_a_warning(reason: RejectionReason) -> None:
+    """The summary says what each reason means."""
+    lines = [*warnings_of(Header(()), bl.System.homogeneous(nodes=1, resources={"core": 1}), {reason: 2})]
+    assert lines[-1].startswith("2 jobs were rejected: 2 ")
+    assert lines[-1].endswith(f"({reason})")

@@ -1,4 +1,4 @@
-"""Partitions and queues in descriptions: constructors, files, and what is wrong with them."""
+"""Partitions, queues and limits in descriptions: constructors, files, and what is wrong with them."""
 
 import pickle
 from pathlib import Path
@@ -33,6 +33,15 @@ admits = { users = ["ann"] }
 [[queues]]
 name = "long"
 partitions = ["batch"]
+[[limits]]
+name = "PerUser"
+per = ["user", "queue"]
+queues = ["long"]
+partitions = ["debug"]
+applies_to = { max_nodes = 3 }
+running_jobs = 4
+resources = { core = 16 }
+blocks = true
 """
 
 
@@ -73,6 +82,20 @@ def test_files(suffix: str, tmp_path: Path) -> None:
         ('name = "long"', 'name = "short"', "queues[1].name = 'short'; must be unique"),
         ('name = "debug"', 'name = "batch"', "partitions[1].name = 'batch'; must be unique"),
         ("tier = 2", "tier = 2.5", "partitions[1]: Partition 'debug': tier = 2.5; must be an integer"),
+        ("running_jobs = 4", "running_jobs = 0", "limits[0]: Limit 'PerUser': running_jobs = 0; must be an"),
+        (
+            "running_jobs = 4",
+            "running = 4",
+            "limits[0].running = 4; is not a key of a description. Did you mean",
+        ),
+        (
+            'queues = ["long"]',
+            'queues = ["lung"]',
+            "limits[0].queues = 'lung'; must be a queue of the system. D",
+        ),
+        ("core = 16", "gpu = 16", "limits[0].resources = 'gpu'; must be a resource of the system."),
+        ('per = ["user", "queue"]', 'per = ["usr"]', "limits[0]: Limit 'PerUser': per = 'usr'; must be"),
+        ("max_nodes = 3", "max_nodes = -3", "limits[0].applies_to.max_nodes = -3; must be an integer from 1"),
         ('users = ["ann"]', "users = []", "queues[0].admits.users is empty; must hold at least one name"),
         ('users = ["ann"]', 'users = "ann"', "queues[0].admits.users = 'ann'; must be a list of names"),
     ],

@@ -12,6 +12,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::limits::LimitColumns;
+
 /// The amount of one resource that each task asks: the same for all jobs, or one value per job.
 #[derive(FromPyObject)]
 enum Amount<'py> {
@@ -85,6 +87,8 @@ pub struct Columns<'py> {
     /// The fewest nodes that each job takes.
     nodes: Option<PyReadonlyArray1<'py, f64>>,
     factors: Option<FactorColumns<'py>>,
+    /// What jobs may have at a time; None where nothing is limited.
+    limits: Option<LimitColumns<'py>>,
     /// What a formula may name; with values where it does.
     pub formula: Vec<(String, Option<PyReadonlyArray1<'py, f64>>)>,
     /// Why jobs are rejected at their submission, by number; 0 where they are not, as far as is known.
@@ -209,6 +213,9 @@ impl Columns<'_> {
         let records = JobRecords::new(&jobs, |job| self.rejection(job));
         let mut scenario = Scenario::new(jobs, columns.collect(), requests, Arc::new(node_sets));
         scenario.alternatives = alternatives;
+        if let Some(limits) = &self.limits {
+            scenario.limits = Some(Box::new(limits.limits(count, resources)?));
+        }
         scenario.attributes = Attributes {
             tier: given(self.tier.as_ref()),
             queue_priority: given(self.queue_priority.as_ref()),

@@ -201,11 +201,13 @@ def _outcome(members: Mapping[str, Any]) -> Outcome:
     if task_times:
         task_times["names"] = members["task_times/names"]
     groups: dict[str, Any] = {
+        "reasons": _group(columns, "reasons") or None,
         "interruptions": _group(columns, "interruptions") or None,
         "resizes": _group(columns, "resizes") or None,
         "dispatch": _group(columns, "passes") or None,
         "task_times": task_times or None,
         "sensed": _group(columns, "sensed") or None,
+        "usage": _group(columns, "usage") or None,
         "sensing_links": tuple(members.get("sensing_links", ())),
     }
     return Outcome(**own, now=members["now"], **groups)

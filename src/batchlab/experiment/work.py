@@ -175,10 +175,12 @@ def _members(result: Result) -> dict[str, Any]:
     passes = {name: column for name, column in (outcome.dispatch or {}).items() if name not in PASS_COSTS}
     groups = {
         "passes": passes,
+        "reasons": outcome.reasons or {},
         "interruptions": outcome.interruptions or {},
         "resizes": outcome.resizes or {},
         "task_times": outcome.task_times or {},
         "sensed": outcome.sensed or {},
+        "usage": outcome.usage or {},
     }
     for group, columns in groups.items():
         for name, column in columns.items():

@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from batchlab._kernel import InterruptionColumns, SensedColumns, StretchColumns, TaskTimeColumns
+    from batchlab._kernel import (
+        InterruptionColumns,
+        ReasonColumns,
+        SensedColumns,
+        StretchColumns,
+        TaskTimeColumns,
+        UsageColumns,
+    )
 
 __all__ = ["Outcome"]
 
@@ -44,6 +51,10 @@ class Outcome:
     dispatch
         Per scheduling pass, where it was asked for: columns ``time`` (s), ``queue_length``, ``cpu_time`` and
         ``other_cpu_time`` (s), ``memory`` (bytes; 0 where it is not known) and ``started`` (jobs).
+    reasons
+        Per time that a job waited for one reason, where it was asked for: columns ``row``, ``reason`` (its
+        number: the place in `WAITING_REASONS`, or behind these that of the limit), ``start_time`` and
+        ``end_time`` (s; NaN where the job still waits).
     interruptions
         Per run that was cut short and whose job went back to the queue: columns ``row``, ``start_time``,
         ``end_time``, ``saved`` (s), and ``placement_offsets``, ``placement_nodes``, ``placement_tasks`` and
@@ -60,6 +71,9 @@ class Outcome:
         at work) with one column per node, ``network`` (0 to 1), ``links`` (bytes/s) with one per link.
     sensing_links
         The names of those links.
+    usage
+        Per calculation of usage, where it was asked for: ``time`` (s), and ``usage`` and ``factor`` with one
+        column per node of the tree of accounts.
     """
 
     state: npt.NDArray[np.uint8]
@@ -73,8 +87,10 @@ class Outcome:
     placement_tasks: npt.NDArray[np.uint32]
     now: float
     dispatch: Mapping[str, npt.NDArray[np.generic]] | None = None
+    reasons: ReasonColumns | None = None
     interruptions: InterruptionColumns | None = None
     resizes: StretchColumns | None = None
     task_times: TaskTimeColumns | None = None
     sensed: SensedColumns | None = None
     sensing_links: tuple[str, ...] = ()
+    usage: UsageColumns | None = None

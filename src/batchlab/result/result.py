@@ -22,10 +22,12 @@ from batchlab.result.table import (
     jobs_table,
     node_lists,
     placements_table,
+    reasons_table,
     resizes_table,
     task_times_table,
 )
 from batchlab.result.timeline import timeline
+from batchlab.result.usage import usage_table
 from batchlab.result.utilisation import utilisation_tables
 from batchlab.result.warnings import warnings_of
 from batchlab.vocabulary import REJECTION_REASONS
@@ -124,6 +126,20 @@ class Result:
         return allocations_table(self.workload, self.system, self.outcome)
 
     @cached_property
+    def reasons(self) -> pl.DataFrame:
+        """One row per job and time that it waited for one reason (semantics, S15).
+
+        Columns ``job_id``, ``row``, ``reason`` (of `WAITING_REASONS`, or a limit), ``start_time`` and
+        ``end_time`` (s; null where the job still waits); by row and time.
+
+        Raises
+        ------
+        ResultError
+            They were not recorded.
+        """
+        return reasons_table(self.workload, self.system, self.outcome)
+
+    @cached_property
     def task_times(self) -> pl.DataFrame:
         """One row per rank and task of an application.
 
@@ -152,6 +168,21 @@ class Result:
             The platform was not sensed.
         """
         return utilisation_tables(self.system, self.outcome)
+
+    @cached_property
+    def usage(self) -> pl.DataFrame:
+        """What accounts and users had used at each calculation of priorities, down the tree.
+
+        Columns ``time`` (s), ``account``, ``user`` (null for the account with all its members), ``usage`` (as
+        it had faded by then) and ``factor`` (the fair-share factor, 0 to 1; null for accounts where the rule
+        ranks users). Calculations that were due while nothing happened are left out, but for the last.
+
+        Raises
+        ------
+        ResultError
+            Usage was not recorded.
+        """
+        return usage_table(self.system, self.outcome)
 
     @cached_property
     def timeline(self) -> pl.DataFrame:
@@ -236,7 +267,8 @@ class Result:
 
         ``jobs.csv`` has the columns of `jobs`, nodes as ranges (``0-3,7``); ``metrics.json`` is `metrics`;
         ``manifest.json`` says what the run was made from: hashes of the inputs, versions, policy, seed and
-        options. Where jobs were resized, ``allocations.csv`` is `allocations`; where tasks were recorded,
+        options. Where jobs were resized, ``allocations.csv`` is `allocations`; where reasons were recorded,
+        ``reasons.csv`` is `reasons`; where tasks were recorded,
         ``task_times.csv`` is `task_times`; where the platform was looked at, ``utilisation_cpu.csv`` and so
         on are the tables of `utilisation` that show something.
 
@@ -284,6 +316,8 @@ class Result:
         """Give the tables that only some runs have, each under the name of its file."""
         if not self.resizes.is_empty():
             yield "allocations.csv", self.allocations
+        if self.outcome.reasons is not None:
+            yield "reasons.csv", self.reasons
         if self.outcome.task_times is not None:
             yield "task_times.csv", self.task_times
         if self.outcome.sensed is not None:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import ResultError
-from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
+from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS, WAITING_REASONS
 from batchlab.workload.routing import routes
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ __all__ = [
     "jobs_table",
     "node_lists",
     "placements_table",
+    "reasons_table",
     "resizes_table",
     "since",
     "task_times_table",
@@ -315,6 +316,35 @@ def _amounts(system: System, held: npt.NDArray[np.int64]) -> list[pl.Series]:
         pl.Series(f"allocated_{name}", np.ascontiguousarray(held[:, index]))
         for index, name in enumerate(system.resources)
     ]
+
+
+def reasons_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
+    """List why jobs waited when.
+
+    Returns
+    -------
+    polars.DataFrame
+        By row and time: ``job_id`` (Int64), ``row`` (UInt32), ``reason`` (String), ``start_time`` and
+        ``end_time`` (Float64, s; null where the job still waits).
+
+    Raises
+    ------
+    ResultError
+        If they were not recorded.
+    """
+    log = outcome.reasons
+    if log is None:
+        raise ResultError("the reasons of waiting jobs were not recorded; pass reasons=True to simulate().")
+    names = pl.Series("reason", [*WAITING_REASONS, *(limit.name for limit in system.limits)], dtype=pl.String)
+    row = pl.Series("row", log["row"])
+    columns = [
+        workload.jobs["job_id"].gather(row),
+        row,
+        names.gather(pl.Series(log["reason"])),
+        pl.Series("start_time", log["start_time"]),
+        pl.Series("end_time", log["end_time"], nan_to_null=True),
+    ]
+    return pl.DataFrame(columns).sort("row", "start_time")
 
 
 def task_times_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:

@@ -19,6 +19,9 @@ _REASONS: Mapping[RejectionReason, str] = {
     "never_fits": "would not fit even on empty nodes",
     "dependency": "depend on a job that did not complete",
     "policy": "met a policy that rejects every job",
+    "queue": "are admitted by no queue, or not by theirs",
+    "partition": "are admitted by no partition that they may run in",
+    "limit": "went beyond a limit of jobs that wait and run",
 }
 
 

@@ -14,6 +14,7 @@ from batchlab.simulation.node_sets import node_set_columns
 from batchlab.simulation.priorities import factor_columns, node_counts
 from batchlab.simulation.view import HIDDEN, Columns
 from batchlab.vocabulary import REJECTION_REASONS
+from batchlab.workload.limits import limit_columns
 from batchlab.workload.requests import amounts
 from batchlab.workload.routing import Routes, routes
 
@@ -74,6 +75,7 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
         "queue_priority": _queue_priorities(system, routed),
         "nodes": node_counts(workload, system, policy),
         "factors": factor_columns(workload, system, policy, routed),
+        "limits": limit_columns(workload, system, routed),
         "formula": _formula_columns(jobs, policy),
         "rejection": _rejections(workload, system, routed),
     }

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from batchlab import _kernel
 from batchlab.errors import PolicyError
 from batchlab.policy.kernel import policy_names
-from batchlab.simulation.application_inputs import application_inputs, dependencies
+from batchlab.simulation.application_inputs import application_inputs
 from batchlab.simulation.columns import core_index, job_columns
+from batchlab.simulation.conditions import conditions
 from batchlab.simulation.priorities import account_inputs, calculation_period
 
 if TYPE_CHECKING:
@@ -57,9 +58,10 @@ def kernel_simulation(
             order_at_instant=options.order_at_instant,
             job_check=options.job_check,
             dispatch=options.dispatch,
+            reasons=options.reasons,
             listening=listening,
             applications=applications,
-            dependencies=dependencies(workload),
+            conditions=conditions(workload),
             invocation=options.invocation,
             period=calculation_period(policy, options),
             accounts=accounts,

@@ -11,8 +11,9 @@ from batchlab.accounting.tree import AccountTree
 from batchlab.errors import PolicyError, SystemDescriptionError, WorkloadError, shown, suggest
 from batchlab.policy.orders import Multifactor
 from batchlab.system import FairShare
+from batchlab.workload.admission import Admission
 from batchlab.workload.attributes import attribute
-from batchlab.workload.requests import amounts, least_nodes
+from batchlab.workload.requests import amounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +56,7 @@ def node_counts(workload: Workload, system: System, policy: Policy) -> Values | 
     rule = _rule(policy)
     if policy.order_name not in _NODE_HOURS and (rule is None or not rule.job_size):
         return None
-    return least_nodes(workload, system, amounts(workload, system))
+    return Admission(workload, system).nodes()
 
 
 def factor_columns(

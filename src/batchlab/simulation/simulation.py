@@ -188,8 +188,7 @@ class Simulation:
             If the time is not a number, or the decisions are to come from a loop over `decision_points`.
         """
         check_time(until)
-        total = len(self._run_of[0])
-        report = None if progress is None else lambda finished, _now: progress(finished, total)
+        report = None if progress is None else lambda finished, _now: progress(finished, len(self._run_of[0]))
         if self._driver is not None:
             check_decides(self._driver, self.policy)
             self._drive(self._driver, float(until), report)
@@ -456,11 +455,7 @@ class Simulation:
             **self._kernel.outcome(),
             requested_time=self._run_of[0].jobs["requested_time"].to_numpy(),
             now=self.now,
-            dispatch=self._kernel.dispatch(),
-            interruptions=self._kernel.interruptions(),
-            resizes=self._kernel.resizes(),
-            task_times=self._kernel.task_times(),
-            sensed=self._kernel.sensed(),
+            **self._kernel.recorded(),
             sensing_links=links_seen(self._options.sensing, self._run_of[1].platform),
         )
         return Result(

@@ -1,6 +1,7 @@
 """Machines: what they have (`System`, `NodeGroup`), where jobs wait, their accounts, and their files."""
 
 from batchlab.system.accounts import Account, FairShare, QualityOfService
+from batchlab.system.limits import Limit
 from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.read import read_system, write_system
 from batchlab.system.system import NodeGroup, System
@@ -10,6 +11,7 @@ __all__ = [
     "Conditions",
     "FairShare",
     "JobQueue",
+    "Limit",
     "NodeGroup",
     "Partition",
     "QualityOfService",

@@ -13,6 +13,7 @@ from batchlab.system import account_rules, rules
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from batchlab.system.queues import Conditions
     from batchlab.vocabulary import FairShareRuleName, UsageDecay
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "QualityOfService",
     "check_accounts",
     "check_fair_share",
+    "check_owners",
     "check_qualities",
 ]
 
@@ -259,6 +261,37 @@ def check_fair_share(
             raise SystemDescriptionError(
                 f"fair_share.usage: {shown(account if user is None else user)}; must be {of}.{known}"
             )
+
+
+def check_owners(
+    conditions: Mapping[str, Conditions], accounts: Sequence[Account], qualities: Sequence[QualityOfService]
+) -> None:
+    """Check that conditions name accounts and qualities of service that there are, where there are some.
+
+    Parameters
+    ----------
+    conditions
+        By the path to them in the system.
+    accounts, qualities
+        Those of the system.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a name is not known.
+    """
+    known = {
+        "accounts": [*(account.name for account in accounts), ROOT] if accounts else [],
+        "qos": [quality.name for quality in qualities],
+    }
+    for path, each in conditions.items():
+        for key, names in known.items():
+            for name in getattr(each, key) or ():
+                if names and name not in names:
+                    rule = "an account" if key == "accounts" else "a quality of service"
+                    raise SystemDescriptionError(
+                        f"{path}.{key} = {shown(name)}; must be {rule} of the system.{suggest(name, names)}"
+                    )
 
 
 def _descend(

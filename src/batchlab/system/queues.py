@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import account_rules, rules
@@ -13,15 +13,29 @@ from batchlab.system import account_rules, rules
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-__all__ = ["Conditions", "JobQueue", "Partition", "check_partitions", "check_queues"]
+__all__ = [
+    "Conditions",
+    "JobQueue",
+    "Partition",
+    "check_partitions",
+    "check_queues",
+    "different",
+    "held",
+    "names",
+]
 
 _T = TypeVar("_T")
-_Named = TypeVar("_Named", "Partition", "JobQueue")
+_Named = TypeVar("_Named", bound="_HasName")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 _LARGEST_PRIORITY = 2**31 - 1
 _BOUNDS = ("processors", "nodes", "time")
 OWNERS = ("users", "groups", "accounts", "qos")
 """The conditions that go by a name in a column of the jobs."""
+
+
+class _HasName(Protocol):
+    @property
+    def name(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -64,14 +78,14 @@ class Conditions:
             rule: Callable[[object], float] = rules.seconds if name == "time" else rules.at_least_one
             for key, value in ((f"min_{name}", least), (f"max_{name}", most)):
                 if value is not None:
-                    _set(self, key, _held(rule, value, key))
+                    _set(self, key, held(rule, value, key))
             if least is not None and most is not None and least > most:
                 raise SystemDescriptionError(
                     f"min_{name} = {shown(least)}; must be at most max_{name} = {shown(most)}."
                 )
         for name in OWNERS:
             if getattr(self, name) is not None:
-                _set(self, name, _names(getattr(self, name), name))
+                _set(self, name, names(getattr(self, name), name))
 
     def bounds(self, name: str) -> tuple[float, float]:
         """Give the least and the greatest value of ``processors``, ``nodes`` or ``time``."""
@@ -119,12 +133,12 @@ class Partition:
     priority_factor: float = 1.0
 
     def __post_init__(self) -> None:
-        _set(self, "name", _held(rules.group_name, self.name, "Partition: name"))
+        _set(self, "name", held(rules.group_name, self.name, "Partition: name"))
         where = f"Partition {self.name!r}"
-        _set(self, "groups", _names(self.groups, f"{where}: groups") if self.groups else ())
-        _set(self, "tier", _held(_priority, self.tier, f"{where}: tier"))
-        _held(_ranges, self.nodes, f"{where}: nodes")
-        factor = _held(account_rules.not_negative, self.priority_factor, f"{where}: priority_factor")
+        _set(self, "groups", names(self.groups, f"{where}: groups") if self.groups else ())
+        _set(self, "tier", held(_priority, self.tier, f"{where}: tier"))
+        held(_ranges, self.nodes, f"{where}: nodes")
+        factor = held(account_rules.not_negative, self.priority_factor, f"{where}: priority_factor")
         _set(self, "priority_factor", factor)
         _check_conditions(self.admits, where)
 
@@ -161,17 +175,17 @@ class JobQueue:
     admits: Conditions = field(default_factory=Conditions)
 
     def __post_init__(self) -> None:
-        _set(self, "name", _held(rules.group_name, self.name, "JobQueue: name"))
+        _set(self, "name", held(rules.group_name, self.name, "JobQueue: name"))
         where = f"JobQueue {self.name!r}"
-        named = _names(self.partitions, f"{where}: partitions") if self.partitions else ()
+        named = names(self.partitions, f"{where}: partitions") if self.partitions else ()
         _set(self, "partitions", named)
-        _set(self, "priority", _held(_priority, self.priority, f"{where}: priority"))
+        _set(self, "priority", held(_priority, self.priority, f"{where}: priority"))
         _check_conditions(self.admits, where)
 
 
 def check_partitions(given: object, nodes: int, groups: Collection[str]) -> tuple[Partition, ...]:
     """Check partitions against the machine: their names differ, their nodes and groups are there."""
-    partitions = _different(given, Partition, "partitions")
+    partitions = different(given, Partition, "partitions")
     for at, partition in enumerate(partitions):
         for name in partition.groups:
             if name not in groups:
@@ -188,7 +202,7 @@ def check_partitions(given: object, nodes: int, groups: Collection[str]) -> tupl
 
 def check_queues(given: object, partitions: Iterable[Partition]) -> tuple[JobQueue, ...]:
     """Check queues against the partitions: each feeds some, where there are any, and these are known."""
-    queues = _different(given, JobQueue, "queues")
+    queues = different(given, JobQueue, "queues")
     known = [partition.name for partition in partitions]
     for at, queue in enumerate(queues):
         if known and not queue.partitions:
@@ -204,7 +218,7 @@ def check_queues(given: object, partitions: Iterable[Partition]) -> tuple[JobQue
     return queues
 
 
-def _different(given: object, kind: type[_Named], where: str) -> tuple[_Named, ...]:
+def different(given: object, kind: type[_Named], where: str) -> tuple[_Named, ...]:
     """Check that all are of a kind and have names of their own."""
     if not isinstance(given, tuple | list):
         raise SystemDescriptionError(f"{where} = {shown(given)}; must be a tuple of {kind.__name__}.")
@@ -246,15 +260,17 @@ def _priority(value: object) -> int:
     return number
 
 
-def _names(given: object, where: str) -> tuple[str, ...]:
+def names(given: object, where: str) -> tuple[str, ...]:
+    """Check a list of names, of which there is one at least."""
     if isinstance(given, str) or not isinstance(given, tuple | list):
         raise SystemDescriptionError(f"{where} = {shown(given)}; must be a list of names.")
     if not given:
         raise SystemDescriptionError(f"{where} is empty; must hold at least one name, or be left out.")
-    return tuple(_held(rules.group_name, name, where) for name in given)
+    return tuple(held(rules.group_name, name, where) for name in given)
 
 
-def _held(rule: Callable[[object], _T], value: object, where: str) -> _T:
+def held(rule: Callable[[object], _T], value: object, where: str) -> _T:
+    """Apply a rule; a broken one becomes an error that says where."""
     try:
         return rule(value)
     except ValueError as broken:

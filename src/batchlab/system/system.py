@@ -6,7 +6,7 @@ A description only: what is free at some time is the kernel's business. Needs no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, groupby, pairwise
 from types import MappingProxyType
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
-from batchlab.system.accounts import check_accounts, check_fair_share, check_qualities
+from batchlab.system.accounts import check_accounts, check_fair_share, check_owners, check_qualities
+from batchlab.system.limits import check_limits
 from batchlab.system.queues import check_partitions, check_queues
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
     from batchlab.platform import Host, Platform
     from batchlab.system.accounts import Account, FairShare, QualityOfService
-    from batchlab.system.queues import JobQueue, Partition
+    from batchlab.system.limits import Limit
+    from batchlab.system.queues import Conditions, JobQueue, Partition
 
 __all__ = ["NodeGroup", "System"]
 
@@ -103,13 +105,15 @@ class System:
         Qualities of service; none unless given.
     fair_share
         How usage is counted and compared with shares, where that is asked for.
+    limits
+        How much jobs may have at a time; no limits unless given.
 
     Raises
     ------
     SystemDescriptionError
         If there is no group, a name is used twice, the equivalence names a resource that no group has, the
-        nodes are more than 100 million, the hosts are not one for each node, partitions and queues name
-        what is not there, or the accounts are no tree.
+        nodes are more than 100 million, the hosts are not one for each node, partitions, queues and limits
+        name what is not there, or the accounts are no tree.
 
     Examples
     --------
@@ -129,6 +133,7 @@ class System:
     accounts: tuple[Account, ...] = ()
     qos: tuple[QualityOfService, ...] = ()
     fair_share: FairShare | None = None
+    limits: tuple[Limit, ...] = ()
 
     def __post_init__(self) -> None:
         _set(self, "name", _held(rules.title, self.name, "name"))
@@ -146,6 +151,8 @@ class System:
         _set(self, "accounts", check_accounts(self.accounts))
         _set(self, "qos", check_qualities(self.qos))
         check_fair_share(self.fair_share, self.resources, self.accounts)
+        _set(self, "limits", check_limits(self.limits, self.queues, self.partitions, self.resources))
+        check_owners(self._conditions, self.accounts, self.qos)
         expected = 0 if self.platform is None else self.nodes
         if len(self.hosts) != expected:
             raise SystemDescriptionError(
@@ -157,7 +164,7 @@ class System:
         equivalence = dict(self.equivalence)
         parts = (self.groups, equivalence, self.name, self.start_time, self.platform, self.hosts)
         sharing = (self.accounts, self.qos, self.fair_share)
-        return System, (*parts, self.partitions, self.queues, *sharing)
+        return System, (*parts, self.partitions, self.queues, *sharing, self.limits)
 
     def __str__(self) -> str:
         described = "; ".join(
@@ -180,6 +187,7 @@ class System:
         accounts: tuple[Account, ...] = (),
         qos: tuple[QualityOfService, ...] = (),
         fair_share: FairShare | None = None,
+        limits: tuple[Limit, ...] = (),
     ) -> System:
         """Describe a machine of equal nodes.
 
@@ -195,8 +203,8 @@ class System:
             What one processor of a log is; one ``core`` unless given.
         start_time
             The workload's origin, in seconds since 1970-01-01 UTC; 0 where it does not matter.
-        partitions, queues
-            Named sets of nodes, and where jobs wait for them; none unless given.
+        partitions, queues, limits
+            Named sets of nodes, where jobs wait for them, and what jobs may have; none unless given.
         accounts, qos, fair_share
             As `System` has them; none unless given.
 
@@ -212,17 +220,8 @@ class System:
         """
         group = NodeGroup("nodes", nodes, resources)
         processor = {_PROCESSOR: 1} if equivalence is None else equivalence
-        return cls(
-            (group,),
-            processor,
-            name,
-            start_time,
-            partitions=partitions,
-            queues=queues,
-            accounts=accounts,
-            qos=qos,
-            fair_share=fair_share,
-        )
+        made = cls((group,), processor, name, start_time, accounts=accounts, qos=qos, fair_share=fair_share)
+        return replace(made, partitions=partitions, queues=queues, limits=limits)
 
     @classmethod
     def of(
@@ -279,6 +278,18 @@ class System:
         first = groups[0].resources if groups else {}
         processor = _PROCESSOR if _PROCESSOR in first else next(iter(first), _PROCESSOR)
         return cls(tuple(groups), {processor: 1}, name, platform=platform, hosts=names)
+
+    @property
+    def _conditions(self) -> dict[str, Conditions]:
+        """All conditions, by the paths to them."""
+        admitting: list[tuple[str, Sequence[Partition | JobQueue]]] = [
+            ("partitions", self.partitions),
+            ("queues", self.queues),
+        ]
+        found = {
+            f"{name}[{at}].admits": each.admits for name, parts in admitting for at, each in enumerate(parts)
+        }
+        return found | {f"limits[{at}].applies_to": each.applies_to for at, each in enumerate(self.limits)}
 
     @property
     def nodes(self) -> int:

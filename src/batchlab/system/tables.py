@@ -1,4 +1,4 @@
-"""What is said of partitions, queues, accounts and shares as plain values, as files of systems have it."""
+"""What is said of partitions, queues, limits and accounts as plain values, as files of systems have it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING
 
+from batchlab.system.queues import Conditions
+
 if TYPE_CHECKING:
     from batchlab.system.accounts import Account, FairShare, QualityOfService
+    from batchlab.system.limits import Limit
     from batchlab.system.queues import JobQueue, Partition
     from batchlab.system.system import System
 
@@ -16,7 +19,7 @@ __all__ = ["tables"]
 
 
 def tables(system: System) -> dict[str, object]:
-    """Give what is said of partitions, queues, accounts, qualities of service and fair share.
+    """Give what is said of partitions, queues, limits, accounts, qualities of service and fair share.
 
     Parameters
     ----------
@@ -26,13 +29,14 @@ def tables(system: System) -> dict[str, object]:
     Returns
     -------
     dict
-        ``partitions``, ``queues``, ``accounts`` and ``qos``, each a list of mappings, and ``fair_share``, a
-        mapping; none where there are none. What is as it would be unsaid is left out.
+        ``partitions``, ``queues``, ``limits``, ``accounts`` and ``qos``, each a list of mappings, and
+        ``fair_share``, a mapping; none where there are none. What is as it would be unsaid is left out.
     """
     shared = None if system.fair_share is None else _changed(system.fair_share)
     found: dict[str, object] = {
         "partitions": [_table(each) for each in system.partitions],
         "queues": [_table(each) for each in system.queues],
+        "limits": [_table(each) for each in system.limits],
         "fair_share": shared,
         "accounts": [_changed(account) for account in system.accounts],
         "qos": [_changed(quality) for quality in system.qos],
@@ -40,12 +44,18 @@ def tables(system: System) -> dict[str, object]:
     return {key: entries for key, entries in found.items() if entries or entries == {}}
 
 
-def _table(part: Partition | JobQueue) -> dict[str, object]:
-    usual = type(part)(part.name)
-    values = {key.name: getattr(part, key.name) for key in fields(part) if key.name != "admits"}
-    said = {key: value for key, value in values.items() if key == "name" or value != getattr(usual, key)}
-    admits = part.admits.given
-    return said | ({"admits": admits} if admits else {})
+def _table(part: Partition | JobQueue | Limit) -> dict[str, object]:
+    table: dict[str, object] = {"name": part.name}
+    for key in fields(part):
+        value = getattr(part, key.name)
+        usual = key.default if key.default_factory is MISSING else key.default_factory()
+        if key.name == "name" or value == usual:
+            continue
+        if isinstance(value, Conditions):
+            table[key.name] = value.given
+        else:
+            table[key.name] = dict(value) if isinstance(value, Mapping) else value
+    return table
 
 
 def _changed(part: Account | QualityOfService | FairShare) -> dict[str, object]:

@@ -46,8 +46,16 @@
     half_life = 604800
     weights = { core = 1, gpu = 20 }
 
-What ``admits`` may say is what `Conditions` describes. JSON has the same keys. With
-`half_life = "inf"` past use always counts in full.
+    [[limits]]                        # optional: what jobs may have at a time
+    name = "JobsPerUser"
+    per = ["user"]                    # counted for each user; group, account, qos, queue, partition
+    queues = ["short"]                # the jobs that it holds for: of these queues and partitions,
+    applies_to = { max_time = 3600 }  # and that meet these conditions
+    running_jobs = 4                  # also submitted_jobs, nodes, resources = { core = 64 }
+    blocks = false                    # whether a job over it holds up those behind it
+
+What ``admits`` and ``applies_to`` may say is what `Conditions` describes. JSON has the same keys. With
+``half_life = "inf"`` past use always counts in full.
 """
 
 from __future__ import annotations
@@ -65,6 +73,7 @@ from batchlab.system.account_tables import (
     account_parts,
 )
 from batchlab.system.document import Count, GroupName, Model, Resources, Seconds, Title, checked
+from batchlab.system.limits import Limit
 from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.system import NodeGroup, System
 from batchlab.system.tables import tables
@@ -74,7 +83,7 @@ if TYPE_CHECKING:
 
 __all__ = ["json_text", "system", "toml"]
 
-_T = TypeVar("_T", Partition, JobQueue)
+_T = TypeVar("_T", Partition, JobQueue, Limit)
 
 
 class _Group(Model):
@@ -114,10 +123,24 @@ class _Queue(Model):
     admits: _Conditions = Field(default_factory=_Conditions)
 
 
+class _Limit(Model):
+    name: object
+    per: object = ()
+    queues: object = ()
+    partitions: object = ()
+    applies_to: _Conditions = Field(default_factory=_Conditions)
+    running_jobs: object = None
+    submitted_jobs: object = None
+    nodes: object = None
+    resources: object = Field(default_factory=dict)
+    blocks: object = False
+
+
 class _Description(Model):
     groups: list[_Group] = Field(min_length=1)
     partitions: list[_Partition] = Field(default_factory=list)
     queues: list[_Queue] = Field(default_factory=list)
+    limits: list[_Limit] = Field(default_factory=list)
     equivalence: Resources = Field(default_factory=lambda: {"core": 1})
     name: Title = ""
     start_time: Seconds = 0.0
@@ -144,6 +167,8 @@ def system(document: dict[str, object]) -> System:
         ("fair_share",): FairShareTable.model_fields,
         ("partitions", "admits"): _Conditions.model_fields,
         ("queues", "admits"): _Conditions.model_fields,
+        ("limits",): _Limit.model_fields,
+        ("limits", "applies_to"): _Conditions.model_fields,
     }
     description = checked(_Description, document, keys)
     groups = tuple(NodeGroup(group.name, group.count, group.resources) for group in description.groups)
@@ -157,18 +182,20 @@ def system(document: dict[str, object]) -> System:
             _made(Partition, each, f"partitions[{at}]") for at, each in enumerate(description.partitions)
         ),
         queues=tuple(_made(JobQueue, each, f"queues[{at}]") for at, each in enumerate(description.queues)),
+        limits=tuple(_made(Limit, each, f"limits[{at}]") for at, each in enumerate(description.limits)),
         **sharing,  # type: ignore[arg-type]  # fields by their names
     )
 
 
-def _made(kind: Callable[..., _T], given: _Partition | _Queue, path: str) -> _T:
+def _made(kind: Callable[..., _T], given: _Partition | _Queue | _Limit, path: str) -> _T:
     """Make a part of a description; an error gives the path into the document."""
-    values = {key: getattr(given, key) for key in type(given).model_fields if key != "admits"}
+    values = {key: getattr(given, key) for key in type(given).model_fields}
+    key = "applies_to" if isinstance(given, _Limit) else "admits"
     try:
-        place = f"{path}.admits."
-        conditions = Conditions(**given.admits.model_dump())
+        place = f"{path}.{key}."
+        conditions = Conditions(**values[key].model_dump())
         place = f"{path}: "
-        return kind(**values, admits=conditions)
+        return kind(**values | {key: conditions})
     except SystemDescriptionError as error:
         raise SystemDescriptionError(f"{place}{error}") from None
 
@@ -209,4 +236,6 @@ def _value(value: object) -> str:
     if isinstance(value, dict):
         inner = ", ".join(f"{_value(key)} = {_value(item)}" for key, item in value.items())
         return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
     return json.dumps(value, ensure_ascii=False)

@@ -10,9 +10,9 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.vocabulary import REJECTION_REASONS
+from batchlab.workload.admission import Admission
 from batchlab.workload.attributes import attribute
 from batchlab.workload.node_groups import SEPARATOR
-from batchlab.workload.requests import amounts, least_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,10 +24,9 @@ if TYPE_CHECKING:
 
     Mask = npt.NDArray[np.bool_]
 
-__all__ = ["Routes", "routes"]
+__all__ = ["Routes", "numbered", "routes"]
 
 _LAST = np.iinfo(np.int64).max
-_OWNERS = {"users": "user", "groups": "group", "accounts": "account", "qos": "qos"}
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def routes(workload: Workload, system: System) -> Routes | None:
     """
     if not system.partitions and not system.queues:
         return None
-    admits = _Admission(workload, system).admits
+    admits = Admission(workload, system).admits
     queue = _queues(workload, system, admits)
     rejection = np.zeros(len(workload.jobs), np.uint8)
     if system.queues:
@@ -154,21 +153,21 @@ def _partitions(
     numbers = {value: number for number, value in enumerate(distinct, 1)}
     codes = named.replace_strict(numbers, default=0, return_dtype=pl.Int64)
     # Jobs of one combination of names, queue and admissions have one list.
-    keys, combination = _numbered(codes.to_numpy() * (len(system.queues) + 1) + (queue + 1))
+    keys, combination = numbered(codes.to_numpy() * (len(system.queues) + 1) + (queue + 1))
     wanted = [_wanted(system, distinct, *divmod(int(key), len(system.queues) + 1)) for key in keys]
     for place, partition in enumerate(system.partitions):
         matters = np.array([place in places for places in wanted])[combination]
         left_out = matters & ~admits(partition.admits)
         if not left_out.any():
             continue
-        keys, combination = _numbered(combination * 2 + left_out)
+        keys, combination = numbered(combination * 2 + left_out)
         wanted = [
             tuple(each for each in wanted[key // 2] if each != place or key % 2 == 0) for key in keys.tolist()
         ]
     return wanted, combination
 
 
-def _numbered(values: npt.NDArray[np.signedinteger]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def numbered(values: npt.NDArray[np.signedinteger]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Give the distinct values, and the place of each value among them."""
     distinct, places = np.unique(values, return_inverse=True)
     return distinct, places.astype(np.int64)
@@ -203,42 +202,3 @@ def _check_names(
         raise WorkloadError(
             f"job {job}: {what} = {shown(name)}; must be a {what} of the system.{suggest(name, known)}"
         )
-
-
-class _Admission:
-    """Which jobs meet conditions; what these ask of the jobs is computed when first asked for."""
-
-    def __init__(self, workload: Workload, system: System) -> None:
-        self._workload, self._system = workload, system
-        self._amounts = amounts(workload, system)
-        self._values: dict[str, npt.NDArray[np.float64]] = {}
-        self._names: dict[str, pl.Series] = {}
-
-    def admits(self, conditions: Conditions) -> Mask:
-        """Tell for each job whether it meets all of the conditions."""
-        admitted = np.ones(len(self._workload.jobs), np.bool_)
-        for name, value in (("processors", self._processors), ("nodes", self._nodes), ("time", self._time)):
-            least, most = conditions.bounds(name)
-            if (least, most) != (0, np.inf):
-                values = self._values[name] = self._values.get(name, value())
-                admitted &= (values >= least) & (values <= most)
-        for condition, column in _OWNERS.items():
-            names = getattr(conditions, condition)
-            if names is not None:
-                owners = self._names.setdefault(column, attribute(self._workload, column))  # type: ignore[arg-type]
-                admitted &= owners.is_in(names).fill_null(value=False).to_numpy()
-        return admitted
-
-    def _tasks(self) -> npt.NDArray[np.float64]:
-        return self._workload.jobs["tasks"].cast(pl.Float64).to_numpy()
-
-    def _time(self) -> npt.NDArray[np.float64]:
-        return self._workload.jobs["requested_time"].to_numpy()
-
-    def _processors(self) -> npt.NDArray[np.float64]:
-        resources = self._system.resources
-        cores = self._amounts[resources.index("core")] if "core" in resources else 1
-        return self._tasks() * cores
-
-    def _nodes(self) -> npt.NDArray[np.float64]:
-        return least_nodes(self._workload, self._system, self._amounts)

@@ -283,6 +283,17 @@ impl Machine {
         nodes.map(|node| u64::from(empty.slots(node, request))).sum()
     }
 
+    /// How many tasks of a request the machine holds on what its nodes offer, if no job ran. O(nodes).
+    #[must_use]
+    pub fn most_tasks_offered(&self, request: &Request) -> u64 {
+        let offered = self.available();
+        let slots = |node: u32| {
+            let free = &offered[node as usize * self.resources..][..self.resources];
+            if self.is_drained(node) { 0 } else { u64::from(request.slots(free, true)) }
+        };
+        self.node_sets.nodes_from(request.nodes, 0).map(slots).sum()
+    }
+
     /// How many tasks of a request the nodes of its set hold by what they have in all, however it is spread. O(nodes of
     /// the set).
     #[must_use]

@@ -4,6 +4,7 @@ mod changes;
 mod dispatch;
 mod intervals;
 mod power;
+mod reasons;
 mod sensing;
 mod usage;
 
@@ -16,6 +17,7 @@ pub use changes::{Change, Changes};
 pub use dispatch::DispatchLog;
 pub use intervals::{AllocationIntervals, Interruptions};
 pub use power::{PowerMeter, PowerModel, ThermalModel};
+pub use reasons::ReasonLog;
 pub use sensing::{MOST_LOOKS, PlatformSamples, PlatformSensor, Sensors};
 pub use usage::UsageLog;
 
@@ -26,6 +28,8 @@ pub struct Recorders {
     pub changes: Changes,
     /// The cost of every pass, where it was asked for.
     pub dispatch: Option<DispatchLog>,
+    /// Why jobs waited, where it was asked for.
+    pub reasons: Option<Box<ReasonLog>>,
     /// The runs that were cut short.
     pub interruptions: Interruptions,
     /// What jobs had before they were resized.
@@ -43,6 +47,9 @@ impl Recorders {
     pub fn share(&mut self) {
         if let Some(dispatch) = &mut self.dispatch {
             dispatch.share();
+        }
+        if let Some(reasons) = &mut self.reasons {
+            reasons.share();
         }
         self.interruptions.share();
         self.resizes.share();

@@ -5,7 +5,7 @@ use crate::cluster::Unanswered;
 use crate::placement::Allocator;
 use crate::state::View;
 
-use super::{SchedulingRule, Step, choose_now, start_chosen};
+use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 
 /// No job overtakes another.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -24,15 +24,18 @@ impl SchedulingRule for Blocking {
     }
 
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
-        let Some(head) = view.state.queue.first() else { return Ok(Step::Done) };
+        let Some(head) = view.first_open() else { return Ok(Step::Done) };
         let blocked = Some((head.job, view.state.releases));
         if self.blocked == blocked {
             return Ok(Step::Done);
         }
-        if choose_now(view, allocator, head.job)? {
-            return Ok(start_chosen(head.job));
+        match chance_of(view, allocator, head.job)? {
+            Chance::Fits => Ok(start_chosen(head.job)),
+            Chance::Closed(counter) => Ok(Step::Close(head.job, counter)),
+            Chance::DoesNotFit | Chance::HoldsUp => {
+                self.blocked = blocked;
+                Ok(Step::Done)
+            }
         }
-        self.blocked = blocked;
-        Ok(Step::Done)
     }
 }

@@ -108,6 +108,9 @@ impl SchedulingRule for Conservative {
             Pass::Reserve(jobs, next) => match jobs.get(*next).copied() {
                 Some(job) => {
                     *next += 1;
+                    if let Some((counter, _)) = view.over_limit(job) {
+                        return Ok(Step::Close(job, counter));
+                    }
                     self.reserve(view, allocator, job)?;
                 }
                 None => self.pass = Pass::Start(self.due(view), 0),
@@ -273,6 +276,10 @@ impl Conservative {
         allocator: &mut Allocator,
         job: u32,
     ) -> Result<Option<Step>, Unanswered> {
+        if let Some((counter, _)) = view.over_limit(job) {
+            self.cancel(view, job);
+            return Ok(Some(Step::Close(job, counter)));
+        }
         if !self.has_room(view, job) {
             self.cancel(view, job);
             self.reserve(view, allocator, job)?;

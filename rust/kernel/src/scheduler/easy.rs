@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::Unanswered;
 use crate::placement::Allocator;
-use crate::state::{Rank, View};
+use crate::state::{Rank, View, is_open};
 
 use super::shadow::Shadow;
 use super::shadow_capacity::ShadowCapacity;
-use super::{SchedulingRule, Step, choose_now, start_chosen};
+use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 
 /// EASY: a job that fits may overtake, unless it would delay the first job that does not.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -83,34 +83,47 @@ impl SchedulingRule for Easy {
                     self.pass = Pass::Heads;
                     continue;
                 }
-                Pass::Heads => match view.state.queue.first() {
-                    Some(head) if choose_now(view, allocator, head.job)? => {
-                        return Ok(start_chosen(head.job));
-                    }
-                    Some(head) => {
-                        self.shadow = Some(Shadow::of(view, allocator, head.job, &mut self.room));
-                        self.pass = Pass::Behind(head);
-                        continue;
-                    }
+                Pass::Heads => match view.first_open() {
+                    Some(head) => match chance_of(view, allocator, head.job)? {
+                        Chance::Fits => return Ok(start_chosen(head.job)),
+                        Chance::Closed(counter) => return Ok(Step::Close(head.job, counter)),
+                        Chance::HoldsUp => None,
+                        Chance::DoesNotFit => {
+                            self.shadow = Some(Shadow::of(view, allocator, head.job, &mut self.room));
+                            self.pass = Pass::Behind(head);
+                            continue;
+                        }
+                    },
                     None => None,
                 },
                 Pass::Arrivals(..) => self.next_arrival(view),
                 Pass::Behind(rank) => self.next_behind(view, *rank),
             };
-            let Some(job) = job else {
-                self.pass = Pass::Over;
-                self.started = !view.state.started.is_empty();
-                return Ok(Step::Done);
-            };
-            let is_admitted = self.admits(view, allocator, job)?;
-            return Ok(if is_admitted { start_chosen(job) } else { Step::Continue });
+            let Some(job) = job else { return Ok(self.end(view)) };
+            return Ok(match self.chance_behind(view, allocator, job)? {
+                Chance::Fits => start_chosen(job),
+                Chance::DoesNotFit => Step::Continue,
+                Chance::Closed(counter) => Step::Close(job, counter),
+                Chance::HoldsUp => self.end(view),
+            });
         }
     }
 }
 
 impl Easy {
+    /// Ends the pass.
+    fn end(&mut self, view: View<'_>) -> Step {
+        self.pass = Pass::Over;
+        self.started = !view.state.started.is_empty();
+        Step::Done
+    }
+
     fn still_holds(&self, view: View<'_>) -> bool {
-        let head = view.state.queue.first().map(|rank| rank.job);
+        let head = view.first_open().map(|rank| rank.job);
+        // A start can have brought the head over a limit.
+        if view.looks_at_each() || head.is_some_and(|head| view.over_limit(head).is_some()) {
+            return false;
+        }
         let same_head = |shadow: &Shadow| Some(shadow.head) == head && view.now() <= shadow.time;
         let same_places = |shadow: &Shadow| !shadow.goes_by_place || !self.started;
         self.examined == view.state.releases
@@ -133,19 +146,27 @@ impl Easy {
     /// The next job behind `after` that the totals admit.
     fn next_behind(&mut self, view: View<'_>, after: Rank) -> Option<u32> {
         let shadow = self.shadow.as_ref()?;
-        let may_start =
-            |values: &[i64]| view.may_fit_where(values, |set, own| shadow.may_admit(view, set, own));
+        let each = view.looks_at_each();
+        let may_start = |values: &[i64]| {
+            (each && is_open(values))
+                || view.may_fit_where(values, |set, own| shadow.may_admit(view, set, own))
+        };
         let found = view.state.queue.first_matching(Some(&after), &may_start)?;
         self.pass = Pass::Behind(found);
         Some(found.job)
     }
 
-    /// Whether a job behind the head fits and does no harm.
-    fn admits(&mut self, view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<bool, Unanswered> {
-        if self.shadow.is_none() || !choose_now(view, allocator, job)? {
-            return Ok(false);
-        }
-        let Some(shadow) = &mut self.shadow else { return Ok(false) };
-        Ok(shadow.admit(view, allocator, job, &allocator.chosen, &mut self.room))
+    /// Whether a job behind the head is within its limits, fits and does no harm.
+    fn chance_behind(
+        &mut self,
+        view: View<'_>,
+        allocator: &mut Allocator,
+        job: u32,
+    ) -> Result<Chance, Unanswered> {
+        let chance = chance_of(view, allocator, job)?;
+        let Some(shadow) = &mut self.shadow else { return Ok(Chance::DoesNotFit) };
+        let does_harm =
+            chance == Chance::Fits && !shadow.admit(view, allocator, job, &allocator.chosen, &mut self.room);
+        Ok(if does_harm { Chance::DoesNotFit } else { chance })
     }
 }

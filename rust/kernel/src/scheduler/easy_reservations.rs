@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::{NodeSets, Profile, Unanswered};
 use crate::placement::Allocator;
-use crate::state::{Rank, View};
+use crate::state::{Rank, View, is_open};
 
 use super::plan::Plan;
-use super::{SchedulingRule, Step, choose_now, start_chosen};
+use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 
 /// EASY with `count` reservations.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,17 +50,26 @@ impl SchedulingRule for EasyReservations {
         if let Some((plan, at)) = &mut self.pass {
             // While reservations are left to make, jobs that cannot fit matter too.
             let open = plan.len() < self.count;
-            let may_matter = |values: &[i64]| open || view.may_fit(values);
+            let each = open || view.looks_at_each();
+            let may_matter = |values: &[i64]| (each && is_open(values)) || view.may_fit(values);
             let Some(rank) = view.state.queue.first_matching(at.as_ref(), &may_matter) else {
                 self.pass = None;
                 return Ok(Step::Done);
             };
             *at = Some(rank);
-            if !choose_now(view, allocator, rank.job)? {
-                if open {
-                    plan.reserve(view, allocator, rank.job)?;
+            match chance_of(view, allocator, rank.job)? {
+                Chance::Fits => {}
+                Chance::DoesNotFit => {
+                    if open {
+                        plan.reserve(view, allocator, rank.job)?;
+                    }
+                    return Ok(Step::Continue);
                 }
-                return Ok(Step::Continue);
+                Chance::Closed(counter) => return Ok(Step::Close(rank.job, counter)),
+                Chance::HoldsUp => {
+                    self.pass = None;
+                    return Ok(Step::Done);
+                }
             }
             let chosen = std::mem::take(&mut allocator.chosen);
             let admitted = plan.admit(view, allocator, rank.job, &chosen);

@@ -3,9 +3,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::Unanswered;
 use crate::placement::Allocator;
-use crate::state::{Rank, View};
+use crate::state::{Rank, View, is_open};
 
-use super::{SchedulingRule, Step, choose_now, start_chosen};
+use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 
 /// Every job that fits starts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -41,14 +41,14 @@ impl SchedulingRule for FirstFit {
             return false;
         }
         self.pass = Pass::Begun;
-        self.examined != view.state.releases
+        self.examined != view.state.releases || view.looks_at_each()
     }
 
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
         loop {
             let job = match &mut self.pass {
                 Pass::Over => return Ok(Step::Done),
-                Pass::Begun if self.examined == view.state.releases => {
+                Pass::Begun if self.examined == view.state.releases && !view.looks_at_each() => {
                     view.list_arrivals(&mut self.arrivals);
                     self.pass = Pass::Arrivals(0);
                     continue;
@@ -63,8 +63,9 @@ impl SchedulingRule for FirstFit {
                     self.arrivals.get(*next - 1).copied()
                 }
                 Pass::Queue(at) => {
-                    *at =
-                        view.state.queue.first_matching(at.as_ref(), &|values: &[i64]| view.may_fit(values));
+                    let each = view.looks_at_each();
+                    let matters = |values: &[i64]| (each && is_open(values)) || view.may_fit(values);
+                    *at = view.state.queue.first_matching(at.as_ref(), &matters);
                     at.map(|rank| rank.job)
                 }
             };
@@ -72,8 +73,15 @@ impl SchedulingRule for FirstFit {
                 self.pass = Pass::Over;
                 return Ok(Step::Done);
             };
-            let fits = choose_now(view, allocator, job)?;
-            return Ok(if fits { start_chosen(job) } else { Step::Continue });
+            return Ok(match chance_of(view, allocator, job)? {
+                Chance::Fits => start_chosen(job),
+                Chance::DoesNotFit => Step::Continue,
+                Chance::Closed(counter) => Step::Close(job, counter),
+                Chance::HoldsUp => {
+                    self.pass = Pass::Over;
+                    Step::Done
+                }
+            });
         }
     }
 }

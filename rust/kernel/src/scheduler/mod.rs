@@ -41,6 +41,8 @@ pub enum Step {
     Propose(Decision),
     /// It has done a part of its planning, or passed over a job, and goes on: the pass can be left here.
     Continue,
+    /// A queued job is over a limit of this counter: it is not looked at until that is counted down.
+    Close(u32, u32),
     /// A scheduler outside the kernel decides now.
     Ask,
     /// The pass is over.
@@ -167,6 +169,29 @@ impl SchedulingRule for Scheduler {
 /// The start of a job where the allocator has just chosen.
 fn start_chosen(job: u32) -> Step {
     Step::Propose(Decision::Start { job, place: crate::decision::Where::Chosen, tasks: None })
+}
+
+/// Whether a job can start now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chance {
+    /// It fits, and the allocator has chosen its nodes.
+    Fits,
+    /// It does not fit.
+    DoesNotFit,
+    /// It is over a limit of this counter; those behind it may go on.
+    Closed(u32),
+    /// It is over a limit, and holds up all behind it.
+    HoldsUp,
+}
+
+/// Whether a job is within its limits and fits now.
+fn chance_of(view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<Chance, Unanswered> {
+    match view.over_limit(job) {
+        Some((_, true)) => Ok(Chance::HoldsUp),
+        Some((counter, false)) => Ok(Chance::Closed(counter)),
+        None if choose_now(view, allocator, job)? => Ok(Chance::Fits),
+        None => Ok(Chance::DoesNotFit),
+    }
 }
 
 /// Whether a job fits now in one of its node sets; the allocator has then chosen its nodes.

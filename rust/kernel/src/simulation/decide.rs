@@ -79,6 +79,15 @@ impl<F: Feed> Simulation<F> {
         } else {
             self.check_placement(job, &placement)?;
         }
+        if self.scheduler.is_external()
+            && let Some(counter) = self.over_limit(job, &placement)
+        {
+            return if is_free_choice {
+                Ok(Effect::NotNow)
+            } else {
+                Err(Refusal::OverLimit { job, counter })
+            };
+        }
         let view = View { scenario: &self.scenario, state: &self.state };
         if let Some(external) = self.scheduler.as_external_mut()
             && !external.admit(view, &self.allocator, job, &placement)
@@ -92,6 +101,12 @@ impl<F: Feed> Simulation<F> {
         // The buffer is used again by the next choice.
         self.allocator.chosen = placement;
         Ok(Effect::Done)
+    }
+
+    /// The counter of a limit that a start on these nodes would go beyond.
+    fn over_limit(&self, job: u32, placement: &[NodeTasks]) -> Option<u32> {
+        let tasks = placement.iter().map(|part| part.tasks).sum();
+        self.state.over_limit(&self.scenario, job, tasks)
     }
 
     fn take_nodes(&mut self, job: u32, placement: &[NodeTasks]) {
@@ -135,8 +150,8 @@ impl<F: Feed> Simulation<F> {
 
     fn hold(&mut self, job: u32) -> Result<(), Refusal> {
         self.check_state(job, JobState::Queued, "queued")?;
-        if self.state.dependencies.waits(job) {
-            self.state.dependencies.hold(job);
+        if let Some(conditions) = self.state.conditions.as_mut().filter(|conditions| conditions.waits(job)) {
+            conditions.hold(job);
         } else if !self.state.queue.on_hold.contains(&job) {
             self.leave_queue(job);
             self.state.queue.on_hold.insert(job);
@@ -146,9 +161,11 @@ impl<F: Feed> Simulation<F> {
 
     fn release(&mut self, job: u32) -> Result<(), Refusal> {
         self.check_state(job, JobState::Queued, "queued")?;
-        let was_held = self.state.dependencies.release(job);
-        if self.state.dependencies.waits(job) {
-            return if was_held { Ok(()) } else { Err(Refusal::Depends(job)) };
+        if let Some(conditions) = &mut self.state.conditions {
+            let was_held = conditions.release(job);
+            if conditions.waits(job) {
+                return if was_held { Ok(()) } else { Err(Refusal::NotEligible(job)) };
+            }
         }
         if self.state.queue.on_hold.remove(&job) {
             self.state.enqueue(&self.scenario, &self.priority, job);

@@ -66,6 +66,13 @@ pub enum Refusal {
         /// The node.
         node: u32,
     },
+    /// It would go beyond a limit.
+    OverLimit {
+        /// The job.
+        job: u32,
+        /// The counter of the limit.
+        counter: u32,
+    },
     /// A node is named twice.
     NodeTwice {
         /// The job.
@@ -109,7 +116,7 @@ pub enum Refusal {
     /// The application of the job has no state that could be kept.
     Stateless(u32),
     /// The job waits for others to complete.
-    Depends(u32),
+    NotEligible(u32),
     /// A time that has passed, or is none.
     BadTime {
         /// The time given.
@@ -174,6 +181,7 @@ impl fmt::Display for Refusal {
             Self::OutsideSet { node, .. } => {
                 write!(out, "node {node} is in none of the node groups that it may use")
             }
+            Self::OverLimit { .. } => write!(out, "it would go beyond a limit of the system"),
             Self::NodeTwice { node, .. } => {
                 write!(out, "node {node} is named twice; name it once, with all its tasks")
             }
@@ -196,7 +204,9 @@ impl fmt::Display for Refusal {
             Self::Stateless(_) => {
                 write!(out, "its application begins anew; keep nothing of it")
             }
-            Self::Depends(_) => write!(out, "it waits for other jobs to complete"),
+            Self::NotEligible(_) => {
+                write!(out, "it waits for other jobs, its begin time or a place in its array")
+            }
             Self::BadTime { time, now } => {
                 write!(out, "time = {time}; must be a number, and not before now = {now}")
             }

@@ -3,7 +3,9 @@ mod applications;
 mod calculation;
 mod defect;
 mod job_records;
+mod limited;
 mod queue;
+mod reason;
 mod running;
 mod usage;
 mod view;
@@ -21,16 +23,18 @@ use crate::index::IndexedHeap;
 use crate::priority::{Candidate, Priority};
 use crate::scenario::{JobCheck, Scenario};
 use crate::time::{Time, ordered_bits};
-use crate::workload::{DependencyState, JobState};
+use crate::workload::{ConditionState, JobState};
 
 pub use applications::{ApplicationState, SchedulingPoint};
 pub use calculation::{Calculation, Due};
 pub use defect::{Defect, Violation};
 pub use job_records::JobRecords;
+pub use limited::LimitState;
 pub use queue::{JobQueue, QueueIndex, Rank};
+pub use reason::Reason;
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
 pub use usage::AccountUsage;
-pub use view::View;
+pub use view::{View, is_open};
 
 /// The state of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -53,12 +57,14 @@ pub struct State {
     pub expiries: IndexedHeap<EndKey>,
     /// How far the jobs are that carry applications; None where there are none.
     pub applications: Option<Box<ApplicationState>>,
-    /// How far dependencies are met.
-    pub dependencies: DependencyState,
     /// When priorities are calculated; None where keys are not calculated so.
     pub calculation: Option<Box<Calculation>>,
     /// What accounts have used; None where that is not asked for.
     pub usage: Option<Box<AccountUsage>>,
+    /// What jobs have that limits count; None where nothing is limited.
+    pub limited: Option<Box<LimitState>>,
+    /// How far that is what jobs wait for before they enter the queue; None where none does.
+    pub conditions: Option<Box<ConditionState>>,
     /// How often nodes were given back or changed so far: where it stands still, nothing that did not fit fits now.
     pub releases: u64,
     /// Jobs started in this pass.
@@ -91,9 +97,10 @@ impl State {
             limits: IndexedHeap::default(),
             expiries: IndexedHeap::default(),
             applications: None,
-            dependencies: DependencyState::default(),
             calculation: None,
             usage: None,
+            limited: None,
+            conditions: None,
             releases: 0,
             started: Vec::new(),
             ended: Vec::new(),
@@ -108,9 +115,11 @@ impl State {
     /// Lets the next clone share the records of jobs, so that it costs what is alive.
     pub fn share(&mut self) {
         self.jobs.share();
-        self.dependencies.share();
         if let Some(calculation) = &mut self.calculation {
             calculation.share();
+        }
+        if let Some(conditions) = &mut self.conditions {
+            conditions.share();
         }
     }
 
@@ -167,6 +176,13 @@ impl State {
         self.queue.arrived.push(job);
     }
 
+    /// Has a submitted job wait outside the queue.
+    pub fn put_on_hold(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        self.rekey(scenario, priority, job);
+        self.jobs.set_state(job, JobState::Queued);
+        self.queue.on_hold.insert(job);
+    }
+
     fn rekey(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
         let (mut eligible_for, mut fair_share) = (0.0, 0.0);
         if let Some(calculation) = &self.calculation {
@@ -216,6 +232,9 @@ impl State {
         }
         self.queue.index.insert(self.rank_of(scenario, job), &values);
         self.values = values;
+        if let Some(limited) = &mut self.limited {
+            limited.open(job);
+        }
     }
 
     /// Takes a waiting job out of the queue, held or not.
@@ -223,6 +242,9 @@ impl State {
         if !self.queue.on_hold.remove(&job) {
             self.queue.index.remove(&self.rank_of(scenario, job));
             self.queue.arrived.retain(|&arrived| arrived != job);
+            if let Some(limited) = &mut self.limited {
+                limited.open(job);
+            }
         }
     }
 
@@ -281,6 +303,7 @@ impl State {
         self.begin_charge(scenario, job);
         self.check_nodes(job);
         self.add_expected_end(scenario, job);
+        self.count_held(scenario, job, 1);
     }
 
     /// Takes note of the first violation.
@@ -320,6 +343,7 @@ impl State {
         self.check_nodes(job);
         self.releases += 1;
         self.remove_expected_end(scenario, job);
+        self.count_held(scenario, job, -1);
     }
 
     /// Whether these nodes have room for a running job in place of those that it has.
@@ -350,6 +374,7 @@ impl State {
         self.jobs.resize(job, self.now, placement);
         self.begin_charge(scenario, job);
         self.add_expected_end(scenario, job);
+        self.count_held(scenario, job, 1);
     }
 
     /// Takes a job, which gave back its nodes, out of the running jobs; nothing more is to happen to its run.

@@ -98,6 +98,29 @@ impl<'a> View<'a> {
         self.state.queue.index.summary().is_some_and(|least| self.may_fit(least))
     }
 
+    /// The first job of the queue that is not known to be over a limit.
+    #[must_use]
+    pub fn first_open(self) -> Option<Rank> {
+        match &self.state.limited {
+            None => self.state.queue.first(),
+            Some(_) => self.state.queue.first_matching(None, &is_open),
+        }
+    }
+
+    /// Whether jobs are looked at one by one, since one that is over a limit may hold up those behind it.
+    #[must_use]
+    pub fn looks_at_each(self) -> bool {
+        self.scenario.limits.as_ref().is_some_and(|limits| limits.some_block())
+    }
+
+    /// The limit that a queued job is over now, and whether it holds up those behind it.
+    #[must_use]
+    pub fn over_limit(self, job: u32) -> Option<(u32, bool)> {
+        let limits = self.scenario.limits.as_ref()?;
+        let counter = self.state.over_limit(self.scenario, job, self.scenario.job(job).tasks)?;
+        Some((counter, limits.cap(counter).blocks))
+    }
+
     /// Whether needs (as in the queue's values) are within the free totals of their node set.
     #[must_use]
     pub fn may_fit(self, values: &[i64]) -> bool {
@@ -192,4 +215,10 @@ impl<'a> View<'a> {
         let own = if runs { self.state.jobs.placement(job) } else { &[] };
         Expansion { machine: &self.state.machine, own }
     }
+}
+
+/// Whether some job with these queue values is not known to be over a limit.
+#[must_use]
+pub fn is_open(values: &[i64]) -> bool {
+    values.iter().any(|&value| value != i64::MAX)
 }

@@ -60,12 +60,21 @@ pub enum Rejection {
     Queue = 5,
     /// No partition that it may run in admits it.
     Partition = 6,
+    /// As many jobs as a limit allows wait and run already.
+    Limit = 7,
 }
 
 impl Rejection {
     /// All reasons, in the order of their numbers.
-    pub const ALL: [Self; 6] =
-        [Self::LacksResource, Self::NeverFits, Self::Dependency, Self::Policy, Self::Queue, Self::Partition];
+    pub const ALL: [Self; 7] = [
+        Self::LacksResource,
+        Self::NeverFits,
+        Self::Dependency,
+        Self::Policy,
+        Self::Queue,
+        Self::Partition,
+        Self::Limit,
+    ];
 
     /// The name of the reason.
     #[must_use]
@@ -77,6 +86,7 @@ impl Rejection {
             Self::Policy => "policy",
             Self::Queue => "queue",
             Self::Partition => "partition",
+            Self::Limit => "limit",
         }
     }
 }

@@ -1,0 +1,84 @@
+"""Which jobs meet the conditions of queues, partitions and limits (semantics, S11)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from batchlab.workload.attributes import attribute
+from batchlab.workload.requests import amounts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from batchlab.system import Conditions, System
+    from batchlab.workload.attribute_columns import Attribute
+    from batchlab.workload.workload import Workload
+
+    Mask = npt.NDArray[np.bool_]
+
+__all__ = ["Admission"]
+
+_OWNERS: Mapping[str, Attribute] = {
+    "users": "user",
+    "groups": "group",
+    "accounts": "account",
+    "qos": "qos",
+}
+
+
+class Admission:
+    """Which jobs meet conditions; what these ask of the jobs is computed when first asked for."""
+
+    def __init__(self, workload: Workload, system: System) -> None:
+        self._workload, self._system = workload, system
+        self._amounts = amounts(workload, system)
+        self._values: dict[str, npt.NDArray[np.float64]] = {}
+        self._names: dict[str, pl.Series] = {}
+
+    def admits(self, conditions: Conditions) -> Mask:
+        """Tell for each job whether it meets all of the conditions."""
+        admitted = np.ones(len(self._workload.jobs), np.bool_)
+        for name, value in (("processors", self._processors), ("nodes", self.nodes), ("time", self._time)):
+            least, most = conditions.bounds(name)
+            if (least, most) != (0, np.inf):
+                values = self._values[name] = self._values.get(name, value())
+                admitted &= (values >= least) & (values <= most)
+        for condition, column in _OWNERS.items():
+            names = getattr(conditions, condition)
+            if names is not None:
+                owners = self._names.setdefault(column, attribute(self._workload, column))
+                admitted &= owners.is_in(names).fill_null(value=False).to_numpy()
+        return admitted
+
+    def _tasks(self) -> npt.NDArray[np.float64]:
+        return self._workload.jobs["tasks"].cast(pl.Float64).to_numpy()
+
+    def _time(self) -> npt.NDArray[np.float64]:
+        return self._workload.jobs["requested_time"].to_numpy()
+
+    def _processors(self) -> npt.NDArray[np.float64]:
+        resources = self._system.resources
+        cores = self._amounts[resources.index("core")] if "core" in resources else 1
+        return self._tasks() * cores
+
+    def nodes(self) -> npt.NDArray[np.float64]:
+        """Give the least number of nodes that each job can run on; infinite where it can on none."""
+        jobs = self._workload.jobs
+        tasks = jobs["tasks"].to_numpy()
+        most = np.zeros(len(jobs), np.int64)
+        for group in self._system.groups:
+            slots = tasks.copy()
+            for resource, asked in zip(self._system.resources, self._amounts, strict=True):
+                has = group.resources.get(resource, 0)
+                asks = np.broadcast_to(asked, len(jobs))
+                slots = np.where(asks > 0, np.minimum(slots, has // np.maximum(asks, 1)), slots)
+            most = np.maximum(most, slots)
+        if "tasks_per_node" in jobs.columns:
+            limit = jobs["tasks_per_node"].to_numpy()
+            most = np.where(limit > 0, np.minimum(most, limit), most)
+        return np.where(most > 0, np.ceil(tasks / np.maximum(most, 1)), np.inf)

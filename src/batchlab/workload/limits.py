@@ -1,0 +1,127 @@
+"""The counters of limits: which of them each job counts in (semantics, S13)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from batchlab.workload.admission import Admission
+from batchlab.workload.attributes import attribute
+from batchlab.workload.routing import numbered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from batchlab._kernel import Caps, LimitColumns
+    from batchlab.system import Limit, System
+    from batchlab.workload.routing import Routes
+    from batchlab.workload.workload import Workload
+
+    Mask = npt.NDArray[np.bool_]
+    Codes = npt.NDArray[np.int64]
+
+__all__ = ["limit_columns"]
+
+_NO_LIMIT = 2**63 - 1
+_MOST_JOBS = 2**32 - 1
+
+
+def limit_columns(workload: Workload, system: System, routes: Routes | None) -> LimitColumns | None:
+    """Give the kernel the counters of a system's limits, and the list of counters of each job.
+
+    Parameters
+    ----------
+    workload, system
+        The jobs, and the machine with its limits.
+    routes
+        The queues and partitions of the jobs.
+
+    Returns
+    -------
+    dict or None
+        None where nothing is limited. O(jobs × limits · log jobs).
+    """
+    if not system.limits:
+        return None
+    admission = Admission(workload, system)
+    caps: list[Caps] = []
+    lists: list[tuple[int, ...]] = [()]
+    list_of: Codes = np.zeros(len(workload.jobs), np.int64)
+    for number, limit in enumerate(system.limits):
+        applies = admission.admits(limit.applies_to) & _in_queues(limit, system, routes, len(list_of))
+        for of_partition in _partitions(limit, system, routes):
+            mask = applies & of_partition
+            if not mask.any():
+                continue
+            group = _groups(limit, workload, routes)
+            distinct, places = numbered(group[mask])
+            counter = np.zeros(len(list_of), np.int64)
+            counter[mask] = places + 1
+            first = len(caps)
+            caps += [_caps(number, limit, system)] * len(distinct)
+            keys, list_of = numbered(list_of * (len(distinct) + 1) + counter)
+            pairs = [divmod(key, len(distinct) + 1) for key in keys.tolist()]
+            lists = [lists[old] + ((first + new - 1,) if new else ()) for old, new in pairs]
+    nodes = np.minimum(admission.nodes(), _MOST_JOBS)
+    return {
+        "caps": caps,
+        "lists": [list(counters) for counters in lists],
+        "list_of": list_of.astype(np.uint32),
+        "least_nodes": nodes.astype(np.uint32),
+    }
+
+
+def _in_queues(limit: Limit, system: System, routes: Routes | None, jobs: int) -> Mask:
+    """Tell which jobs wait in one of the queues of a limit."""
+    if not limit.queues or routes is None:
+        return np.ones(jobs, np.bool_)
+    places = [place for place, queue in enumerate(system.queues) if queue.name in limit.queues]
+    return np.isin(routes.queue, places)
+
+
+def _partitions(limit: Limit, system: System, routes: Routes | None) -> Sequence[Mask | bool]:
+    """Give the jobs of each partition that a limit counts for itself; else all that it holds for."""
+    if routes is None or not system.partitions:
+        return [True]
+    named = limit.partitions or tuple(partition.name for partition in system.partitions)
+    places = [place for place, partition in enumerate(system.partitions) if partition.name in named]
+    if "partition" in limit.per:
+        return [_may_run_in(routes, [place]) for place in places]
+    return [_may_run_in(routes, places)] if limit.partitions else [True]
+
+
+def _may_run_in(routes: Routes, places: Sequence[int]) -> Mask:
+    lists = [any(place in own for place in places) for own in routes.partitions]
+    return np.array(lists, np.bool_)[routes.list_of]
+
+
+def _groups(limit: Limit, workload: Workload, routes: Routes | None) -> Codes:
+    """Give each job the number of its group, which is counted for itself; jobs without a value are one."""
+    codes: Codes = np.zeros(len(workload.jobs), np.int64)
+    for column in limit.per:
+        if column == "partition":
+            continue
+        if column == "queue":
+            values = np.zeros(len(codes), np.int64) if routes is None else routes.queue.astype(np.int64) + 1
+        else:
+            named = attribute(workload, column).cast(pl.Categorical).to_physical().cast(pl.Int64)
+            values = named.fill_null(-1).to_numpy() + 1
+        _, values = numbered(values)
+        _, codes = numbered(codes * (values.max(initial=0) + 1) + values)
+    return codes
+
+
+def _caps(number: int, limit: Limit, system: System) -> Caps:
+    """Give what one counter of a limit allows."""
+    amounts = [limit.resources.get(resource, _NO_LIMIT) for resource in system.resources]
+    return {
+        "limit": number,
+        "running": _MOST_JOBS if limit.running_jobs is None else min(limit.running_jobs, _MOST_JOBS),
+        "submitted": _MOST_JOBS if limit.submitted_jobs is None else min(limit.submitted_jobs, _MOST_JOBS),
+        "amounts": [*amounts, _NO_LIMIT if limit.nodes is None else limit.nodes],
+        "blocks": limit.blocks,
+    }

@@ -1,0 +1,78 @@
+"""Limits: which groups of jobs a job counts in, and whether it is over one of their limits (S13)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference.queues import admits, least_nodes
+
+if TYPE_CHECKING:
+    from reference.model import Job, Limit, Machine
+    from reference.state import Running, State
+
+Group = tuple[object, ...]
+
+
+def groups(job: Job, machine: Machine) -> list[tuple[Limit, Group]]:
+    """Give the limits that hold for a job, each with the group in which it counts, in their order."""
+    found: list[tuple[Limit, Group]] = []
+    for number, limit in enumerate(machine.limits):
+        if limit.queues and job.in_queue not in limit.queues:
+            continue
+        if not admits(limit.applies_to, job, machine):
+            continue
+        values = {
+            "user": job.user,
+            "group": job.group,
+            "account": job.account,
+            "qos": job.qos,
+            "queue": job.in_queue,
+        }
+        key = (number, *(values[name] for name in limit.per if name != "partition"))
+        counted = [
+            each.name
+            for each in machine.partitions
+            if each.name in job.in_partitions and each.name in (limit.partitions or job.in_partitions)
+        ]
+        if "partition" in limit.per and machine.partitions:
+            found += [(limit, (*key, name)) for name in counted]
+        elif counted or not limit.partitions:
+            found.append((limit, key))
+    return found
+
+
+def over_limit(state: State, job: Job) -> Limit | None:
+    """Give the first limit that a job which is to start now is over."""
+    for limit, group in groups(job, state.machine):
+        others = [
+            each
+            for each in state.running
+            if each.holds and group in [other for _, other in groups(each.job, state.machine)]
+        ]
+        nodes = sum(len(each.placement) for each in others)
+        if len(others) >= limit.running_jobs or nodes + least_nodes(job, state.machine) > limit.nodes:
+            return limit
+        for place, resource in enumerate(state.machine.resources):
+            used = sum(held(each, place, state.machine) for each in others)
+            asked = job.tasks * job.request[place]
+            if resource in limit.amounts and used + asked > limit.amounts[resource]:
+                return limit
+    return None
+
+
+def held(running: Running, place: int, machine: Machine) -> int:
+    """Give what a running job holds of a resource: all of its nodes where it is exclusive."""
+    job = running.job
+    if job.exclusive:
+        return sum(machine.capacity[node][place] for node, _ in running.placement)
+    return sum(tasks for _, tasks in running.placement) * job.request[place]
+
+
+def refuses_submission(state: State, job: Job, waiting: list[Job]) -> bool:
+    """Tell whether as many jobs wait and run as one of the job's limits allows."""
+    alive = [*waiting, *state.queue, *(each.job for each in state.running)]
+    for limit, group in groups(job, state.machine):
+        count = sum(group in [other for _, other in groups(each, state.machine)] for each in alive)
+        if count >= limit.submitted_jobs:
+            return True
+    return False

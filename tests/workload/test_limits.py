@@ -1,0 +1,82 @@
+"""Limits by hand: what waits, what is rejected, and what a scheduler outside may do."""
+
+import pytest
+
+import batchlab as bl
+
+JOBS = bl.Workload.from_table(
+    {
+        "job_id": [1, 2, 3, 4],
+        "submit_time": [0, 0, 0, 0],
+        "run_time": [60, 60, 60, 60],
+        "tasks": [2, 2, 2, 2],
+        "user": ["ann", "ann", "ben", "ann"],
+    }
+)
+
+
+def system(*limits: bl.Limit) -> bl.System:
+    """Give eight processors on four nodes."""
+    return bl.System.homogeneous(nodes=4, resources={"core": 2}, limits=limits)
+
+
+def starts(workload: bl.Workload, machine: bl.System, policy: str) -> list[float | None]:
+    """Give the start of each job."""
+    return bl.simulate(workload, machine, policy).jobs["start_time"].to_list()
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "first_fit", "easy", "easy(reservations=2)", "conservative"])
+@pytest.mark.parametrize(
+    "limit",
+    [
+        bl.Limit("jobs", per=("user",), running_jobs=1),
+        bl.Limit("nodes", per=("user",), nodes=1),
+        bl.Limit("cores", per=("user",), resources={"core": 3}),
+    ],
+)
+def test_others_pass(limit: bl.Limit, policy: str) -> None:
+    """A job that waits for a limit holds up no other."""
+    assert starts(JOBS, system(limit), policy) == [0, 60, 0, 120]
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "first_fit", "easy", "easy(reservations=2)"])
+def test_blocking(policy: str) -> None:
+    """Where the limit blocks, it holds up those behind it."""
+    limit = bl.Limit("jobs", per=("user",), running_jobs=1, blocks=True)
+    assert starts(JOBS, system(limit), policy) == [0, 60, 60, 120]
+
+
+def test_all_together() -> None:
+    """Without owners all jobs that a limit applies to are counted together."""
+    limit = bl.Limit("ann's", applies_to=bl.Conditions(users=("ann",)), running_jobs=2)
+    assert starts(JOBS, system(limit), "fcfs") == [0, 0, 0, 60]
+
+
+def test_submissions() -> None:
+    """A job too many is rejected, also while the others wait; later ones are not."""
+    limit = bl.Limit("submitted", per=("user",), submitted_jobs=2)
+    result = bl.simulate(JOBS, system(limit), "fcfs")
+    assert result.jobs["reason"].to_list() == [None, None, None, "limit"]
+    assert "limit" in result.summary()
+
+
+def test_a_scheduler_outside() -> None:
+    """It cannot start a job over a limit, wherever it puts it."""
+    simulation = bl.Simulation(JOBS, system(bl.Limit("jobs", running_jobs=1)), bl.ExternalScheduler())
+    point = next(iter(simulation.decision_points()))
+    first, second, *_ = point.view.queue
+    assert point.view.start(first)
+    assert not point.view.start(second)
+    with pytest.raises(bl.DecisionError, match="beyond a limit"):
+        point.view.start(second, nodes={3: 2})
+
+
+def test_forks_have_their_own_counts() -> None:
+    """What a fork starts does not count in the original."""
+    simulation = bl.Simulation(JOBS, system(bl.Limit("jobs", per=("user",), running_jobs=1)), "fcfs")
+    simulation.step()
+    fork = simulation.fork()
+    fork.run_until()
+    assert fork.result().jobs["start_time"].to_list() == [0, 60, 0, 120]
+    simulation.run_until()
+    assert simulation.result().jobs["start_time"].to_list() == [0, 60, 0, 120]
