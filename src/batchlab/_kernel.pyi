@@ -83,7 +83,12 @@ class ReasonColumns(TypedDict):
     start_time: NDArray[np.float64]
     end_time: NDArray[np.float64]
 
+class WaitingColumns(TypedDict):
+    row: NDArray[np.uint32]
+    reason: NDArray[np.uint32]
+
 class RecordedColumns(TypedDict):
+    waiting: WaitingColumns
     dispatch: dict[str, NDArray[np.generic]] | None
     reasons: ReasonColumns | None
     interruptions: InterruptionColumns
@@ -208,6 +213,8 @@ class StatusColumns(TypedDict):
     start_time: NDArray[np.float64]
     end_time: NDArray[np.float64]
     queue: NDArray[np.uint32]
+    waiting: NDArray[np.uint32]
+    reasons: NDArray[np.uint32]
     running: NDArray[np.uint32]
     ended: NDArray[np.uint32]
     allocated_since: NDArray[np.float64]

@@ -8,6 +8,7 @@ use pyo3::types::PyDict;
 
 use crate::application_jobs::{sensed, task_times};
 use crate::columns::intervals;
+use crate::status;
 
 /// By the names of the fields of an outcome; None for what was not recorded.
 pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<'py, PyDict>> {
@@ -18,6 +19,11 @@ pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<
     result.set_item("dispatch", dispatch)?;
     let reasons = recorders.reasons.as_ref().map(|log| reasons(py, log)).transpose()?;
     result.set_item("reasons", reasons)?;
+    let waiting = PyDict::new(py);
+    let (rows, why) = status::reasons(kernel.view());
+    waiting.set_item("row", rows.into_pyarray(py))?;
+    waiting.set_item("reason", why.into_pyarray(py))?;
+    result.set_item("waiting", waiting)?;
     let log = &recorders.interruptions;
     let interruptions = intervals(py, &log.runs, resources)?;
     interruptions.set_item("saved", log.saved.to_vec().into_pyarray(py))?;

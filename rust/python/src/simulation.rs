@@ -286,7 +286,7 @@ impl Simulation {
 
     /// Which jobs wait, which run where, and what is free; and where the `latest` jobs that ended last were.
     fn status<'py>(&self, py: Python<'py>, latest: usize) -> PyResult<Bound<'py, PyDict>> {
-        status::status(py, self.kernel.state(), latest)
+        status::status(py, self.kernel.view(), latest)
     }
 
     /// How many jobs wait, and what is free of each resource in all.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         StretchColumns,
         TaskTimeColumns,
         UsageColumns,
+        WaitingColumns,
     )
 
 __all__ = ["Outcome"]
@@ -51,6 +52,8 @@ class Outcome:
     dispatch
         Per scheduling pass, where it was asked for: columns ``time`` (s), ``queue_length``, ``cpu_time`` and
         ``other_cpu_time`` (s), ``memory`` (bytes; 0 where it is not known) and ``started`` (jobs).
+    waiting
+        Per job that waits at `now`: columns ``row`` and ``reason``, its number as in `reasons`.
     reasons
         Per time that a job waited for one reason, where it was asked for: columns ``row``, ``reason`` (its
         number: the place in `WAITING_REASONS`, or behind these that of the limit), ``start_time`` and
@@ -87,6 +90,7 @@ class Outcome:
     placement_tasks: npt.NDArray[np.uint32]
     now: float
     dispatch: Mapping[str, npt.NDArray[np.generic]] | None = None
+    waiting: WaitingColumns | None = None
     reasons: ReasonColumns | None = None
     interruptions: InterruptionColumns | None = None
     resizes: StretchColumns | None = None

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import ResultError
-from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS, WAITING_REASONS
+from batchlab.system.limits import waiting_reasons
+from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
 from batchlab.workload.routing import routes
 
 if TYPE_CHECKING:
@@ -77,7 +78,6 @@ _NO_INTERRUPTIONS: InterruptionColumns = {
     "placement_tasks": np.empty(0, np.uint32),
     "allocated": np.empty((0, 1), np.int64),
 }
-_REASONS = pl.Series("reason", (None, *REJECTION_REASONS), dtype=pl.Enum(REJECTION_REASONS))
 _STATES = pl.Series("state", JOB_STATES, dtype=pl.Enum(JOB_STATES))
 
 
@@ -101,10 +101,11 @@ def jobs_table(
         One row per job, in the workload's order: ``job_id``, ``state`` (Enum), ``submit_time``,
         ``start_time`` and ``end_time`` (s; null where there is none), ``run_time`` (s; from start to end
         where it follows from an application), ``requested_time`` (s), ``tasks``, ``reason`` (Enum; why it was
-        rejected, null where it was not), ``allocated_<resource>`` (Int64) for each of the system's resources,
-        on a system with queues ``assigned_queue`` and with partitions ``allocated_partition`` (String; in
-        which it waited, and in which it ran), then what was observed, then the workload's other columns.
-        One of those that has the name of a column of the result is given the prefix ``logged_``.
+        rejected, or why it waits; null where it started), ``allocated_<resource>`` (Int64) for each of the
+        system's resources, on a system with queues ``assigned_queue`` and with partitions
+        ``allocated_partition`` (String; in which it waited, and in which it ran), then what was observed,
+        then the workload's other columns. One of those that has the name of a column of the result is given
+        the prefix ``logged_``.
     """
     jobs = workload.jobs
     columns = [
@@ -116,7 +117,7 @@ def jobs_table(
         _run_times(jobs["run_time"], outcome),
         pl.Series("requested_time", outcome.requested_time),
         jobs["tasks"],
-        _REASONS.gather(pl.Series(outcome.reason)),
+        _reasons(system, outcome),
         *(
             pl.Series(f"{ALLOCATED}{resource}", np.ascontiguousarray(outcome.allocated[:, index]))
             for index, resource in enumerate(system.resources)
@@ -131,6 +132,19 @@ def jobs_table(
         columns.append(column.alias(_free_name(column.name, taken)))
         taken.add(columns[-1].name)
     return pl.DataFrame(columns)
+
+
+def _reasons(system: System, outcome: Outcome) -> pl.Series:
+    """Give why each job was rejected, or waits where it never started."""
+    waiting = waiting_reasons(system)
+    every = pl.Enum(list(dict.fromkeys((*REJECTION_REASONS, *waiting))))
+    names = pl.Series("reason", (None, *REJECTION_REASONS, *waiting), dtype=every)
+    numbers = outcome.reason.astype(np.uint32)
+    log = outcome.waiting
+    if log is not None:
+        never = np.isnan(outcome.start_time[log["row"]])
+        numbers[log["row"][never]] = log["reason"][never] + len(REJECTION_REASONS) + 1
+    return names.gather(pl.Series(numbers))
 
 
 def _queues(workload: Workload, system: System, outcome: Outcome) -> list[pl.Series]:
@@ -335,7 +349,7 @@ def reasons_table(workload: Workload, system: System, outcome: Outcome) -> pl.Da
     log = outcome.reasons
     if log is None:
         raise ResultError("the reasons of waiting jobs were not recorded; pass reasons=True to simulate().")
-    names = pl.Series("reason", [*WAITING_REASONS, *(limit.name for limit in system.limits)], dtype=pl.String)
+    names = pl.Series("reason", waiting_reasons(system), dtype=pl.String)
     row = pl.Series("row", log["row"])
     columns = [
         workload.jobs["job_id"].gather(row),

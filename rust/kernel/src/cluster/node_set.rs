@@ -235,7 +235,7 @@ mod tests {
             }
             for (set, &number) in given.iter().zip(&numbers) {
                 let nodes: Vec<u32> = set.ranges_from(0).flatten().collect();
-                prop_assert_eq!(sets.nodes_from(number, 0).collect::<Vec<_>>(), nodes);
+                prop_assert_eq!(&sets.nodes_from(number, 0).collect::<Vec<_>>(), &nodes);
                 prop_assert!(sets.is_within(number, NodeSetId::ALL));
                 for (other, &its_number) in given.iter().zip(&numbers) {
                     let shares = other.ranges_from(0).flatten().any(|node| nodes.contains(&node));
