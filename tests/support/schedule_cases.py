@@ -474,7 +474,10 @@ def random_conditions(rng: random.Random, case: Case) -> Conditions:
 def conditioned(case: Case, rng: random.Random) -> Case:
     """Let jobs wait for others, for begin times and for places in arrays."""
     jobs = in_arrays(case.jobs, rng) if rng.random() < 0.5 else list(case.jobs)
-    jobs = [replace(job, user=rng.choice(("ann", "ben", None)), name=rng.choice("ab")) for job in jobs]
+    named = [replace(job, user=rng.choice(("ann", "ben", None)), name=rng.choice("ab")) for job in jobs]
+    # On machines with accounts, jobs are of their users.
+    keeps = bool(case.machine.accounts)
+    jobs = [replace(new, user=old.user if keeps else new.user) for old, new in zip(jobs, named, strict=True)]
     # A task of an array is like the others.
     like = {job.row: job.row if job.array is None else job.array for job in jobs}
     members = {row: tuple(other for other in like if like[other] == like[row]) for row in like}

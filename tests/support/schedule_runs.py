@@ -280,7 +280,8 @@ def outcomes_of(case: Case, result: bl.Result) -> list[Outcome]:
     found = []
     for job, (job_id, state, start_time, end_time, reason) in zip(case.jobs, table, strict=True):
         assert job_id == job.row
-        found.append(Outcome(state, start_time, end_time, placements[job.row], reason))
+        why = reason if state == "rejected" else None
+        found.append(Outcome(state, start_time, end_time, placements[job.row], why))
     return found
 
 
