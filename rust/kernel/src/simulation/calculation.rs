@@ -37,7 +37,9 @@ impl<F: Feed> Simulation<F> {
         if !(calculation.is_stale() || calculation.is_at_every_pass()) {
             return;
         }
-        if !(self.scheduler.plans_ahead() || self.view().may_start_some()) {
+        // Reasons of waiting jobs go by their order at every pass.
+        let is_recorded = self.recorders.reasons.is_some();
+        if !(self.scheduler.plans_ahead() || is_recorded || self.view().may_start_some()) {
             return;
         }
         if calculation.is_at_every_pass() {
