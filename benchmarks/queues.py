@@ -1,4 +1,4 @@
-"""What partitions, limits and the multifactor priority cost on a log, and what a pass costs that starts nothing.
+"""What partitions, limits and the multifactor priority cost on a log, and a pass that starts nothing.
 
 `python benchmarks/queues.py LOG [--nodes N] [--cores C] [--rounds R] [--waiting W]`: the log runs under plain
 `easy` and with four overlapping partitions, limits per user and partition, and the multifactor priority, all

@@ -64,6 +64,8 @@ class JobColumns(TypedDict):
     node_set_list: NDArray[np.uint32] | None
     tier: NDArray[np.int32] | None
     queue_priority: NDArray[np.int32] | None
+    nodes: NDArray[np.float64] | None
+    factors: FactorColumns | None
     limits: LimitColumns | None
     formula: list[tuple[str, NDArray[np.float64] | None]]
     rejection: NDArray[np.uint8] | None
@@ -93,6 +95,47 @@ class RecordedColumns(TypedDict):
     resizes: StretchColumns | None
     task_times: TaskTimeColumns | None
     sensed: SensedColumns | None
+    usage: UsageColumns | None
+
+class FactorColumns(TypedDict):
+    association: NDArray[np.float64] | None
+    partition: NDArray[np.float64] | None
+    qos: NDArray[np.float64] | None
+    nice: NDArray[np.float64] | None
+    resources: list[NDArray[np.float64]]
+
+class FactorSettings(TypedDict):
+    age: float
+    association: float
+    fair_share: float
+    job_size: float
+    partition: float
+    qos: float
+    resources: list[float]
+    max_age: float
+    favour: str
+    nodes: int
+    processors: int
+
+class AccountInputs(TypedDict):
+    tree: AccountTree
+    rule: str
+    damping: float
+    least_usage: float
+    weights: list[float]
+    max_tres: bool
+    decay: str
+    half_life: float
+    step: tuple[float, float]
+    node: NDArray[np.uint32]
+    usage_factor: NDArray[np.float64] | None
+    initial: list[tuple[int, float]]
+    record: bool
+
+class UsageColumns(TypedDict):
+    time: NDArray[np.float64]
+    usage: NDArray[np.float64]
+    factor: NDArray[np.float64]
 
 class ApplicationJobColumns(TypedDict):
     job_type: NDArray[np.uint8]
@@ -106,6 +149,7 @@ class ApplicationJobColumns(TypedDict):
 class PolicyNames(TypedDict):
     order: str
     argument: str | None
+    multifactor: FactorSettings | None
     backfill: str
     allocator: str
     reservations: int
@@ -318,6 +362,8 @@ class Simulation:
         applications: ApplicationInputs | None = None,
         conditions: ConditionColumns | None = None,
         invocation: object = None,
+        period: float | None = None,
+        accounts: AccountInputs | None = None,
     ) -> Simulation: ...
     @property
     def now(self) -> float:

@@ -143,6 +143,8 @@ OrderName = Literal[
     "ljf",
     "saf",
     "laf",
+    "sjf_node_hours",
+    "ljf_node_hours",
     "smallest",
     "largest",
     "mpp",
@@ -154,6 +156,8 @@ OrderName = Literal[
     "f4",
     "random",
     "expression",
+    "sbp",
+    "multifactor",
     "reject",
 ]
 BackfillName = Literal["none", "first_fit", "easy", "conservative"]

@@ -2,6 +2,7 @@
 
 from reference.kernel import simulate
 from reference.model import (
+    Account,
     Conditions,
     Dependency,
     Expression,
@@ -9,13 +10,17 @@ from reference.model import (
     Job,
     Limit,
     Machine,
+    Multifactor,
     NodeEvent,
     Outcome,
     Partition,
+    Quality,
     Queue,
+    Sharing,
 )
 
 __all__ = [
+    "Account",
     "Conditions",
     "Dependency",
     "Expression",
@@ -23,9 +28,12 @@ __all__ = [
     "Job",
     "Limit",
     "Machine",
+    "Multifactor",
     "NodeEvent",
     "Outcome",
     "Partition",
+    "Quality",
     "Queue",
+    "Sharing",
     "simulate",
 ]

@@ -8,9 +8,10 @@ from reference.allocators import Allocator
 from reference.backfill import RULES
 from reference.dependencies import Waiting
 from reference.limits import refuses_submission
-from reference.model import Interruption, Job, Machine, NodeEvent, Order, Outcome
+from reference.model import Interruption, Job, Machine, Multifactor, NodeEvent, Order, Outcome
 from reference.node_events import apply
 from reference.predictors import Predictor
+from reference.priorities import Priorities
 from reference.queues import routed
 from reference.reasons import Reasons
 from reference.room import Room, in_each_set, may_use, room_beside
@@ -125,8 +126,14 @@ class Kernel:
     def submissions(self) -> list[Job]:
         return [job for job in self.to_come if job.submit_time == self.state.now]
 
-    def complete(self, running: Running) -> None:
+    def leave(self, running: Running) -> None:
+        """Let a job run no more."""
         self.state.running.remove(running)
+        if self.state.priorities:
+            self.state.priorities.end(running.job, self.state.now)
+
+    def complete(self, running: Running) -> None:
+        self.leave(running)
         self.state.completed_since_pass = True
         placement = sorted(running.placement)
         self.outcomes[running.job.row] = Outcome(running.state, running.start, running.end, placement)
@@ -134,7 +141,7 @@ class Kernel:
         self.let_in()
 
     def kill(self, running: Running) -> None:
-        self.state.running.remove(running)
+        self.leave(running)
         placement = sorted(running.placement)
         self.outcomes[running.job.row] = Outcome("killed", running.start, self.state.now, placement)
         self.state.predictor.learn(running.job, self.state.now - running.start)
@@ -169,7 +176,8 @@ class Kernel:
                 self.waiting.submitted.remove(job)
                 self.reject(job, "dependency")
         entering = self.waiting.enter(self.state.now)
-        self.state.queue += entering
+        for job in entering:
+            self.state.wait(job)
         self.entered |= bool(entering)
 
     def passes(self, job: Job, empty: Room) -> bool:
@@ -225,6 +233,9 @@ def simulate(
     to_come = sorted(jobs, key=lambda job: job.row)
     state = State(machine, order, Allocator(allocator, seed, resources=machine.resources), walltime, -inf)
     state.predictor, state.job_check = predictor or Predictor(), job_check
+    if isinstance(order, Multifactor):
+        first = min((job.submit_time for job in jobs), default=0.0)
+        state.priorities = Priorities(machine, order, first)
     after_each = order_at_instant == "arrivals_first"
     kernel = Kernel(
         state, backfill, reservations, to_come, list(node_events), {}, after_each, asked_at_timers
@@ -232,6 +243,8 @@ def simulate(
     kernel.reasons = reasons
     while (instant := kernel.next_instant()) < inf:
         state.now = instant
+        if state.priorities:
+            state.priorities.pass_time(instant)
         if after_each:
             kernel.arrivals_first()
         else:

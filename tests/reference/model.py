@@ -52,6 +52,8 @@ class Job:
     group: str | None = None
     account: str | None = None
     qos: str | None = None
+    nice: float = 0.0
+    score: float = 0.0
     node_sets: tuple[frozenset[int], ...] = ()
     tier: int = 0
     queue_priority: int = 0
@@ -80,6 +82,7 @@ class Partition:
     nodes: frozenset[int]
     tier: int = 1
     admits: Conditions = field(default_factory=Conditions)
+    priority_factor: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,42 @@ class Queue:
     partitions: tuple[str, ...] = ()
     priority: int = 0
     admits: Conditions = field(default_factory=Conditions)
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account with its users and their shares; None: the standing of the account above (S12)."""
+
+    name: str
+    parent: str = "root"
+    shares: float | None = 1.0
+    users: tuple[tuple[str, float | None], ...] = ()
+    priority: float = 0.0
+
+
+@dataclass(frozen=True)
+class Quality:
+    """A quality of service."""
+
+    name: str
+    priority: float = 0.0
+    usage_factor: float = 1.0
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """How usage is counted and compared with shares; `weights` of the resources, none: one per processor."""
+
+    rule: str = "fair_tree"
+    decay: str = "exact"
+    half_life: float = 604_800.0
+    damping: float = 1.0
+    weights: tuple[float, ...] = ()
+    max_tres: bool = False
+    decay_factor: float = 0.5
+    decay_period: float = 86_400.0
+    least_usage: float = 1.0
+    usage: tuple[tuple[str, str | None, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -121,6 +160,9 @@ class Machine:
     groups: tuple[int, ...] = ()
     partitions: tuple[Partition, ...] = ()
     queues: tuple[Queue, ...] = ()
+    accounts: tuple[Account, ...] = ()
+    qualities: tuple[Quality, ...] = ()
+    sharing: Sharing = field(default_factory=Sharing)
     limits: tuple[Limit, ...] = ()
 
 
@@ -149,7 +191,23 @@ class Expression:
     dynamic: bool
 
 
-Order = str | tuple[str, int] | Expression
+@dataclass(frozen=True)
+class Multifactor:
+    """The order by the multifactor priority: weights of factors and of resources."""
+
+    age: float = 0.0
+    association: float = 0.0
+    fair_share: float = 0.0
+    job_size: float = 0.0
+    partition: float = 0.0
+    qos: float = 0.0
+    tres: tuple[tuple[str, float], ...] = ()
+    max_age: float = 604_800.0
+    favour: str = "large"
+    period: float = 300.0
+
+
+Order = str | tuple[str, float] | Expression | Multifactor
 
 
 @dataclass(frozen=True)

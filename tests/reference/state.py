@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from math import inf
 
 from reference.allocators import Allocator
-from reference.model import Interruption, Job, Machine, Order, Placement
+from reference.model import Interruption, Job, Machine, Multifactor, Order, Placement
 from reference.orders import is_dynamic, order_key
 from reference.plan import Plan, Rectangle, room_over
 from reference.predictors import Predictor
+from reference.priorities import Priorities
 from reference.room import Room, in_each_set, room_beside
 
 
@@ -45,6 +46,7 @@ class State:
     predictor: Predictor = field(default_factory=Predictor)
     estimates: dict[int, float] = field(default_factory=dict)
     job_check: str = "nodes"
+    priorities: Priorities | None = None
 
     def estimate(self, job: Job) -> float:
         """Give what schedulers take a job's run time to be."""
@@ -61,7 +63,11 @@ class State:
 
     def ordered_queue(self) -> list[Job]:
         """Give the queue in order: static keys are kept from submission, dynamic ones computed now."""
-        for job in self.queue:
+        if self.priorities:
+            if isinstance(self.order, Multifactor) and not self.order.period:
+                self.priorities.calculate(self.now)
+            self.keys = {job.row: self.priorities.key(job) for job in self.queue}
+        for job in [] if self.priorities else self.queue:
             if is_dynamic(self.order) or job.row not in self.keys:
                 self.keys[job.row] = order_key(self.order, job, self.machine, self.now, self.estimate(job))
         return sorted(self.queue, key=lambda job: (-job.tier, self.keys[job.row], job.submit_time, job.row))
@@ -114,14 +120,24 @@ class State:
         if self.predictor.corrects:
             running.expiry = self.now + self.estimate(job)
         self.running.append(running)
+        if self.priorities:
+            self.priorities.start(job, placement, self.now)
         self.queue.remove(job)
         self.reservations.pop(job.row, None)
         self.allocator.last_node = placement[-1][0]
 
+    def wait(self, job: Job) -> None:
+        """Queue a job, which is eligible from now on."""
+        self.queue.append(job)
+        if self.priorities:
+            self.priorities.eligible[job.row] = self.now
+
     def interrupt(self, running: Running, saved: float) -> None:
         """Let a running job give up its nodes and wait again."""
         self.running.remove(running)
-        self.queue.append(running.job)
+        if self.priorities:
+            self.priorities.end(running.job, self.now)
+        self.wait(running.job)
         row = running.job.row
         self.saved[row] = self.saved.get(row, 0.0) + saved
         nodes = sorted(running.placement)

@@ -10,7 +10,7 @@ import polars as pl
 
 import batchlab as bl
 from batchlab.simulation.view import View
-from reference import Conditions, Interruption, Job, Machine, Outcome
+from reference import Conditions, Interruption, Job, Machine, Multifactor, Outcome, Sharing
 from reference.reasons import Reasons
 from support.schedule_cases import Case
 
@@ -46,11 +46,19 @@ def workload_of(case: Case) -> bl.Workload:
     if case.machine.groups:
         names = ["|".join(f"group{group}" for group in job.node_groups) or None for job in jobs]
         columns["node_group"] = pl.Series(names, dtype=pl.String)
-    if case.machine.partitions or case.machine.queues or case.machine.limits:
+    if (
+        case.machine.partitions
+        or case.machine.queues
+        or case.machine.limits
+        or isinstance(case.order_argument, Multifactor)
+    ):
         partitions = ["|".join(job.partitions) or None for job in jobs]
         columns["partition"] = pl.Series(partitions, dtype=pl.String)
         for name in ("queue", "user", "group", "account", "qos"):
             columns[name] = pl.Series([getattr(job, name) for job in jobs], dtype=pl.String)
+    if case.order in {"multifactor", "sbp"}:
+        columns["nice"] = pl.Series([job.nice for job in jobs], dtype=pl.Float64)
+        columns["score"] = pl.Series([job.score for job in jobs], dtype=pl.Float64)
     columns |= waiting_columns(jobs)
     for index, name in enumerate(resources):
         columns[name] = pl.Series([job.request[index] for job in jobs], dtype=pl.Int64)
@@ -99,13 +107,33 @@ def system_of(machine: Machine) -> bl.System:
         groups,
         equivalence={machine.resources[0]: 1},
         partitions=tuple(
-            bl.Partition(each.name, ranges_of(each.nodes), tier=each.tier, admits=conditions_of(each.admits))
+            bl.Partition(
+                each.name,
+                ranges_of(each.nodes),
+                tier=each.tier,
+                admits=conditions_of(each.admits),
+                priority_factor=each.priority_factor,
+            )
             for each in machine.partitions
         ),
         queues=tuple(
             bl.JobQueue(each.name, each.partitions, each.priority, conditions_of(each.admits))
             for each in machine.queues
         ),
+        accounts=tuple(
+            bl.Account(
+                each.name,
+                each.parent,
+                "parent" if each.shares is None else each.shares,
+                {user: "parent" if shares is None else shares for user, shares in each.users},
+                each.priority,
+            )
+            for each in machine.accounts
+        ),
+        qos=tuple(
+            bl.QualityOfService(each.name, each.priority, each.usage_factor) for each in machine.qualities
+        ),
+        fair_share=fair_share_of(machine.sharing, machine) if machine.accounts else None,
         limits=tuple(
             bl.Limit(
                 f"limit{number}",
@@ -121,6 +149,21 @@ def system_of(machine: Machine) -> bl.System:
             )
             for number, each in enumerate(machine.limits)
         ),
+    )
+
+
+def fair_share_of(sharing: Sharing, machine: Machine) -> bl.FairShare:
+    """Give how usage is counted as a system's."""
+    # The names are those that the reference knows.
+    given: Any = {
+        name: getattr(sharing, name)
+        for name in ("rule", "decay", "half_life", "damping", "max_tres", "decay_factor", "decay_period")
+    }
+    return bl.FairShare(
+        **given,
+        least_usage=sharing.least_usage,
+        weights=dict(zip(machine.resources, sharing.weights, strict=False)),
+        usage={(account, user): amount for account, user, amount in sharing.usage},
     )
 
 
@@ -237,9 +280,8 @@ def outcomes_of(case: Case, result: bl.Result) -> list[Outcome]:
     found = []
     for job, (job_id, state, start_time, end_time, reason) in zip(case.jobs, table, strict=True):
         assert job_id == job.row
-        # Why jobs wait is compared by itself.
-        rejection = reason if state == "rejected" else None
-        found.append(Outcome(state, start_time, end_time, placements[job.row], rejection))
+        why = reason if state == "rejected" else None
+        found.append(Outcome(state, start_time, end_time, placements[job.row], why))
     return found
 
 

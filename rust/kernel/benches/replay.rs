@@ -108,6 +108,7 @@ fn opened(jobs: &[Job], nodes: usize, cores: i64, policy: &str) -> Simulation<Re
     let choice = PolicyChoice {
         order: part("fcfs"),
         argument: None,
+        multifactor: None,
         backfill: part("none"),
         allocator: part("first_fit"),
         reservations: 1,

@@ -3,7 +3,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::Limits;
+use crate::accounting::{Accounts, Limits};
 use crate::application::ApplicationJob;
 use crate::cluster::{NodeSets, NodeTasks, Request, Requests};
 use crate::workload::{Attributes, Conditions, Job};
@@ -112,6 +112,8 @@ pub struct Scenario {
     pub alternatives: Alternatives,
     /// What jobs are called and belong to, where anything asks for it.
     pub attributes: Attributes,
+    /// What jobs are charged to; None where nothing asks for it.
+    pub accounts: Option<Box<Accounts>>,
     /// The resource that counts as processors, if there is one.
     pub core: Option<usize>,
     /// What happens to a job that reaches its requested time.

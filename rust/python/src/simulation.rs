@@ -15,6 +15,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::accounting::AccountInputs;
 use crate::application_jobs::{ApplicationInputs, Invocation};
 use crate::columns::Columns;
 use crate::conditions::ConditionColumns;
@@ -53,7 +54,7 @@ pub struct Simulation {
 impl Simulation {
     #[new]
     #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, job_check, dispatch, reasons, listening,
-                        applications=None, conditions=None, invocation=None))]
+                        applications=None, conditions=None, invocation=None, period=None, accounts=None))]
     #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
     fn new(
         py: Python<'_>,
@@ -70,6 +71,8 @@ impl Simulation {
         applications: Option<ApplicationInputs<'_>>,
         conditions: Option<ConditionColumns<'_>>,
         invocation: Option<Invocation>,
+        period: Option<f64>,
+        accounts: Option<AccountInputs<'_>>,
     ) -> PyResult<Self> {
         let resources = capacity.shape()[1];
         let amounts = capacity
@@ -81,7 +84,7 @@ impl Simulation {
         scenario.wall_time = parse_wall_time(walltime)?;
         scenario.job_check = parse_job_check(job_check)?;
         let capacities = Capacities { resources, amounts, node_sets: Arc::clone(&scenario.node_sets) };
-        let (policy, machine) = made(py, capacities, policy.into(), names.clone())?;
+        let (policy, machine) = made(py, capacities, policy.try_into()?, names.clone())?;
         let mut state = State::new(records, machine);
         state.limited =
             scenario.limits.as_ref().map(|limits| Box::new(LimitState::new(limits, resources + 1)));
@@ -109,9 +112,21 @@ impl Simulation {
             agenda = agenda.event_by_event(invocation.into());
         }
         let feed = Replay::new(&scenario.jobs);
+        let mut usage = None;
+        if let Some(described) = accounts {
+            let first = feed.next_time();
+            let first = if first == Time::NEVER { 0.0 } else { first.0 };
+            let (accounts, begun) = described.parts(py, first)?;
+            recorders.usage = described.record.then(Box::default);
+            scenario.accounts = Some(Box::new(accounts));
+            usage = Some(begun);
+        }
         let mut kernel = Kernel::new(scenario, state, policy, agenda, feed)
             .with_listeners(Listeners { estimates, every_instant })
             .with_recorders(recorders);
+        if let Some(period) = period {
+            kernel = kernel.with_calculations(period, usage);
+        }
         if let Some(execution) = execution {
             kernel = kernel.with_applications(execution);
         }
@@ -215,7 +230,7 @@ impl Simulation {
             amounts: machine.capacity().to_vec(),
             node_sets: Arc::clone(machine.node_sets()),
         };
-        let parts = PolicyChoice::from(policy)
+        let parts = PolicyChoice::try_from(policy)?
             .parts(&capacities, &formula_names(&self.names))
             .map_err(PyValueError::new_err)?;
         self.kernel.adopt(parts);

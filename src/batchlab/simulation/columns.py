@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import PolicyError, shown
-from batchlab.policy.kernel import KEY_COLUMN, takes_now
+from batchlab.policy.kernel import KEY_COLUMN, SCORE_COLUMN, takes_now
 from batchlab.simulation.node_sets import node_set_columns
+from batchlab.simulation.priorities import factor_columns, node_counts
 from batchlab.simulation.view import HIDDEN, Columns
 from batchlab.vocabulary import REJECTION_REASONS
 from batchlab.workload.limits import limit_columns
@@ -72,6 +73,8 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
         **node_set_columns(workload, system, routed),
         "tier": _tiers(system, routed),
         "queue_priority": _queue_priorities(system, routed),
+        "nodes": node_counts(workload, system, policy),
+        "factors": factor_columns(workload, system, policy, routed),
         "limits": limit_columns(workload, system, routed),
         "formula": _formula_columns(jobs, policy),
         "rejection": _rejections(workload, system, routed),
@@ -116,6 +119,10 @@ def _formula_columns(jobs: pl.DataFrame, policy: Policy) -> list[tuple[str, npt.
     """Give the names that a formula may use, with the values of those that it does use."""
     if not isinstance(policy.order, str):
         return [] if takes_now(policy.order) else [(KEY_COLUMN, _keys(jobs, policy, policy.order))]
+    if policy.order_name == "sbp":
+        if SCORE_COLUMN not in jobs.columns:
+            raise PolicyError(f"{policy} goes by the column {SCORE_COLUMN!r} of the jobs; there is none.")
+        return [(SCORE_COLUMN, _numbers(jobs[SCORE_COLUMN], policy))]
     if policy.order_name != "expression":
         return []
     named = set(_NAME.findall(policy.order_argument))

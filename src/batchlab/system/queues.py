@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
-from batchlab.system import rules
+from batchlab.system import account_rules, rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -116,6 +116,8 @@ class Partition:
         Jobs of a higher tier come first, whatever the order; an integer.
     admits
         Which jobs it takes; all unless given.
+    priority_factor
+        From 0 on; the partition's factor in the order ``multifactor`` is this over the largest of all.
 
     Raises
     ------
@@ -128,6 +130,7 @@ class Partition:
     groups: tuple[str, ...] = ()
     tier: int = 1
     admits: Conditions = field(default_factory=Conditions)
+    priority_factor: float = 1.0
 
     def __post_init__(self) -> None:
         _set(self, "name", held(rules.group_name, self.name, "Partition: name"))
@@ -135,6 +138,8 @@ class Partition:
         _set(self, "groups", names(self.groups, f"{where}: groups") if self.groups else ())
         _set(self, "tier", held(_priority, self.tier, f"{where}: tier"))
         held(_ranges, self.nodes, f"{where}: nodes")
+        factor = held(account_rules.not_negative, self.priority_factor, f"{where}: priority_factor")
+        _set(self, "priority_factor", factor)
         _check_conditions(self.admits, where)
 
     @property

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
-from batchlab.system.accounts import check_accounts, check_fair_share, check_qualities
+from batchlab.system.accounts import check_accounts, check_fair_share, check_owners, check_qualities
 from batchlab.system.limits import check_limits
 from batchlab.system.queues import check_partitions, check_queues
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from batchlab.platform import Host, Platform
     from batchlab.system.accounts import Account, FairShare, QualityOfService
     from batchlab.system.limits import Limit
-    from batchlab.system.queues import JobQueue, Partition
+    from batchlab.system.queues import Conditions, JobQueue, Partition
 
 __all__ = ["NodeGroup", "System"]
 
@@ -150,8 +150,9 @@ class System:
         _set(self, "queues", check_queues(self.queues, self.partitions))
         _set(self, "accounts", check_accounts(self.accounts))
         _set(self, "qos", check_qualities(self.qos))
-        check_fair_share(self.fair_share, self.resources)
+        check_fair_share(self.fair_share, self.resources, self.accounts)
         _set(self, "limits", check_limits(self.limits, self.queues, self.partitions, self.resources))
+        check_owners(self._conditions, self.accounts, self.qos)
         expected = 0 if self.platform is None else self.nodes
         if len(self.hosts) != expected:
             raise SystemDescriptionError(
@@ -183,6 +184,9 @@ class System:
         start_time: float = 0.0,
         partitions: tuple[Partition, ...] = (),
         queues: tuple[JobQueue, ...] = (),
+        accounts: tuple[Account, ...] = (),
+        qos: tuple[QualityOfService, ...] = (),
+        fair_share: FairShare | None = None,
         limits: tuple[Limit, ...] = (),
     ) -> System:
         """Describe a machine of equal nodes.
@@ -201,6 +205,8 @@ class System:
             The workload's origin, in seconds since 1970-01-01 UTC; 0 where it does not matter.
         partitions, queues, limits
             Named sets of nodes, where jobs wait for them, and what jobs may have; none unless given.
+        accounts, qos, fair_share
+            As `System` has them; none unless given.
 
         Returns
         -------
@@ -214,7 +220,7 @@ class System:
         """
         group = NodeGroup("nodes", nodes, resources)
         processor = {_PROCESSOR: 1} if equivalence is None else equivalence
-        made = cls((group,), processor, name, start_time)
+        made = cls((group,), processor, name, start_time, accounts=accounts, qos=qos, fair_share=fair_share)
         return replace(made, partitions=partitions, queues=queues, limits=limits)
 
     @classmethod
@@ -272,6 +278,18 @@ class System:
         first = groups[0].resources if groups else {}
         processor = _PROCESSOR if _PROCESSOR in first else next(iter(first), _PROCESSOR)
         return cls(tuple(groups), {processor: 1}, name, platform=platform, hosts=names)
+
+    @property
+    def _conditions(self) -> dict[str, Conditions]:
+        """All conditions, by the paths to them."""
+        admitting: list[tuple[str, Sequence[Partition | JobQueue]]] = [
+            ("partitions", self.partitions),
+            ("queues", self.queues),
+        ]
+        found = {
+            f"{name}[{at}].admits": each.admits for name, parts in admitting for at, each in enumerate(parts)
+        }
+        return found | {f"limits[{at}].applies_to": each.applies_to for at, each in enumerate(self.limits)}
 
     @property
     def nodes(self) -> int:

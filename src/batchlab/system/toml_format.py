@@ -71,13 +71,12 @@ from batchlab.system.account_tables import (
     FairShareTable,
     QualityTable,
     account_parts,
-    account_tables,
 )
 from batchlab.system.document import Count, GroupName, Model, Resources, Seconds, Title, checked
 from batchlab.system.limits import Limit
-from batchlab.system.queue_tables import tables
 from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.system import NodeGroup, System
+from batchlab.system.tables import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,6 +112,7 @@ class _Partition(Model):
     nodes: object = ""
     groups: object = ()
     tier: object = 1
+    priority_factor: object = 1.0
     admits: _Conditions = Field(default_factory=_Conditions)
 
 
@@ -228,7 +228,6 @@ def _document(system: System) -> dict[str, object]:
             for group in system.groups
         ],
         **tables(system),
-        **account_tables(system),
     }
 
 
@@ -237,4 +236,6 @@ def _value(value: object) -> str:
     if isinstance(value, dict):
         inner = ", ".join(f"{_value(key)} = {_value(item)}" for key, item in value.items())
         return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
     return json.dumps(value, ensure_ascii=False)

@@ -1,6 +1,7 @@
 //! A policy by the names of its parts, and the scheduler, priority and allocator that these mean.
 use std::sync::Arc;
 
+use crate::accounting::Multifactor;
 use crate::cluster::{self, NodeSets};
 use crate::placement::{self, Allocator};
 use crate::priority::{self, Expression, Priority};
@@ -19,6 +20,8 @@ pub struct PolicyChoice {
     pub order: String,
     /// The seed of `random`, the formula of `expression`.
     pub argument: Option<String>,
+    /// What `multifactor` is made of.
+    pub multifactor: Option<Multifactor>,
     /// Name of the backfilling rule.
     pub backfill: String,
     /// Name of the allocator.
@@ -110,6 +113,10 @@ impl PolicyChoice {
             "expression" => {
                 Expression::parse(argument, names).map(Priority::Formula).map_err(|error| error.to_string())
             }
+            "multifactor" => match &self.multifactor {
+                Some(rule) => Ok(Priority::Multifactor(Box::new(rule.clone()))),
+                None => Err("multifactor: its factors are not given".into()),
+            },
             name => priority::named(name).ok_or_else(|| format!("no order named '{name}'")),
         }
     }

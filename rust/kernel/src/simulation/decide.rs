@@ -340,7 +340,7 @@ impl<F: Feed> Simulation<F> {
         let queued = self.state.queue.jobs();
         self.state.queue.index.clear();
         for job in queued {
-            self.state.enqueue(&self.scenario, &self.priority, job);
+            self.state.enqueue_again(&self.scenario, &self.priority, job);
         }
         self.state.queue.arrived.clear();
         // It is not one that is asked event by event.

@@ -26,6 +26,7 @@ impl<F: Feed> Simulation<F> {
 
     pub(super) fn begin_instant(&mut self) {
         self.sample_platform();
+        self.calculate_due();
         if !self.waits_for_timers() {
             self.cursor.idle = 0;
         }

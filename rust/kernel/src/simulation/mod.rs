@@ -4,6 +4,7 @@
 //! knows is in the [`Simulation`], so a clone is a fork, also in the middle of an instant.
 mod agenda;
 mod applications;
+mod calculation;
 mod check;
 mod cursor;
 mod decide;

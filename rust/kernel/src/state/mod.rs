@@ -1,11 +1,13 @@
 //! The state of a run: everything that changes, and nothing else. A clone is a fork; it costs what is alive.
 mod applications;
+mod calculation;
 mod defect;
 mod job_records;
 mod limited;
 mod queue;
 mod reason;
 mod running;
+mod usage;
 mod view;
 
 #[cfg(test)]
@@ -24,12 +26,14 @@ use crate::time::{Time, ordered_bits};
 use crate::workload::{ConditionState, JobState};
 
 pub use applications::{ApplicationState, SchedulingPoint};
+pub use calculation::{Calculation, Due};
 pub use defect::{Defect, Violation};
 pub use job_records::JobRecords;
 pub use limited::LimitState;
 pub use queue::{JobQueue, QueueIndex, Rank};
 pub use reason::Reason;
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
+pub use usage::AccountUsage;
 pub use view::{View, is_open};
 
 /// The state of a run.
@@ -53,6 +57,10 @@ pub struct State {
     pub expiries: IndexedHeap<EndKey>,
     /// How far the jobs are that carry applications; None where there are none.
     pub applications: Option<Box<ApplicationState>>,
+    /// When priorities are calculated; None where keys are not calculated so.
+    pub calculation: Option<Box<Calculation>>,
+    /// What accounts have used; None where that is not asked for.
+    pub usage: Option<Box<AccountUsage>>,
     /// What jobs have that limits count; None where nothing is limited.
     pub limited: Option<Box<LimitState>>,
     /// How far that is what jobs wait for before they enter the queue; None where none does.
@@ -89,6 +97,8 @@ impl State {
             limits: IndexedHeap::default(),
             expiries: IndexedHeap::default(),
             applications: None,
+            calculation: None,
+            usage: None,
             limited: None,
             conditions: None,
             releases: 0,
@@ -105,6 +115,9 @@ impl State {
     /// Lets the next clone share the records of jobs, so that it costs what is alive.
     pub fn share(&mut self) {
         self.jobs.share();
+        if let Some(calculation) = &mut self.calculation {
+            calculation.share();
+        }
         if let Some(conditions) = &mut self.conditions {
             conditions.share();
         }
@@ -147,8 +160,16 @@ impl State {
         }
     }
 
-    /// Puts a job into the queue.
+    /// Puts a job into the queue, which is eligible from now on.
     pub fn enqueue(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        if let Some(calculation) = &mut self.calculation {
+            calculation.begin(job, self.now);
+        }
+        self.enqueue_again(scenario, priority, job);
+    }
+
+    /// Puts a job into the queue, which may have been eligible before.
+    pub fn enqueue_again(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
         self.rekey(scenario, priority, job);
         self.insert(scenario, job);
         self.jobs.set_state(job, JobState::Queued);
@@ -163,9 +184,36 @@ impl State {
     }
 
     fn rekey(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        let key =
-            priority.key(&Candidate { scenario, job, estimate: self.jobs.estimate(job), now: self.now });
+        let (mut eligible_for, mut fair_share) = (0.0, 0.0);
+        if let Some(calculation) = &self.calculation {
+            eligible_for = calculation.eligible_for(job);
+            if let (Some(usage), Some(accounts)) = (&self.usage, &scenario.accounts) {
+                fair_share = usage.fair_share(accounts, job);
+            }
+        }
+        let (estimate, now) = (self.jobs.estimate(job), self.now);
+        let key = priority.key(&Candidate { scenario, job, estimate, now, eligible_for, fair_share });
         self.jobs.set_key(job, key);
+    }
+
+    /// Charges a job for the nodes that it has got.
+    fn begin_charge(&mut self, scenario: &Scenario, job: u32) {
+        if self.usage.is_none() {
+            return;
+        }
+        let mut amounts = std::mem::take(&mut self.values);
+        self.held(scenario, job, &mut amounts);
+        if let (Some(usage), Some(accounts)) = (&mut self.usage, &scenario.accounts) {
+            usage.start(accounts, job, &amounts, self.now);
+        }
+        self.values = amounts;
+    }
+
+    /// Stops charging a job that gives back its nodes.
+    fn end_charge(&mut self, scenario: &Scenario, job: u32) {
+        if let (Some(usage), Some(accounts)) = (&mut self.usage, &scenario.accounts) {
+            usage.end(accounts, job, self.now);
+        }
     }
 
     fn insert(&mut self, scenario: &Scenario, job: u32) {
@@ -255,6 +303,7 @@ impl State {
         let run = self.running.add(Run { job, phase: Phase::Launching, sequence: 0, gave_back: false });
         self.jobs.start(job, self.now, placement, run);
         self.started.push(job);
+        self.begin_charge(scenario, job);
         self.check_nodes(job);
         self.add_expected_end(scenario, job);
         self.count_held(scenario, job, 1);
@@ -293,6 +342,7 @@ impl State {
             return self.violates(job, Violation::GaveBackTwice);
         }
         self.set_holding(job, false);
+        self.end_charge(scenario, job);
         self.machine.give_back(scenario.request(job), self.jobs.placement(job));
         self.check_nodes(job);
         self.releases += 1;
@@ -326,6 +376,7 @@ impl State {
         self.set_holding(job, true);
         self.check_nodes(job);
         self.jobs.resize(job, self.now, placement);
+        self.begin_charge(scenario, job);
         self.add_expected_end(scenario, job);
         self.count_held(scenario, job, 1);
     }

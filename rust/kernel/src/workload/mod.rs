@@ -5,7 +5,7 @@ pub mod eligibility;
 pub mod job;
 pub mod swf;
 
-pub use attributes::Attributes;
+pub use attributes::{Attributes, JobFactors, value_of};
 pub use dependencies::{Dependencies, DependencyKind, Need};
 pub use eligibility::{Awaited, ConditionState, Conditions, NO_ARRAY};
 pub use job::{Job, JobState, Rejection};

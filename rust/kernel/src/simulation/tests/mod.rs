@@ -77,6 +77,7 @@ impl Case {
         let choice = PolicyChoice {
             order: self.order.into(),
             argument: None,
+            multifactor: None,
             backfill: self.backfill.into(),
             allocator: self.allocator.into(),
             reservations: self.reservations,
