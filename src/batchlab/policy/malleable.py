@@ -241,7 +241,8 @@ class _SizeTarget:
     @classmethod
     def of(cls, job: Job, view: View, groups: _Groups) -> _SizeTarget:
         """Gather what stays as it is."""
-        limits = (job.tasks, job.tasks) if job.job_type == "rigid" else (job.tasks_min, job.tasks_max)
+        # A rigid job that runs in a look ahead may have more tasks than it starts again on.
+        limits = (job.tasks_min, job.tasks_max)
         per_task = tuple(_per_task(job, view).items())
         return cls(job, job.row, job.submit_time, limits, per_task, groups, groups.usable(job))
 
