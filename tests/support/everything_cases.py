@@ -13,6 +13,14 @@ import numpy as np
 import batchlab as bl
 from batchlab import tasks
 from batchlab.generate import Exponential
+from support.limited_machines import (
+    Counted,
+    check_conditions,
+    check_limits,
+    check_partitions,
+    owners,
+    with_limits,
+)
 from support.snapshot_cases import Run
 
 if TYPE_CHECKING:
@@ -26,6 +34,8 @@ __all__ = ["Meddler", "check_result", "random_run"]
 # After so many acts, or seconds, a run is left to itself, so that it ends.
 MOST_ACTS = 40
 LONGEST = 60.0
+# What waits by then waits in vain: a job over a limit by itself, and what depends on it.
+IN_VAIN = 2000.0
 MOST_FORKS = 2
 JOB_TYPES: tuple[JobType, ...] = ("rigid", "moldable", "malleable", "evolving", "adaptive")
 POLICIES = (
@@ -176,7 +186,11 @@ class Chance:
         return -1
 
     def calm(self, view: bl.View) -> None:
-        """Undo what keeps jobs waiting."""
+        """Undo what keeps jobs waiting; kill those that wait in vain."""
+        if view.now > IN_VAIN:
+            for job in (*view.queue, *view.on_hold):
+                with suppress(bl.DecisionError):
+                    view.kill(job)
         for job in view.on_hold:
             with suppress(bl.DecisionError):
                 view.release(job)
@@ -190,8 +204,10 @@ class Anything(bl.Scheduler):
 
     every_instant = True
 
-    def __init__(self, seed: int, *, clairvoyant: bool) -> None:
+    def __init__(self, seed: int, counted: Counted, *, clairvoyant: bool) -> None:
         self.chance = Chance(seed)
+        self.counted = counted
+        self.has_reserved = False
         self.__dict__["clairvoyant"] = clairvoyant
 
     @property
@@ -203,6 +219,7 @@ class Anything(bl.Scheduler):
         """Check, act, start, look ahead, act again."""
         chance = self.chance
         check_view(view)
+        self.has_reserved = False
         if chance.is_over(view):
             chance.calm(view)
         else:
@@ -230,8 +247,20 @@ class Anything(bl.Scheduler):
                 return
             elif job.tasks_min < job.tasks_max and random.random() < 0.5:
                 view.start(job, tasks=random.randint(job.tasks_min, job.tasks_max))
-            elif not view.start(job) and random.random() < 0.2:
+            elif not self.start_placed(job, view) and random.random() < 0.2:
+                self.has_reserved = True
                 view.reserve(job)
+
+    def start_placed(self, job: Job, view: bl.View) -> bool:
+        """Start a job where the view says that it goes, unless a limit or a reservation is against that."""
+        place, is_over = view.place(job), self.counted.is_over(view, job)
+        started = view.start(job)
+        if started:
+            assert not is_over
+            assert view.job(job.row).nodes == place
+        elif place is not None:
+            assert is_over or self.has_reserved
+        return started
 
 
 class Meddler(bl.Observer):
@@ -239,9 +268,10 @@ class Meddler(bl.Observer):
 
     name = "meddler"
 
-    def __init__(self, seed: int, share: float) -> None:
+    def __init__(self, seed: int, share: float, counted: Counted) -> None:
         self.chance = Chance(seed)
         self.share = share
+        self.counted = counted
         self.starts: Counter[int] = Counter()
         self.ends: Counter[int] = Counter()
         self.interruptions: Counter[int] = Counter()
@@ -268,10 +298,17 @@ class Meddler(bl.Observer):
         """Act at a time of its own, until all is done."""
         self.meddle(view)
         if self.chance.is_over(view):
+            self.check_patience(view)
             self.chance.calm(view)
         if view.now >= self.next_look:
             self.next_look = view.now + 10.0
             view.wake(self.next_look)
+
+    def check_patience(self, view: bl.View) -> None:
+        """Fail where jobs wait on an empty machine that are within their limits, and no limit blocks."""
+        is_empty = not view.running and (view.available == view.capacity).all()
+        if view.now > IN_VAIN and is_empty and not any(limit.blocks for limit in view.system.limits):
+            assert all(self.counted.is_over(view, job) for job in view.queue)
 
     def submitted(self, job: Job, view: bl.View) -> None:
         """Act as a job comes."""
@@ -327,7 +364,7 @@ def conditions(rng: Random, number: int) -> dict[str, Any]:
     }
 
 
-def workload(rng: Random, cores: int) -> bl.Workload:
+def workload(rng: Random, cores: int, system: bl.System) -> bl.Workload:
     """Give some jobs, half of which carry applications."""
     jobs: list[bl.JobDescription] = []
     for number in range(rng.randint(2, 12)):
@@ -340,7 +377,7 @@ def workload(rng: Random, cores: int) -> bl.Workload:
             "depends_on": depends,
         }
         limit = rng.choice((None, rng.randint(1, 12)))
-        common |= conditions(rng, number)
+        common |= conditions(rng, number) | owners(rng, system)
         if kind is None:
             exclusive = {"exclusive": rng.random() < 0.1}
             run_time = float(rng.choice((0, 1, rng.randint(0, 9))))
@@ -366,9 +403,9 @@ def workload(rng: Random, cores: int) -> bl.Workload:
     return bl.Workload.from_jobs(jobs, overrun="keep")
 
 
-def observers(rng: Random) -> list[bl.Observer]:
+def observers(rng: Random, counted: Counted) -> list[bl.Observer]:
     """Give some that act, and some that only watch."""
-    seen: list[bl.Observer] = [Meddler(rng.randrange(1000), rng.choice((0.0, 0.1, 0.3)))]
+    seen: list[bl.Observer] = [Meddler(rng.randrange(1000), rng.choice((0.0, 0.1, 0.3)), counted)]
     if rng.random() < 0.3:
         cap = {"time": [0.0, 15.0], "value": [500.0, 1e9]}
         seen.append(bl.Power(bl.NodePower(idle=90, busy=140, per_unit={"core": 20}), cap=cap))
@@ -400,9 +437,13 @@ def random_run(seed: int) -> Run:
     }
     if rng.random() < 0.3:
         options["sensing"] = bl.Sensing(rng.choice((1.0, 2.5)))
+    system = bl.System.of(platform)
+    system = with_limits(rng, system) if rng.random() < 0.6 else system
+    jobs = workload(rng, nodes * cores + rng.randint(0, 1), system)
+    counted = Counted(system, jobs.jobs.to_dicts())
     policy: Any = rng.choice(POLICIES)
     if rng.random() < 0.7:
-        policy = Anything(rng.randrange(1000), clairvoyant=rng.random() < 0.3)
+        policy = Anything(rng.randrange(1000), counted, clairvoyant=rng.random() < 0.3)
         if rng.random() < 0.5:
             options["invocation"] = bl.Invocation(
                 on_scheduling_point=rng.random() < 0.8,
@@ -410,8 +451,7 @@ def random_run(seed: int) -> Run:
                 interval=rng.choice((0.0, 3.0)),
                 minimum_interval=rng.choice((0.0, 0.0, 2.0)),
             )
-    jobs = workload(rng, nodes * cores + rng.randint(0, 1))
-    return Run(jobs, bl.System.of(platform), policy, observers(rng), options)
+    return Run(jobs, system, policy, observers(rng, counted), options)
 
 
 def check_result(simulation: bl.Simulation, *, is_ahead: bool = False) -> None:
@@ -426,6 +466,10 @@ def check_result(simulation: bl.Simulation, *, is_ahead: bool = False) -> None:
         check_job(job, of_id)
         if not is_ahead and job["start_time"] is not None:
             check_end(job, walltime=walltime, whole=row not in interrupted)
+    counted = Counted(simulation.system, simulation.workload.jobs.to_dicts())
+    check_partitions(result, counted)
+    check_limits(result, counted)
+    check_conditions(result)
     used = result.timeline["used_core"].to_list()
     assert all(0 <= amount <= simulation.system.capacity.sum() for amount in used)
     assert is_ahead or not used or used[-1] == 0
