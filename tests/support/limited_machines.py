@@ -36,8 +36,8 @@ def owners(rng: Random, system: bl.System) -> dict[str, Any]:
     return {
         "user": rng.choice(("ann", "ben", None)),
         "account": rng.choice(("physics", "biology", None)),
-        "queue": rng.choice(queues) if queues and rng.random() < 0.5 else None,
-        "partition": some if names and rng.random() < 0.5 else None,
+        "queue": rng.choice(queues) if queues and rng.random() < 0.3 else None,
+        "partition": some if names and rng.random() < 0.2 else None,
     }
 
 
@@ -47,7 +47,9 @@ def with_limits(rng: Random, system: bl.System) -> bl.System:
     partitions = tuple(
         bl.Partition(
             name,
-            ",".join(map(str, rng.sample(range(system.nodes), rng.randint(1, system.nodes)))),
+            ",".join(
+                map(str, rng.sample(range(system.nodes), rng.randint((system.nodes + 1) // 2, system.nodes)))
+            ),
             tier=rng.choice((1, 1, 2)),
             admits=_conditions(rng),
         )
@@ -69,7 +71,8 @@ def with_limits(rng: Random, system: bl.System) -> bl.System:
 
 
 def _conditions(rng: Random) -> bl.Conditions:
-    if rng.random() < 0.8:
+    # Jobs that are rejected show nothing else.
+    if rng.random() < 0.9:
         return bl.Conditions()
     kind = rng.choice(("users", "accounts", "max_processors", "min_nodes", "max_time"))
     return {
@@ -86,9 +89,9 @@ def _limit(rng: Random, number: int, partitions: list[str], queues: list[str]) -
         (
             {"running_jobs": rng.randint(1, 3)},
             {"running_jobs": rng.randint(1, 3)},
-            {"submitted_jobs": rng.randint(2, 6)},
-            {"nodes": rng.randint(1, 4)},
-            {"resources": {"core": rng.randint(1, 8)}},
+            {"submitted_jobs": rng.randint(4, 10)},
+            {"nodes": rng.randint(2, 4)},
+            {"resources": {"core": rng.randint(3, 8)}},
         )
     )
     return bl.Limit(
