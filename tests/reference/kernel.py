@@ -12,6 +12,7 @@ from reference.model import Interruption, Job, Machine, NodeEvent, Order, Outcom
 from reference.node_events import apply
 from reference.predictors import Predictor
 from reference.queues import routed
+from reference.reasons import Reasons
 from reference.room import Room, in_each_set, may_use, room_beside
 from reference.state import Running, State
 
@@ -29,6 +30,7 @@ class Kernel:
     after_each: bool = False
     asked_at_timers: bool = False
     entered: bool = False
+    reasons: Reasons | None = None
     waiting: Waiting = field(init=False)
 
     def __post_init__(self) -> None:
@@ -192,6 +194,8 @@ class Kernel:
         for running in self.state.running:
             self.waiting.begun.setdefault(running.job.row, self.state.now)
         self.let_in()
+        if self.reasons is not None:
+            self.reasons.look(self.state, self.waiting)
         if self.after_each and self.entered:
             self.make_pass()
 
@@ -209,6 +213,7 @@ def simulate(
     order_at_instant: str = "completions_first",
     node_events: Sequence[NodeEvent] = (),
     interruptions: list[Interruption] | None = None,
+    reasons: Reasons | None = None,
     predictor: Predictor | None = None,
     job_check: str = "nodes",
     asked_at_timers: bool = False,
@@ -224,6 +229,7 @@ def simulate(
     kernel = Kernel(
         state, backfill, reservations, to_come, list(node_events), {}, after_each, asked_at_timers
     )
+    kernel.reasons = reasons
     while (instant := kernel.next_instant()) < inf:
         state.now = instant
         if after_each:

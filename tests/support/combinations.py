@@ -22,7 +22,7 @@ from support.schedule_cases import (
     disturbed,
     random_case,
 )
-from support.schedule_runs import differences, readable, shrunk
+from support.schedule_runs import differences, readable, reason_differences, shrunk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +70,10 @@ class Combinations:
 
     def check(self, number: int) -> None:
         """Fail with the smallest case found that still differs."""
-        _check(self.case(number), f"case {number}")
+        case = self.case(number)
+        _check(case, f"case {number}")
+        if number % 4 == 1:
+            _check_reasons(case, f"case {number}")
 
     def check_in_python(self, number: int) -> None:
         """Check a case whose rule and allocator are written in Python as well."""
@@ -88,6 +91,13 @@ class Combinations:
         for kind in kinds:
             policy = bl.Policy(case.order_text, case.backfill, kind(), case.reservations)
             _check(case, f"case {number} with {name}", policy)
+
+
+def _check_reasons(case: Case, name: str) -> None:
+    if reason_differences(case):
+        smallest = shrunk(case, lambda smaller: bool(reason_differences(smaller)))
+        lines = [f"{name}:", readable(smallest), *reason_differences(smallest)]
+        pytest.fail("\n".join(lines), pytrace=False)
 
 
 def _check(case: Case, name: str, policy: bl.Policy | None = None) -> None:

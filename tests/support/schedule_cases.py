@@ -25,6 +25,7 @@ from reference import (
 )
 from reference.numbers import divide
 from reference.predictors import PREDICTORS
+from reference.reasons import Reasons
 
 FORMULAS = {
     "requested_time * processors - submit_time": Expression(
@@ -102,7 +103,11 @@ class Case:
                 return f'{self.order}("{formula}")'
 
     def expected(
-        self, interruptions: list[Interruption] | None = None, *, asked_at_timers: bool = False
+        self,
+        interruptions: list[Interruption] | None = None,
+        *,
+        asked_at_timers: bool = False,
+        reasons: Reasons | None = None,
     ) -> list[Outcome]:
         """Run the reference; `interruptions` receives the runs that were cut short."""
         match self.order_argument:
@@ -124,6 +129,7 @@ class Case:
             order_at_instant=self.order_at_instant,
             node_events=self.node_events,
             interruptions=interruptions,
+            reasons=reasons,
             predictor=PREDICTORS[self.predictor](),
             job_check=self.job_check,
             asked_at_timers=asked_at_timers,

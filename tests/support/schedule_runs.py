@@ -1,7 +1,8 @@
 """Random cases through the public API, as the reference gives them: one outcome per job."""
 
 from collections.abc import Callable, Sequence
-from itertools import accumulate, groupby
+from dataclasses import replace
+from itertools import accumulate, groupby, zip_longest
 from math import inf
 from typing import Any
 
@@ -10,6 +11,7 @@ import polars as pl
 import batchlab as bl
 from batchlab.simulation.view import View
 from reference import Conditions, Interruption, Job, Machine, Outcome
+from reference.reasons import Reasons
 from support.schedule_cases import Case
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "outcomes",
     "policy_of",
     "readable",
+    "reason_differences",
     "shrunk",
     "simulation_of",
     "system_of",
@@ -265,6 +268,25 @@ def differences(case: Case, policy: bl.Policy | None = None) -> list[str]:
     if cut_short[0] != cut_short[1]:
         lines.append(f"interruptions: expected {cut_short[0]}, got {cut_short[1]}")
     return lines
+
+
+def reason_differences(case: Case) -> list[str]:
+    """List where the reasons of waiting jobs differ between the public API and the reference, a line each."""
+    expected = Reasons()
+    case.expected(reasons=expected)
+    result = bl.simulate(
+        workload_of(case),
+        system_of(case.machine),
+        policy_of(case),
+        options=replace(options_of(case), reasons=True),
+        observers=observers_of(case),
+    )
+    found = result.reasons.select("row", "reason", "start_time", "end_time").rows()
+    return [
+        f"reasons: expected {one}, got {other}"
+        for one, other in zip_longest(expected.intervals(), found)
+        if one != other
+    ]
 
 
 def shrunk(case: Case, fails: Callable[[Case], bool]) -> Case:

@@ -21,6 +21,7 @@ mod platform;
 mod policy;
 mod queue;
 mod ranges;
+mod recorded;
 mod share;
 mod simulation;
 mod source;

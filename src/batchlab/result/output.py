@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from batchlab.application.write import document_of
 from batchlab.result.manifest import output_files
 from batchlab.workload.application_columns import COLUMNS
 from batchlab.workload.arrays import TASK_COLUMNS
+from batchlab.workload.attribute_columns import Attribute
 from batchlab.workload.conditions import JOB_NAME, USERS
 from batchlab.workload.dependencies import DEPENDS_ON, with_text_lists
 from batchlab.workload.dependency_column import BEGIN_TIME, DEPENDENCY
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["identify", "write"]
 
-# Columns that bear on the schedule where they are there; the last ones through singletons alone.
-_CONDITIONS = (DEPENDS_ON, NODE_GROUP, DEPENDENCY, BEGIN_TIME, *TASK_COLUMNS)
+# Columns that may bear on the schedule where they are there; the last ones through singletons alone.
+_CONDITIONS = (DEPENDS_ON, NODE_GROUP, DEPENDENCY, BEGIN_TIME, *TASK_COLUMNS, *get_args(Attribute))
 _NAMES = (*USERS, JOB_NAME)
 
 
@@ -133,7 +134,7 @@ def identify(workload: Workload) -> dict[str, object]:
         digest.update(np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"))).data)
     # Of workloads without such columns nothing more is hashed: old manifests stay right.
     names = (*_CONDITIONS, *(_NAMES if DEPENDENCY in workload.jobs.columns else ()))
-    described = [name for name in names if name in workload.jobs.columns]
+    described = [name for name in dict.fromkeys(names) if name in workload.jobs.columns]
     if workload.applications:
         applications = {name: document_of(each) for name, each in workload.applications.items()}
         digest.update(json.dumps(applications).encode())

@@ -132,6 +132,7 @@ class Simulation:
                 order_at_instant=options.order_at_instant,
                 job_check=options.job_check,
                 dispatch=options.dispatch,
+                reasons=options.reasons,
                 listening=components.listening,
                 applications=inputs,
                 conditions=conditions(workload),
@@ -474,11 +475,7 @@ class Simulation:
             **self._kernel.outcome(),
             requested_time=self._run_of[0].jobs["requested_time"].to_numpy(),
             now=self.now,
-            dispatch=self._kernel.dispatch(),
-            interruptions=self._kernel.interruptions(),
-            resizes=self._kernel.resizes(),
-            task_times=self._kernel.task_times(),
-            sensed=self._kernel.sensed(),
+            **self._kernel.recorded(),
             sensing_links=links_seen(self._options.sensing, self._run_of[1].platform),
         )
         return Result(

@@ -1,5 +1,6 @@
 """Machines: what they have (`System`, `NodeGroup`), where jobs wait, their accounts, and their files."""
 
+from batchlab.system import machines
 from batchlab.system.accounts import Account, FairShare, QualityOfService
 from batchlab.system.limits import Limit
 from batchlab.system.queues import Conditions, JobQueue, Partition
@@ -16,6 +17,7 @@ __all__ = [
     "Partition",
     "QualityOfService",
     "System",
+    "machines",
     "read_system",
     "write_system",
 ]

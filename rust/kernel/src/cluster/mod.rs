@@ -3,6 +3,7 @@ pub mod availability;
 mod breach;
 mod expansion;
 mod machine;
+mod most_tasks;
 mod node_set;
 mod placement;
 mod profile;

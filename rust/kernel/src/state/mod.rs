@@ -4,6 +4,7 @@ mod defect;
 mod job_records;
 mod limited;
 mod queue;
+mod reason;
 mod running;
 mod view;
 
@@ -27,6 +28,7 @@ pub use defect::{Defect, Violation};
 pub use job_records::JobRecords;
 pub use limited::LimitState;
 pub use queue::{JobQueue, QueueIndex, Rank};
+pub use reason::Reason;
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
 pub use view::{View, is_open};
 

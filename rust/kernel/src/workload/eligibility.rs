@@ -36,6 +36,17 @@ impl Conditions {
     }
 }
 
+/// What a job waits for outside the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// Other jobs.
+    Others,
+    /// Its begin time.
+    Begin,
+    /// A place in its array.
+    Place,
+}
+
 /// How far it is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ConditionState {
@@ -94,6 +105,20 @@ impl ConditionState {
     #[must_use]
     pub fn is_held(&self, job: u32) -> bool {
         self.held.contains(&job)
+    }
+
+    /// What a job waits for; None where it does not, or is held besides.
+    #[must_use]
+    pub fn need_of(&self, given: &Conditions, job: u32, now: f64) -> Option<Awaited> {
+        if self.held.contains(&job) || !self.waiting.contains(&job) {
+            None
+        } else if !self.dependencies.is_met(job) {
+            Some(Awaited::Others)
+        } else if given.begin_time(job).is_some_and(|begin| begin > Time(now)) {
+            Some(Awaited::Begin)
+        } else {
+            Some(Awaited::Place)
+        }
     }
 
     /// When the next gate opens; [`Time::NEVER`] where none does.

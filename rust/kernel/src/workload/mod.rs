@@ -7,5 +7,5 @@ pub mod swf;
 
 pub use attributes::Attributes;
 pub use dependencies::{Dependencies, DependencyKind, Need};
-pub use eligibility::{ConditionState, Conditions, NO_ARRAY};
+pub use eligibility::{Awaited, ConditionState, Conditions, NO_ARRAY};
 pub use job::{Job, JobState, Rejection};
