@@ -750,6 +750,8 @@ class View:
         dict or None
             The number of tasks by node; None where it does not fit.
         """
+    def limit_over(self, job: Job, tasks: int | None = None) -> int | None:
+        """Number the first limit that stands against starting a waiting job on so many tasks now."""
     def slots(self, job: Job, node: int) -> int:
         """Count how many tasks of a job a node admits now."""
     def reserve(self, job: Job, time: float | None = None) -> float:

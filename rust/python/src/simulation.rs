@@ -10,6 +10,7 @@ use batchlab_kernel::scheduler::{Capacities, PolicyChoice, PolicyParts};
 use batchlab_kernel::simulation::{Agenda, Feed, Listeners, Simulation as Kernel, YieldPoint};
 use batchlab_kernel::state::{LimitState, State};
 use batchlab_kernel::time::Time;
+use batchlab_kernel::workload::JobState;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -258,8 +259,10 @@ impl Simulation {
         let result = PyDict::new(py);
         let states: Vec<u8> = slots().map(|job| jobs.state(job) as u8).collect();
         result.set_item("state", states.into_pyarray(py))?;
-        let reasons: Vec<u8> =
-            slots().map(|job| jobs.rejection(job).map_or(0, |reason| reason as u8)).collect();
+        // What is known of a job that is still to be submitted is not so yet.
+        let rejected = |job: &u32| jobs.state(*job) == JobState::Rejected;
+        let reason = |job| jobs.rejection(job).map_or(0, |reason| reason as u8);
+        let reasons: Vec<u8> = slots().map(|job| if rejected(&job) { reason(job) } else { 0 }).collect();
         result.set_item("reason", reasons.into_pyarray(py))?;
         let starts: Vec<f64> = slots().map(|job| jobs.start_time(job)).collect();
         result.set_item("start_time", starts.into_pyarray(py))?;

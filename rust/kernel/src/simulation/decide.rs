@@ -80,13 +80,9 @@ impl<F: Feed> Simulation<F> {
             self.check_placement(job, &placement)?;
         }
         if self.scheduler.is_external()
-            && let Some(counter) = self.over_limit(job, &placement)
+            && let Some(limit) = self.limit_over(job, Some(placement.iter().map(|part| part.tasks).sum()))
         {
-            return if is_free_choice {
-                Ok(Effect::NotNow)
-            } else {
-                Err(Refusal::OverLimit { job, counter })
-            };
+            return if is_free_choice { Ok(Effect::NotNow) } else { Err(Refusal::OverLimit { job, limit }) };
         }
         let view = View { scenario: &self.scenario, state: &self.state };
         if let Some(external) = self.scheduler.as_external_mut()
@@ -103,10 +99,15 @@ impl<F: Feed> Simulation<F> {
         Ok(Effect::Done)
     }
 
-    /// The counter of a limit that a start on these nodes would go beyond.
-    fn over_limit(&self, job: u32, placement: &[NodeTasks]) -> Option<u32> {
-        let tasks = placement.iter().map(|part| part.tasks).sum();
-        self.state.over_limit(&self.scenario, job, tasks)
+    /// The first limit, by number, over which a waiting job would go if it started on so many tasks now.
+    #[must_use]
+    pub fn limit_over(&self, job: u32, tasks: Option<u32>) -> Option<u32> {
+        if self.state.jobs.state(job) != JobState::Queued {
+            return None;
+        }
+        let tasks = tasks.unwrap_or(self.scenario.job(job).tasks);
+        let counter = self.state.over_limit(&self.scenario, job, tasks)?;
+        self.scenario.limits.as_ref().map(|limits| limits.cap(counter).limit)
     }
 
     fn take_nodes(&mut self, job: u32, placement: &[NodeTasks]) {

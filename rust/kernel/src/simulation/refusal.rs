@@ -70,8 +70,8 @@ pub enum Refusal {
     OverLimit {
         /// The job.
         job: u32,
-        /// The counter of the limit.
-        counter: u32,
+        /// The limit, by its place in the description.
+        limit: u32,
     },
     /// A node is named twice.
     NodeTwice {
@@ -181,7 +181,7 @@ impl fmt::Display for Refusal {
             Self::OutsideSet { node, .. } => {
                 write!(out, "node {node} is in none of the node groups that it may use")
             }
-            Self::OverLimit { .. } => write!(out, "it would go beyond a limit of the system"),
+            Self::OverLimit { limit, .. } => write!(out, "it would go beyond limits[{limit}] of the system"),
             Self::NodeTwice { node, .. } => {
                 write!(out, "node {node} is named twice; name it once, with all its tasks")
             }
