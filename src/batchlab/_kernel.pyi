@@ -51,6 +51,11 @@ class LimitColumns(TypedDict):
     list_of: NDArray[np.uint32]
     least_nodes: NDArray[np.uint32]
 
+class ReservationColumns(TypedDict):
+    nodes: list[list[tuple[int, int]]]
+    spans: list[list[tuple[float, float]]]
+    of_job: NDArray[np.uint32]
+
 class JobColumns(TypedDict):
     submit_time: NDArray[np.float64]
     run_time: NDArray[np.float64]
@@ -65,6 +70,7 @@ class JobColumns(TypedDict):
     tier: NDArray[np.int32] | None
     queue_priority: NDArray[np.int32] | None
     limits: LimitColumns | None
+    reservations: ReservationColumns | None
     formula: list[tuple[str, NDArray[np.float64] | None]]
     rejection: NDArray[np.uint8] | None
 

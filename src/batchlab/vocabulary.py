@@ -56,7 +56,7 @@ JOB_STATES: tuple[JobState, ...] = get_args(JobState)
 """The states of a job; a state's number is its place here."""
 
 RejectionReason = Literal[
-    "lacks_resource", "never_fits", "dependency", "policy", "queue", "partition", "limit"
+    "lacks_resource", "never_fits", "dependency", "policy", "queue", "partition", "limit", "reservation"
 ]
 REJECTION_REASONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 """Why a job is rejected; a reason's number is its place here, counted from 1."""

@@ -12,6 +12,7 @@ from reference.model import (
     Outcome,
     Partition,
     Queue,
+    Reservation,
 )
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "Outcome",
     "Partition",
     "Queue",
+    "Reservation",
     "simulate",
 ]

@@ -11,6 +11,7 @@ from reference.model import Interruption, Job, Machine, NodeEvent, Order, Outcom
 from reference.node_events import apply
 from reference.predictors import Predictor
 from reference.queues import routed
+from reference.reservations import instants
 from reference.room import Room, in_each_set, may_use, room_beside
 from reference.state import Running, State
 
@@ -31,6 +32,7 @@ class Kernel:
         events = [event.time for event in self.node_events]
         ends = [min(running.end, running.expiry) for running in self.state.running]
         due = [reservation.start for reservation in self.state.reservations.values()]
+        due += instants(self.state.machine) if self.state.queue else []
         # A reservation that was due and still has to wait gets no second pass at the same instant.
         return min(
             [*submissions, *events, *ends, *(time for time in due if time > self.state.now)], default=inf
@@ -65,11 +67,15 @@ class Kernel:
     def arrivals_first(self) -> None:
         is_due = self.is_due()
         self.change_nodes()
-        if self.state.disturbed or (is_due and not self.submissions() and not self.ending()):
+        is_looked_at = self.state.disturbed or bool(self.expiring())
+        if self.state.disturbed:
             self.make_pass()
         self.correct_each()
-        for running in self.ending():
+        ending = self.ending()
+        for running in ending:
             running.holds = running.end < running.start + self.state.estimate(running.job)
+        if is_due and not is_looked_at and not ending and not self.submissions():
+            self.make_pass()
         for job in self.submissions():
             self.submit(job)
             self.make_pass()
@@ -92,8 +98,9 @@ class Kernel:
         return sorted(found, key=lambda each: each.job.row)
 
     def is_due(self) -> bool:
-        """Tell whether a reservation stands for now."""
-        return any(each.start == self.state.now for each in self.state.reservations.values())
+        """Tell whether a reservation stands for now, of a job or of the machine."""
+        due = any(each.start == self.state.now for each in self.state.reservations.values())
+        return due or self.state.now in instants(self.state.machine)
 
     def ending(self) -> list[Running]:
         """List the jobs that end now, in the order of their starts."""
@@ -179,7 +186,9 @@ def simulate(
         else:
             kernel.completions_first()
     for job in state.queue:
-        assert node_events or job_check != "nodes" or machine.limits, "otherwise no job waits for ever"
+        assert node_events or job_check != "nodes" or machine.limits or machine.reservations, (
+            "otherwise no job waits for ever"
+        )
         kernel.outcomes[job.row] = Outcome("queued", None, None, [])
     assert len(kernel.outcomes) == len(jobs), "no job is lost"
     if interruptions is not None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reference.model import Limit
 from reference.queues import admits, least_nodes
+from reference.reservations import in_time
 
 if TYPE_CHECKING:
-    from reference.model import Job, Limit, Machine
+    from reference.model import Job, Machine
     from reference.state import Running, State
 
 Group = tuple[object, ...]
@@ -42,7 +44,12 @@ def groups(job: Job, machine: Machine) -> list[tuple[Limit, Group]]:
 
 
 def over_limit(state: State, job: Job) -> Limit | None:
-    """Give the first limit that a job which is to start now is over."""
+    """Give the first limit that a job which is to start now is over.
+
+    One that could not end within its reservation waits as if for a limit (S14).
+    """
+    if not in_time(job, state.machine, state.now):
+        return Limit()
     for limit, group in groups(job, state.machine):
         others = [
             each

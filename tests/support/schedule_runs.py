@@ -43,11 +43,15 @@ def workload_of(case: Case) -> bl.Workload:
     if case.machine.groups:
         names = ["|".join(f"group{group}" for group in job.node_groups) or None for job in jobs]
         columns["node_group"] = pl.Series(names, dtype=pl.String)
-    if case.machine.partitions or case.machine.queues or case.machine.limits:
+    machine = case.machine
+    if machine.partitions or machine.queues or machine.limits or machine.reservations:
         partitions = ["|".join(job.partitions) or None for job in jobs]
         columns["partition"] = pl.Series(partitions, dtype=pl.String)
         for name in ("queue", "user", "group", "account", "qos"):
             columns[name] = pl.Series([getattr(job, name) for job in jobs], dtype=pl.String)
+    if case.machine.reservations:
+        names = [job.reservation for job in jobs]
+        columns["reservation"] = pl.Series(names, dtype=pl.String)
     for index, name in enumerate(resources):
         columns[name] = pl.Series([job.request[index] for job in jobs], dtype=pl.Int64)
     return bl.Workload.from_table(columns, resources=resources, overrun="keep", invalid="raise")
@@ -88,6 +92,19 @@ def system_of(machine: Machine) -> bl.System:
                 blocks=each.blocks,
             )
             for number, each in enumerate(machine.limits)
+        ),
+        reservations=tuple(
+            bl.Reservation(
+                each.name,
+                each.start,
+                each.duration,
+                ranges_of(each.nodes),
+                every=each.every or None,
+                until=each.until if each.every else None,
+                admits=None if each.admits is None else conditions_of(each.admits),
+                flexible=each.flexible,
+            )
+            for each in machine.reservations
         ),
     )
 

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::limits::LimitColumns;
+use crate::reservations::ReservationColumns;
 
 /// The amount of one resource that each task asks: the same for all jobs, or one value per job.
 #[derive(FromPyObject)]
@@ -58,6 +59,8 @@ pub struct Columns<'py> {
     queue_priority: Option<PyReadonlyArray1<'py, i32>>,
     /// What jobs may have at a time; None where nothing is limited.
     limits: Option<LimitColumns<'py>>,
+    /// When which nodes are reserved, and for which jobs; None where there are no reservations.
+    reservations: Option<ReservationColumns<'py>>,
     /// What a formula may name; with values where it does.
     pub formula: Vec<(String, Option<PyReadonlyArray1<'py, f64>>)>,
     /// Why jobs are rejected at their submission, by number; 0 where they are not, as far as is known.
@@ -184,6 +187,9 @@ impl Columns<'_> {
         scenario.alternatives = alternatives;
         if let Some(limits) = &self.limits {
             scenario.limits = Some(Box::new(limits.limits(count, resources)?));
+        }
+        if let Some(reservations) = &self.reservations {
+            scenario.calendar = Some(Box::new(reservations.calendar(count)?));
         }
         let given = |column: &Option<PyReadonlyArray1<'_, i32>>| {
             column.as_ref().map_or(Vec::new(), |column| column.as_array().to_vec())

@@ -20,6 +20,7 @@ mod platform;
 mod policy;
 mod queue;
 mod ranges;
+mod reservations;
 mod share;
 mod simulation;
 mod source;

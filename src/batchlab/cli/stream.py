@@ -43,10 +43,10 @@ def stream(request: RunRequest) -> None:
     described = described_machine(request.machine)
     log = _open(request)
     system = machine_for(described, request.log, request.machine, lambda: _header(log))
-    if system.partitions or system.queues:
-        raise wrong_usage(
-            "does not know partitions and queues yet; the system has some. Leave it out.", "--stream"
-        )
+    parts = ("partitions", "queues", "limits", "reservations")
+    known = next((part for part in parts if getattr(system, part)), None)
+    if known is not None:
+        raise wrong_usage(f"does not know {known} yet; the system has some. Leave it out.", "--stream")
     from batchlab.result.summary import page  # noqa: PLC0415  # --help does without
     from batchlab.result.warnings import warnings_of  # noqa: PLC0415  # --help does without
 

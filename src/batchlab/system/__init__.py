@@ -4,6 +4,7 @@ from batchlab.system.accounts import Account, FairShare, QualityOfService
 from batchlab.system.limits import Limit
 from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.read import read_system, write_system
+from batchlab.system.reservations import Reservation
 from batchlab.system.system import NodeGroup, System
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "NodeGroup",
     "Partition",
     "QualityOfService",
+    "Reservation",
     "System",
     "read_system",
     "write_system",

@@ -22,6 +22,7 @@ __all__ = [
     "different",
     "held",
     "names",
+    "node_ranges",
 ]
 
 _T = TypeVar("_T")
@@ -134,13 +135,13 @@ class Partition:
         where = f"Partition {self.name!r}"
         _set(self, "groups", names(self.groups, f"{where}: groups") if self.groups else ())
         _set(self, "tier", held(_priority, self.tier, f"{where}: tier"))
-        held(_ranges, self.nodes, f"{where}: nodes")
+        held(node_ranges, self.nodes, f"{where}: nodes")
         _check_conditions(self.admits, where)
 
     @property
     def ranges(self) -> list[tuple[int, int]]:
         """The ranges of `nodes`, each as its first node and the one after its last."""
-        return _ranges(self.nodes)
+        return node_ranges(self.nodes)
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,7 @@ def _check_conditions(given: object, where: str) -> None:
         raise SystemDescriptionError(f"{where}: admits = {shown(given)}; must be Conditions.")
 
 
-def _ranges(value: object) -> list[tuple[int, int]]:
+def node_ranges(value: object) -> list[tuple[int, int]]:
     """Read ranges of nodes: ``"0-11,16"``; none of an empty text."""
     rule = 'must be ranges of node numbers, e.g. "0-11,16"'
     if not isinstance(value, str):

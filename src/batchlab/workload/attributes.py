@@ -1,4 +1,4 @@
-"""What jobs are called and belong to: user, group, account, QOS, queue and partitions, as text."""
+"""What jobs are called and belong to: their owners, queue, partitions and reservation, as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Attribute", "attribute"]
 
-Attribute = Literal["user", "group", "account", "qos", "queue", "partition"]
+Attribute = Literal["user", "group", "account", "qos", "queue", "partition", "reservation"]
 """A column of names."""
 
 _NUMBERED: Mapping[Attribute, str] = {

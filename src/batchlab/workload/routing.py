@@ -156,7 +156,7 @@ def _partitions(
     keys, combination = numbered(codes.to_numpy() * (len(system.queues) + 1) + (queue + 1))
     wanted = [_wanted(system, distinct, *divmod(int(key), len(system.queues) + 1)) for key in keys]
     for place, partition in enumerate(system.partitions):
-        matters = np.array([place in places for places in wanted])[combination]
+        matters = np.array([place in places for places in wanted], np.bool_)[combination]
         left_out = matters & ~admits(partition.admits)
         if not left_out.any():
             continue

@@ -1,5 +1,5 @@
 //! Decisions applied: each is checked, and either done whole or refused with nothing changed.
-use crate::cluster::{NodeTasks, Place, PlacementRequest, placement_of_ranks};
+use crate::cluster::{NodeTasks, Place, PlacementRequest, place_at, placement_of_ranks};
 use crate::decision::{Decision, Effect, Preemption, Where};
 use crate::record::{Change, PowerMeter, PowerModel, ThermalModel};
 use crate::scheduler::{PolicyParts, SchedulingRule};
@@ -122,7 +122,9 @@ impl<F: Feed> Simulation<F> {
         let mut placement = std::mem::take(&mut self.allocator.chosen);
         let fits = match tasks {
             None => view.placement_requests(job).any(|want| {
-                view.may_fit_request(&want) && self.allocator.fill(&self.state.machine, &want, &mut placement)
+                let machine = &self.state.machine;
+                view.may_fit_request(&want)
+                    && place_at(&mut self.allocator, machine, &want, view.now(), &mut placement) == Ok(true)
             }),
             Some(tasks) => {
                 self.check_size(job, u64::from(tasks))?;

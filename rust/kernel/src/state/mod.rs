@@ -25,7 +25,7 @@ use crate::workload::{DependencyState, JobState};
 pub use applications::{ApplicationState, SchedulingPoint};
 pub use defect::{Defect, Violation};
 pub use job_records::JobRecords;
-pub use limited::LimitState;
+pub use limited::{LimitState, OUT_OF_TIME};
 pub use queue::{JobQueue, QueueIndex, Rank};
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
 pub use view::{View, is_open};
