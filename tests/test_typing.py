@@ -119,6 +119,7 @@ def test_types_name_what_the_tables_have(names: object, table: dict[str, registr
         ("job_state", vocabulary.JOB_STATES),
         ("job_type", vocabulary.JOB_TYPES),
         ("rejection", vocabulary.REJECTION_REASONS),
+        ("waiting", vocabulary.WAITING_REASONS),
         ("walltime", vocabulary.WALLTIME_ACTIONS),
         ("job_check", vocabulary.JOB_CHECKS),
         ("order_at_instant", vocabulary.ORDERS_AT_INSTANT),

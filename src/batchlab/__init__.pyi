@@ -6,6 +6,7 @@ from batchlab import generate as generate
 from batchlab import platform as platform
 from batchlab import plot as plot
 from batchlab import report as report
+from batchlab import system as system
 from batchlab._kernel import Formula as Formula
 from batchlab._kernel import Job as Job
 from batchlab._kernel import Queue as Queue

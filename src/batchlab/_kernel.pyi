@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, Self, TypedDict, final, overload
 
@@ -73,6 +73,32 @@ class JobColumns(TypedDict):
     reservations: ReservationColumns | None
     formula: list[tuple[str, NDArray[np.float64] | None]]
     rejection: NDArray[np.uint8] | None
+
+class ConditionColumns(TypedDict):
+    clauses: list[tuple[int, list[tuple[int, str, float]]]]
+    groups: list[list[int]]
+    begin_times: NDArray[np.float64] | None
+    places: list[tuple[int | None, int]]
+    limits: list[int]
+
+class ReasonColumns(TypedDict):
+    row: NDArray[np.uint32]
+    reason: NDArray[np.uint32]
+    start_time: NDArray[np.float64]
+    end_time: NDArray[np.float64]
+
+class WaitingColumns(TypedDict):
+    row: NDArray[np.uint32]
+    reason: NDArray[np.uint32]
+
+class RecordedColumns(TypedDict):
+    waiting: WaitingColumns
+    dispatch: dict[str, NDArray[np.generic]] | None
+    reasons: ReasonColumns | None
+    interruptions: InterruptionColumns
+    resizes: StretchColumns | None
+    task_times: TaskTimeColumns | None
+    sensed: SensedColumns | None
 
 class ApplicationJobColumns(TypedDict):
     job_type: NDArray[np.uint8]
@@ -149,6 +175,8 @@ class StatusColumns(TypedDict):
     start_time: NDArray[np.float64]
     end_time: NDArray[np.float64]
     queue: NDArray[np.uint32]
+    waiting: NDArray[np.uint32]
+    reasons: NDArray[np.uint32]
     running: NDArray[np.uint32]
     ended: NDArray[np.uint32]
     allocated_since: NDArray[np.float64]
@@ -291,9 +319,10 @@ class Simulation:
         order_at_instant: OrderAtInstant,
         job_check: JobCheck,
         dispatch: bool,
+        reasons: bool,
         listening: Listening,
         applications: ApplicationInputs | None = None,
-        dependencies: Sequence[Sequence[int]] | None = None,
+        conditions: ConditionColumns | None = None,
         invocation: object = None,
     ) -> Simulation: ...
     @property
@@ -334,22 +363,14 @@ class Simulation:
         """From now on every job runs for its estimate, and no further job comes."""
     def run_times(self) -> NDArray[np.float64]:
         """How long every job runs, seconds: in a look ahead, as far as it is known."""
-    def interruptions(self) -> InterruptionColumns:
-        """The runs that were cut short so far, as columns."""
-    def resizes(self) -> StretchColumns | None:
-        """What jobs had before they were resized, as columns; None where no job carries an application."""
-    def sensed(self) -> SensedColumns | None:
-        """What was seen of the platform, as columns and matrices; None where that is not recorded."""
-    def task_times(self) -> TaskTimeColumns | None:
-        """The times of the tasks of applications, as columns; None where they are not recorded."""
     def outcome(self) -> OutcomeColumns:
         """What became of every job so far: columns by name."""
     def status(self, latest: int) -> StatusColumns:
         """Which jobs wait, which run where, and what is free; and where the `latest` jobs that ended last were."""
+    def recorded(self) -> RecordedColumns:
+        """What was recorded of the run, in columns, by the names of the fields of an outcome; None for what was not."""
     def gauges(self) -> tuple[int, list[int]]:
         """How many jobs wait, and what is free of each resource in all."""
-    def dispatch(self) -> dict[str, NDArray[np.generic]] | None:
-        """The cost of every pass so far, as columns; None where it was not asked for."""
 
 @final
 class Job:
@@ -503,7 +524,7 @@ def rules() -> dict[str, list[tuple[str, str, str]]]:
 
 def names() -> dict[str, list[str]]:
     """Names in the order of their numbers: of the states and types of jobs, of the reasons for which
-    they are rejected, of the options `walltime`, `job_check` and `order_at_instant`, and of the
+    they are rejected and wait, of the options `walltime`, `job_check` and `order_at_instant`, and of the
     methods by which an observer takes note of each kind of change.
     """
 

@@ -22,6 +22,7 @@ __all__ = [
     "REJECTION_REASONS",
     "SHARING_MODELS",
     "USAGE_DECAYS",
+    "WAITING_REASONS",
     "WALLTIME_ACTIONS",
     "AllocatorName",
     "BackfillName",
@@ -45,6 +46,7 @@ __all__ = [
     "SizeOrderName",
     "StopKind",
     "UsageDecay",
+    "WaitingReason",
     "WalltimeAction",
 ]
 
@@ -60,6 +62,12 @@ RejectionReason = Literal[
 ]
 REJECTION_REASONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 """Why a job is rejected; a reason's number is its place here, counted from 1."""
+
+WaitingReason = Literal[
+    "priority", "resources", "unavailable", "held", "dependency", "begin_time", "array_limit", "reservation"
+]
+WAITING_REASONS: tuple[WaitingReason, ...] = get_args(WaitingReason)
+"""Why a job waits, besides the names of limits; a reason's number is its place here."""
 
 JobType = Literal["rigid", "moldable", "malleable", "evolving", "adaptive"]
 JOB_TYPES: tuple[JobType, ...] = get_args(JobType)

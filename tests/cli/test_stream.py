@@ -85,6 +85,24 @@ def test_memory_is_asked_for_in_a_stream_too(tmp_path: Path) -> None:
     assert starts == ["0.0", "100.0"]
 
 
+@pytest.mark.parametrize(
+    ("part", "named"),
+    [
+        ('[[limits]]\nname = "one"\nrunning_jobs = 1', "limits"),
+        ('[[queues]]\nname = "all"', "queues"),
+        ('[[partitions]]\nname = "all"', "partitions"),
+    ],
+)
+def test_what_a_stream_would_leave_out_is_refused(
+    part: str, named: str, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Partitions, queues and limits of a system hold in whole runs only so far."""
+    system = tmp_path / "system.toml"
+    system.write_text(f'groups = [{{ name = "n", count = 8, resources = {{ core = 1 }} }}]\n{part}\n')
+    assert main(["run", str(log), "--system", str(system), "--stream"]) == 2
+    assert f"--stream: does not know {named} yet" in capsys.readouterr().err
+
+
 def test_an_unsorted_log_is_refused_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What a stream cannot do is said with line, value and next step."""
     log = tmp_path / "log.swf"

@@ -52,7 +52,7 @@ def test_the_list_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(rows) == len(catalogue.entries())
     assert rows[0]["name"] == "ANL-Intrepid-2009-1"
     assert not rows[0]["fetched"]
-    assert rows[0]["last"] is None
+    assert rows[1]["last"] is None
 
 
 def test_fetching_prints_paths_alone(

@@ -172,7 +172,7 @@ def test_generators_can_be_like_a_log(folder: Path) -> None:
         (
             "{ nodes = 4, resources = { core = 8 } }",
             "[]",
-            r"systems.small = \[\]; must be a path, or a table",
+            r"systems.small = \[\]; must be a path, the name of a ready machine, or a table",
         ),
         ("{ nodes = 4, resources = { core = 8 } }", '"gone.json"', "gone.json: cannot be read: No such file"),
         ("policies", "replications = 0\npolicies", "replications = 0; must be at least 1"),

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from reference import Job, Machine, NodeEvent
-from support.schedule_cases import ALLOCATORS, BACKFILLS, FORMULAS, ORDERS, Case, random_case
+from support.schedule_cases import ALLOCATORS, BACKFILLS, FORMULAS, ORDERS, Case, conditioned, random_case
 from support.schedule_runs import differences, readable, shrunk
 
 COMBINATIONS = tuple(product(ORDERS, BACKFILLS, ALLOCATORS))
@@ -33,6 +33,8 @@ def numbered_case(number: int) -> Case:
         "random": random.choice((0, 7, 2**64 - 1)),
         "expression": random.choice(list(FORMULAS)),
     }
+    if random.random() < 0.4:
+        case = conditioned(case, random)
     return replace(
         case,
         order=order,
@@ -121,6 +123,22 @@ def test_coverage() -> None:
     assert min(options[key] for key in product(BACKFILLS, ("run", "kill"), ("arrivals_first",))) > 50
     assert {case.reservations for case in tested if case.backfill == "easy"} == {1, 2, 3, 4}
     assert {case.order_argument for case in tested if case.order == "expression"} == set(FORMULAS)
+
+
+def test_coverage_of_conditions() -> None:
+    """Under every rule jobs wait in all ways, some in vain."""
+    found: Counter[tuple[str, str]] = Counter()
+    for number in range(0, CASES, 5):
+        case = numbered_case(number)
+        for job, outcome in zip(case.jobs, case.expected(), strict=True):
+            kinds = {each.kind for each in job.dependencies}
+            kinds |= {"any"} if job.any_dependency and len(job.dependencies) > 1 else set()
+            kinds |= {"begin"} if job.begin_time > job.submit_time else set()
+            kinds |= {"place"} if job.array_limit else set()
+            kinds |= {"vain"} if outcome.reason == "dependency" else set()
+            found.update((case.backfill, kind) for kind in kinds)
+    ways = ("after", "afterok", "afternotok", "afterany", "singleton", "any", "begin", "place", "vain")
+    assert min(found[key] for key in product(BACKFILLS, ways)) > 10
 
 
 @pytest.mark.campaign

@@ -16,7 +16,7 @@ from batchlab.simulation.view import View
 from reference.model import Interruption  # noqa: TC001  # mypy wants the name
 from support.large_cases import QUICK, big_cases, record, run
 from support.python_schedulers import Easy, FirstFit, InOrder
-from support.schedule_cases import BACKFILLS, FATES, Case, disturbed, random_case
+from support.schedule_cases import BACKFILLS, FATES, Case, conditioned, disturbed, random_case
 from support.schedule_runs import (
     NodeEvents,
     differences,
@@ -36,6 +36,7 @@ def numbered_case(number: int, backfills: tuple[str, ...] = BACKFILLS) -> Case:
     """Give a case with node events; the rules take turns."""
     random = Random(number)  # noqa: S311 - no secret
     case = random_case(random)
+    case = conditioned(case, random) if random.random() < 0.4 else case
     backfill = backfills[number % len(backfills)]
     reservations = random.choice((1, 1, 2, 3)) if backfill == "easy" else 1
     return disturbed(replace(case, backfill=backfill, reservations=reservations), random)

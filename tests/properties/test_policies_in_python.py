@@ -10,7 +10,7 @@ import pytest
 import batchlab as bl
 from reference.predictors import PREDICTORS
 from support.python_policies import ALLOCATORS, DYNAMIC_ORDERS, SCHEDULERS, STATIC_ORDERS
-from support.schedule_cases import Case, random_case
+from support.schedule_cases import Case, conditioned, random_case
 from support.schedule_runs import differences, outcomes, policy_of, readable, shrunk
 
 CASES = 360
@@ -23,6 +23,7 @@ def case_of(number: int, *, large: float = 1 / 30) -> Case:
     """Give a case whose backfilling rule a scheduler written in Python can be; a share of them is large."""
     rng = random.Random(number)  # noqa: S311 - no secret
     case = random_case(rng, large=large)
+    case = conditioned(case, rng) if rng.random() < 0.3 else case
     backfill = ("none", "first_fit", "easy", "easy")[number % 4]
     reservations = rng.choice((1, 2, 3)) if backfill == "easy" else 1
     return replace(case, backfill=backfill, reservations=reservations)

@@ -3,6 +3,7 @@
 from reference.kernel import simulate
 from reference.model import (
     Conditions,
+    Dependency,
     Expression,
     Interruption,
     Job,
@@ -17,6 +18,7 @@ from reference.model import (
 
 __all__ = [
     "Conditions",
+    "Dependency",
     "Expression",
     "Interruption",
     "Job",

@@ -1,16 +1,18 @@
 """The event loop (S2): what happens at one instant, and in which order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from reference.allocators import Allocator
 from reference.backfill import RULES
+from reference.dependencies import Waiting
 from reference.limits import refuses_submission
 from reference.model import Interruption, Job, Machine, NodeEvent, Order, Outcome
 from reference.node_events import apply
 from reference.predictors import Predictor
 from reference.queues import routed
+from reference.reasons import Reasons
 from reference.reservations import instants
 from reference.room import Room, in_each_set, may_use, room_beside
 from reference.state import Running, State
@@ -26,6 +28,14 @@ class Kernel:
     to_come: list[Job]
     node_events: list[NodeEvent]
     outcomes: dict[int, Outcome]
+    after_each: bool = False
+    asked_at_timers: bool = False
+    entered: bool = False
+    reasons: Reasons | None = None
+    waiting: Waiting = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.waiting = Waiting(list(self.to_come), self.outcomes)
 
     def next_instant(self) -> float:
         submissions = [job.submit_time for job in self.to_come]
@@ -35,26 +45,38 @@ class Kernel:
         due += instants(self.state.machine) if self.state.queue else []
         # A reservation that was due and still has to wait gets no second pass at the same instant.
         return min(
-            [*submissions, *events, *ends, *(time for time in due if time > self.state.now)], default=inf
+            [
+                *submissions,
+                *events,
+                *ends,
+                *(time for time in due if time > self.state.now),
+                self.waiting.next_instant(self.state.now),
+            ],
+            default=inf,
         )
 
     def change_nodes(self) -> None:
         for event in [event for event in self.node_events if event.time == self.state.now]:
             self.node_events.remove(event)
+            # A rule written in Python decides also where an event changes nothing.
+            self.entered |= self.asked_at_timers
             apply(self.state, event, self.kill)
 
     def completions_first(self) -> None:
         is_due = self.is_due()
+        self.let_in()
         self.change_nodes()
-        # Node events that change nothing, if nothing else happens, let nobody decide.
-        if not (is_due or self.state.disturbed or self.ending() or self.expiring() or self.submissions()):
-            return
+        is_due = (
+            is_due or self.state.disturbed or bool(self.ending() or self.expiring() or self.submissions())
+        )
         # Whatever the order of the completions, one pass follows them all.
         self.complete_and_correct()
         for job in self.submissions():
             self.submit(job)
-        self.make_pass()
-        while self.ending() or self.expiring():
+        # Node events that change nothing, and begin times that let nobody in, let nobody decide.
+        if is_due or self.entered:
+            self.make_pass()
+        while self.ending() or self.expiring() or self.entered:
             self.complete_and_correct()
             self.make_pass()
 
@@ -66,10 +88,12 @@ class Kernel:
 
     def arrivals_first(self) -> None:
         is_due = self.is_due()
+        self.let_in()
         self.change_nodes()
-        is_looked_at = self.state.disturbed or bool(self.expiring())
-        if self.state.disturbed:
+        is_looked_at = self.entered or self.state.disturbed
+        if is_looked_at:
             self.make_pass()
+        is_looked_at = is_looked_at or bool(self.expiring())
         self.correct_each()
         ending = self.ending()
         for running in ending:
@@ -115,28 +139,46 @@ class Kernel:
         placement = sorted(running.placement)
         self.outcomes[running.job.row] = Outcome(running.state, running.start, running.end, placement)
         self.state.predictor.learn(running.job, running.end - running.start)
+        self.let_in()
 
     def kill(self, running: Running) -> None:
         self.state.running.remove(running)
         placement = sorted(running.placement)
         self.outcomes[running.job.row] = Outcome("killed", running.start, self.state.now, placement)
         self.state.predictor.learn(running.job, self.state.now - running.start)
+        self.let_in()
 
     def submit(self, job: Job) -> None:
         """Queue a job, or reject it where it would not fit on the empty system."""
         self.to_come.remove(job)
         self.state.estimates[job.row] = self.state.predictor.estimate(job)
         empty = room_beside(replace(self.state.machine, closed=frozenset(), withheld={}), [])
-        waiting = routed(job, self.state.machine)
-        if isinstance(waiting, str):
-            self.outcomes[job.row] = Outcome("rejected", None, None, [], waiting)
-        elif self.backfill == "reject" or not self.passes(waiting, empty):
-            reason = "policy" if self.backfill == "reject" else "never_fits"
-            self.outcomes[job.row] = Outcome("rejected", None, None, [], reason)
-        elif refuses_submission(self.state, waiting):
-            self.outcomes[job.row] = Outcome("rejected", None, None, [], "limit")
+        bound = routed(job, self.state.machine)
+        if isinstance(bound, str):
+            self.reject(job, bound)
+        elif self.waiting.dependency(job, self.state.now) is False:
+            self.reject(job, "dependency")
+        elif self.backfill == "reject" or not self.passes(bound, empty):
+            self.reject(job, "policy" if self.backfill == "reject" else "never_fits")
+        elif refuses_submission(self.state, bound, self.waiting.submitted):
+            self.reject(job, "limit")
         else:
-            self.state.queue.append(waiting)
+            self.waiting.submitted.append(bound)
+        self.let_in()
+
+    def reject(self, job: Job, reason: str) -> None:
+        self.outcomes[job.row] = Outcome("rejected", None, None, [], reason)
+        self.waiting.begun.setdefault(job.row, self.state.now)
+
+    def let_in(self) -> None:
+        """Reject what waits in vain, and what waits for that, and let those into the queue that may now."""
+        while in_vain := self.waiting.in_vain(self.state.now):
+            for job in in_vain:
+                self.waiting.submitted.remove(job)
+                self.reject(job, "dependency")
+        entering = self.waiting.enter(self.state.now)
+        self.state.queue += entering
+        self.entered |= bool(entering)
 
     def passes(self, job: Job, empty: Room) -> bool:
         """Tell whether a job may wait: it fits on the empty system, or in its total, or is not checked."""
@@ -152,10 +194,18 @@ class Kernel:
         return all(job.tasks * asked <= total for asked, total in zip(job.request, totals, strict=True))
 
     def make_pass(self) -> None:
+        self.entered = False
         if self.backfill != "reject":
             RULES[self.backfill](self.state, self.reservations)
         self.state.completed_since_pass = False
         self.state.disturbed = False
+        for running in self.state.running:
+            self.waiting.begun.setdefault(running.job.row, self.state.now)
+        self.let_in()
+        if self.reasons is not None:
+            self.reasons.look(self.state, self.waiting)
+        if self.after_each and self.entered:
+            self.make_pass()
 
 
 def simulate(
@@ -171,21 +221,30 @@ def simulate(
     order_at_instant: str = "completions_first",
     node_events: Sequence[NodeEvent] = (),
     interruptions: list[Interruption] | None = None,
+    reasons: Reasons | None = None,
     predictor: Predictor | None = None,
     job_check: str = "nodes",
+    asked_at_timers: bool = False,
 ) -> list[Outcome]:
-    """Simulate to the end; outcomes stand in the order of rows. `interruptions` receives those, in order."""
+    """Simulate to the end; outcomes stand in the order of rows. `interruptions` receives those, in order.
+
+    With `asked_at_timers` every node event has a pass, as with schedulers written in Python.
+    """
     to_come = sorted(jobs, key=lambda job: job.row)
     state = State(machine, order, Allocator(allocator, seed, resources=machine.resources), walltime, -inf)
     state.predictor, state.job_check = predictor or Predictor(), job_check
-    kernel = Kernel(state, backfill, reservations, to_come, list(node_events), {})
+    after_each = order_at_instant == "arrivals_first"
+    kernel = Kernel(
+        state, backfill, reservations, to_come, list(node_events), {}, after_each, asked_at_timers
+    )
+    kernel.reasons = reasons
     while (instant := kernel.next_instant()) < inf:
         state.now = instant
-        if order_at_instant == "arrivals_first":
+        if after_each:
             kernel.arrivals_first()
         else:
             kernel.completions_first()
-    for job in state.queue:
+    for job in [*state.queue, *kernel.waiting.submitted]:
         assert node_events or job_check != "nodes" or machine.limits or machine.reservations, (
             "otherwise no job waits for ever"
         )

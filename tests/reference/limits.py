@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from reference.state import Running, State
 
 Group = tuple[object, ...]
+OUT_OF_TIME = Limit()
+"""Stands for a limit where a job could not end within its reservation."""
 
 
 def groups(job: Job, machine: Machine) -> list[tuple[Limit, Group]]:
@@ -49,7 +51,7 @@ def over_limit(state: State, job: Job) -> Limit | None:
     One that could not end within its reservation waits as if for a limit (S14).
     """
     if not in_time(job, state.machine, state.now):
-        return Limit()
+        return OUT_OF_TIME
     for limit, group in groups(job, state.machine):
         others = [
             each
@@ -75,9 +77,9 @@ def held(running: Running, place: int, machine: Machine) -> int:
     return sum(tasks for _, tasks in running.placement) * job.request[place]
 
 
-def refuses_submission(state: State, job: Job) -> bool:
+def refuses_submission(state: State, job: Job, waiting: list[Job]) -> bool:
     """Tell whether as many jobs wait and run as one of the job's limits allows."""
-    alive = [*state.queue, *(each.job for each in state.running)]
+    alive = [*waiting, *state.queue, *(each.job for each in state.running)]
     for limit, group in groups(job, state.machine):
         count = sum(group in [other for _, other in groups(each, state.machine)] for each in alive)
         if count >= limit.submitted_jobs:

@@ -9,13 +9,25 @@ Placement = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
+class Dependency:
+    """What has to become of jobs: after, afterok, afternotok, afterany or singleton, which names none.
+
+    Several `rows` are an array, of which all is meant; `delay` in seconds has to pass after the start.
+    """
+
+    kind: str
+    rows: tuple[int, ...] = ()
+    delay: float = 0.0
+
+
+@dataclass(frozen=True)
 class Job:
     """One row of a workload: times in seconds; `request` is the amount of each resource per task.
 
     `node_groups` are the groups whose nodes it may use, by their places in `Machine.groups`; none: all.
     What `queue` and `partitions` name, and who the job is of, matters on machines with queues and partitions
     (S11); `node_sets`, `tier`, `queue_priority`, `in_queue`, `in_partitions` and `in_reservation` follow from
-    that, and from `reservation` (S14), when it is submitted.
+    that, and from `reservation` (S14), when it is submitted. Singletons go by `user` and `name`.
     """
 
     row: int
@@ -27,6 +39,13 @@ class Job:
     tasks_per_node: int = 0
     exclusive: bool = False
     node_groups: tuple[int, ...] = ()
+    depends_on: tuple[int, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
+    any_dependency: bool = False
+    begin_time: float = 0.0
+    name: str = ""
+    array: int | None = None
+    array_limit: int | None = None
     queue: str | None = None
     partitions: tuple[str, ...] = ()
     user: str | None = None

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from batchlab.errors import ResultError
-from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
+from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS, WAITING_REASONS
 from support.results import Job, make_result
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def test_jobs_have_the_documented_columns(three: Result) -> None:
         "requested_time": pl.Float64,
         "tasks": pl.Int64,
         "nodes": pl.List(pl.UInt32),
-        "reason": pl.Enum(REJECTION_REASONS),
+        "reason": pl.Enum(list(dict.fromkeys((*REJECTION_REASONS, *WAITING_REASONS)))),
         "allocated_core": pl.Int64,
     }
     assert three.jobs["job_id"].to_list() == [1, 2, 3, 4]

@@ -103,4 +103,7 @@ def test_cannot_be_released() -> None:
     scheduler = Releases()
     jobs = bl.simulate(workload([[], [1]], [3, 2]), SYSTEM, scheduler).jobs
     assert jobs["start_time"].to_list() == [0, 3]
-    assert "job 2 cannot be released at 0 s: it waits for other jobs to complete" in scheduler.told
+    assert (
+        "job 2 cannot be released at 0 s: it waits for other jobs, its begin time or a place in its array"
+        in scheduler.told
+    )

@@ -11,7 +11,7 @@ import pytest
 import batchlab as bl
 from batchlab.cli import main
 from batchlab.result.warnings import warnings_of
-from batchlab.vocabulary import REJECTION_REASONS, RejectionReason
+from batchlab.vocabulary import REJECTION_REASONS, WAITING_REASONS, RejectionReason
 from batchlab.workload.header import Header
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def test_reasons(table: dict[str, list[object]], policy: str, reasons: list[Reje
     workload = bl.Workload.from_table({**THREE, **cores, **table}, resources=resources)
     result = bl.simulate(workload, bl.System(groups), policy)
     assert result.jobs["reason"].to_list() == reasons
-    assert result.jobs.schema["reason"] == pl.Enum(REJECTION_REASONS)
+    assert result.jobs.schema["reason"] == pl.Enum(
+        list(dict.fromkeys((*REJECTION_REASONS, *WAITING_REASONS)))
+    )
     states = result.jobs["state"].to_list()
     assert [state == "rejected" for state in states] == [reason is not None for reason in reasons]
     counted = {name: reasons.count(name) for name in REJECTION_REASONS if name in reasons}

@@ -18,10 +18,11 @@ from support.schedule_cases import (
     FORMULAS,
     ORDERS,
     Case,
+    conditioned,
     disturbed,
     random_case,
 )
-from support.schedule_runs import differences, readable, shrunk
+from support.schedule_runs import differences, readable, reason_differences, shrunk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +46,7 @@ class Combinations:
     changed: Callable[[Case, random.Random], Case]
 
     def case(self, number: int) -> Case:
-        """Give a case; every third one has node events."""
+        """Give a case; in every second one jobs wait for each other, every third one has node events."""
         rng = random.Random(number)  # noqa: S311 - no secret
         order, backfill, allocator = COMBINATIONS[number % len(COMBINATIONS)]
         argument: dict[str, int | str] = {
@@ -64,11 +65,15 @@ class Combinations:
             # The reference takes O(q³) for a long queue.
             case = replace(case, jobs=case.jobs[:80])
         case = self.changed(case, rng)
+        case = conditioned(case, rng) if number % 2 else case
         return disturbed(case, rng) if number % 3 == 0 else case
 
     def check(self, number: int) -> None:
         """Fail with the smallest case found that still differs."""
-        _check(self.case(number), f"case {number}")
+        case = self.case(number)
+        _check(case, f"case {number}")
+        if number % 4 == 1:
+            _check_reasons(case, f"case {number}")
 
     def check_in_python(self, number: int) -> None:
         """Check a case whose rule and allocator are written in Python as well."""
@@ -87,6 +92,13 @@ class Combinations:
         for kind in kinds:
             policy = bl.Policy(case.order_text, case.backfill, kind(), case.reservations)
             _check(case, f"case {number} with {name}", policy)
+
+
+def _check_reasons(case: Case, name: str) -> None:
+    if reason_differences(case):
+        smallest = shrunk(case, lambda smaller: bool(reason_differences(smaller)))
+        lines = [f"{name}:", readable(smallest), *reason_differences(smallest)]
+        pytest.fail("\n".join(lines), pytrace=False)
 
 
 def _check(case: Case, name: str, policy: bl.Policy | None = None) -> None:

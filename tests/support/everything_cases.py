@@ -312,6 +312,21 @@ def application(rng: Random) -> bl.Application:
     return bl.Application(phases)
 
 
+def conditions(rng: Random, number: int) -> dict[str, Any]:
+    """Let a job wait for others above it, for a begin time, or be an array."""
+    text = None
+    if number and rng.random() < 0.2:
+        kinds = ("after", "afterok", "afternotok", "afterany")
+        count = rng.choice((1, 1, 2))
+        terms = [f"{rng.choice(kinds)}:{rng.randint(1, number)}" for _ in range(count)]
+        text = rng.choice((",", "?")).join(terms)
+    return {
+        "dependency": text,
+        "begin_time": float(rng.randint(0, 15)) if rng.random() < 0.2 else None,
+        "array": f"0-{rng.randint(0, 2)}%{rng.randint(1, 2)}" if rng.random() < 0.1 else None,
+    }
+
+
 def workload(rng: Random, cores: int) -> bl.Workload:
     """Give some jobs, half of which carry applications."""
     jobs: list[bl.JobDescription] = []
@@ -325,6 +340,7 @@ def workload(rng: Random, cores: int) -> bl.Workload:
             "depends_on": depends,
         }
         limit = rng.choice((None, rng.randint(1, 12)))
+        common |= conditions(rng, number)
         if kind is None:
             exclusive = {"exclusive": rng.random() < 0.1}
             run_time = float(rng.choice((0, 1, rng.randint(0, 9))))
@@ -420,7 +436,7 @@ def check_job(job: dict[str, Any], of_id: dict[int, dict[str, Any]]) -> None:
     start, end = job["start_time"], job["end_time"]
     if start is None:
         return
-    assert start >= job["submit_time"]
+    assert start >= max(job["submit_time"], job.get("begin_time") or 0.0)
     assert end is None or end >= start
     for other in job.get("depends_on") or ():
         assert of_id[other]["state"] == "completed"

@@ -6,7 +6,15 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 import batchlab as bl
-from support.schedule_cases import ALLOCATORS, BACKFILLS, ORDERS, Case, random_jobs, random_machine
+from support.schedule_cases import (
+    ALLOCATORS,
+    BACKFILLS,
+    ORDERS,
+    Case,
+    conditioned,
+    random_jobs,
+    random_machine,
+)
 from support.schedule_runs import simulation_of
 
 __all__ = ["QUICK", "big_cases", "record", "run"]
@@ -21,7 +29,7 @@ def big_case(
     rng = Random(seed)  # noqa: S311 - no secret
     machine = random_machine(rng, nodes, plain=plain)
     argument: dict[str, int | str] = {"random": seed, "expression": "wait_time / requested_time"}
-    return Case(
+    case = Case(
         jobs=random_jobs(rng, machine, jobs, plain=plain),
         machine=machine,
         order=order,
@@ -33,6 +41,7 @@ def big_case(
         walltime=rng.choice(("run", "kill")),
         order_at_instant=rng.choice(("completions_first", "arrivals_first")),
     )
+    return conditioned(case, rng) if rng.random() < 0.3 else case
 
 
 def big_cases(

@@ -1,7 +1,7 @@
 """Small but nasty random cases for comparing kernels: coinciding instants, zero times, overruns, misfits."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import inf
@@ -11,6 +11,7 @@ from hypothesis import strategies
 from batchlab.vocabulary import JobCheck, OrderAtInstant, WalltimeAction
 from reference import (
     Conditions,
+    Dependency,
     Expression,
     Interruption,
     Job,
@@ -25,6 +26,7 @@ from reference import (
 )
 from reference.numbers import divide
 from reference.predictors import PREDICTORS
+from reference.reasons import Reasons
 
 FORMULAS = {
     "requested_time * processors - submit_time": Expression(
@@ -101,7 +103,13 @@ class Case:
             case formula:
                 return f'{self.order}("{formula}")'
 
-    def expected(self, interruptions: list[Interruption] | None = None) -> list[Outcome]:
+    def expected(
+        self,
+        interruptions: list[Interruption] | None = None,
+        *,
+        asked_at_timers: bool = False,
+        reasons: Reasons | None = None,
+    ) -> list[Outcome]:
         """Run the reference; `interruptions` receives the runs that were cut short."""
         match self.order_argument:
             case None:
@@ -122,18 +130,37 @@ class Case:
             order_at_instant=self.order_at_instant,
             node_events=self.node_events,
             interruptions=interruptions,
+            reasons=reasons,
             predictor=PREDICTORS[self.predictor](),
             job_check=self.job_check,
+            asked_at_timers=asked_at_timers,
         )
 
     def without(self, row: int) -> "Case":
         """Leave one job out (rows are numbered anew): a step towards a smaller failing case."""
         kept = [job for job in self.jobs if job.row != row]
-        return replace(self, jobs=tuple(replace(job, row=new) for new, job in enumerate(kept)))
+        numbers = {job.row: new for new, job in enumerate(kept)}
+        arrays = {job.array: numbers[job.row] for job in reversed(kept) if job.array is not None}
+        return replace(self, jobs=tuple(renumbered(job, numbers, arrays) for job in kept))
 
     def without_event(self, number: int) -> "Case":
         """Leave one node event out."""
         return replace(self, node_events=self.node_events[:number] + self.node_events[number + 1 :])
+
+
+def renumbered(job: Job, numbers: dict[int, int], arrays: dict[int, int]) -> Job:
+    """Give a job a new row, and forget those on which it depends that have none."""
+    dependencies = [
+        replace(each, rows=tuple(numbers[row] for row in each.rows if row in numbers))
+        for each in job.dependencies
+    ]
+    return replace(
+        job,
+        row=numbers[job.row],
+        depends_on=tuple(numbers[row] for row in job.depends_on if row in numbers),
+        dependencies=tuple(each for each in dependencies if each.rows or each.kind == "singleton"),
+        array=None if job.array is None else arrays[job.array],
+    )
 
 
 def random_case(rng: random.Random, *, plain: float = 0.3, large: float = 0.0) -> Case:
@@ -354,6 +381,64 @@ def random_conditions(rng: random.Random, case: Case) -> Conditions:
         users=rng.choice((None, None, None, frozenset({"ann"}), frozenset({"ann", "ben"}))),
         accounts=rng.choice((None, None, None, frozenset({"physics"}))),
     )
+
+
+def conditioned(case: Case, rng: random.Random) -> Case:
+    """Let jobs wait for others, for begin times and for places in arrays."""
+    jobs = in_arrays(case.jobs, rng) if rng.random() < 0.5 else list(case.jobs)
+    jobs = [replace(job, user=rng.choice(("ann", "ben", None)), name=rng.choice("ab")) for job in jobs]
+    # A task of an array is like the others.
+    like = {job.row: job.row if job.array is None else job.array for job in jobs}
+    members = {row: tuple(other for other in like if like[other] == like[row]) for row in like}
+    share, singletons = rng.choice((0.1, 0.3, 0.7)), rng.random() < 0.3
+    for first in [job for job in jobs if like[job.row] == job.row]:
+        # A singleton waits for all that were submitted before: none of these may wait for it.
+        late = {job.row for job in jobs if singletons and job.submit_time > first.submit_time}
+        above = [row for row in members if row < first.row and row not in late]
+        made = waiting(first, rng, [members[row] for row in above], share, singletons=singletons)
+        for row in members[first.row]:
+            keep = jobs[row]
+            jobs[row] = replace(made, row=row, run_time=keep.run_time, requested_time=keep.requested_time)
+    return replace(case, jobs=tuple(jobs))
+
+
+def in_arrays(jobs: Sequence[Job], rng: random.Random) -> list[Job]:
+    """Make arrays of jobs that follow each other; these differ in nothing but their times."""
+    made: list[Job] = []
+    while len(made) < len(jobs):
+        count = min(rng.choice((1, 1, 2, 5)), len(jobs) - len(made))
+        first = jobs[len(made)]
+        if count > 1:
+            first = replace(first, array=first.row, array_limit=rng.choice((None, 1, 1, 2, 3)))
+        times = [(job.run_time, job.requested_time) for job in jobs[len(made) : len(made) + count]]
+        made += [
+            replace(first, row=first.row + place, run_time=run, requested_time=requested)
+            for place, (run, requested) in enumerate(times)
+        ]
+    return made
+
+
+def waiting(
+    job: Job, rng: random.Random, above: Sequence[tuple[int, ...]], share: float, *, singletons: bool
+) -> Job:
+    """Let a job wait for some of those above it, jobs or arrays."""
+    if rng.random() < share:
+        step = rng.choice((1.0, job.run_time, job.requested_time))
+        job = replace(job, begin_time=max(0.0, job.submit_time + rng.randint(-1, 4) * step))
+    if not above or rng.random() > share:
+        return job
+    if rng.random() < 0.2:
+        # One that is in no array is named by its number alone.
+        alone = [rows[0] for rows in above if len(rows) == 1]
+        job = replace(job, depends_on=tuple(rng.sample(alone, min(len(alone), rng.randint(1, 2)))))
+    dependencies = []
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        kind = rng.choice(("after", "after", "afterok", "afternotok", "afterany"))
+        delay = rng.choice((0.0, 0.0, 60.0)) if kind == "after" else 0.0
+        dependencies.append(Dependency(kind, rng.choice(above), delay))
+    if singletons and rng.random() < 0.5:
+        dependencies.append(Dependency("singleton"))
+    return replace(job, dependencies=tuple(dependencies), any_dependency=rng.random() < 0.3)
 
 
 def disturbed(case: Case, rng: random.Random) -> Case:

@@ -1,7 +1,8 @@
 """Random cases through the public API, as the reference gives them: one outcome per job."""
 
-from collections.abc import Callable
-from itertools import accumulate, groupby
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import accumulate, groupby, zip_longest
 from math import inf
 from typing import Any
 
@@ -10,6 +11,7 @@ import polars as pl
 import batchlab as bl
 from batchlab.simulation.view import View
 from reference import Conditions, Interruption, Job, Machine, Outcome
+from reference.reasons import Reasons
 from support.schedule_cases import Case
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "outcomes",
     "policy_of",
     "readable",
+    "reason_differences",
     "shrunk",
     "simulation_of",
     "system_of",
@@ -52,9 +55,38 @@ def workload_of(case: Case) -> bl.Workload:
     if case.machine.reservations:
         names = [job.reservation for job in jobs]
         columns["reservation"] = pl.Series(names, dtype=pl.String)
+    columns |= waiting_columns(jobs)
     for index, name in enumerate(resources):
         columns[name] = pl.Series([job.request[index] for job in jobs], dtype=pl.Int64)
     return bl.Workload.from_table(columns, resources=resources, overrun="keep", invalid="raise")
+
+
+def waiting_columns(jobs: Sequence[Job]) -> dict[str, pl.Series]:
+    """Give the columns of what jobs wait for, where one does."""
+    columns = {}
+    if any(job.begin_time for job in jobs):
+        columns["begin_time"] = pl.Series([job.begin_time or None for job in jobs], dtype=pl.Float64)
+    if any(job.depends_on for job in jobs):
+        columns["depends_on"] = pl.Series([job.depends_on for job in jobs], dtype=pl.List(pl.Int64))
+    if any(job.dependencies for job in jobs):
+        columns["dependency"] = pl.Series([text_of(job) for job in jobs], dtype=pl.String)
+        columns["user"] = pl.Series([job.user for job in jobs], dtype=pl.String)
+        columns["job_name"] = pl.Series([job.name for job in jobs], dtype=pl.String)
+    if any(job.array is not None for job in jobs):
+        columns["array_id"] = pl.Series([job.array for job in jobs], dtype=pl.Int64)
+        columns["array_index"] = pl.Series([job.row for job in jobs], dtype=pl.Int64)
+        columns["array_limit"] = pl.Series([job.array_limit for job in jobs], dtype=pl.Int64)
+    return columns
+
+
+def text_of(job: Job) -> str | None:
+    """Write what a job depends on; an array has the number of the first of its tasks."""
+    terms = []
+    for need in job.dependencies:
+        delay = f"+{need.delay / 60:.0f}" if need.delay else ""
+        rows = f":{need.rows[0]}" if need.rows else ""
+        terms.append(f"{need.kind}{rows}{delay}")
+    return ("?" if job.any_dependency else ",").join(terms) or None
 
 
 def system_of(machine: Machine) -> bl.System:
@@ -222,7 +254,9 @@ def outcomes_of(case: Case, result: bl.Result) -> list[Outcome]:
     found = []
     for job, (job_id, state, start_time, end_time, reason) in zip(case.jobs, table, strict=True):
         assert job_id == job.row
-        found.append(Outcome(state, start_time, end_time, placements[job.row], reason))
+        # Why others wait at the end stands in their reasons.
+        why = reason if state == "rejected" else None
+        found.append(Outcome(state, start_time, end_time, placements[job.row], why))
     return found
 
 
@@ -244,13 +278,34 @@ def interruptions_of(result: bl.Result) -> list[Interruption]:
 def differences(case: Case, policy: bl.Policy | None = None) -> list[str]:
     """List where the public API and the reference differ, one line each."""
     cut_short: tuple[list[Interruption], list[Interruption]] = ([], [])
-    pairs = zip(case.jobs, case.expected(cut_short[0]), outcomes(case, cut_short[1], policy), strict=True)
+    in_python = policy is not None and policy.scheduler is not None
+    expected = case.expected(cut_short[0], asked_at_timers=in_python)
+    pairs = zip(case.jobs, expected, outcomes(case, cut_short[1], policy), strict=True)
     lines = [
         f"job {job.row}: expected {expected}, got {got}" for job, expected, got in pairs if expected != got
     ]
     if cut_short[0] != cut_short[1]:
         lines.append(f"interruptions: expected {cut_short[0]}, got {cut_short[1]}")
     return lines
+
+
+def reason_differences(case: Case) -> list[str]:
+    """List where the reasons of waiting jobs differ between the public API and the reference, a line each."""
+    expected = Reasons()
+    case.expected(reasons=expected)
+    result = bl.simulate(
+        workload_of(case),
+        system_of(case.machine),
+        policy_of(case),
+        options=replace(options_of(case), reasons=True),
+        observers=observers_of(case),
+    )
+    found = result.reasons.select("row", "reason", "start_time", "end_time").rows()
+    return [
+        f"reasons: expected {one}, got {other}"
+        for one, other in zip_longest(expected.intervals(), found)
+        if one != other
+    ]
 
 
 def shrunk(case: Case, fails: Callable[[Case], bool]) -> Case:
@@ -279,6 +334,8 @@ def readable(case: Case) -> str:
         return (
             f"    Job({job.row}, {job.submit_time!r}, {job.run_time!r}, {job.requested_time!r}, {job.tasks}, "
             f"{job.request}, {job.tasks_per_node}, {job.exclusive}, {job.node_groups}),"
+            f"  # {text_of(job)} {job.depends_on} begin={job.begin_time} user={job.user} name={job.name} "
+            f"array={job.array}%{job.array_limit}"
         )
 
     events = [f"    {event}," for event in case.node_events]

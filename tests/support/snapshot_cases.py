@@ -22,7 +22,7 @@ from support.application_runs import AsDecided, platform_of
 from support.application_runs import workload_of as elastic_workload_of
 from support.python_policies import BusiestFirst, Greedy, LeastBusyFirst
 from support.python_schedulers import Easy, FirstFit, InOrder
-from support.schedule_cases import BACKFILLS, Case, disturbed, grouped, random_case
+from support.schedule_cases import BACKFILLS, Case, conditioned, disturbed, grouped, random_case
 from support.schedule_runs import observers_of, policy_of, system_of, workload_of
 
 __all__ = [
@@ -110,7 +110,9 @@ class Impatient(bl.Scheduler):
     def schedule(self, view: bl.View) -> None:
         """Do something at random, then start what fits."""
         for job in view.on_hold:
-            view.release(job)
+            # One that waits for others, or for its begin time, is refused.
+            with suppress(bl.DecisionError):
+                view.release(job)
         running = list(view.running)
         if running and len(self.deeds) < 30 and self.random.random() < 0.2:
             victim = self.random.choice(running)
@@ -161,6 +163,7 @@ def built_in(rng: Random) -> Run:
     if rng.random() < 0.3:
         predictor = rng.choice(("clairvoyant", "last_two", "recursive_mean"))
         case = replace(case, predictor=predictor)
+    case = conditioned(case, rng) if rng.random() < 0.5 else case
     case = disturbed(case, rng) if rng.random() < 0.5 else case
     return run_of(grouped(case, rng) if rng.random() < 0.5 else case)
 
@@ -181,6 +184,7 @@ def run_of(case: Case, policy: bl.Policy | None = None, observers: Sequence[bl.O
 def in_python(rng: Random) -> Run:
     """Give a run with a part of the policy, or several, written in Python."""
     case = replace(random_case(rng), backfill="easy", reservations=1)
+    case = conditioned(case, rng) if rng.random() < 0.5 else case
     schedulers: tuple[Callable[[], bl.Scheduler], ...] = (
         InOrder,
         FirstFit,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::accounting::Limits;
 use crate::application::ApplicationJob;
 use crate::cluster::{Calendar, NodeSets, NodeTasks, Request, Requests};
-use crate::workload::{Attributes, Dependencies, Job};
+use crate::workload::{Attributes, Conditions, Job};
 
 /// What happens to a job that reaches its requested time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,8 +113,8 @@ pub struct Scenario {
     pub wall_time: WallTime,
     /// What a job is checked for at its submission.
     pub job_check: JobCheck,
-    /// Which jobs wait for which.
-    pub dependencies: Dependencies,
+    /// What jobs wait for before they enter the queue; None where none does.
+    pub conditions: Option<Box<Conditions>>,
     /// The jobs that carry applications; None where there are none.
     pub applications: Option<ApplicationJobs>,
     /// What jobs may have at a time; None where nothing is limited.

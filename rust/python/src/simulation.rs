@@ -10,17 +10,18 @@ use batchlab_kernel::scheduler::{Capacities, PolicyChoice, PolicyParts};
 use batchlab_kernel::simulation::{Agenda, Feed, Listeners, Simulation as Kernel, YieldPoint};
 use batchlab_kernel::state::{LimitState, State};
 use batchlab_kernel::time::Time;
-use batchlab_kernel::workload::{Dependencies, DependencyState};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::application_jobs::{self, ApplicationInputs, Invocation};
-use crate::columns::{self, Columns};
+use crate::application_jobs::{ApplicationInputs, Invocation};
+use crate::columns::Columns;
+use crate::conditions::ConditionColumns;
 use crate::errors::simulation_error;
 use crate::interrupt::interruptible;
 use crate::policy::PolicyNames;
+use crate::recorded;
 use crate::status;
 
 /// Instants between two looks at signals and progress, at most: there are more where instants take long.
@@ -51,8 +52,8 @@ pub struct Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, job_check, dispatch, listening,
-                        applications=None, dependencies=None, invocation=None))]
+    #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, job_check, dispatch, reasons, listening,
+                        applications=None, conditions=None, invocation=None))]
     #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
     fn new(
         py: Python<'_>,
@@ -64,9 +65,10 @@ impl Simulation {
         order_at_instant: &str,
         job_check: &str,
         dispatch: bool,
+        reasons: bool,
         listening: Listening,
         applications: Option<ApplicationInputs<'_>>,
-        dependencies: Option<Vec<Vec<u32>>>,
+        conditions: Option<ConditionColumns<'_>>,
         invocation: Option<Invocation>,
     ) -> PyResult<Self> {
         let resources = capacity.shape()[1];
@@ -87,14 +89,16 @@ impl Simulation {
             let limits = scenario.limits.as_deref().cloned().unwrap_or_default();
             state.limited = Some(Box::new(LimitState::new(&limits, resources + 1)));
         }
-        if let Some(dependencies) = dependencies {
-            scenario.dependencies = Dependencies::new(&dependencies);
-            state.dependencies = DependencyState::new(&dependencies);
+        if let Some(conditions) = conditions {
+            let (given, course) = conditions.parts(scenario.jobs.len())?;
+            scenario.conditions = Some(Box::new(given));
+            state.conditions = Some(Box::new(course));
         }
         let Listening { estimates, changes, every_instant } = listening;
         let mut recorders = Recorders {
             changes: Changes::heeding(changes),
             dispatch: dispatch.then(DispatchLog::default),
+            reasons: reasons.then(Box::default),
             ..Recorders::default()
         };
         let mut execution = None;
@@ -272,7 +276,7 @@ impl Simulation {
 
     /// Which jobs wait, which run where, and what is free; and where the `latest` jobs that ended last were.
     fn status<'py>(&self, py: Python<'py>, latest: usize) -> PyResult<Bound<'py, PyDict>> {
-        status::status(py, self.kernel.state(), latest)
+        status::status(py, self.kernel.view(), latest)
     }
 
     /// How many jobs wait, and what is free of each resource in all.
@@ -280,47 +284,9 @@ impl Simulation {
         status::gauges(self.kernel.state())
     }
 
-    /// The runs that were cut short so far, as columns.
-    fn interruptions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let log = &self.kernel.recorders().interruptions;
-        let result = columns::intervals(py, &log.runs, self.kernel.state().machine.resources())?;
-        result.set_item("saved", log.saved.to_vec().into_pyarray(py))?;
-        Ok(result)
-    }
-
-    /// What jobs had before they were resized, as columns; None where no job carries an application.
-    fn resizes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        // A look ahead takes applications to be run times, and knows what was before.
-        if self.kernel.scenario().applications.is_none() {
-            return Ok(None);
-        }
-        let resources = self.kernel.state().machine.resources();
-        columns::intervals(py, &self.kernel.recorders().resizes, resources).map(Some)
-    }
-
-    /// What was seen of the platform, as columns and matrices; None where that is not recorded.
-    fn sensed<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        application_jobs::sensed(py, &self.kernel)
-    }
-
-    /// The times of the tasks of applications, as columns; None where they are not recorded.
-    fn task_times<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        application_jobs::task_times(py, &self.kernel)
-    }
-
-    /// The cost of every pass so far, as columns; None where it was not asked for.
-    fn dispatch<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(log) = &self.kernel.recorders().dispatch else { return Ok(None) };
-        let result = PyDict::new(py);
-        result.set_item("time", log.time.to_vec().into_pyarray(py))?;
-        result.set_item("queue_length", log.queue_length.to_vec().into_pyarray(py))?;
-        result.set_item("cpu_time", log.cpu_time.to_vec().into_pyarray(py))?;
-        // A pass that has begun and not ended yet has no entry.
-        let other: Vec<f64> = log.other_cpu_time.to_vec().into_iter().take(log.time.len()).collect();
-        result.set_item("other_cpu_time", other.into_pyarray(py))?;
-        result.set_item("memory", log.memory.to_vec().into_pyarray(py))?;
-        result.set_item("started", log.started.to_vec().into_pyarray(py))?;
-        Ok(Some(result))
+    /// What was recorded of the run, in columns, by the names of the fields of an outcome; None for what was not.
+    fn recorded<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        recorded::columns(py, &self.kernel)
     }
 
     fn __repr__(&self) -> String {

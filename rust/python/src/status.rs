@@ -1,5 +1,5 @@
 //! A look at a simulation between two steps: which jobs wait, which run where, what is free.
-use batchlab_kernel::state::{JobRecords, State};
+use batchlab_kernel::state::{JobRecords, State, View};
 use batchlab_kernel::time::Time;
 use batchlab_kernel::workload::JobState;
 use numpy::{IntoPyArray, PyArrayMethods};
@@ -8,7 +8,8 @@ use pyo3::types::PyDict;
 
 /// The present state as columns by name: O(jobs + nodes). Of the past, only the placements of the `latest` jobs that
 /// ended last.
-pub fn status<'py>(py: Python<'py>, state: &State, latest: usize) -> PyResult<Bound<'py, PyDict>> {
+pub fn status<'py>(py: Python<'py>, view: View<'_>, latest: usize) -> PyResult<Bound<'py, PyDict>> {
+    let state = view.state;
     let (jobs, machine) = (&state.jobs, &state.machine);
     let slots = || 0..jobs.len() as u32;
     let queue = state.queue.jobs();
@@ -38,6 +39,9 @@ pub fn status<'py>(py: Python<'py>, state: &State, latest: usize) -> PyResult<Bo
     result
         .set_item("end_time", slots().map(|job| jobs.end_time(job)).collect::<Vec<_>>().into_pyarray(py))?;
     result.set_item("queue", queue.into_pyarray(py))?;
+    let (waiting, reasons) = reasons(view);
+    result.set_item("waiting", waiting.into_pyarray(py))?;
+    result.set_item("reasons", reasons.into_pyarray(py))?;
     result.set_item("running", running.into_pyarray(py))?;
     result.set_item("ended", ended.into_pyarray(py))?;
     result.set_item("allocated_since", since.into_pyarray(py))?;
@@ -48,6 +52,11 @@ pub fn status<'py>(py: Python<'py>, state: &State, latest: usize) -> PyResult<Bo
     result.set_item("idle", idle.into_pyarray(py).reshape([count, machine.resources()])?)?;
     result.set_item("drained", drained.into_pyarray(py))?;
     Ok(result)
+}
+
+/// The jobs that wait, in the queue and outside it, and the numbers of their reasons.
+pub fn reasons(view: View<'_>) -> (Vec<u32>, Vec<u32>) {
+    view.reasons().into_iter().map(|(job, reason)| (job, reason.number())).unzip()
 }
 
 /// The jobs that ended last, at most so many, in the order of their ends: O(jobs + latest · log).

@@ -9,6 +9,7 @@ use batchlab_kernel::record::Change;
 use batchlab_kernel::scenario::{JobCheck, WallTime};
 use batchlab_kernel::scheduler::BACKFILLING;
 use batchlab_kernel::simulation::Agenda;
+use batchlab_kernel::state::Reason;
 use batchlab_kernel::workload::{JobState, Rejection};
 use pyo3::prelude::*;
 
@@ -28,7 +29,7 @@ pub fn rules() -> BTreeMap<&'static str, Vec<Rule>> {
 }
 
 /// Names in the order of their numbers: of the states and types of jobs, of the reasons for which
-/// they are rejected, of the options `walltime`, `job_check` and `order_at_instant`, and of the
+/// they are rejected and wait, of the options `walltime`, `job_check` and `order_at_instant`, and of the
 /// methods by which an observer takes note of each kind of change.
 #[pyfunction]
 pub fn names() -> BTreeMap<&'static str, Vec<&'static str>> {
@@ -36,6 +37,7 @@ pub fn names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("job_state", JobState::ALL.iter().map(|state| state.name()).collect()),
         ("job_type", JobType::NAMES.iter().map(|(name, _)| *name).collect()),
         ("rejection", Rejection::ALL.iter().map(|reason| reason.name()).collect()),
+        ("waiting", Reason::NAMED.iter().map(|(name, _)| *name).collect()),
         ("walltime", WallTime::NAMES.iter().map(|(name, _)| *name).collect()),
         ("job_check", JobCheck::NAMES.iter().map(|(name, _)| *name).collect()),
         ("order_at_instant", Agenda::NAMES.iter().map(|(name, _)| *name).collect()),

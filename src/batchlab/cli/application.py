@@ -16,6 +16,7 @@ from batchlab.cli.generate import generate
 from batchlab.cli.platform import platform
 from batchlab.cli.policies import policies
 from batchlab.cli.run import run
+from batchlab.cli.systems import systems
 from batchlab.cli.traces import traces
 from batchlab.cli.watch import watch
 
@@ -61,6 +62,7 @@ application.command()(generate)
 application.command()(platform)
 application.command()(policies)
 application.command()(watch)
+application.add_typer(systems, name="systems")
 application.add_typer(traces, name="traces")
 
 

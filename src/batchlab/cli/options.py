@@ -42,6 +42,7 @@ __all__ = [
     "directory",
     "existing_file",
     "seed_number",
+    "system_file",
     "whole_number",
 ]
 
@@ -71,7 +72,23 @@ def directory(text: str, panel: str | None = None, *, exists: bool = False) -> o
     return typer.Option(metavar="DIR", exists=exists, file_okay=False, rich_help_panel=panel, help=text)
 
 
-SystemFile = Annotated[Path | None, existing_file("Its description (TOML, JSON).", MACHINE)]
+def system_file(text: str) -> object:
+    """Describe an option that takes a machine: a file, or the name of a ready one."""
+    return typer.Option(metavar="FILE|NAME", callback=_located, rich_help_panel=MACHINE, help=text)
+
+
+def _located(value: Path | None) -> Path | None:
+    """Give the file of a machine; that of a ready one by its name."""
+    if value is None:
+        return None
+    from batchlab.system.read import located  # noqa: PLC0415  # --help does without
+
+    return Path(located(value))
+
+
+SystemFile = Annotated[
+    Path | None, system_file("Its description (TOML, JSON), or the name of a ready one (batchlab systems).")
+]
 Nodes = Annotated[int | None, whole_number("Equal nodes; as the log's header says unless given.", MACHINE)]
 Cores = Annotated[int | None, whole_number("Cores of each node; 1 with --nodes unless given.", MACHINE)]
 Equivalence = Annotated[

@@ -13,7 +13,6 @@ from batchlab.cli.log import check_platform, located, read_log
 from batchlab.cli.machine import described_machine, machine_for
 from batchlab.cli.monitored import check_watching, keep_serving, monitored
 from batchlab.cli.options import (  # typer reads the annotations
-    MACHINE,
     OUTPUT,
     READING,
     RULES,
@@ -30,7 +29,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     UseMemory,
     Walltime,
     directory,
-    existing_file,
+    system_file,
 )
 from batchlab.cli.output import tell
 from batchlab.cli.request import LogRequest, MachineRequest, RunRequest, Watching
@@ -50,7 +49,10 @@ _Trace = Annotated[
 ]
 _System = Annotated[
     Path | None,
-    existing_file("Its description (TOML, JSON), or a platform (TOML, SimGrid's XML).", MACHINE),
+    system_file(
+        "Its description (TOML, JSON), a platform (TOML, SimGrid's XML), or the name of a ready machine "
+        "(batchlab systems)."
+    ),
 ]
 _Policy = Annotated[
     str,

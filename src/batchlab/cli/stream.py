@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["stream"]
 
+_NOT_STREAMED = ("partitions", "queues", "limits", "reservations")
+"""What a machine may have that a streamed run does not look at."""
+
 
 def stream(request: RunRequest) -> None:
     """Run, write and tell, without a table of all jobs.
@@ -43,10 +46,7 @@ def stream(request: RunRequest) -> None:
     described = described_machine(request.machine)
     log = _open(request)
     system = machine_for(described, request.log, request.machine, lambda: _header(log))
-    parts = ("partitions", "queues", "limits", "reservations")
-    known = next((part for part in parts if getattr(system, part)), None)
-    if known is not None:
-        raise wrong_usage(f"does not know {known} yet; the system has some. Leave it out.", "--stream")
+    _check_streamable(system)
     from batchlab.result.summary import page  # noqa: PLC0415  # --help does without
     from batchlab.result.warnings import warnings_of  # noqa: PLC0415  # --help does without
 
@@ -65,6 +65,15 @@ def stream(request: RunRequest) -> None:
         request.out,
         warnings,
     )
+
+
+def _check_streamable(system: System) -> None:
+    """Refuse machines of which a streamed run would leave out something."""
+    found = [name for name in _NOT_STREAMED if getattr(system, name)]
+    if found:
+        raise wrong_usage(
+            f"does not know {', '.join(found)} yet; the system has some. Leave it out.", "--stream"
+        )
 
 
 def _open(request: RunRequest) -> SwfStream:

@@ -124,6 +124,8 @@ def _job(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "asks for", f"{tasks} for {_limit(answer['requested_time'])}"
     if answer["state"] != "loaded":
         yield "waits for" if answer["state"] == "queued" else "waited", format_duration(answer["wait"])
+    if "reason" in answer:
+        yield "reason", answer["reason"]
     if answer["state"] == "running":
         yield "runs for", format_duration(answer["time"] - answer["start_time"])
         yield "nodes", answer["nodes"]

@@ -129,7 +129,7 @@ def paired(policy: Policy, allocator: object) -> Policy:
 
 
 def as_system(value: object) -> System:
-    """Take a system or the path of its file."""
+    """Take a system, the path of its file, or the name of a ready one."""
     if isinstance(value, System):
         return value
     if isinstance(value, str | Path):

@@ -57,6 +57,7 @@ from batchlab.experiment.source import LogFile, Source
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
 from batchlab.system import System, read_system, toml_format
+from batchlab.system.read import located
 from batchlab.trace import traces
 
 if TYPE_CHECKING:
@@ -239,10 +240,11 @@ def _generator(label: str, value: Mapping[str, Any], folder: Path) -> Generator:
 
 def _system(label: str, value: object, folder: Path) -> System:
     if isinstance(value, str):
-        return read_system(folder / value)
+        return read_system(located(value, folder))
     if not isinstance(value, dict):
         raise ExperimentError(
-            f"systems.{label} = {shown(value)}; must be a path, or a table with nodes or groups."
+            f"systems.{label} = {shown(value)}; must be a path, the name of a ready machine, or a table "
+            "with nodes or groups."
         )
     if "nodes" not in value:
         with within("systems", label):

@@ -32,6 +32,8 @@ __all__ = ["Shelf", "StoredResult", "StoredResults"]
 _KINDS: Mapping[str, Any] = {
     "state": np.uint8,
     "reason": np.uint8,
+    "waiting/reason": np.uint32,
+    "reasons/reason": np.uint32,
     "start_time": np.float64,
     "end_time": np.float64,
     "requested_time": np.float64,
@@ -192,7 +194,7 @@ class StoredResults(Sequence[Result]):
 
 def _outcome(members: Mapping[str, Any]) -> Outcome:
     columns = {
-        name: value.astype(_KINDS.get(name.rpartition("/")[2], value.dtype), copy=False)
+        name: value.astype(_KINDS.get(name, _KINDS.get(name.rpartition("/")[2], value.dtype)), copy=False)
         for name, value in members.items()
         if isinstance(value, np.ndarray)
     }
@@ -201,6 +203,8 @@ def _outcome(members: Mapping[str, Any]) -> Outcome:
     if task_times:
         task_times["names"] = members["task_times/names"]
     groups: dict[str, Any] = {
+        "waiting": _group(columns, "waiting") or None,
+        "reasons": _group(columns, "reasons") or None,
         "interruptions": _group(columns, "interruptions") or None,
         "resizes": _group(columns, "resizes") or None,
         "dispatch": _group(columns, "passes") or None,

@@ -175,6 +175,8 @@ def _members(result: Result) -> dict[str, Any]:
     passes = {name: column for name, column in (outcome.dispatch or {}).items() if name not in PASS_COSTS}
     groups = {
         "passes": passes,
+        "waiting": outcome.waiting or {},
+        "reasons": outcome.reasons or {},
         "interruptions": outcome.interruptions or {},
         "resizes": outcome.resizes or {},
         "task_times": outcome.task_times or {},

@@ -96,6 +96,9 @@ def _job(snapshot: Snapshot, number: str) -> Document:
     status = snapshot.status
     state = JOB_STATES[status.state[row]]
     known = {"state": state, **_waiting(snapshot, row)}
+    reason = status.reason(row)
+    if reason is not None:
+        known |= {"reason": reason}
     if state == "running":
         return known | _placed(snapshot, int(np.searchsorted(status.running, row)))
     if state in ("completed", "killed"):

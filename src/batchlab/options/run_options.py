@@ -33,7 +33,7 @@ __all__ = ["ExperimentArguments", "RunArguments", "RunOptions"]
 # Options whose values are objects, which a file describes by a table of their fields.
 _DESCRIBED: Mapping[str, type[Invocation | Sensing]] = {"invocation": Invocation, "sensing": Sensing}
 # Options that say what is recorded; they do not bear on the schedule.
-_RECORDED = frozenset({"dispatch", "task_times", "sensing"})
+_RECORDED = frozenset({"dispatch", "reasons", "task_times", "sensing"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +58,8 @@ class RunOptions:
         never fits and is not rejected waits for ever.
     dispatch
         Whether to record the cost of every scheduling pass, for `Result.dispatch`.
+    reasons
+        Whether to record why each job waited when, for `Result.reasons`.
     invocation
         Which events a scheduler written in Python is asked about, one by one; unless given, it is asked once
         an instant.
@@ -91,6 +93,7 @@ class RunOptions:
     order_at_instant: OrderAtInstant = "completions_first"
     job_check: JobCheck = "nodes"
     dispatch: bool = False
+    reasons: bool = False
     invocation: Invocation | None = None
     sharing: SharingModel | NetworkModel = "max_min"
     clip_requests: bool = True
@@ -186,6 +189,7 @@ class ExperimentArguments(TypedDict, total=False):
     order_at_instant: OrderAtInstant
     job_check: JobCheck
     dispatch: bool
+    reasons: bool
     invocation: Invocation | None
     sharing: SharingModel | NetworkModel
     clip_requests: bool
@@ -250,6 +254,7 @@ _RULES: Mapping[str, Callable[[str, object], None]] = {
     "order_at_instant": _one_of(ORDERS_AT_INSTANT),
     "job_check": _one_of(JOB_CHECKS),
     "dispatch": _check_flag,
+    "reasons": _check_flag,
     "invocation": _check_object,
     "sharing": _check_sharing,
     "clip_requests": _check_flag,

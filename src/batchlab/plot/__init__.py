@@ -18,6 +18,7 @@ from batchlab.plot.queue_size import queue_size
 from batchlab.plot.run_times import run_times
 from batchlab.plot.scalability import scalability
 from batchlab.plot.utilisation import utilisation
+from batchlab.plot.waiting_reasons import waiting_reasons
 
 __all__ = [
     "allocation_map",
@@ -40,4 +41,5 @@ __all__ = [
     "turnaround",
     "utilisation",
     "wait",
+    "waiting_reasons",
 ]

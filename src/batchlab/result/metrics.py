@@ -187,7 +187,8 @@ def rejected(jobs: pl.DataFrame) -> dict[str, int]:
     """Count the rejected jobs by reason; reasons that no job has are left out."""
     if "reason" not in jobs.columns:
         return {}
-    counted = dict(jobs["reason"].drop_nulls().value_counts().iter_rows())
+    rejected = jobs.filter(pl.col("state") == "rejected")["reason"]
+    counted = dict(rejected.drop_nulls().cast(pl.String).value_counts().iter_rows())
     return {reason: counted[reason] for reason in REJECTION_REASONS if reason in counted}
 
 

@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from batchlab._kernel import InterruptionColumns, SensedColumns, StretchColumns, TaskTimeColumns
+    from batchlab._kernel import (
+        InterruptionColumns,
+        ReasonColumns,
+        SensedColumns,
+        StretchColumns,
+        TaskTimeColumns,
+        WaitingColumns,
+    )
 
 __all__ = ["Outcome"]
 
@@ -44,6 +51,12 @@ class Outcome:
     dispatch
         Per scheduling pass, where it was asked for: columns ``time`` (s), ``queue_length``, ``cpu_time`` and
         ``other_cpu_time`` (s), ``memory`` (bytes; 0 where it is not known) and ``started`` (jobs).
+    waiting
+        Per job that waits at `now`: columns ``row`` and ``reason``, its number as in `reasons`.
+    reasons
+        Per time that a job waited for one reason, where it was asked for: columns ``row``, ``reason`` (its
+        number: the place in `WAITING_REASONS`, or behind these that of the limit), ``start_time`` and
+        ``end_time`` (s; NaN where the job still waits).
     interruptions
         Per run that was cut short and whose job went back to the queue: columns ``row``, ``start_time``,
         ``end_time``, ``saved`` (s), and ``placement_offsets``, ``placement_nodes``, ``placement_tasks`` and
@@ -73,6 +86,8 @@ class Outcome:
     placement_tasks: npt.NDArray[np.uint32]
     now: float
     dispatch: Mapping[str, npt.NDArray[np.generic]] | None = None
+    waiting: WaitingColumns | None = None
+    reasons: ReasonColumns | None = None
     interruptions: InterruptionColumns | None = None
     resizes: StretchColumns | None = None
     task_times: TaskTimeColumns | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,11 @@ from batchlab import _kernel
 from batchlab.application.write import document_of
 from batchlab.result.manifest import output_files
 from batchlab.workload.application_columns import COLUMNS
+from batchlab.workload.arrays import TASK_COLUMNS
+from batchlab.workload.attribute_columns import Attribute
+from batchlab.workload.conditions import JOB_NAME, USERS
 from batchlab.workload.dependencies import DEPENDS_ON, with_text_lists
+from batchlab.workload.dependency_column import BEGIN_TIME, DEPENDENCY
 from batchlab.workload.node_groups import NODE_GROUP
 
 if TYPE_CHECKING:
@@ -27,6 +31,10 @@ if TYPE_CHECKING:
     from batchlab.workload.workload import Workload
 
 __all__ = ["identify", "write"]
+
+# Columns that may bear on the schedule where they are there; the last ones through singletons alone.
+_CONDITIONS = (DEPENDS_ON, NODE_GROUP, DEPENDENCY, BEGIN_TIME, *TASK_COLUMNS, *get_args(Attribute))
+_NAMES = (*USERS, JOB_NAME)
 
 
 def write(
@@ -125,7 +133,8 @@ def identify(workload: Workload) -> dict[str, object]:
         digest.update(name.encode() + b"\0")
         digest.update(np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"))).data)
     # Of workloads without such columns nothing more is hashed: old manifests stay right.
-    described = [name for name in (DEPENDS_ON, NODE_GROUP) if name in workload.jobs.columns]
+    names = (*_CONDITIONS, *(_NAMES if DEPENDENCY in workload.jobs.columns else ()))
+    described = [name for name in dict.fromkeys(names) if name in workload.jobs.columns]
     if workload.applications:
         applications = {name: document_of(each) for name, each in workload.applications.items()}
         digest.update(json.dumps(applications).encode())

@@ -22,6 +22,7 @@ from batchlab.result.table import (
     jobs_table,
     node_lists,
     placements_table,
+    reasons_table,
     resizes_table,
     task_times_table,
 )
@@ -122,6 +123,20 @@ class Result:
     def allocations(self) -> pl.DataFrame:
         """One row per job and time that it kept the same nodes; columns as those of `resizes`."""
         return allocations_table(self.workload, self.system, self.outcome)
+
+    @cached_property
+    def reasons(self) -> pl.DataFrame:
+        """One row per job and time that it waited for one reason (semantics, S15).
+
+        Columns ``job_id``, ``row``, ``reason`` (of `WAITING_REASONS`, or a limit), ``start_time`` and
+        ``end_time`` (s; null where the job still waits); by row and time.
+
+        Raises
+        ------
+        ResultError
+            They were not recorded.
+        """
+        return reasons_table(self.workload, self.system, self.outcome)
 
     @cached_property
     def task_times(self) -> pl.DataFrame:
@@ -236,7 +251,8 @@ class Result:
 
         ``jobs.csv`` has the columns of `jobs`, nodes as ranges (``0-3,7``); ``metrics.json`` is `metrics`;
         ``manifest.json`` says what the run was made from: hashes of the inputs, versions, policy, seed and
-        options. Where jobs were resized, ``allocations.csv`` is `allocations`; where tasks were recorded,
+        options. Where jobs were resized, ``allocations.csv`` is `allocations`; where reasons were recorded,
+        ``reasons.csv`` is `reasons`; where tasks were recorded,
         ``task_times.csv`` is `task_times`; where the platform was looked at, ``utilisation_cpu.csv`` and so
         on are the tables of `utilisation` that show something.
 
@@ -284,6 +300,8 @@ class Result:
         """Give the tables that only some runs have, each under the name of its file."""
         if not self.resizes.is_empty():
             yield "allocations.csv", self.allocations
+        if self.outcome.reasons is not None:
+            yield "reasons.csv", self.reasons
         if self.outcome.task_times is not None:
             yield "task_times.csv", self.task_times
         if self.outcome.sensed is not None:

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import ResultError
+from batchlab.system.limits import waiting_reasons
 from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
 from batchlab.workload.routing import routes
 
@@ -35,6 +36,7 @@ __all__ = [
     "jobs_table",
     "node_lists",
     "placements_table",
+    "reasons_table",
     "resizes_table",
     "since",
     "task_times_table",
@@ -76,7 +78,6 @@ _NO_INTERRUPTIONS: InterruptionColumns = {
     "placement_tasks": np.empty(0, np.uint32),
     "allocated": np.empty((0, 1), np.int64),
 }
-_REASONS = pl.Series("reason", (None, *REJECTION_REASONS), dtype=pl.Enum(REJECTION_REASONS))
 _STATES = pl.Series("state", JOB_STATES, dtype=pl.Enum(JOB_STATES))
 
 
@@ -100,10 +101,11 @@ def jobs_table(
         One row per job, in the workload's order: ``job_id``, ``state`` (Enum), ``submit_time``,
         ``start_time`` and ``end_time`` (s; null where there is none), ``run_time`` (s; from start to end
         where it follows from an application), ``requested_time`` (s), ``tasks``, ``reason`` (Enum; why it was
-        rejected, null where it was not), ``allocated_<resource>`` (Int64) for each of the system's resources,
-        on a system with queues ``assigned_queue`` and with partitions ``allocated_partition`` (String; in
-        which it waited, and in which it ran), then what was observed, then the workload's other columns.
-        One of those that has the name of a column of the result is given the prefix ``logged_``.
+        rejected, or why it waits; null where it started), ``allocated_<resource>`` (Int64) for each of the
+        system's resources, on a system with queues ``assigned_queue`` and with partitions
+        ``allocated_partition`` (String; in which it waited, and in which it ran), then what was observed,
+        then the workload's other columns. One of those that has the name of a column of the result is given
+        the prefix ``logged_``.
     """
     jobs = workload.jobs
     columns = [
@@ -115,7 +117,7 @@ def jobs_table(
         _run_times(jobs["run_time"], outcome),
         pl.Series("requested_time", outcome.requested_time),
         jobs["tasks"],
-        _REASONS.gather(pl.Series(outcome.reason)),
+        _reasons(system, outcome),
         *(
             pl.Series(f"{ALLOCATED}{resource}", np.ascontiguousarray(outcome.allocated[:, index]))
             for index, resource in enumerate(system.resources)
@@ -130,6 +132,19 @@ def jobs_table(
         columns.append(column.alias(_free_name(column.name, taken)))
         taken.add(columns[-1].name)
     return pl.DataFrame(columns)
+
+
+def _reasons(system: System, outcome: Outcome) -> pl.Series:
+    """Give why each job was rejected, or waits where it never started."""
+    waiting = waiting_reasons(system)
+    every = pl.Enum(list(dict.fromkeys((*REJECTION_REASONS, *waiting))))
+    names = pl.Series("reason", (None, *REJECTION_REASONS, *waiting), dtype=every)
+    numbers = outcome.reason.astype(np.uint32)
+    log = outcome.waiting
+    if log is not None:
+        never = np.isnan(outcome.start_time[log["row"]])
+        numbers[log["row"][never]] = log["reason"][never] + len(REJECTION_REASONS) + 1
+    return names.gather(pl.Series(numbers))
 
 
 def _queues(workload: Workload, system: System, outcome: Outcome) -> list[pl.Series]:
@@ -315,6 +330,35 @@ def _amounts(system: System, held: npt.NDArray[np.int64]) -> list[pl.Series]:
         pl.Series(f"allocated_{name}", np.ascontiguousarray(held[:, index]))
         for index, name in enumerate(system.resources)
     ]
+
+
+def reasons_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
+    """List why jobs waited when.
+
+    Returns
+    -------
+    polars.DataFrame
+        By row and time: ``job_id`` (Int64), ``row`` (UInt32), ``reason`` (String), ``start_time`` and
+        ``end_time`` (Float64, s; null where the job still waits).
+
+    Raises
+    ------
+    ResultError
+        If they were not recorded.
+    """
+    log = outcome.reasons
+    if log is None:
+        raise ResultError("the reasons of waiting jobs were not recorded; pass reasons=True to simulate().")
+    names = pl.Series("reason", waiting_reasons(system), dtype=pl.String)
+    row = pl.Series("row", log["row"])
+    columns = [
+        workload.jobs["job_id"].gather(row),
+        row,
+        names.gather(pl.Series(log["reason"])),
+        pl.Series("start_time", log["start_time"]),
+        pl.Series("end_time", log["end_time"], nan_to_null=True),
+    ]
+    return pl.DataFrame(columns).sort("row", "start_time")
 
 
 def task_times_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:

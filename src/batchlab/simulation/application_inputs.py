@@ -1,4 +1,4 @@
-"""What the kernel is given of jobs that carry applications, and of those that wait for others."""
+"""What the kernel is given of jobs that carry applications."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["application_inputs", "dependencies"]
+__all__ = ["application_inputs"]
 
 
 def application_inputs(workload: Workload, system: System, options: RunOptions) -> ApplicationInputs | None:
@@ -59,12 +59,3 @@ def application_inputs(workload: Workload, system: System, options: RunOptions) 
         "log_tasks": options.task_times,
         "sensors": sensors(options.sensing, platform),
     }
-
-
-def dependencies(workload: Workload) -> list[list[int]] | None:
-    """Give for each row the rows of the jobs that it waits for; None where no job waits for another."""
-    if "depends_on" not in workload.jobs.columns:
-        return None
-    rows = {job: row for row, job in enumerate(workload.jobs["job_id"].to_list())}
-    waits = workload.jobs["depends_on"].to_list()
-    return [[rows[job] for job in dict.fromkeys(jobs or ())] for jobs in waits]

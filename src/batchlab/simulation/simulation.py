@@ -17,9 +17,10 @@ from batchlab.policy.kernel import policy_names
 from batchlab.policy.policy import as_policy
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
-from batchlab.simulation.application_inputs import application_inputs, dependencies
+from batchlab.simulation.application_inputs import application_inputs
 from batchlab.simulation.checks import check_asked, check_decides, check_periods, check_time, check_types
 from batchlab.simulation.columns import core_index, job_columns
+from batchlab.simulation.conditions import conditions
 from batchlab.simulation.decision_point import points
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
 from batchlab.simulation.sensing import links_seen
@@ -131,9 +132,10 @@ class Simulation:
                 order_at_instant=options.order_at_instant,
                 job_check=options.job_check,
                 dispatch=options.dispatch,
+                reasons=options.reasons,
                 listening=components.listening,
                 applications=inputs,
-                dependencies=dependencies(workload),
+                conditions=conditions(workload),
                 invocation=options.invocation,
             )
         except ValueError as error:
@@ -208,8 +210,7 @@ class Simulation:
             If the time is not a number, or the decisions are to come from a loop over `decision_points`.
         """
         check_time(until)
-        total = len(self._run_of[0])
-        report = None if progress is None else lambda finished, _now: progress(finished, total)
+        report = None if progress is None else lambda finished, _now: progress(finished, len(self._run_of[0]))
         if self._driver is not None:
             check_decides(self._driver, self.policy)
             self._drive(self._driver, float(until), report)
@@ -474,11 +475,7 @@ class Simulation:
             **self._kernel.outcome(),
             requested_time=self._run_of[0].jobs["requested_time"].to_numpy(),
             now=self.now,
-            dispatch=self._kernel.dispatch(),
-            interruptions=self._kernel.interruptions(),
-            resizes=self._kernel.resizes(),
-            task_times=self._kernel.task_times(),
-            sensed=self._kernel.sensed(),
+            **self._kernel.recorded(),
             sensing_links=links_seen(self._options.sensing, self._run_of[1].platform),
         )
         return Result(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab.errors import SimulationError, shown
+from batchlab.system.limits import waiting_reasons
 from batchlab.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ class Status:
         float64, shape (jobs,): seconds; NaN where the job has not started, or not ended.
     queue
         uint32: the rows of the jobs that wait, in the order of the queue.
+    waiting, reasons
+        uint32: the rows of all jobs that wait, also outside the queue, and the numbers of their reasons: the
+        place in `batchlab.vocabulary.WAITING_REASONS`, or behind these that of the system's limit.
     running
         uint32: the rows of the running jobs, in the workload's order.
     ended
@@ -95,6 +99,8 @@ class Status:
     start_time: npt.NDArray[np.float64]
     end_time: npt.NDArray[np.float64]
     queue: npt.NDArray[np.uint32]
+    waiting: npt.NDArray[np.uint32]
+    reasons: npt.NDArray[np.uint32]
     running: npt.NDArray[np.uint32]
     ended: npt.NDArray[np.uint32]
     allocated_since: npt.NDArray[np.float64]
@@ -120,6 +126,11 @@ class Status:
     def utilisation(self) -> dict[str, float]:
         """By resource, the share of its capacity that is in use; NaN where there is none."""
         return shares_in_use(self.system, self.idle.sum(axis=0).tolist())
+
+    def reason(self, row: int) -> str | None:
+        """Give why a job waits (semantics, S15): a reason, or the name of a limit; None where it does not."""
+        places = np.flatnonzero(self.waiting == row)
+        return waiting_reasons(self.system)[self.reasons[places[0]]] if len(places) else None
 
     def placement(self, index: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
         """Give where a running job is, or one that ended was.

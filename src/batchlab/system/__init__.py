@@ -1,5 +1,6 @@
 """Machines: what they have (`System`, `NodeGroup`), where jobs wait, their accounts, and their files."""
 
+from batchlab.system import machines
 from batchlab.system.accounts import Account, FairShare, QualityOfService
 from batchlab.system.limits import Limit
 from batchlab.system.queues import Conditions, JobQueue, Partition
@@ -18,6 +19,7 @@ __all__ = [
     "QualityOfService",
     "Reservation",
     "System",
+    "machines",
     "read_system",
     "write_system",
 ]

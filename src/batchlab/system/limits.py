@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
 from batchlab.system.queues import Conditions, different, held, names
+from batchlab.vocabulary import WAITING_REASONS
 
 if TYPE_CHECKING:
     from batchlab.system.queues import JobQueue, Partition
+    from batchlab.system.system import System
 
-__all__ = ["Limit", "LimitedBy", "check_limits"]
+__all__ = ["Limit", "LimitedBy", "check_limits", "waiting_reasons"]
 
 LimitedBy = Literal["user", "group", "account", "qos", "queue", "partition"]
 """What jobs are counted by: each value of it for itself."""
@@ -96,6 +98,11 @@ class Limit:
         of_jobs = (self.per, self.queues, self.partitions, self.applies_to)
         counts = (self.running_jobs, self.submitted_jobs, self.nodes)
         return Limit, (self.name, *of_jobs, *counts, dict(self.resources), self.blocks)
+
+
+def waiting_reasons(system: System) -> tuple[str, ...]:
+    """Give the reasons for which jobs wait on a system, in the order of their numbers; limits are last."""
+    return (*WAITING_REASONS, *(limit.name for limit in system.limits))
 
 
 def check_limits(

@@ -7,20 +7,23 @@ encoding and the syntax.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from batchlab.atomic import atomic_write
 from batchlab.documents import DocumentReader, shown_path
 from batchlab.errors import SystemDescriptionError, shown
+from batchlab.system import machines
 
 if TYPE_CHECKING:
     from batchlab.system.system import System
 
-__all__ = ["read_system", "write_system"]
+__all__ = ["located", "read_system", "write_system"]
 
 _DOCUMENTS = DocumentReader(SystemDescriptionError, most=16, numbers="amounts go up to 2^53")
 _BEGINNING = 4096
+_NAME = re.compile(r"[\w-]+")
 
 
 def read_system(path: str | os.PathLike[str]) -> System:
@@ -32,6 +35,7 @@ def read_system(path: str | os.PathLike[str]) -> System:
         A file in batchlab's own form (TOML or JSON, `batchlab.system.toml_format`), or in AccaSim's
         (`batchlab.system.accasim`); or a platform, in SimGrid's XML or in batchlab's TOML (`read_platform`).
         Names that end in ``.toml``, ``.json`` or ``.xml`` are believed; otherwise the content decides.
+        Where there is no such file: the name of a ready machine (`batchlab.system.machines`), as ``"mira"``.
 
     Returns
     -------
@@ -50,7 +54,7 @@ def read_system(path: str | os.PathLike[str]) -> System:
     from batchlab.platform.toml_format import recognises  # noqa: PLC0415
     from batchlab.system import accasim, toml_format  # noqa: PLC0415
 
-    file = os.fspath(path)
+    file = located(path)
     try:
         if _is_xml(file):
             return _on_platform(file)
@@ -64,6 +68,37 @@ def read_system(path: str | os.PathLike[str]) -> System:
     except RecursionError:
         rule = "is nested too deeply; a description has four levels. Is it the right file?"
         raise SystemDescriptionError(f"{shown_path(file)}: {rule}") from None
+
+
+def located(path: str | os.PathLike[str], folder: str | os.PathLike[str] = "") -> str:
+    """Find the file of a machine.
+
+    Parameters
+    ----------
+    path
+        A file, or the name of a ready machine. A file comes before a machine of its name.
+    folder
+        Where relative paths begin.
+
+    Returns
+    -------
+    str
+        The file. Whether it is there is checked only if it could be a name.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If there is neither a file nor a machine of this name.
+    """
+    name = os.fspath(path)
+    file = os.fspath(Path(folder, name)) if os.fspath(folder) else name
+    # A folder of results may well be called like the machine.
+    if _NAME.fullmatch(name) is None or (Path(file).exists() and not Path(file).is_dir()):
+        return file
+    try:
+        return os.fspath(machines.find(name).path)
+    except SystemDescriptionError as error:
+        raise SystemDescriptionError(f"{shown_path(file)}: there is no such file; {error}") from None
 
 
 def _is_xml(file: str) -> bool:

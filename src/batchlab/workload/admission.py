@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab.system import Conditions, System
-    from batchlab.workload.attributes import Attribute
+    from batchlab.workload.attribute_columns import Attribute
     from batchlab.workload.workload import Workload
 
     Mask = npt.NDArray[np.bool_]

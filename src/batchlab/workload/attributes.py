@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-import polars as pl
-
-from batchlab.errors import WorkloadError
+from batchlab.workload.attribute_columns import attribute_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import polars as pl
 
+    from batchlab.workload.attribute_columns import Attribute
     from batchlab.workload.workload import Workload
 
-__all__ = ["Attribute", "attribute"]
-
-Attribute = Literal["user", "group", "account", "qos", "queue", "partition", "reservation"]
-"""A column of names."""
-
-_NUMBERED: Mapping[Attribute, str] = {
-    "user": "user_id",
-    "group": "group_id",
-    "queue": "queue_id",
-    "partition": "partition_id",
-}
+__all__ = ["attribute"]
 
 
 def attribute(workload: Workload, name: Attribute) -> pl.Series:
@@ -48,26 +37,7 @@ def attribute(workload: Workload, name: Attribute) -> pl.Series:
     WorkloadError
         If the column holds neither text nor whole numbers.
     """
-    jobs = workload.jobs
-    if name in jobs.columns:
-        return _text(jobs[name], name)
-    numbered = _NUMBERED.get(name)
-    if numbered is None or numbered not in jobs.columns:
-        return pl.Series(name, [None], dtype=pl.String).new_from_index(0, len(jobs))
-    return _text(jobs[numbered], numbered, _header_names(workload, name)).alias(name)
-
-
-def _text(column: pl.Series, source: str, names: Mapping[str, str] | None = None) -> pl.Series:
-    """Give a column of names or numbers as text."""
-    dtype = column.dtype
-    if dtype in (pl.String, pl.Null) or isinstance(dtype, pl.Categorical | pl.Enum):
-        text = column.cast(pl.String).str.strip_chars()
-        return text.set(text == "", None)
-    if not dtype.is_integer():
-        raise WorkloadError(f"column {source!r} is of the kind {dtype}; must hold names, or whole numbers.")
-    known = column.set(column < 0, None) if dtype.is_signed_integer() else column
-    text = known.cast(pl.String)
-    return text.replace(names) if names else text
+    return attribute_in(workload.jobs, name, _header_names(workload, name))
 
 
 def _header_names(workload: Workload, name: Attribute) -> dict[str, str]:

@@ -1,17 +1,18 @@
-"""Jobs that wait for others: the column ``depends_on``, checked."""
+"""Jobs that wait for others: the column ``depends_on``, checked; what is missing in all such columns."""
 
 import re
 
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
+from batchlab.workload import dependency_column
+from batchlab.workload.arrays import ARRAY_ID
 
 __all__: list[str] = []
 
 DEPENDS_ON = "depends_on"
 # Without its brackets. No two neighbouring parts match the same character: the time is linear.
 _LIST = re.compile(r"\s*(?:-?\d+(?:[\s,;]+-?\d+)*\s*)?")
-_MOST_SHOWN = 5
 
 
 def with_dependencies(table: pl.DataFrame, source: str) -> pl.DataFrame:
@@ -57,51 +58,35 @@ def _from_text(column: pl.Series, source: str) -> pl.Expr:
     return pl.col(DEPENDS_ON).fill_null("").str.extract_all(r"-?\d+")
 
 
-def check_dependencies(every_job: pl.Series, jobs: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Refuse to wait for jobs that never were, or for each other; forget those that were dropped."""
+def check_dependencies(names: pl.Series, jobs: pl.DataFrame, source: str) -> None:
+    """Refuse to wait for jobs that never were; ``names`` are the numbers by which one can be named."""
     pairs = jobs.select("job_id", DEPENDS_ON).explode(DEPENDS_ON).drop_nulls()
-    if pairs.is_empty():
-        return jobs
-    counts = every_job.drop_nulls().alias(DEPENDS_ON).value_counts(name="count")
+    counts = names.alias(DEPENDS_ON).value_counts(name="count")
     wrong = pairs.join(counts, on=DEPENDS_ON, how="left").filter(pl.col("count").fill_null(0) != 1).head(1)
     for job_id, other, count in wrong.iter_rows():
         rule = f"{count} jobs have this number" if count else "there is no such job"
         raise WorkloadError(
             f"{source}: job {job_id}: {DEPENDS_ON} = {other}; must be the job_id of one job, but {rule}."
         )
-    _check_circles(pairs, source)
-    return without_missing(jobs)
 
 
-def _check_circles(pairs: pl.DataFrame, source: str) -> None:
-    """Take away, again and again, what waits for nothing that is left; what stays waits for ever."""
-    waiting: dict[int, int] = {}
-    after: dict[int, list[int]] = {}
-    for job, other in pairs.iter_rows():
-        waiting[job] = waiting.get(job, 0) + 1
-        after.setdefault(other, []).append(job)
-    free = [other for other in after if other not in waiting]
-    while free:
-        for job in after.get(free.pop(), ()):
-            waiting[job] -= 1
-            if not waiting[job]:
-                del waiting[job]
-                free.append(job)
-    if waiting:
-        stuck = [str(job) for job in sorted(waiting)]
-        listed = ", ".join(stuck[:_MOST_SHOWN]) + (", …" if len(stuck) > _MOST_SHOWN else "")
-        raise WorkloadError(
-            f"{source}: {DEPENDS_ON} goes round in a circle; jobs {listed} would wait for ever. Break it."
-        )
+def names_of(every_job: pl.Series, jobs: pl.DataFrame) -> pl.Series:
+    """Give the numbers by which jobs and arrays can be named, as often as there is one."""
+    numbers = every_job.drop_nulls()
+    if ARRAY_ID not in jobs.columns:
+        return numbers
+    # The number of an array is that of one of its tasks, or of a task that was left out.
+    arrays = jobs[ARRAY_ID].drop_nulls().unique()
+    return pl.concat([numbers.filter(~numbers.is_in(arrays.implode())), arrays])
 
 
 def without_missing(jobs: pl.DataFrame) -> pl.DataFrame:
     """Forget dependencies on jobs that are not there (any more)."""
-    if DEPENDS_ON not in jobs.columns:
-        return jobs
-    there = set(jobs["job_id"])
-    lists = [[other for other in others if other in there] for others in jobs[DEPENDS_ON]]
-    return jobs.with_columns(pl.Series(DEPENDS_ON, lists, pl.List(pl.Int64)))
+    if DEPENDS_ON in jobs.columns:
+        there = dependency_column.names_in(jobs)
+        lists = [[other for other in others if other in there] for others in jobs[DEPENDS_ON]]
+        jobs = jobs.with_columns(pl.Series(DEPENDS_ON, lists, pl.List(pl.Int64)))
+    return dependency_column.without_missing(jobs)
 
 
 def with_text_lists(jobs: pl.DataFrame) -> pl.DataFrame:

@@ -10,7 +10,10 @@ import polars as pl
 from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.vocabulary import JobType
 from batchlab.workload.application_columns import check_applications, check_arguments
+from batchlab.workload.arrays import ARRAY
+from batchlab.workload.conditions import JOB_NAME
 from batchlab.workload.dependencies import DEPENDS_ON
+from batchlab.workload.dependency_column import BEGIN_TIME, DEPENDENCY
 from batchlab.workload.node_groups import NODE_GROUP, SEPARATOR
 from batchlab.workload.unreadable import UNREADABLE
 
@@ -32,7 +35,21 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "arguments": pl.String,
     DEPENDS_ON: pl.List(pl.Int64),
     NODE_GROUP: pl.String,
+    "partition": pl.String,
+    DEPENDENCY: pl.String,
+    BEGIN_TIME: pl.Float64,
+    ARRAY: pl.String,
+    JOB_NAME: pl.String,
+    "user": pl.String,
+    "group": pl.String,
+    "account": pl.String,
+    "qos": pl.String,
+    "queue": pl.String,
 }
+# Fields that are handed on as they are given.
+_AS_GIVEN = (DEPENDENCY, BEGIN_TIME, ARRAY, JOB_NAME, "user", "group", "account", "qos", "queue")
+# Columns that a table has only where a job gives something for it.
+_WHERE_GIVEN = (DEPENDS_ON, NODE_GROUP, "partition", *_AS_GIVEN)
 _ONLY_WITH_APPLICATIONS = ("application", "job_type", "tasks_min", "tasks_max", "arguments")
 
 
@@ -60,9 +77,21 @@ class JobDescription:
     arguments
         What the formulas of its application may name: numbers and texts.
     depends_on
-        The jobs that must end before: descriptions from the same workload, or their ``job_id``.
+        The jobs that must complete before: descriptions from the same workload, or their ``job_id``.
     node_group
         The names of the node groups whose nodes it may use, one or several; by default all nodes.
+    dependency
+        What must have become of other jobs, in Slurm's syntax, as ``"afterany:3,afterok:5"``.
+    begin_time
+        The earliest start, in seconds.
+    array
+        The indices of the tasks that it stands for, and how many may run at once, as ``"0-99%4"``.
+    job_name, user, group, account, qos
+        What it is called, and who pays for it.
+    queue
+        The queue of the system in which it waits; by default the first that admits it.
+    partition
+        The names of the partitions in which it may run, one or several.
     job_id
         Its number; by default its place in the workload, from 1.
     resources
@@ -82,6 +111,16 @@ class JobDescription:
     arguments: Mapping[str, float | str] = field(default_factory=dict)
     depends_on: "Sequence[JobDescription | int]" = ()
     node_group: str | Sequence[str] | None = None
+    dependency: str | None = None
+    begin_time: float | None = None
+    array: str | None = None
+    job_name: str | None = None
+    user: str | None = None
+    group: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    queue: str | None = None
+    partition: str | Sequence[str] | None = None
     job_id: int | None = None
     resources: Mapping[str, int] = field(default_factory=dict)
     others: Mapping[str, object] = field(default_factory=dict)
@@ -101,8 +140,8 @@ def table(
     resources = [*dict.fromkeys(name for job in listed for name in job.resources)]
     others = [*dict.fromkeys(name for job in listed for name in (*job.resources, *job.others))]
     columns = {name: [row.get(name) for row in rows] for name in (*schema, *others)}
-    for name in (DEPENDS_ON, NODE_GROUP):
-        if not any(columns[name]):
+    for name in _WHERE_GIVEN:
+        if all(value is None or value == [] for value in columns[name]):
             del columns[name]
     try:
         made = pl.DataFrame(
@@ -167,16 +206,18 @@ def _row(job: JobDescription, place: int, names: _Names, numbers: Mapping[int, i
         "tasks_max": job.tasks_max,
         "arguments": json.dumps(arguments) if arguments else None,
         DEPENDS_ON: [_number(other, where, numbers) for other in job.depends_on],
-        NODE_GROUP: _groups(job.node_group, where),
+        NODE_GROUP: _joined(job.node_group, where, NODE_GROUP, "node groups"),
+        "partition": _joined(job.partition, where, "partition", "partitions"),
+        **{name: getattr(job, name) for name in _AS_GIVEN},
         **job.resources,
         **job.others,
     }
 
 
-def _groups(given: object, where: str) -> str | None:
+def _joined(given: object, where: str, field_name: str, what: str) -> str | None:
     names = [given] if isinstance(given, str) else [] if given is None else given
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise WorkloadError(f"{where}: node_group = {shown(given)}; must be the names of node groups.")
+        raise WorkloadError(f"{where}: {field_name} = {shown(given)}; must be the names of {what}.")
     return SEPARATOR.join(names) or None
 
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.workload import dependencies
+from batchlab.workload.dependency_column import BEGIN_TIME
 from batchlab.workload.unreadable import UNREADABLE
 
 __all__: list[str] = []
@@ -56,7 +57,9 @@ def head(jobs: pl.DataFrame, count: int) -> pl.DataFrame:
 
 
 def scale_load(jobs: pl.DataFrame, factor: float) -> pl.DataFrame:
-    """Divide the times between submissions by ``factor``; the first submission stays where it is.
+    """Divide the times between submissions, and from these to begin times, by ``factor``.
+
+    The first submission stays where it is.
 
     The offered load grows by the factor, since run times and requests stay as they are.
 
@@ -72,18 +75,21 @@ def scale_load(jobs: pl.DataFrame, factor: float) -> pl.DataFrame:
     submit = jobs["submit_time"].to_numpy()
     first = submit.min() if submit.size else 0.0
     with np.errstate(over="ignore"):
-        return _with_submit_time(jobs, first + (submit - first) / factor, f"factor = {shown(factor)}")
+        scaled = first + (submit - first) / factor
+        begin = first + (pl.col(BEGIN_TIME) - first) / factor
+        return _with_submit_time(jobs, scaled, f"factor = {shown(factor)}", begin)
 
 
 def shift(jobs: pl.DataFrame, seconds: float) -> pl.DataFrame:
-    """Add ``seconds`` to every submit time.
+    """Add ``seconds`` to every submit time and begin time.
 
     Raises
     ------
     WorkloadError
         If a job would be submitted before 0, or ``seconds`` is not finite.
     """
-    return _with_submit_time(jobs, jobs["submit_time"].to_numpy() + seconds, f"seconds = {shown(seconds)}")
+    submit = jobs["submit_time"].to_numpy() + seconds
+    return _with_submit_time(jobs, submit, f"seconds = {shown(seconds)}", pl.col(BEGIN_TIME) + seconds)
 
 
 def shuffle(jobs: pl.DataFrame, seed: int) -> pl.DataFrame:
@@ -129,10 +135,14 @@ def whole_nodes(jobs: pl.DataFrame, resources: Sequence[str], processors_per_nod
     )
 
 
-def _with_submit_time(jobs: pl.DataFrame, submit_time: np.ndarray, argument: str) -> pl.DataFrame:
+def _with_submit_time(
+    jobs: pl.DataFrame, submit_time: np.ndarray, argument: str, begin_time: pl.Expr
+) -> pl.DataFrame:
     if submit_time.size and not (submit_time.min() >= 0 and submit_time.max() <= 2**53):
         raise WorkloadError(
             f"{argument}; would submit a job at {submit_time.min():g} s to {submit_time.max():g} s; "
             "must be from 0 to 2^53 s."
         )
-    return jobs.with_columns(pl.Series("submit_time", submit_time, pl.Float64))
+    # A begin time before the submission, as one before the origin would be, means nothing.
+    begin = [begin_time.clip(lower_bound=0.0)] if BEGIN_TIME in jobs.columns else []
+    return jobs.with_columns(pl.Series("submit_time", submit_time, pl.Float64), *begin)

@@ -8,7 +8,15 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, reason_of, shown, suggest
 from batchlab.vocabulary import INVALID_ACTIONS, OVERRUN_ACTIONS, InvalidAction, OverrunAction
-from batchlab.workload import application_columns, dependencies, node_groups, reasons
+from batchlab.workload import (
+    application_columns,
+    arrays,
+    conditions,
+    dependencies,
+    dependency_column,
+    node_groups,
+    reasons,
+)
 from batchlab.workload.report import NOTES_SCHEMA, Report, read_out
 from batchlab.workload.unreadable import UNREADABLE
 
@@ -67,6 +75,7 @@ def admit(
         )
     if dependencies.DEPENDS_ON in table.columns:
         table = dependencies.with_dependencies(table, source)
+    table = dependency_column.with_dependency(arrays.with_arrays(table, source), source)
     table = node_groups.with_node_groups(table, source)
     names = _resources(table, resources, source)
     amounts = [*names, *(["tasks_per_node"] if "tasks_per_node" in table.columns else [])]
@@ -83,11 +92,27 @@ def admit(
     jobs = table[kept[_ROW]].with_columns(*_values(kept, amounts, overrun))
     if applications is not None:
         jobs = application_columns.finished(jobs, applications, source)
-    if dependencies.DEPENDS_ON in table.columns:
-        jobs = dependencies.check_dependencies(numbers["job_id"], jobs, source)
-    others = [name for name in table.columns if name not in (*_FIRST_COLUMNS, *amounts)]
+    jobs = _connected(jobs, numbers["job_id"], kept[_ROW], source)
+    given = (*table.columns, *(arrays.TASK_COLUMNS if arrays.ARRAY in table.columns else ()))
+    known = (*_FIRST_COLUMNS, *amounts, arrays.ARRAY)
+    others = [name for name in given if name not in known]
     report = _report(checked, _notes(kept, _mends(kept, amounts, overrun)), source)
     return jobs.select(*_FIRST_COLUMNS, *amounts, *others), report, names
+
+
+def _connected(jobs: pl.DataFrame, every_job: pl.Series, rows: pl.Series, source: str) -> pl.DataFrame:
+    """Check which jobs wait for which, and make rows of the tasks of arrays."""
+    names = dependencies.names_of(every_job, jobs)
+    if dependencies.DEPENDS_ON in jobs.columns:
+        dependencies.check_dependencies(names, jobs, source)
+    if dependency_column.DEPENDENCY in jobs.columns:
+        dependency_column.check_names(names, jobs, rows, source)
+    jobs = arrays.expanded(jobs, source)
+    if dependency_column.DEPENDENCY in jobs.columns:
+        dependency_column.check_tasks(jobs, source)
+    jobs = dependencies.without_missing(jobs)
+    conditions.check_circles(jobs, source)
+    return jobs
 
 
 def _report(checked: pl.DataFrame, notes: pl.DataFrame, source: str) -> Report:

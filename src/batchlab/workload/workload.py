@@ -56,7 +56,10 @@ class Workload:
         What jobs run whose ``run_time`` is null, by the names in the column ``application``. Such a workload
         also has the columns ``job_type`` (String), ``tasks_min`` and ``tasks_max`` (Int64), perhaps
         ``arguments`` (String, a JSON object); its ``requested_time`` is infinite where there is no limit. In
-        any workload ``depends_on`` (List(Int64)) holds the ``job_id`` of the jobs that must end before.
+        any workload ``depends_on`` (List(Int64)) holds the ``job_id`` of the jobs that must end before,
+        ``dependency`` (String) what must have become of others, in Slurm's syntax, ``begin_time`` (Float64,
+        seconds) the earliest start, and ``array_id``, ``array_index`` and ``array_limit`` (Int64) the place
+        of a task in a job array.
 
     Raises
     ------
@@ -106,7 +109,9 @@ class Workload:
             ``submit_time``, ``run_time`` (seconds) and ``tasks``. Without ``job_id`` jobs are numbered from
             1; without ``requested_time``, and where it is missing or negative, it is the run time. In
             ``depends_on`` a job can list the numbers of those that must end before it starts; ``node_group``
-            names the groups of nodes that it may use, as ``"cpu|fat"`` or a list. Other columns ride along.
+            names the groups of nodes that it may use, as ``"cpu|fat"`` or a list. ``dependency``, as
+            ``"afterok:12,after:7+30"``, and ``begin_time`` (seconds) say what else it waits for; a row with
+            an ``array``, as ``"0-99%4"``, becomes a job for each index. Other columns ride along.
         resources
             The columns that say how much of a resource each task asks for; by default those of ``core``,
             ``mem`` and ``gpu`` that are there.

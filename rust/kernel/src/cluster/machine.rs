@@ -275,27 +275,6 @@ impl Machine {
         if request.exclusive { self.free_of(part.node)[resource] } else { self.held(request, part, resource) }
     }
 
-    /// How many tasks of a request the empty machine holds, on nodes of its set. O(nodes of the set).
-    #[must_use]
-    pub fn most_tasks(&self, request: &Request) -> u64 {
-        let empty = EmptyMachine(self);
-        let nodes = self.node_sets.nodes_from(request.nodes, 0);
-        nodes.map(|node| u64::from(empty.slots(node, request))).sum()
-    }
-
-    /// How many tasks of a request the nodes of its set hold by what they have in all, however it is spread. O(nodes of
-    /// the set).
-    #[must_use]
-    pub fn most_tasks_in_total(&self, request: &Request) -> u64 {
-        let asked = request.amounts.iter().enumerate().filter(|(_, amount)| **amount > 0);
-        let most = asked.map(|(resource, &amount)| {
-            let nodes = self.node_sets.nodes_from(request.nodes, 0);
-            let total: i64 = nodes.map(|node| self.capacity_of(node)[resource]).sum();
-            total.max(0) as u64 / amount as u64
-        });
-        most.min().unwrap_or(u64::MAX)
-    }
-
     /// A job takes its placement.
     pub fn take(&mut self, request: &Request, placement: &[NodeTasks]) {
         self.change(request, placement, -1);

@@ -4,6 +4,7 @@ mod breach;
 mod calendar;
 mod expansion;
 mod machine;
+mod most_tasks;
 mod node_set;
 mod placement;
 mod profile;

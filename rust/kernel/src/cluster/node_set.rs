@@ -152,6 +152,21 @@ impl NodeSets {
         self.within[a.index() * self.sets.len() + b.index()]
     }
 
+    /// Whether two sets have a node in common. O(ranges).
+    #[must_use]
+    pub fn overlap(&self, a: NodeSetId, b: NodeSetId) -> bool {
+        let (mut first, mut second) =
+            (self.sets[a.index()].ranges.iter(), self.sets[b.index()].ranges.iter());
+        let (mut one, mut other) = (first.next(), second.next());
+        while let (Some(x), Some(y)) = (one, other) {
+            if x.start < y.end && y.start < x.end {
+                return true;
+            }
+            if x.end <= y.end { one = first.next() } else { other = second.next() }
+        }
+        false
+    }
+
     /// The sets, other than the whole machine, that contain a node.
     #[must_use]
     pub fn others_of(&self, node: u32) -> &[NodeSetId] {
@@ -232,8 +247,12 @@ mod tests {
             }
             for (set, &number) in given.iter().zip(&numbers) {
                 let nodes: Vec<u32> = set.ranges_from(0).flatten().collect();
-                prop_assert_eq!(sets.nodes_from(number, 0).collect::<Vec<_>>(), nodes);
+                prop_assert_eq!(&sets.nodes_from(number, 0).collect::<Vec<_>>(), &nodes);
                 prop_assert!(sets.is_within(number, NodeSetId::ALL));
+                for (other, &its_number) in given.iter().zip(&numbers) {
+                    let shares = other.ranges_from(0).flatten().any(|node| nodes.contains(&node));
+                    prop_assert_eq!(sets.overlap(number, its_number), shares);
+                }
             }
         }
     }

@@ -4,6 +4,7 @@ mod changes;
 mod dispatch;
 mod intervals;
 mod power;
+mod reasons;
 mod sensing;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ pub use changes::{Change, Changes};
 pub use dispatch::DispatchLog;
 pub use intervals::{AllocationIntervals, Interruptions};
 pub use power::{PowerMeter, PowerModel, ThermalModel};
+pub use reasons::ReasonLog;
 pub use sensing::{MOST_LOOKS, PlatformSamples, PlatformSensor, Sensors};
 
 /// The recorders of a run.
@@ -24,6 +26,8 @@ pub struct Recorders {
     pub changes: Changes,
     /// The cost of every pass, where it was asked for.
     pub dispatch: Option<DispatchLog>,
+    /// Why jobs waited, where it was asked for.
+    pub reasons: Option<Box<ReasonLog>>,
     /// The runs that were cut short.
     pub interruptions: Interruptions,
     /// What jobs had before they were resized.
@@ -39,6 +43,9 @@ impl Recorders {
     pub fn share(&mut self) {
         if let Some(dispatch) = &mut self.dispatch {
             dispatch.share();
+        }
+        if let Some(reasons) = &mut self.reasons {
+            reasons.share();
         }
         self.interruptions.share();
         self.resizes.share();

@@ -15,6 +15,8 @@ pub enum EventKind {
     Expiry,
     /// The clock alone has the scheduler asked.
     Periodic,
+    /// Begin times of submitted jobs come, or delays after the starts of other jobs are over.
+    Begin,
     /// A job is submitted.
     Submission,
     /// Jobs that end at this instant as estimated give back their nodes before their ends are taken.
@@ -95,9 +97,9 @@ impl Agenda {
     /// Completions, submissions, one pass (S2).
     #[must_use]
     pub fn completions_first() -> Self {
-        use EventKind::{Application, Completion, Expiry, Periodic, Submission, Timer};
+        use EventKind::{Application, Begin, Completion, Expiry, Periodic, Submission, Timer};
         Self {
-            order: vec![Timer, Application, Completion, Expiry, Periodic, Submission],
+            order: vec![Begin, Timer, Application, Completion, Expiry, Periodic, Submission],
             pass: PassRule::OncePerInstant,
             ties: EndTies::ByRow,
             releases_early: false,
@@ -108,9 +110,9 @@ impl Agenda {
     /// Submissions by row, then completions in the order of their starts, with a pass after each.
     #[must_use]
     pub fn arrivals_first() -> Self {
-        use EventKind::{Application, Completion, EarlyRelease, Expiry, Periodic, Submission, Timer};
+        use EventKind::{Application, Begin, Completion, EarlyRelease, Expiry, Periodic, Submission, Timer};
         Self {
-            order: vec![Timer, Expiry, EarlyRelease, Submission, Application, Completion, Periodic],
+            order: vec![Begin, Timer, Expiry, EarlyRelease, Submission, Application, Completion, Periodic],
             pass: PassRule::AfterEachEvent,
             ties: EndTies::ByStart,
             releases_early: true,

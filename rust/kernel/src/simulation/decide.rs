@@ -152,8 +152,8 @@ impl<F: Feed> Simulation<F> {
 
     fn hold(&mut self, job: u32) -> Result<(), Refusal> {
         self.check_state(job, JobState::Queued, "queued")?;
-        if self.state.dependencies.waits(job) {
-            self.state.dependencies.hold(job);
+        if let Some(conditions) = self.state.conditions.as_mut().filter(|conditions| conditions.waits(job)) {
+            conditions.hold(job);
         } else if !self.state.queue.on_hold.contains(&job) {
             self.leave_queue(job);
             self.state.queue.on_hold.insert(job);
@@ -163,9 +163,11 @@ impl<F: Feed> Simulation<F> {
 
     fn release(&mut self, job: u32) -> Result<(), Refusal> {
         self.check_state(job, JobState::Queued, "queued")?;
-        let was_held = self.state.dependencies.release(job);
-        if self.state.dependencies.waits(job) {
-            return if was_held { Ok(()) } else { Err(Refusal::Depends(job)) };
+        if let Some(conditions) = &mut self.state.conditions {
+            let was_held = conditions.release(job);
+            if conditions.waits(job) {
+                return if was_held { Ok(()) } else { Err(Refusal::NotEligible(job)) };
+            }
         }
         if self.state.queue.on_hold.remove(&job) {
             self.state.enqueue(&self.scenario, &self.priority, job);

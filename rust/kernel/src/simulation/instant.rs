@@ -16,6 +16,7 @@ impl<F: Feed> Simulation<F> {
             EventKind::Application => self.state.applications.is_some(),
             EventKind::Expiry => self.listeners.estimates,
             EventKind::Periodic => self.agenda.triggers.is_some(),
+            EventKind::Begin => self.state.conditions.is_some(),
             EventKind::Timer | EventKind::Completion | EventKind::Submission | EventKind::EarlyRelease => {
                 true
             }
@@ -73,7 +74,7 @@ impl<F: Feed> Simulation<F> {
     /// Whether the instant is over; if not, there is more of it.
     pub(super) fn end_instant(&mut self) -> bool {
         let goes_on = self.look_at_applications();
-        let next = self.cursor.timers.next_time().min(self.next_end());
+        let next = self.cursor.timers.next_time().min(self.next_end()).min(self.next_gate());
         if goes_on || self.cursor.is_disturbed || next <= Time(self.state.now) {
             self.cursor.idle += u64::from(self.cursor.is_disturbed);
             self.cursor.pass_is_due |= self.cursor.is_disturbed;
@@ -126,6 +127,7 @@ impl<F: Feed> Simulation<F> {
                 Some(rules) => self.cursor.clock.is_due(rules, now),
                 None => false,
             },
+            EventKind::Begin => self.next_gate() <= now,
             EventKind::Submission => self.feed.next_time() <= now,
             EventKind::EarlyRelease => !self.cursor.released_early,
         }
@@ -147,6 +149,7 @@ impl<F: Feed> Simulation<F> {
                 self.cursor.idle += 1;
                 self.happened(Trigger::Periodic);
             }
+            EventKind::Begin => self.open_gates(),
             EventKind::Submission => return self.submit(),
             EventKind::EarlyRelease => self.release_early(),
         }

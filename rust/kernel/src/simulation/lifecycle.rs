@@ -19,10 +19,10 @@ impl<F: Feed> Simulation<F> {
             return self.feed.finished(&self.scenario, &mut self.state, job);
         }
         self.state.count_submitted(&self.scenario, job, 1);
-        self.state.enqueue(&self.scenario, &self.priority, job);
-        if self.state.dependencies.waits(job) {
-            self.state.leave_queue(&self.scenario, job);
-            self.state.queue.on_hold.insert(job);
+        if self.is_eligible(job) {
+            self.state.enqueue(&self.scenario, &self.priority, job);
+        } else {
+            self.state.put_on_hold(&self.scenario, &self.priority, job);
         }
         if self.agenda.triggers.is_some() {
             self.happened(Trigger::Submission(job));
@@ -36,7 +36,7 @@ impl<F: Feed> Simulation<F> {
     fn rejection(&mut self, job: u32) -> Option<Rejection> {
         if let Some(known) = self.state.jobs.rejection(job) {
             Some(known)
-        } else if self.state.dependencies.is_hopeless(job) {
+        } else if self.state.conditions.as_ref().is_some_and(|conditions| conditions.is_hopeless(job)) {
             Some(Rejection::Dependency)
         } else if matches!(self.scheduler, Scheduler::Reject) {
             Some(Rejection::Policy)
@@ -67,10 +67,10 @@ impl<F: Feed> Simulation<F> {
 
     fn reject(&mut self, job: u32, reason: Rejection) {
         self.reject_alone(job, reason);
-        self.decide_dependents(job, JobState::Rejected);
+        self.after_end(job, JobState::Rejected);
     }
 
-    fn reject_alone(&mut self, job: u32, reason: Rejection) {
+    pub(super) fn reject_alone(&mut self, job: u32, reason: Rejection) {
         if self.state.jobs.state(job) == JobState::Queued {
             self.state.count_submitted(&self.scenario, job, -1);
         }
@@ -216,31 +216,6 @@ impl<F: Feed> Simulation<F> {
         self.cursor.idle = 0;
         let change = if state == JobState::Killed { Change::Killed } else { Change::Completed };
         self.recorders.changes.notify(change, job);
-        self.decide_dependents(job, state);
-    }
-
-    /// A job is over: those that waited for it alone join the queue, and those that waited in vain are rejected.
-    fn decide_dependents(&mut self, job: u32, state: JobState) {
-        if self.scenario.dependencies.is_empty() {
-            return;
-        }
-        let mut finished = vec![(job, state)];
-        while let Some((job, state)) = finished.pop() {
-            for dependent in self.state.dependencies.finished(&self.scenario.dependencies, job, state) {
-                // One that has not been submitted yet is decided then.
-                if !self.state.queue.on_hold.remove(&dependent) {
-                    continue;
-                }
-                if self.state.dependencies.is_hopeless(dependent) {
-                    self.reject_alone(dependent, Rejection::Dependency);
-                    self.state.ended.push(dependent);
-                    finished.push((dependent, JobState::Rejected));
-                } else if self.state.dependencies.is_held(dependent) {
-                    self.state.queue.on_hold.insert(dependent);
-                } else {
-                    self.state.enqueue(&self.scenario, &self.priority, dependent);
-                }
-            }
-        }
+        self.after_end(job, state);
     }
 }

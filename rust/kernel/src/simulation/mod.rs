@@ -7,6 +7,7 @@ mod applications;
 mod check;
 mod cursor;
 mod decide;
+mod eligibility;
 mod failure;
 mod feed;
 mod instant;
@@ -179,7 +180,8 @@ impl<F: Feed> Simulation<F> {
             return Time(self.state.now);
         }
         let next = self.cursor.timers.next_time().min(self.feed.next_time()).min(self.scheduler.next_due());
-        let next = next.min(self.next_end()).min(self.next_question()).min(self.next_in_calendar());
+        let next = next.min(self.next_end()).min(self.next_gate()).min(self.next_question());
+        let next = next.min(self.next_in_calendar());
         let is_timed = self.cursor.timers.any() && next != Time::NEVER;
         if is_timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next }
     }
@@ -208,6 +210,7 @@ impl<F: Feed> Simulation<F> {
         (self.cursor.timers.any() || self.next_question() != Time::NEVER)
             && self.feed.next_time() == Time::NEVER
             && self.next_end() == Time::NEVER
+            && self.next_gate() == Time::NEVER
             && self.scheduler.next_due() == Time::NEVER
             && self.next_in_calendar() == Time::NEVER
     }

@@ -136,15 +136,32 @@ impl<F: Feed> Simulation<F> {
             self.begin_run(job);
             self.recorders.changes.notify(Change::Started, job);
         }
+        self.state.queue.arrived.clear();
+        if self.state.conditions.is_some() {
+            self.after_starts(&started);
+        }
         self.state.started = started;
         self.state.started.clear();
-        self.state.queue.arrived.clear();
         self.cursor.trigger = Trigger::Instant;
         let mut ended = std::mem::take(&mut self.state.ended);
         for job in ended.drain(..) {
             self.feed.finished(&self.scenario, &mut self.state, job)?;
         }
         self.state.ended = ended;
+        self.look_at_reasons();
         Ok(())
+    }
+
+    /// Records why jobs wait, where that was asked for, in the order of the queue as of now.
+    fn look_at_reasons(&mut self) {
+        if self.recorders.reasons.is_none() {
+            return;
+        }
+        if self.priority.changes_with_time() && !self.priority.is_external() {
+            self.state.refresh_priorities(&self.scenario, &self.priority);
+        }
+        if let Some(reasons) = &mut self.recorders.reasons {
+            reasons.look(View { scenario: &self.scenario, state: &self.state });
+        }
     }
 }

@@ -125,7 +125,7 @@ pub enum Refusal {
     /// The application of the job has no state that could be kept.
     Stateless(u32),
     /// The job waits for others to complete.
-    Depends(u32),
+    NotEligible(u32),
     /// A time that has passed, or is none.
     BadTime {
         /// The time given.
@@ -219,7 +219,9 @@ impl fmt::Display for Refusal {
             Self::Stateless(_) => {
                 write!(out, "its application begins anew; keep nothing of it")
             }
-            Self::Depends(_) => write!(out, "it waits for other jobs to complete"),
+            Self::NotEligible(_) => {
+                write!(out, "it waits for other jobs, its begin time or a place in its array")
+            }
             Self::BadTime { time, now } => {
                 write!(out, "time = {time}; must be a number, and not before now = {now}")
             }

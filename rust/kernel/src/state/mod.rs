@@ -4,6 +4,7 @@ mod defect;
 mod job_records;
 mod limited;
 mod queue;
+mod reason;
 mod running;
 mod view;
 
@@ -20,13 +21,14 @@ use crate::index::IndexedHeap;
 use crate::priority::{Candidate, Priority};
 use crate::scenario::{JobCheck, Scenario};
 use crate::time::{Time, ordered_bits};
-use crate::workload::{DependencyState, JobState};
+use crate::workload::{ConditionState, JobState};
 
 pub use applications::{ApplicationState, SchedulingPoint};
 pub use defect::{Defect, Violation};
 pub use job_records::JobRecords;
 pub use limited::{LimitState, OUT_OF_TIME};
 pub use queue::{JobQueue, QueueIndex, Rank};
+pub use reason::Reason;
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
 pub use view::{View, is_open};
 
@@ -51,10 +53,10 @@ pub struct State {
     pub expiries: IndexedHeap<EndKey>,
     /// How far the jobs are that carry applications; None where there are none.
     pub applications: Option<Box<ApplicationState>>,
-    /// How far dependencies are met.
-    pub dependencies: DependencyState,
     /// What jobs have that limits count; None where nothing is limited.
     pub limited: Option<Box<LimitState>>,
+    /// How far that is what jobs wait for before they enter the queue; None where none does.
+    pub conditions: Option<Box<ConditionState>>,
     /// How often nodes were given back or changed so far: where it stands still, nothing that did not fit fits now.
     pub releases: u64,
     /// Jobs started in this pass.
@@ -87,8 +89,8 @@ impl State {
             limits: IndexedHeap::default(),
             expiries: IndexedHeap::default(),
             applications: None,
-            dependencies: DependencyState::default(),
             limited: None,
+            conditions: None,
             releases: 0,
             started: Vec::new(),
             ended: Vec::new(),
@@ -103,7 +105,9 @@ impl State {
     /// Lets the next clone share the records of jobs, so that it costs what is alive.
     pub fn share(&mut self) {
         self.jobs.share();
-        self.dependencies.share();
+        if let Some(conditions) = &mut self.conditions {
+            conditions.share();
+        }
     }
 
     /// Takes over what a restored state shares with one that was made anew: the platform of the applications.
@@ -149,6 +153,13 @@ impl State {
         self.insert(scenario, job);
         self.jobs.set_state(job, JobState::Queued);
         self.queue.arrived.push(job);
+    }
+
+    /// Has a submitted job wait outside the queue.
+    pub fn put_on_hold(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        self.rekey(scenario, priority, job);
+        self.jobs.set_state(job, JobState::Queued);
+        self.queue.on_hold.insert(job);
     }
 
     fn rekey(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {

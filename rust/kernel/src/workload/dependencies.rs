@@ -1,132 +1,293 @@
-//! Jobs that wait for others to complete: which job waits for which, and how many of those have not completed.
+//! Jobs that wait for others to start or to end: which job waits for which, and how far that is met.
 //!
-//! O(1) per dependency. The graph never changes and is shared by forks; what is left of it is a state of its own.
-use std::collections::BTreeSet;
-
+//! A job has clauses, each a list of needs; it waits until every need of one clause is met. A need names a subject: a job,
+//! or a group of jobs or groups, which has started when all of its members have, and ended likewise. O(1) per need and per
+//! membership. The graph never changes and is shared by forks; what is left of it is a state of its own.
 use serde::{Deserialize, Serialize};
 
 use crate::index::SharedColumn;
 
-use super::job::JobState;
+/// What has to become of the subject of a need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DependencyKind {
+    /// It has started, or ended without a start.
+    After,
+    /// It has completed.
+    AfterOk,
+    /// It has ended otherwise.
+    AfterNotOk,
+    /// It has ended.
+    AfterAny,
+}
 
-/// The graph: for each job, those that wait for it.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Dependencies {
-    /// The dependents of a job are `dependents[from[job]..from[job + 1]]`.
+impl DependencyKind {
+    /// All kinds, by their names.
+    pub const NAMES: [(&str, Self); 4] = [
+        ("after", Self::After),
+        ("afterok", Self::AfterOk),
+        ("afternotok", Self::AfterNotOk),
+        ("afterany", Self::AfterAny),
+    ];
+
+    /// Whether what happened meets a need of this kind; None where that leaves it open.
+    fn is_met_by(self, event: Event) -> Option<bool> {
+        match (self, event) {
+            (Self::After, Event::Started) | (Self::AfterAny, Event::Ended(_)) => Some(true),
+            (Self::AfterOk, Event::Ended(completed)) => Some(completed),
+            (Self::AfterNotOk, Event::Ended(completed)) => Some(!completed),
+            _ => None,
+        }
+    }
+}
+
+/// What one job needs of a subject: a slot, or the number of jobs plus that of a group.
+#[derive(Clone, Copy, Debug)]
+pub struct Need {
+    /// The subject.
+    pub on: u32,
+    /// What has to become of it.
+    pub kind: DependencyKind,
+    /// Seconds that have to pass after its start; 0 for other kinds.
+    pub delay: f64,
+}
+
+/// What happens to a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It starts.
+    Started,
+    /// It ends; whether completed.
+    Ended(bool),
+}
+
+/// Values in rows of different lengths: row `n` is `values[from[n]..from[n + 1]]`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Rows<T> {
     from: Vec<u32>,
-    dependents: Vec<u32>,
+    values: Vec<T>,
+}
+
+impl<T: Copy> Rows<T> {
+    fn new(count: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -> Self {
+        let mut from = vec![0; count + 1];
+        for (row, _) in pairs.clone() {
+            from[row as usize + 1] += 1;
+        }
+        for row in 0..count {
+            from[row + 1] += from[row];
+        }
+        let mut order: Vec<(u32, T)> = pairs.collect();
+        order.sort_by_key(|&(row, _)| row);
+        Self { from, values: order.into_iter().map(|(_, value)| value).collect() }
+    }
+
+    fn range(&self, row: u32) -> std::ops::Range<usize> {
+        self.from[row as usize] as usize..self.from[row as usize + 1] as usize
+    }
+}
+
+/// A clause that has a need of a subject.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Dependent {
+    clause: u32,
+    kind: DependencyKind,
+    delay: f64,
+}
+
+/// The graph.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Dependencies {
+    /// By subject.
+    dependents: Rows<Dependent>,
+    /// The groups of which a subject is a member.
+    groups: Rows<u32>,
+    /// The job of each clause.
+    owners: Vec<u32>,
 }
 
 impl Dependencies {
-    /// `of` gives each job those that it waits for.
+    /// The graph of so many jobs; each clause is its job and the needs. With the state before anything has happened.
     #[must_use]
-    pub fn new(of: &[Vec<u32>]) -> Self {
-        let mut from = vec![0; of.len() + 1];
-        for &needed in of.iter().flatten() {
-            from[needed as usize + 1] += 1;
+    pub fn new(jobs: usize, clauses: &[(u32, Vec<Need>)], groups: &[Vec<u32>]) -> (Self, DependencyState) {
+        let subjects = jobs + groups.len();
+        let needs = clauses.iter().enumerate().flat_map(|(clause, (_, needs))| {
+            let dependent =
+                move |need: &Need| Dependent { clause: clause as u32, kind: need.kind, delay: need.delay };
+            needs.iter().map(move |need| (need.on, dependent(need)))
+        });
+        let members = groups.iter().enumerate().flat_map(|(number, members)| {
+            members.iter().map(move |&member| (member, (jobs + number) as u32))
+        });
+        let graph = Self {
+            dependents: Rows::new(subjects, needs),
+            groups: Rows::new(subjects, members),
+            owners: clauses.iter().map(|&(job, _)| job).collect(),
+        };
+        let mut waits = vec![Waits { possible: 0, met: true }; jobs];
+        for &job in &graph.owners {
+            let own = &mut waits[job as usize];
+            *own = Waits { possible: own.possible + 1, met: false };
         }
-        for job in 0..of.len() {
-            from[job + 1] += from[job];
-        }
-        let mut next = from.clone();
-        let mut dependents = vec![0; from[of.len()] as usize];
-        for (job, needed) in of.iter().enumerate() {
-            for &needed in needed {
-                dependents[next[needed as usize] as usize] = job as u32;
-                next[needed as usize] += 1;
-            }
-        }
-        Self { from, dependents }
+        let lone = std::iter::repeat_n(1, jobs);
+        let sizes = lone.chain(groups.iter().map(|members| members.len() as u32));
+        let state = DependencyState {
+            subjects: sizes.map(|size| Course { unstarted: size, unended: size, completed: true }).collect(),
+            clauses: clauses
+                .iter()
+                .map(|(_, needs)| Clause { missing: needs.len() as u32, failed: false })
+                .collect(),
+            jobs: waits.into_iter().collect(),
+        };
+        (graph, state)
     }
+}
 
-    /// Whether no job waits for another.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.dependents.is_empty()
-    }
+/// How far a subject is.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Course {
+    /// Members that have not started; of a job: itself.
+    unstarted: u32,
+    unended: u32,
+    /// Whether all that ended completed.
+    completed: bool,
+}
 
-    fn dependents(&self, job: u32) -> &[u32] {
-        match self.from.get(job as usize + 1) {
-            Some(&end) => &self.dependents[self.from[job as usize] as usize..end as usize],
-            None => &[],
-        }
-    }
+/// How far a clause is.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Clause {
+    missing: u32,
+    failed: bool,
+}
+
+/// How far a job is.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Waits {
+    /// Clauses that did not fail.
+    possible: u32,
+    met: bool,
 }
 
 /// How far the dependencies of the jobs are met.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DependencyState {
-    /// For each job, how many of those that it waits for have not completed; empty where no job waits.
-    missing: SharedColumn<Missing>,
-    /// Jobs that are held by a decision besides.
-    held: BTreeSet<u32>,
+    subjects: SharedColumn<Course>,
+    clauses: SharedColumn<Clause>,
+    jobs: SharedColumn<Waits>,
 }
 
-/// What one job still waits for.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Missing {
-    count: u32,
-    /// Whether a job that it waits for did not complete, so that it can never start.
-    hopeless: bool,
+/// What follows from something that happened to a job.
+#[derive(Clone, Debug, Default)]
+pub struct Consequences {
+    /// Jobs whose dependencies are met now, or can never be any more.
+    pub decided: Vec<u32>,
+    /// Needs that are met after a delay: the job, the need, seconds.
+    pub delayed: Vec<(u32, u32, f64)>,
 }
 
 impl DependencyState {
-    /// Nothing is complete yet; `of` gives each job those that it waits for.
-    #[must_use]
-    pub fn new(of: &[Vec<u32>]) -> Self {
-        let missing = of.iter().map(|needed| Missing { count: needed.len() as u32, hopeless: false });
-        Self { missing: missing.collect(), held: BTreeSet::new() }
-    }
-
     /// Lets the next clone share what does not change.
     pub fn share(&mut self) {
-        self.missing.share();
+        self.subjects.share();
+        self.clauses.share();
+        self.jobs.share();
     }
 
-    fn of(&self, job: u32) -> Option<&Missing> {
-        ((job as usize) < self.missing.len()).then(|| self.missing.get(job as usize))
-    }
-
-    /// Whether a job still waits for others.
+    /// Whether a job waits for no others.
     #[must_use]
-    pub fn waits(&self, job: u32) -> bool {
-        self.of(job).is_some_and(|missing| missing.count > 0)
+    pub fn is_met(&self, job: u32) -> bool {
+        self.jobs.get(job as usize).met
     }
 
     /// Whether a job can never start.
     #[must_use]
     pub fn is_hopeless(&self, job: u32) -> bool {
-        self.of(job).is_some_and(|missing| missing.hopeless)
+        let waits = self.jobs.get(job as usize);
+        !waits.met && waits.possible == 0
     }
 
-    /// Holds a job that waits for others, also once it waits no more.
-    pub fn hold(&mut self, job: u32) {
-        self.held.insert(job);
+    /// A job starts, for the first time or again.
+    pub fn started(&mut self, graph: &Dependencies, job: u32) -> Consequences {
+        let mut follows = Consequences::default();
+        if self.subjects.get(job as usize).unstarted > 0 {
+            self.follow(graph, job, Event::Started, &mut follows);
+        }
+        follows
     }
 
-    /// Ends such a hold; whether there was one.
-    pub fn release(&mut self, job: u32) -> bool {
-        self.held.remove(&job)
+    /// A job is over; what ends without a start counts as started then.
+    pub fn ended(&mut self, graph: &Dependencies, job: u32, completed: bool) -> Consequences {
+        let mut follows = self.started(graph, job);
+        // Whatever it waited for itself, it does no more.
+        self.jobs.get_mut(job as usize).met = true;
+        self.follow(graph, job, Event::Ended(completed), &mut follows);
+        follows
     }
 
-    /// Whether a job is held besides.
-    #[must_use]
-    pub fn is_held(&self, job: u32) -> bool {
-        self.held.contains(&job)
-    }
-
-    /// A job is over: its dependents that waited for it alone, or can never start because of it.
-    pub fn finished(&mut self, graph: &Dependencies, job: u32, state: JobState) -> Vec<u32> {
+    /// The delay of a need is over: the job whose dependencies are met by that, if they are.
+    pub fn meet(&mut self, graph: &Dependencies, need: u32) -> Option<u32> {
+        let clause = graph.dependents.values[need as usize].clause;
         let mut decided = Vec::new();
-        for &dependent in graph.dependents(job) {
-            let missing = self.missing.get_mut(dependent as usize);
-            missing.count -= 1;
-            let was_hopeless = missing.hopeless;
-            missing.hopeless |= state != JobState::Completed;
-            if !was_hopeless && (missing.hopeless || missing.count == 0) {
-                decided.push(dependent);
+        self.decide(graph, clause, true, &mut decided);
+        decided.pop()
+    }
+
+    /// Takes in what happens to a job, and to the groups that it brings about something for.
+    fn follow(&mut self, graph: &Dependencies, job: u32, event: Event, follows: &mut Consequences) {
+        let mut events = vec![(job, event)];
+        while let Some((subject, event)) = events.pop() {
+            let Some(event) = self.subjects.get_mut(subject as usize).after(event) else { continue };
+            for need in graph.dependents.range(subject) {
+                let dependent = graph.dependents.values[need];
+                match dependent.kind.is_met_by(event) {
+                    Some(true) if dependent.delay > 0.0 => {
+                        let owner = graph.owners[dependent.clause as usize];
+                        if !self.is_met(owner) {
+                            follows.delayed.push((owner, need as u32, dependent.delay));
+                        }
+                    }
+                    Some(is_met) => self.decide(graph, dependent.clause, is_met, &mut follows.decided),
+                    None => {}
+                }
+            }
+            let groups = &graph.groups.values[graph.groups.range(subject)];
+            events.extend(groups.iter().map(|&group| (group, event)));
+        }
+    }
+
+    /// A need of a clause is met, or never will be.
+    fn decide(&mut self, graph: &Dependencies, clause: u32, is_met: bool, decided: &mut Vec<u32>) {
+        let owner = graph.owners[clause as usize];
+        let clause = self.clauses.get_mut(clause as usize);
+        let waits = self.jobs.get_mut(owner as usize);
+        if clause.failed || waits.met {
+            return;
+        }
+        if is_met {
+            clause.missing -= 1;
+            waits.met = clause.missing == 0;
+        } else {
+            clause.failed = true;
+            waits.possible -= 1;
+        }
+        if waits.met || waits.possible == 0 {
+            decided.push(owner);
+        }
+    }
+}
+
+impl Course {
+    /// Takes in what happens to a member: what that means for the whole, if anything.
+    fn after(&mut self, event: Event) -> Option<Event> {
+        match event {
+            Event::Started => {
+                self.unstarted -= 1;
+                (self.unstarted == 0).then_some(Event::Started)
+            }
+            Event::Ended(completed) => {
+                self.unended -= 1;
+                self.completed &= completed;
+                (self.unended == 0).then_some(Event::Ended(self.completed))
             }
         }
-        decided
     }
 }

@@ -1,9 +1,11 @@
 //! Jobs, what they wait for, and where they come from.
 mod attributes;
 pub mod dependencies;
+pub mod eligibility;
 pub mod job;
 pub mod swf;
 
 pub use attributes::Attributes;
-pub use dependencies::{Dependencies, DependencyState};
+pub use dependencies::{Dependencies, DependencyKind, Need};
+pub use eligibility::{Awaited, ConditionState, Conditions, NO_ARRAY};
 pub use job::{Job, JobState, Rejection};

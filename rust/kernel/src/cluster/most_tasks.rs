@@ -1,0 +1,38 @@
+//! How many tasks of a request a machine holds without its jobs.
+use super::availability::Availability;
+use super::machine::{EmptyMachine, Machine};
+use super::request::Request;
+
+impl Machine {
+    /// How many tasks of a request the empty machine holds, on nodes of its set. O(nodes of the set).
+    #[must_use]
+    pub fn most_tasks(&self, request: &Request) -> u64 {
+        let empty = EmptyMachine(self);
+        let nodes = self.node_sets().nodes_from(request.nodes, 0);
+        nodes.map(|node| u64::from(empty.slots(node, request))).sum()
+    }
+
+    /// How many tasks of a request the machine holds on what its nodes offer, if no job ran. O(nodes).
+    #[must_use]
+    pub fn most_tasks_offered(&self, request: &Request) -> u64 {
+        let offered = self.available();
+        let slots = |node: u32| {
+            let free = &offered[node as usize * self.resources()..][..self.resources()];
+            if self.is_drained(node) { 0 } else { u64::from(request.slots(free, true)) }
+        };
+        self.node_sets().nodes_from(request.nodes, 0).map(slots).sum()
+    }
+
+    /// How many tasks of a request the nodes of its set hold by what they have in all, however it is spread. O(nodes of
+    /// the set).
+    #[must_use]
+    pub fn most_tasks_in_total(&self, request: &Request) -> u64 {
+        let asked = request.amounts.iter().enumerate().filter(|(_, amount)| **amount > 0);
+        let most = asked.map(|(resource, &amount)| {
+            let nodes = self.node_sets().nodes_from(request.nodes, 0);
+            let total: i64 = nodes.map(|node| self.capacity_of(node)[resource]).sum();
+            total.max(0) as u64 / amount as u64
+        });
+        most.min().unwrap_or(u64::MAX)
+    }
+}

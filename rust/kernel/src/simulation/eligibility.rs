@@ -1,0 +1,87 @@
+//! Jobs that wait outside the queue for other jobs, a begin time or a place in an array, and what lets them in.
+use crate::time::Time;
+use crate::workload::{JobState, Rejection};
+
+use super::triggers::Trigger;
+use super::{Feed, Simulation};
+
+impl<F: Feed> Simulation<F> {
+    /// When the next begin time comes, or delay is over.
+    pub(super) fn next_gate(&self) -> Time {
+        self.state.conditions.as_ref().map_or(Time::NEVER, |conditions| conditions.next_time())
+    }
+
+    /// Whether a job that is submitted now enters the queue at once.
+    pub(super) fn is_eligible(&mut self, job: u32) -> bool {
+        let now = Time(self.state.now);
+        match (&self.scenario.conditions, &mut self.state.conditions) {
+            (Some(given), Some(conditions)) => conditions.submit(given, job, now),
+            _ => true,
+        }
+    }
+
+    /// Begin times come, or delays are over; a pass follows if that lets a job in.
+    pub(super) fn open_gates(&mut self) {
+        let (Some(given), Some(conditions)) = (&self.scenario.conditions, &mut self.state.conditions) else {
+            return;
+        };
+        let decided = conditions.open_gates(given, Time(self.state.now));
+        self.let_in_and_notify(decided);
+    }
+
+    /// Jobs have started; a pass follows if that lets others in.
+    pub(super) fn after_starts(&mut self, started: &[u32]) {
+        let now = Time(self.state.now);
+        for &job in started {
+            let (Some(given), Some(conditions)) = (&self.scenario.conditions, &mut self.state.conditions)
+            else {
+                return;
+            };
+            let decided = conditions.started(given, job, now);
+            self.let_in_and_notify(decided);
+        }
+    }
+
+    /// A job is over: those that waited for it alone join the queue, and those that waited in vain are rejected.
+    pub(super) fn after_end(&mut self, job: u32, state: JobState) {
+        let now = Time(self.state.now);
+        if let (Some(given), Some(conditions)) = (&self.scenario.conditions, &mut self.state.conditions) {
+            let decided = conditions.ended(given, job, state == JobState::Completed, now);
+            self.let_in(decided);
+        }
+    }
+
+    fn let_in_and_notify(&mut self, decided: Vec<u32>) {
+        if let Some(job) = self.let_in(decided) {
+            self.happened(Trigger::Submission(job));
+        }
+    }
+
+    /// Lets those of the jobs into the queue that are eligible now, and rejects those that never will be, with what follows
+    /// from that: the last job that was let in.
+    fn let_in(&mut self, mut decided: Vec<u32>) -> Option<u32> {
+        let now = Time(self.state.now);
+        let mut entered = None;
+        let mut next = 0;
+        while let Some(&job) = decided.get(next) {
+            next += 1;
+            let (Some(given), Some(conditions)) = (&self.scenario.conditions, &mut self.state.conditions)
+            else {
+                break;
+            };
+            if conditions.becomes_eligible(given, job, now) {
+                if !conditions.is_held(job) {
+                    entered = Some(job);
+                    self.state.queue.on_hold.remove(&job);
+                    self.state.enqueue(&self.scenario, &self.priority, job);
+                }
+            } else if conditions.waits(job) && conditions.is_hopeless(job) {
+                decided.extend(conditions.ended(given, job, false, now));
+                self.state.queue.on_hold.remove(&job);
+                self.reject_alone(job, Rejection::Dependency);
+                self.state.ended.push(job);
+            }
+        }
+        entered
+    }
+}

@@ -1,0 +1,136 @@
+//! Why jobs wait (S15).
+use std::collections::HashMap;
+
+use crate::workload::Awaited;
+
+use super::{OUT_OF_TIME, View};
+
+/// Why a submitted job has not started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Reason {
+    /// A job before it waits for nodes that it may use.
+    Priority,
+    /// It is first in line for its nodes, and they are not free.
+    Resources,
+    /// It would not fit on what its nodes offer now, even if no job ran.
+    Unavailable,
+    /// It was put on hold.
+    Held,
+    /// It depends on jobs that have not done what it waits for.
+    Dependency,
+    /// Its begin time is to come.
+    BeginTime,
+    /// As many tasks of its array as may wait or run do so.
+    ArrayLimit,
+    /// It could not end within the reservation that it uses.
+    Reservation,
+    /// It is over this limit.
+    Limit(u32),
+}
+
+impl Reason {
+    /// Those that have a name of their own, in the order of their numbers.
+    pub const NAMED: [(&str, Self); 8] = [
+        ("priority", Self::Priority),
+        ("resources", Self::Resources),
+        ("unavailable", Self::Unavailable),
+        ("held", Self::Held),
+        ("dependency", Self::Dependency),
+        ("begin_time", Self::BeginTime),
+        ("array_limit", Self::ArrayLimit),
+        ("reservation", Self::Reservation),
+    ];
+
+    /// Its number: the place in [`Self::NAMED`], or behind these the number of the limit.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        if let Self::Limit(limit) = self {
+            return Self::NAMED.len() as u32 + limit;
+        }
+        Self::NAMED.iter().position(|&(_, reason)| reason == self).unwrap_or_default() as u32
+    }
+}
+
+impl View<'_> {
+    /// Why each waiting job waits: those of the queue in order, then those outside it by slot.
+    ///
+    /// O(q · node sets), and O(nodes) for each request where part of the machine is unavailable.
+    #[must_use]
+    pub fn reasons(self) -> Vec<(u32, Reason)> {
+        let queued = self.state.queue.jobs();
+        let mut line =
+            Line { view: self, waits: vec![false; self.scenario.node_sets.count()], is_held_up: false };
+        let mut fits = HashMap::new();
+        let mut reasons: Vec<(u32, Reason)> = queued
+            .iter()
+            .map(|&job| match self.over_limit(job) {
+                Some((OUT_OF_TIME, _)) => (job, Reason::Reservation),
+                Some((counter, blocks)) => {
+                    line.is_held_up |= blocks;
+                    (job, Reason::Limit(self.limit_of(counter)))
+                }
+                None if !self.may_ever_fit(job, &mut fits) => (job, Reason::Unavailable),
+                None => (job, line.takes(job)),
+            })
+            .collect();
+        reasons.extend(self.state.queue.on_hold.iter().map(|&job| (job, self.need_of(job))));
+        reasons
+    }
+
+    fn limit_of(self, counter: u32) -> u32 {
+        self.scenario.limits.as_ref().map_or(0, |limits| limits.cap(counter).limit)
+    }
+
+    /// Why a job is not in the queue.
+    fn need_of(self, job: u32) -> Reason {
+        let conditions = self.scenario.conditions.as_ref().zip(self.state.conditions.as_ref());
+        match conditions.and_then(|(given, state)| state.need_of(given, job, self.now())) {
+            None => Reason::Held,
+            Some(Awaited::Others) => Reason::Dependency,
+            Some(Awaited::Begin) => Reason::BeginTime,
+            Some(Awaited::Place) => Reason::ArrayLimit,
+        }
+    }
+
+    /// Whether a job would fit on what its nodes offer, if no job ran; `known` has the most tasks of each request.
+    fn may_ever_fit(self, job: u32, known: &mut HashMap<u32, u64>) -> bool {
+        let machine = &self.state.machine;
+        if !machine.has_unavailable() {
+            return true;
+        }
+        let tasks = u64::from(self.scenario.job(job).tasks);
+        self.scenario.alternatives(job).iter().any(|&request| {
+            let most = known
+                .entry(request)
+                .or_insert_with(|| machine.most_tasks_offered(self.scenario.requests.get(request)));
+            *most >= tasks
+        })
+    }
+}
+
+/// The jobs of the queue so far that wait for nodes.
+struct Line<'a> {
+    view: View<'a>,
+    /// Whether some wait for a node set.
+    waits: Vec<bool>,
+    /// Whether one before holds up all.
+    is_held_up: bool,
+}
+
+impl Line<'_> {
+    /// Takes the next job; whether it is first for its nodes.
+    fn takes(&mut self, job: u32) -> Reason {
+        let scenario = self.view.scenario;
+        let sets = &scenario.node_sets;
+        let own = |request: &u32| scenario.requests.get(*request).nodes;
+        let alternatives = scenario.alternatives(job);
+        let is_behind = alternatives
+            .iter()
+            .map(own)
+            .any(|set| sets.ids().any(|other| self.waits[other.index()] && sets.overlap(set, other)));
+        for set in alternatives.iter().map(own) {
+            self.waits[set.index()] = true;
+        }
+        if is_behind || self.is_held_up { Reason::Priority } else { Reason::Resources }
+    }
+}

@@ -1,0 +1,70 @@
+//! What was recorded of a run, as columns.
+use batchlab_kernel::record::{DispatchLog, ReasonLog};
+use batchlab_kernel::replay::Replay;
+use batchlab_kernel::simulation::Simulation as Kernel;
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::application_jobs::{sensed, task_times};
+use crate::columns::intervals;
+use crate::status;
+
+/// By the names of the fields of an outcome; None for what was not recorded.
+pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<'py, PyDict>> {
+    let recorders = kernel.recorders();
+    let resources = kernel.state().machine.resources();
+    let result = PyDict::new(py);
+    let dispatch = recorders.dispatch.as_ref().map(|log| dispatch(py, log)).transpose()?;
+    result.set_item("dispatch", dispatch)?;
+    let reasons = recorders.reasons.as_ref().map(|log| reasons(py, log)).transpose()?;
+    result.set_item("reasons", reasons)?;
+    let waiting = PyDict::new(py);
+    let (rows, why) = status::reasons(kernel.view());
+    waiting.set_item("row", rows.into_pyarray(py))?;
+    waiting.set_item("reason", why.into_pyarray(py))?;
+    result.set_item("waiting", waiting)?;
+    let log = &recorders.interruptions;
+    let interruptions = intervals(py, &log.runs, resources)?;
+    interruptions.set_item("saved", log.saved.to_vec().into_pyarray(py))?;
+    result.set_item("interruptions", interruptions)?;
+    // A look ahead takes applications to be run times, and knows what was before.
+    let has_applications = kernel.scenario().applications.is_some();
+    let resizes = has_applications.then(|| intervals(py, &recorders.resizes, resources)).transpose()?;
+    result.set_item("resizes", resizes)?;
+    result.set_item("task_times", task_times(py, kernel)?)?;
+    result.set_item("sensed", sensed(py, kernel)?)?;
+    Ok(result)
+}
+
+/// The cost of every pass.
+fn dispatch<'py>(py: Python<'py>, log: &DispatchLog) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("time", log.time.to_vec().into_pyarray(py))?;
+    result.set_item("queue_length", log.queue_length.to_vec().into_pyarray(py))?;
+    result.set_item("cpu_time", log.cpu_time.to_vec().into_pyarray(py))?;
+    // A pass that has begun and not ended yet has no entry.
+    let other: Vec<f64> = log.other_cpu_time.to_vec().into_iter().take(log.time.len()).collect();
+    result.set_item("other_cpu_time", other.into_pyarray(py))?;
+    result.set_item("memory", log.memory.to_vec().into_pyarray(py))?;
+    result.set_item("started", log.started.to_vec().into_pyarray(py))?;
+    Ok(result)
+}
+
+/// Why jobs waited: the intervals that are over, then those that go on, whose ends are NaN.
+fn reasons<'py>(py: Python<'py>, log: &ReasonLog) -> PyResult<Bound<'py, PyDict>> {
+    let (mut rows, mut reasons) = (log.job.to_vec(), log.reason.to_vec());
+    let (mut starts, mut ends) = (log.start_time.to_vec(), log.end_time.to_vec());
+    for (row, reason, since) in log.current() {
+        rows.push(row);
+        reasons.push(reason);
+        starts.push(since);
+        ends.push(f64::NAN);
+    }
+    let result = PyDict::new(py);
+    result.set_item("row", rows.into_pyarray(py))?;
+    result.set_item("reason", reasons.into_pyarray(py))?;
+    result.set_item("start_time", starts.into_pyarray(py))?;
+    result.set_item("end_time", ends.into_pyarray(py))?;
+    Ok(result)
+}
