@@ -94,6 +94,15 @@ def test_overrun_is_not_cut() -> None:
     assert bl.simulate(workload, machine, "easy").jobs["start_time"].to_list() == [0, 120]
 
 
+def test_reason() -> None:
+    """Before its reservation begins a job waits for that, and within it for nodes."""
+    machine = system(bl.Reservation("course", 100, 50, "0", admits=EVERYONE))
+    workload = jobs((0, 20, 1), (0, 30, 1), names=("course", "course"))
+    result = bl.simulate(workload, machine, "easy", options=bl.RunOptions(reasons=True))
+    rows = result.reasons.select("row", "reason", "start_time", "end_time").rows()
+    assert rows == [(0, "reservation", 0, 100), (1, "reservation", 0, 100), (1, "resources", 100, 120)]
+
+
 def test_rejections() -> None:
     """Maintenance admits no job; others some, but none that could not end within the last occurrence."""
     ann = bl.Conditions(users=("ann",))
