@@ -51,6 +51,11 @@ class LimitColumns(TypedDict):
     list_of: NDArray[np.uint32]
     least_nodes: NDArray[np.uint32]
 
+class ReservationColumns(TypedDict):
+    nodes: list[list[tuple[int, int]]]
+    spans: list[list[tuple[float, float]]]
+    of_job: NDArray[np.uint32]
+
 class JobColumns(TypedDict):
     submit_time: NDArray[np.float64]
     run_time: NDArray[np.float64]
@@ -67,6 +72,7 @@ class JobColumns(TypedDict):
     nodes: NDArray[np.float64] | None
     factors: FactorColumns | None
     limits: LimitColumns | None
+    reservations: ReservationColumns | None
     formula: list[tuple[str, NDArray[np.float64] | None]]
     rejection: NDArray[np.uint8] | None
 

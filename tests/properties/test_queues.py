@@ -8,7 +8,7 @@ import pytest
 
 from reference.queues import routed
 from support.combinations import COMBINATIONS, Combinations
-from support.schedule_cases import BACKFILLS, Case, grouped, limited, queued
+from support.schedule_cases import BACKFILLS, Case, grouped, limited, queued, reserved
 
 CASES = 4 * len(COMBINATIONS)
 CHUNKS = 12
@@ -18,9 +18,10 @@ CAMPAIGN_CHUNK = 250
 
 
 def shaped(case: Case, rng: Random) -> Case:
-    """Give the machine partitions, queues and limits, and bind some jobs to node groups as well."""
+    """Give the machine partitions, queues, limits and reservations, and bind some jobs to node groups."""
     case = queued(case, rng)
     case = limited(case, rng) if rng.random() < 0.6 else case
+    case = reserved(case, rng) if rng.random() < 0.4 else case
     return grouped(case, rng) if rng.random() < 0.3 else case
 
 
@@ -42,7 +43,7 @@ def test_policies_written_in_python(chunk: int) -> None:
 
 
 def test_coverage() -> None:
-    """Jobs run in several partitions, wait in queues, and are rejected by both, under every rule."""
+    """Jobs run in several partitions and in reservations, and are rejected by these, under every rule."""
     seen: Counter[tuple[str, str]] = Counter()
     for number in range(0, CASES, 5):
         case = QUEUED.case(number)
@@ -50,9 +51,12 @@ def test_coverage() -> None:
         several = sum(not isinstance(job, str) and len(job.node_sets) > 1 for job in routes)
         seen[case.backfill, "several"] += several
         seen[case.backfill, "tiers"] += len({job.tier for job in routes if not isinstance(job, str)}) > 1
-        for reason in ("queue", "partition"):
+        seen[case.backfill, "reserved"] += sum(
+            not isinstance(job, str) and job.in_reservation is not None for job in routes
+        )
+        for reason in ("queue", "partition", "reservation"):
             seen[case.backfill, reason] += routes.count(reason)
-    kinds = ("several", "tiers", "queue", "partition")
+    kinds = ("several", "tiers", "reserved", "queue", "partition", "reservation")
     assert min(seen[name, kind] for name in BACKFILLS for kind in kinds) > 10, seen
 
 

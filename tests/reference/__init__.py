@@ -16,6 +16,7 @@ from reference.model import (
     Partition,
     Quality,
     Queue,
+    Reservation,
     Sharing,
 )
 
@@ -34,6 +35,7 @@ __all__ = [
     "Partition",
     "Quality",
     "Queue",
+    "Reservation",
     "Sharing",
     "simulate",
 ]

@@ -14,6 +14,7 @@ from reference.predictors import Predictor
 from reference.priorities import Priorities
 from reference.queues import routed
 from reference.reasons import Reasons
+from reference.reservations import instants
 from reference.room import Room, in_each_set, may_use, room_beside
 from reference.state import Running, State
 
@@ -42,6 +43,7 @@ class Kernel:
         events = [event.time for event in self.node_events]
         ends = [min(running.end, running.expiry) for running in self.state.running]
         due = [reservation.start for reservation in self.state.reservations.values()]
+        due += instants(self.state.machine) if self.state.queue else []
         # A reservation that was due and still has to wait gets no second pass at the same instant.
         return min(
             [
@@ -89,11 +91,16 @@ class Kernel:
         is_due = self.is_due()
         self.let_in()
         self.change_nodes()
-        if self.entered or self.state.disturbed or (is_due and not self.submissions() and not self.ending()):
+        is_looked_at = self.entered or self.state.disturbed
+        if is_looked_at:
             self.make_pass()
+        is_looked_at = is_looked_at or bool(self.expiring())
         self.correct_each()
-        for running in self.ending():
+        ending = self.ending()
+        for running in ending:
             running.holds = running.end < running.start + self.state.estimate(running.job)
+        if is_due and not is_looked_at and not ending and not self.submissions():
+            self.make_pass()
         for job in self.submissions():
             self.submit(job)
             self.make_pass()
@@ -116,8 +123,9 @@ class Kernel:
         return sorted(found, key=lambda each: each.job.row)
 
     def is_due(self) -> bool:
-        """Tell whether a reservation stands for now."""
-        return any(each.start == self.state.now for each in self.state.reservations.values())
+        """Tell whether a reservation stands for now, of a job or of the machine."""
+        due = any(each.start == self.state.now for each in self.state.reservations.values())
+        return due or self.state.now in instants(self.state.machine)
 
     def ending(self) -> list[Running]:
         """List the jobs that end now, in the order of their starts."""
@@ -250,7 +258,9 @@ def simulate(
         else:
             kernel.completions_first()
     for job in [*state.queue, *kernel.waiting.submitted]:
-        assert node_events or job_check != "nodes" or machine.limits, "otherwise no job waits for ever"
+        assert node_events or job_check != "nodes" or machine.limits or machine.reservations, (
+            "otherwise no job waits for ever"
+        )
         kernel.outcomes[job.row] = Outcome("queued", None, None, [])
     assert len(kernel.outcomes) == len(jobs), "no job is lost"
     if interruptions is not None:

@@ -26,8 +26,8 @@ class Job:
 
     `node_groups` are the groups whose nodes it may use, by their places in `Machine.groups`; none: all.
     What `queue` and `partitions` name, and who the job is of, matters on machines with queues and partitions
-    (S11); `node_sets`, `tier`, `queue_priority`, `in_queue` and `in_partitions` follow from that when it is
-    submitted. Singletons go by `user` and `name`.
+    (S11); `node_sets`, `tier`, `queue_priority`, `in_queue`, `in_partitions` and `in_reservation` follow from
+    that, and from `reservation` (S14), when it is submitted. Singletons go by `user` and `name`.
     """
 
     row: int
@@ -59,6 +59,8 @@ class Job:
     queue_priority: int = 0
     in_queue: str | None = None
     in_partitions: tuple[str, ...] = ()
+    reservation: str | None = None
+    in_reservation: str | None = None
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,20 @@ class Limit:
 
 
 @dataclass(frozen=True)
+class Reservation:
+    """Nodes that are closed to others for a time (S14); `admits` None: to all."""
+
+    name: str
+    nodes: frozenset[int]
+    start: float
+    duration: float
+    every: float = 0.0
+    until: float = inf
+    admits: Conditions | None = None
+    flexible: bool = False
+
+
+@dataclass(frozen=True)
 class Machine:
     """Named resources, and for each node its amounts of them; who is closed, and what nodes withhold.
 
@@ -164,6 +180,7 @@ class Machine:
     qualities: tuple[Quality, ...] = ()
     sharing: Sharing = field(default_factory=Sharing)
     limits: tuple[Limit, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,9 @@ class Combinations:
         """Check a case whose rule and allocator are written in Python as well."""
         # The names of a case are those that the reference knows.
         case: Any = self.case(number)
-        # Written in Python, a rule reserves for jobs over a limit too.
-        if case.backfill in SCHEDULERS and not case.machine.limits:
+        # Written in Python, a rule reserves for jobs over a limit too, and those out of their reservations.
+        machine = case.machine
+        if case.backfill in SCHEDULERS and not machine.limits and not machine.reservations:
             scheduler = SCHEDULERS[case.backfill](case.reservations)
             policy = bl.Policy(case.order_text, allocator=case.allocator, scheduler=scheduler)
             _check(case, f"case {number}", policy)

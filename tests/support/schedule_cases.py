@@ -24,6 +24,7 @@ from reference import (
     Partition,
     Quality,
     Queue,
+    Reservation,
     Sharing,
     simulate,
 )
@@ -453,6 +454,36 @@ def limited(case: Case, rng: random.Random) -> Case:
         )
         limits.append(limit)
     return replace(case, machine=replace(case.machine, limits=tuple(limits)))
+
+
+def reserved(case: Case, rng: random.Random) -> Case:
+    """Reserve nodes for maintenance and for jobs, often at instants at which others come or end (S14)."""
+    nodes = range(len(case.machine.capacity))
+    times = sorted({time for job in case.jobs for time in (job.submit_time, job.requested_time) if time})
+    spans = [job.requested_time for job in case.jobs if job.requested_time] or [1.0]
+    reservations = []
+    for number in range(rng.randint(1, 3)):
+        duration = rng.choice(spans) * rng.choice((0.5, 1, 2, 4))
+        repeats = rng.random() < 0.4
+        start = rng.choice(times or [0.0])
+        every = duration * rng.choice((1, 1.5, 3)) if repeats else 0.0
+        reservation = Reservation(
+            f"reservation{number}",
+            frozenset(rng.sample(nodes, rng.randint(1, len(nodes)))),
+            start=start,
+            duration=inf if not repeats and rng.random() < 0.1 else duration,
+            every=every,
+            until=start + every * rng.randint(1, 6) if repeats else inf,
+            admits=rng.choice((None, Conditions(), random_conditions(rng, case))),
+        )
+        flexible = reservation.admits is not None and rng.random() < 0.4
+        reservations.append(replace(reservation, flexible=flexible))
+    names = [each.name for each in reservations]
+    naming = rng.choice((0.0, 0.2, 0.6))
+    jobs = tuple(
+        replace(job, reservation=rng.choice(names)) if rng.random() < naming else job for job in case.jobs
+    )
+    return replace(case, machine=replace(case.machine, reservations=tuple(reservations)), jobs=jobs)
 
 
 def random_conditions(rng: random.Random, case: Case) -> Conditions:

@@ -46,12 +46,9 @@ def workload_of(case: Case) -> bl.Workload:
     if case.machine.groups:
         names = ["|".join(f"group{group}" for group in job.node_groups) or None for job in jobs]
         columns["node_group"] = pl.Series(names, dtype=pl.String)
-    if (
-        case.machine.partitions
-        or case.machine.queues
-        or case.machine.limits
-        or isinstance(case.order_argument, Multifactor)
-    ):
+    machine = case.machine
+    has_owners = machine.partitions or machine.queues or machine.limits or machine.reservations
+    if has_owners or isinstance(case.order_argument, Multifactor):
         partitions = ["|".join(job.partitions) or None for job in jobs]
         columns["partition"] = pl.Series(partitions, dtype=pl.String)
         for name in ("queue", "user", "group", "account", "qos"):
@@ -59,6 +56,9 @@ def workload_of(case: Case) -> bl.Workload:
     if case.order in {"multifactor", "sbp"}:
         columns["nice"] = pl.Series([job.nice for job in jobs], dtype=pl.Float64)
         columns["score"] = pl.Series([job.score for job in jobs], dtype=pl.Float64)
+    if case.machine.reservations:
+        names = [job.reservation for job in jobs]
+        columns["reservation"] = pl.Series(names, dtype=pl.String)
     columns |= waiting_columns(jobs)
     for index, name in enumerate(resources):
         columns[name] = pl.Series([job.request[index] for job in jobs], dtype=pl.Int64)
@@ -148,6 +148,19 @@ def system_of(machine: Machine) -> bl.System:
                 blocks=each.blocks,
             )
             for number, each in enumerate(machine.limits)
+        ),
+        reservations=tuple(
+            bl.Reservation(
+                each.name,
+                each.start,
+                each.duration,
+                ranges_of(each.nodes),
+                every=each.every or None,
+                until=each.until if each.every else None,
+                admits=None if each.admits is None else conditions_of(each.admits),
+                flexible=each.flexible,
+            )
+            for each in machine.reservations
         ),
     )
 
@@ -280,6 +293,7 @@ def outcomes_of(case: Case, result: bl.Result) -> list[Outcome]:
     found = []
     for job, (job_id, state, start_time, end_time, reason) in zip(case.jobs, table, strict=True):
         assert job_id == job.row
+        # Why others wait at the end stands in their reasons.
         why = reason if state == "rejected" else None
         found.append(Outcome(state, start_time, end_time, placements[job.row], why))
     return found

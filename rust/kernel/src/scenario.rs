@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::accounting::{Accounts, Limits};
 use crate::application::ApplicationJob;
-use crate::cluster::{NodeSets, NodeTasks, Request, Requests};
+use crate::cluster::{Calendar, NodeSets, NodeTasks, Request, Requests};
 use crate::workload::{Attributes, Conditions, Job};
 
 /// What happens to a job that reaches its requested time.
@@ -126,6 +126,8 @@ pub struct Scenario {
     pub applications: Option<ApplicationJobs>,
     /// What jobs may have at a time; None where nothing is limited.
     pub limits: Option<Box<Limits>>,
+    /// When which nodes are reserved; None where there are no reservations.
+    pub calendar: Option<Box<Calendar>>,
     /// Overheads by slot; empty where there are none.
     pub overheads: Vec<Overheads>,
     /// What identifies it, once it was asked for.

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::limits::LimitColumns;
+use crate::reservations::ReservationColumns;
 
 /// The amount of one resource that each task asks: the same for all jobs, or one value per job.
 #[derive(FromPyObject)]
@@ -89,6 +90,8 @@ pub struct Columns<'py> {
     factors: Option<FactorColumns<'py>>,
     /// What jobs may have at a time; None where nothing is limited.
     limits: Option<LimitColumns<'py>>,
+    /// When which nodes are reserved, and for which jobs; None where there are no reservations.
+    reservations: Option<ReservationColumns<'py>>,
     /// What a formula may name; with values where it does.
     pub formula: Vec<(String, Option<PyReadonlyArray1<'py, f64>>)>,
     /// Why jobs are rejected at their submission, by number; 0 where they are not, as far as is known.
@@ -215,6 +218,9 @@ impl Columns<'_> {
         scenario.alternatives = alternatives;
         if let Some(limits) = &self.limits {
             scenario.limits = Some(Box::new(limits.limits(count, resources)?));
+        }
+        if let Some(reservations) = &self.reservations {
+            scenario.calendar = Some(Box::new(reservations.calendar(count)?));
         }
         scenario.attributes = Attributes {
             tier: given(self.tier.as_ref()),

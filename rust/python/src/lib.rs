@@ -22,6 +22,7 @@ mod policy;
 mod queue;
 mod ranges;
 mod recorded;
+mod reservations;
 mod share;
 mod simulation;
 mod source;

@@ -84,11 +84,15 @@ impl Simulation {
         scenario.core = core;
         scenario.wall_time = parse_wall_time(walltime)?;
         scenario.job_check = parse_job_check(job_check)?;
-        let capacities = Capacities { resources, amounts, node_sets: Arc::clone(&scenario.node_sets) };
+        let node_sets = Arc::clone(&scenario.node_sets);
+        let capacities =
+            Capacities { resources, amounts, node_sets, has_calendar: scenario.calendar.is_some() };
         let (policy, machine) = made(py, capacities, policy.try_into()?, names.clone())?;
         let mut state = State::new(records, machine);
-        state.limited =
-            scenario.limits.as_ref().map(|limits| Box::new(LimitState::new(limits, resources + 1)));
+        if scenario.limits.is_some() || scenario.calendar.is_some() {
+            let limits = scenario.limits.as_deref().cloned().unwrap_or_default();
+            state.limited = Some(Box::new(LimitState::new(&limits, resources + 1)));
+        }
         if let Some(conditions) = conditions {
             let (given, course) = conditions.parts(scenario.jobs.len())?;
             scenario.conditions = Some(Box::new(given));
@@ -230,6 +234,7 @@ impl Simulation {
             resources: machine.resources(),
             amounts: machine.capacity().to_vec(),
             node_sets: Arc::clone(machine.node_sets()),
+            has_calendar: self.kernel.scenario().calendar.is_some(),
         };
         let parts = PolicyChoice::try_from(policy)?
             .parts(&capacities, &formula_names(&self.names))

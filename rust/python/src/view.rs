@@ -243,6 +243,9 @@ impl View {
         let simulation = this.simulation.borrow(py);
         let view = simulation.kernel.view();
         let requests = view.placement_requests(job.slot);
+        if view.closed_nodes(job.slot).contains(node) {
+            return Ok(0);
+        }
         Ok(requests.map(|want| view.state.machine.slots(node, want.request)).max().unwrap_or(0))
     }
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["stream"]
 
-_NOT_STREAMED = ("partitions", "queues", "limits")
+_NOT_STREAMED = ("partitions", "queues", "limits", "reservations")
 """What a machine may have that a streamed run does not look at."""
 
 

@@ -63,10 +63,15 @@ class View(_kernel.View):
         Returns
         -------
         str or None
-            The first `Limit` that its start would go beyond; None where there is none, or it does not wait.
+            The first `Limit` that its start would go beyond; ``"reservation"`` where it could not end within the
+            one that it uses; None where nothing is against it, or it does not wait.
         """
         number = self.limit_over(job, tasks)
-        return None if number is None else self.system.limits[number].name
+        if number is None:
+            return None
+        # Beyond the limits: it could not end within the reservation that it uses.
+        limits = self.system.limits
+        return limits[number].name if number < len(limits) else "reservation"
 
     def link_load(self, link: str) -> float:
         """Give the bytes per second that flow over a link of the platform now.

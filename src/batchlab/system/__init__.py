@@ -5,6 +5,7 @@ from batchlab.system.accounts import Account, FairShare, QualityOfService
 from batchlab.system.limits import Limit
 from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.read import read_system, write_system
+from batchlab.system.reservations import Reservation
 from batchlab.system.system import NodeGroup, System
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "NodeGroup",
     "Partition",
     "QualityOfService",
+    "Reservation",
     "System",
     "machines",
     "read_system",

@@ -22,6 +22,7 @@ __all__ = [
     "different",
     "held",
     "names",
+    "node_ranges",
 ]
 
 _T = TypeVar("_T")
@@ -137,7 +138,7 @@ class Partition:
         where = f"Partition {self.name!r}"
         _set(self, "groups", names(self.groups, f"{where}: groups") if self.groups else ())
         _set(self, "tier", held(_priority, self.tier, f"{where}: tier"))
-        held(_ranges, self.nodes, f"{where}: nodes")
+        held(node_ranges, self.nodes, f"{where}: nodes")
         factor = held(account_rules.not_negative, self.priority_factor, f"{where}: priority_factor")
         _set(self, "priority_factor", factor)
         _check_conditions(self.admits, where)
@@ -145,7 +146,7 @@ class Partition:
     @property
     def ranges(self) -> list[tuple[int, int]]:
         """The ranges of `nodes`, each as its first node and the one after its last."""
-        return _ranges(self.nodes)
+        return node_ranges(self.nodes)
 
 
 @dataclass(frozen=True)
@@ -239,7 +240,7 @@ def _check_conditions(given: object, where: str) -> None:
         raise SystemDescriptionError(f"{where}: admits = {shown(given)}; must be Conditions.")
 
 
-def _ranges(value: object) -> list[tuple[int, int]]:
+def node_ranges(value: object) -> list[tuple[int, int]]:
     """Read ranges of nodes: ``"0-11,16"``; none of an empty text."""
     rule = 'must be ranges of node numbers, e.g. "0-11,16"'
     if not isinstance(value, str):

@@ -17,6 +17,7 @@ from batchlab.system import rules
 from batchlab.system.accounts import check_accounts, check_fair_share, check_owners, check_qualities
 from batchlab.system.limits import check_limits
 from batchlab.system.queues import check_partitions, check_queues
+from batchlab.system.reservations import check_reservations
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from batchlab.system.accounts import Account, FairShare, QualityOfService
     from batchlab.system.limits import Limit
     from batchlab.system.queues import Conditions, JobQueue, Partition
+    from batchlab.system.reservations import Reservation
 
 __all__ = ["NodeGroup", "System"]
 
@@ -107,13 +109,15 @@ class System:
         How usage is counted and compared with shares, where that is asked for.
     limits
         How much jobs may have at a time; no limits unless given.
+    reservations
+        Nodes that are kept for maintenance or for some jobs, for a time; none unless given.
 
     Raises
     ------
     SystemDescriptionError
         If there is no group, a name is used twice, the equivalence names a resource that no group has, the
-        nodes are more than 100 million, the hosts are not one for each node, partitions, queues and limits
-        name what is not there, or the accounts are no tree.
+        nodes are more than 100 million, the hosts are not one for each node, partitions, queues, limits and
+        reservations name what is not there, or the accounts are no tree.
 
     Examples
     --------
@@ -134,6 +138,7 @@ class System:
     qos: tuple[QualityOfService, ...] = ()
     fair_share: FairShare | None = None
     limits: tuple[Limit, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
 
     def __post_init__(self) -> None:
         _set(self, "name", _held(rules.title, self.name, "name"))
@@ -153,6 +158,14 @@ class System:
         check_fair_share(self.fair_share, self.resources, self.accounts)
         _set(self, "limits", check_limits(self.limits, self.queues, self.partitions, self.resources))
         check_owners(self._conditions, self.accounts, self.qos)
+        reservations = check_reservations(self.reservations, self.nodes, names, self.partitions)
+        _set(self, "reservations", reservations)
+        for at, each in enumerate(reservations):
+            there = sum(end - begin for begin, end in self.reservation_ranges(replace(each, count=None)))
+            if each.count is not None and each.count > there:
+                raise SystemDescriptionError(
+                    f"reservations[{at}].count = {each.count}; must be at most {there}, as many as it names."
+                )
         expected = 0 if self.platform is None else self.nodes
         if len(self.hosts) != expected:
             raise SystemDescriptionError(
@@ -164,7 +177,7 @@ class System:
         equivalence = dict(self.equivalence)
         parts = (self.groups, equivalence, self.name, self.start_time, self.platform, self.hosts)
         sharing = (self.accounts, self.qos, self.fair_share)
-        return System, (*parts, self.partitions, self.queues, *sharing, self.limits)
+        return System, (*parts, self.partitions, self.queues, *sharing, self.limits, self.reservations)
 
     def __str__(self) -> str:
         described = "; ".join(
@@ -188,6 +201,7 @@ class System:
         qos: tuple[QualityOfService, ...] = (),
         fair_share: FairShare | None = None,
         limits: tuple[Limit, ...] = (),
+        reservations: tuple[Reservation, ...] = (),
     ) -> System:
         """Describe a machine of equal nodes.
 
@@ -203,8 +217,9 @@ class System:
             What one processor of a log is; one ``core`` unless given.
         start_time
             The workload's origin, in seconds since 1970-01-01 UTC; 0 where it does not matter.
-        partitions, queues, limits
-            Named sets of nodes, where jobs wait for them, and what jobs may have; none unless given.
+        partitions, queues, limits, reservations
+            Named sets of nodes, where jobs wait for them, what jobs may have, and when nodes are kept; none
+            unless given.
         accounts, qos, fair_share
             As `System` has them; none unless given.
 
@@ -221,7 +236,7 @@ class System:
         group = NodeGroup("nodes", nodes, resources)
         processor = {_PROCESSOR: 1} if equivalence is None else equivalence
         made = cls((group,), processor, name, start_time, accounts=accounts, qos=qos, fair_share=fair_share)
-        return replace(made, partitions=partitions, queues=queues, limits=limits)
+        return replace(made, partitions=partitions, queues=queues, limits=limits, reservations=reservations)
 
     @classmethod
     def of(
@@ -334,6 +349,31 @@ class System:
         if not partition.nodes and not partition.groups:
             return [(0, self.nodes)]
         return [*partition.ranges, *(self.group_ranges[name] for name in partition.groups)]
+
+    def reservation_ranges(self, reservation: Reservation) -> list[tuple[int, int]]:
+        """Give the nodes of a reservation as ranges, each as its first node and the one after its last.
+
+        Returns
+        -------
+        list of tuple
+            In ascending order, and apart from each other.
+        """
+        named = [each for each in self.partitions if each.name in reservation.partitions]
+        given = [*reservation.ranges, *(self.group_ranges[name] for name in reservation.groups)]
+        given += [pair for each in named for pair in self.partition_ranges(each)]
+        apart: list[tuple[int, int]] = []
+        for begin, end in sorted(given or [(0, self.nodes)]):
+            if apart and begin <= apart[-1][1]:
+                apart[-1] = (apart[-1][0], max(apart[-1][1], end))
+            else:
+                apart.append((begin, end))
+        left = self.nodes if reservation.count is None else reservation.count
+        last: list[tuple[int, int]] = []
+        for begin, end in reversed(apart):
+            if left > 0:
+                last.append((max(begin, end - left), end))
+                left -= end - begin
+        return last[::-1]
 
     @cached_property
     def group_ranges(self) -> dict[str, tuple[int, int]]:

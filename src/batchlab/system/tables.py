@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from batchlab.system.accounts import Account, FairShare, QualityOfService
     from batchlab.system.limits import Limit
     from batchlab.system.queues import JobQueue, Partition
+    from batchlab.system.reservations import Reservation
     from batchlab.system.system import System
 
 __all__ = ["tables"]
 
 
 def tables(system: System) -> dict[str, object]:
-    """Give what is said of partitions, queues, limits, accounts, qualities of service and fair share.
+    """Give what is said of where jobs wait, what they may have, and whose they are.
 
     Parameters
     ----------
@@ -29,14 +30,16 @@ def tables(system: System) -> dict[str, object]:
     Returns
     -------
     dict
-        ``partitions``, ``queues``, ``limits``, ``accounts`` and ``qos``, each a list of mappings, and
-        ``fair_share``, a mapping; none where there are none. What is as it would be unsaid is left out.
+        ``partitions``, ``queues``, ``limits``, ``reservations``, ``accounts`` and ``qos``, each a list of
+        mappings, and ``fair_share``, a mapping; none where there are none. What is as it would be unsaid
+        is left out.
     """
     shared = None if system.fair_share is None else _changed(system.fair_share)
     found: dict[str, object] = {
         "partitions": [_table(each) for each in system.partitions],
         "queues": [_table(each) for each in system.queues],
         "limits": [_table(each) for each in system.limits],
+        "reservations": [_table(each) for each in system.reservations],
         "fair_share": shared,
         "accounts": [_changed(account) for account in system.accounts],
         "qos": [_changed(quality) for quality in system.qos],
@@ -44,7 +47,7 @@ def tables(system: System) -> dict[str, object]:
     return {key: entries for key, entries in found.items() if entries or entries == {}}
 
 
-def _table(part: Partition | JobQueue | Limit) -> dict[str, object]:
+def _table(part: Partition | JobQueue | Limit | Reservation) -> dict[str, object]:
     table: dict[str, object] = {"name": part.name}
     for key in fields(part):
         value = getattr(part, key.name)
@@ -53,6 +56,8 @@ def _table(part: Partition | JobQueue | Limit) -> dict[str, object]:
             continue
         if isinstance(value, Conditions):
             table[key.name] = value.given
+        elif value == math.inf:
+            table[key.name] = "inf"  # JSON has no such number
         else:
             table[key.name] = dict(value) if isinstance(value, Mapping) else value
     return table

@@ -54,6 +54,17 @@
     running_jobs = 4                  # also submitted_jobs, nodes, resources = { core = 64 }
     blocks = false                    # whether a job over it holds up those behind it
 
+    [[reservations]]                  # optional: nodes that are kept for a time
+    name = "course"
+    start = 86400                     # seconds since the origin
+    duration = 7200                   # "inf": for ever
+    nodes = "0-7"                     # as of partitions; also groups, partitions
+    count = 4                         # optional: only the last so many of these nodes
+    every = 604800                    # optional: begins again after so many seconds, before until
+    until = 6048000
+    admits = { users = ["ann"] }      # which jobs may name it; left out: maintenance, no job
+    flexible = true                   # whether its jobs may use other nodes too
+
 What ``admits`` and ``applies_to`` may say is what `Conditions` describes. JSON has the same keys. With
 ``half_life = "inf"`` past use always counts in full.
 """
@@ -75,6 +86,7 @@ from batchlab.system.account_tables import (
 from batchlab.system.document import Count, GroupName, Model, Resources, Seconds, Title, checked
 from batchlab.system.limits import Limit
 from batchlab.system.queues import Conditions, JobQueue, Partition
+from batchlab.system.reservations import Reservation
 from batchlab.system.system import NodeGroup, System
 from batchlab.system.tables import tables
 
@@ -83,7 +95,7 @@ if TYPE_CHECKING:
 
 __all__ = ["json_text", "system", "toml"]
 
-_T = TypeVar("_T", Partition, JobQueue, Limit)
+_T = TypeVar("_T", Partition, JobQueue, Limit, Reservation)
 
 
 class _Group(Model):
@@ -136,11 +148,26 @@ class _Limit(Model):
     blocks: object = False
 
 
+class _Reservation(Model):
+    name: object
+    start: object
+    duration: object
+    nodes: object = ""
+    groups: object = ()
+    partitions: object = ()
+    count: object = None
+    every: object = None
+    until: object = None
+    admits: _Conditions | None = None
+    flexible: object = False
+
+
 class _Description(Model):
     groups: list[_Group] = Field(min_length=1)
     partitions: list[_Partition] = Field(default_factory=list)
     queues: list[_Queue] = Field(default_factory=list)
     limits: list[_Limit] = Field(default_factory=list)
+    reservations: list[_Reservation] = Field(default_factory=list)
     equivalence: Resources = Field(default_factory=lambda: {"core": 1})
     name: Title = ""
     start_time: Seconds = 0.0
@@ -169,6 +196,8 @@ def system(document: dict[str, object]) -> System:
         ("queues", "admits"): _Conditions.model_fields,
         ("limits",): _Limit.model_fields,
         ("limits", "applies_to"): _Conditions.model_fields,
+        ("reservations",): _Reservation.model_fields,
+        ("reservations", "admits"): _Conditions.model_fields,
     }
     description = checked(_Description, document, keys)
     groups = tuple(NodeGroup(group.name, group.count, group.resources) for group in description.groups)
@@ -183,17 +212,21 @@ def system(document: dict[str, object]) -> System:
         ),
         queues=tuple(_made(JobQueue, each, f"queues[{at}]") for at, each in enumerate(description.queues)),
         limits=tuple(_made(Limit, each, f"limits[{at}]") for at, each in enumerate(description.limits)),
+        reservations=tuple(
+            _made(Reservation, each, f"reservations[{at}]")
+            for at, each in enumerate(description.reservations)
+        ),
         **sharing,  # type: ignore[arg-type]  # fields by their names
     )
 
 
-def _made(kind: Callable[..., _T], given: _Partition | _Queue | _Limit, path: str) -> _T:
+def _made(kind: Callable[..., _T], given: _Partition | _Queue | _Limit | _Reservation, path: str) -> _T:
     """Make a part of a description; an error gives the path into the document."""
     values = {key: getattr(given, key) for key in type(given).model_fields}
     key = "applies_to" if isinstance(given, _Limit) else "admits"
     try:
         place = f"{path}.{key}."
-        conditions = Conditions(**values[key].model_dump())
+        conditions = None if values[key] is None else Conditions(**values[key].model_dump())
         place = f"{path}: "
         return kind(**values | {key: conditions})
     except SystemDescriptionError as error:

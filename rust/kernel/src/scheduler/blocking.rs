@@ -26,7 +26,8 @@ impl SchedulingRule for Blocking {
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
         let Some(head) = view.first_open() else { return Ok(Step::Done) };
         let blocked = Some((head.job, view.state.releases));
-        if self.blocked == blocked {
+        // Time alone can bring a job beyond the end of its reservation.
+        if self.blocked == blocked && view.is_in_time(head.job) {
             return Ok(Step::Done);
         }
         match chance_of(view, allocator, head.job)? {

@@ -199,7 +199,7 @@ fn chance_of(view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<Chan
 /// Whether a job fits now in one of its node sets; the allocator has then chosen its nodes.
 fn choose_now(view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<bool, Unanswered> {
     for want in view.placement_requests(job) {
-        if view.may_fit_request(&want) && allocator.choose(&view.state.machine, &want)? {
+        if view.may_fit_request(&want) && allocator.choose(&view.state.machine, &want, view.now())? {
             return Ok(true);
         }
     }

@@ -43,6 +43,8 @@ pub struct Capacities {
     pub amounts: Vec<i64>,
     /// The sets of nodes that requests name.
     pub node_sets: Arc<NodeSets>,
+    /// Whether nodes are reserved at times.
+    pub has_calendar: bool,
 }
 
 impl Capacities {
@@ -67,11 +69,12 @@ pub struct PolicyParts {
 impl PolicyChoice {
     /// The parts for a machine; `names` are those that a formula may use.
     pub fn parts(&self, capacities: &Capacities, names: &[&str]) -> Result<PolicyParts, String> {
-        let Capacities { resources, amounts, node_sets } = capacities;
+        let Capacities { resources, amounts, node_sets, has_calendar } = capacities;
         if amounts.is_empty() {
             return Err("the system has no nodes or no resources; it needs at least one of each".into());
         }
-        let machine = Machine { resources: *resources, capacity: amounts, node_sets };
+        let machine =
+            Machine { resources: *resources, capacity: amounts, node_sets, has_calendar: *has_calendar };
         Ok(PolicyParts {
             scheduler: self.scheduler(machine)?,
             priority: self.priority(names)?,
@@ -84,7 +87,7 @@ impl PolicyChoice {
             return Ok(Scheduler::Reject);
         }
         if self.backfill == EXTERNAL {
-            let Machine { resources, capacity, node_sets } = machine;
+            let Machine { resources, capacity, node_sets, .. } = machine;
             return Ok(Scheduler::External(Box::new(External::new(resources, capacity, node_sets))));
         }
         let rule = BACKFILLING.iter().find(|entry| entry.name == self.backfill);

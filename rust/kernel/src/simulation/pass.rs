@@ -23,6 +23,7 @@ impl<F: Feed> Simulation<F> {
         }
         self.cursor.is_disturbed = false;
         self.refresh_calculated();
+        self.cursor.calendar_turn = None;
         let keys_change = self.priority.changes_with_time();
         if self.allocator.as_external().is_some() {
             self.scheduler.reexamine();

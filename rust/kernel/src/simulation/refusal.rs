@@ -1,6 +1,8 @@
 //! Why a decision from outside is refused.
 use std::fmt;
 
+use crate::state::OUT_OF_TIME;
+
 use crate::workload::JobState;
 
 /// A decision that breaks a rule; nothing was changed. Jobs are named by their slots.
@@ -61,6 +63,13 @@ pub enum Refusal {
     },
     /// A node is none of those that the job may use.
     OutsideSet {
+        /// The job.
+        job: u32,
+        /// The node.
+        node: u32,
+    },
+    /// A node is reserved for others before the job would be gone.
+    Reserved {
         /// The job.
         job: u32,
         /// The node.
@@ -180,6 +189,12 @@ impl fmt::Display for Refusal {
             }
             Self::OutsideSet { node, .. } => {
                 write!(out, "node {node} is in none of the node groups that it may use")
+            }
+            Self::Reserved { node, .. } => {
+                write!(out, "node {node} is reserved for others before its requested_time is over")
+            }
+            Self::OverLimit { limit: OUT_OF_TIME, .. } => {
+                write!(out, "it could not end within the reservation that it uses")
             }
             Self::OverLimit { limit, .. } => write!(out, "it would go beyond limits[{limit}] of the system"),
             Self::NodeTwice { node, .. } => {

@@ -20,6 +20,9 @@ type Shape = (u32, u32, u32, i64, u32);
 /// A closed job: the counter by which it is over a limit, what it asks for, its place in the queue.
 type Closed = (u32, Shape, Rank);
 
+/// Stands for a counter where a job could not end within the reservation that it uses.
+pub const OUT_OF_TIME: u32 = u32::MAX;
+
 /// What jobs have that limits count, and the jobs that wait because of that.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LimitState {
@@ -83,6 +86,11 @@ impl State {
     /// The first of a job's counters by which it may not start on so many tasks now.
     #[must_use]
     pub fn over_limit(&self, scenario: &Scenario, job: u32, tasks: u32) -> Option<u32> {
+        if let Some(calendar) = &scenario.calendar
+            && !calendar.of(job, scenario.job(job).requested_time).is_in_time(self.now)
+        {
+            return Some(OUT_OF_TIME);
+        }
         let (limits, state) = (scenario.limits.as_ref()?, self.limited.as_ref()?);
         if limits.counters(job).is_empty() {
             return None;
@@ -200,6 +208,12 @@ impl State {
         self.queue.index.remove(&self.rank_of(scenario, job));
         self.insert(scenario, job);
         self.queue.arrived.push(job);
+    }
+
+    /// Nodes are reserved, or no longer: what did not fit may fit now, and jobs of reservations may be in time.
+    pub fn turn_calendar(&mut self, scenario: &Scenario) {
+        self.releases += 1;
+        self.open_within(scenario, &[OUT_OF_TIME]);
     }
 
     /// Opens the first jobs of each kind that were closed by these counters and are within their limits now.

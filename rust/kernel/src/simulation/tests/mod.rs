@@ -84,7 +84,8 @@ impl Case {
             seed: 0,
             critical: Vec::new(),
         };
-        let capacities = Capacities { resources: 1, amounts, node_sets: Arc::clone(&node_sets) };
+        let capacities =
+            Capacities { resources: 1, amounts, node_sets: Arc::clone(&node_sets), has_calendar: false };
         let parts = choice.parts(&capacities, &FORMULA_NAMES).expect("a known policy");
         let state = State::new(JobRecords::new(&self.jobs, |_| None), capacities.machine());
         let scenario = Scenario {
