@@ -63,7 +63,7 @@ class View(_kernel.View):
         Returns
         -------
         str or None
-            The first `Limit` that its start would go beyond; ``"reservation"`` where it could not end within the
+            The first `Limit` that its start would go beyond; ``"reservation"`` where it could not end in the
             one that it uses; None where nothing is against it, or it does not wait.
         """
         number = self.limit_over(job, tasks)
