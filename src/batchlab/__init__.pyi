@@ -78,6 +78,7 @@ from batchlab.system import NodeGroup as NodeGroup
 from batchlab.system import Partition as Partition
 from batchlab.system import Preemption as Preemption
 from batchlab.system import QualityOfService as QualityOfService
+from batchlab.system import Reservation as Reservation
 from batchlab.system import System as System
 from batchlab.system import read_system as read_system
 from batchlab.system import write_system as write_system

@@ -59,6 +59,11 @@ class PreemptionColumns(TypedDict):
     exempt_time: float
     youngest_first: bool
 
+class ReservationColumns(TypedDict):
+    nodes: list[list[tuple[int, int]]]
+    spans: list[list[tuple[float, float]]]
+    of_job: NDArray[np.uint32]
+
 class JobColumns(TypedDict):
     submit_time: NDArray[np.float64]
     run_time: NDArray[np.float64]
@@ -72,8 +77,11 @@ class JobColumns(TypedDict):
     node_set_list: NDArray[np.uint32] | None
     tier: NDArray[np.int32] | None
     queue_priority: NDArray[np.int32] | None
+    nodes: NDArray[np.float64] | None
+    factors: FactorColumns | None
     limits: LimitColumns | None
     preemption: PreemptionColumns | None
+    reservations: ReservationColumns | None
     formula: list[tuple[str, NDArray[np.float64] | None]]
     rejection: NDArray[np.uint8] | None
 
@@ -102,6 +110,47 @@ class RecordedColumns(TypedDict):
     resizes: StretchColumns | None
     task_times: TaskTimeColumns | None
     sensed: SensedColumns | None
+    usage: UsageColumns | None
+
+class FactorColumns(TypedDict):
+    association: NDArray[np.float64] | None
+    partition: NDArray[np.float64] | None
+    qos: NDArray[np.float64] | None
+    nice: NDArray[np.float64] | None
+    resources: list[NDArray[np.float64]]
+
+class FactorSettings(TypedDict):
+    age: float
+    association: float
+    fair_share: float
+    job_size: float
+    partition: float
+    qos: float
+    resources: list[float]
+    max_age: float
+    favour: str
+    nodes: int
+    processors: int
+
+class AccountInputs(TypedDict):
+    tree: AccountTree
+    rule: str
+    damping: float
+    least_usage: float
+    weights: list[float]
+    max_tres: bool
+    decay: str
+    half_life: float
+    step: tuple[float, float]
+    node: NDArray[np.uint32]
+    usage_factor: NDArray[np.float64] | None
+    initial: list[tuple[int, float]]
+    record: bool
+
+class UsageColumns(TypedDict):
+    time: NDArray[np.float64]
+    usage: NDArray[np.float64]
+    factor: NDArray[np.float64]
 
 class ApplicationJobColumns(TypedDict):
     job_type: NDArray[np.uint8]
@@ -115,6 +164,7 @@ class ApplicationJobColumns(TypedDict):
 class PolicyNames(TypedDict):
     order: str
     argument: str | None
+    multifactor: FactorSettings | None
     backfill: str
     allocator: str
     reservations: int
@@ -327,6 +377,8 @@ class Simulation:
         applications: ApplicationInputs | None = None,
         conditions: ConditionColumns | None = None,
         invocation: object = None,
+        period: float | None = None,
+        accounts: AccountInputs | None = None,
     ) -> Simulation: ...
     @property
     def now(self) -> float:
@@ -713,6 +765,8 @@ class View:
         dict or None
             The number of tasks by node; None where it does not fit.
         """
+    def limit_over(self, job: Job, tasks: int | None = None) -> int | None:
+        """Number the first limit that stands against starting a waiting job on so many tasks now."""
     def slots(self, job: Job, node: int) -> int:
         """Count how many tasks of a job a node admits now."""
     def reserve(self, job: Job, time: float | None = None) -> float:

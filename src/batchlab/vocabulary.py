@@ -62,13 +62,13 @@ JOB_STATES: tuple[JobState, ...] = get_args(JobState)
 """The states of a job; a state's number is its place here."""
 
 RejectionReason = Literal[
-    "lacks_resource", "never_fits", "dependency", "policy", "queue", "partition", "limit"
+    "lacks_resource", "never_fits", "dependency", "policy", "queue", "partition", "limit", "reservation"
 ]
 REJECTION_REASONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 """Why a job is rejected; a reason's number is its place here, counted from 1."""
 
 WaitingReason = Literal[
-    "priority", "resources", "unavailable", "held", "dependency", "begin_time", "array_limit"
+    "priority", "resources", "unavailable", "held", "dependency", "begin_time", "array_limit", "reservation"
 ]
 WAITING_REASONS: tuple[WaitingReason, ...] = get_args(WaitingReason)
 """Why a job waits, besides the names of limits; a reason's number is its place here."""
@@ -155,6 +155,8 @@ OrderName = Literal[
     "ljf",
     "saf",
     "laf",
+    "sjf_node_hours",
+    "ljf_node_hours",
     "smallest",
     "largest",
     "mpp",
@@ -166,6 +168,8 @@ OrderName = Literal[
     "f4",
     "random",
     "expression",
+    "sbp",
+    "multifactor",
     "reject",
 ]
 BackfillName = Literal["none", "first_fit", "easy", "conservative"]

@@ -96,7 +96,12 @@ def test_the_status(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (
             ["job", "2"],
-            ["job           2, queued", "asks for      8 tasks for 00:01:00", "waits for     0 s"],
+            [
+                "job           2, queued",
+                "asks for      8 tasks for 00:01:00",
+                "waits for     0 s",
+                "reason        resources",
+            ],
         ),
         (["job", "3"], ["job           3, loaded", "asks for      2 tasks for 20 s"]),
         (["utilisation"], ["core          100.0 %, 8 of 8"]),
@@ -117,6 +122,17 @@ def test_a_node(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with going_on(log, until=200):
         assert said(capsys, "node", "3") == "node 3: 2 of 2 core free\nno jobs\n"
         assert "ran for       50 s" in said(capsys, "job", "2")
+
+
+def test_a_rejected_job(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It never waited."""
+    log.write_text("1 0 -1 100 80 -1 -1 80 200 -1 1 1 1 -1 -1 -1 -1 -1\n")
+    with going_on(log, until=50):
+        assert said(capsys, "job", "1").splitlines()[:2] == [
+            "job           1, rejected",
+            "asks for      80 tasks for 00:03:20",
+        ]
+        assert "waited" not in said(capsys, "job", "1")
 
 
 def test_long_answers_are_cut(log: Path, capsys: pytest.CaptureFixture[str]) -> None:

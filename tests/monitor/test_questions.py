@@ -87,6 +87,13 @@ def test_a_node(snapshot: Snapshot) -> None:
     assert [job["job_id"] for job in node["jobs"]] == [11, 12]
 
 
+def test_a_node_whose_jobs_have_ended(later: Snapshot, simulation: bl.Simulation) -> None:
+    """Jobs that ended lately are known, and are not on it."""
+    simulation.run_until(1000)
+    done = Snapshot(later.facts, simulation.status(latest=4), "done", 0.0, 2.0, 0.5)
+    assert answer(done, ["node", "1"])["jobs"] == []
+
+
 def test_utilisation(snapshot: Snapshot) -> None:
     """Per resource, as amounts and as a share."""
     resources: Any = answer(snapshot, ["utilisation"])["resources"]

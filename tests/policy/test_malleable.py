@@ -312,6 +312,40 @@ def test_forks_go_on_alike(order: SizeOrderName) -> None:
         assert each.result().jobs.equals(again.jobs)
 
 
+class LooksAhead(bl.Observer):
+    """Looks ahead at 7 s; there the job is put back into the queue at 8 s."""
+
+    name = "looks_ahead"
+    ahead: bl.Simulation | None = None
+    is_ahead = False
+
+    def begin(self, view: bl.View) -> None:
+        """Ask for both instants."""
+        view.wake(7)
+        view.wake(8)
+
+    def wake(self, view: bl.View) -> None:
+        """Look ahead, or preempt."""
+        if view.now == 7:
+            self.is_ahead = True
+            self.ahead = view.fork()
+            self.is_ahead = False
+            self.ahead.run_until()
+        elif self.is_ahead:
+            view.preempt(view.job(0))
+
+
+@pytest.mark.parametrize("order", SIZE_ORDERS)
+def test_a_job_starts_again_in_a_look_ahead_on_the_tasks_that_it_asks_for(order: SizeOrderName) -> None:
+    """There it is rigid: it runs on the four tasks that it has, and again on the one that it asks for."""
+    observer = LooksAhead()
+    bl.simulate(bl.Workload.from_jobs([job()]), SYSTEM, bl.Malleable(order), observers=[observer])
+    assert observer.ahead is not None
+    seen = observer.ahead.result()
+    assert seen.jobs["state"].to_list() == ["completed"]
+    assert seen.jobs["nodes"].list.len().to_list() == [1]
+
+
 def test_copies_are_equal() -> None:
     """Copies and what comes out of a pickle decide the same way."""
     policy = bl.Malleable("srtf")

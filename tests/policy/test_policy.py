@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from batchlab.errors import PolicyError, PolicyNotFound
 from batchlab.policy import ALLOCATORS, BACKFILLS, ORDERS, Policy
+from batchlab.vocabulary import FAVOURED_SIZES
 
 FORMULAS = (
     st.text(st.characters(exclude_characters="\"'", exclude_categories=["C", "Z"]) | st.just(" "), min_size=1)
@@ -20,6 +21,13 @@ ORDER_SPECS = (
     st.sampled_from([*PLAIN_ORDERS, "random"])
     | SEEDS.map("random({})".format)
     | FORMULAS.map('expression("{}")'.format)
+    | st.floats(0, 2**53).map("sbp(growth={!r})".format)
+    | st.builds(
+        "multifactor(age={!r}, favour={}, tres='core={!r}')".format,
+        st.floats(0, 2**53),
+        st.sampled_from(FAVOURED_SIZES),
+        st.floats(0, 2**53),
+    )
 )
 POLICIES = st.just(Policy(order="reject")) | (
     st.builds(Policy, ORDER_SPECS, st.sampled_from(sorted(BACKFILLS)), st.sampled_from(sorted(ALLOCATORS)))
@@ -173,7 +181,7 @@ def test_unknown_names(text: str, message: str) -> None:
             "reservations = 0; must be an integer from 1 to 2147483647. At character 19",
         ),
         ("easy(reservations=two)", "reservations = two; must be an integer"),
-        ("easy(reservations=1.5)", "'1.5)' is no name"),
+        ("easy(reservations=1.5)", "reservations = 1.5; must be an integer"),
         (
             "conservative(reservations=2)",
             "reservations = 2 goes with backfill easy, not with conservative; leave it out",

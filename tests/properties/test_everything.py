@@ -12,7 +12,7 @@ import pytest
 from support.everything_cases import Meddler, check_result, random_run
 from support.snapshot_cases import record, simulation_of
 
-CASES = 30
+CASES = 48
 PARTS = 3
 # `BATCHLAB_CASES=50000 pytest -m campaign tests/properties/test_everything.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "2000"))

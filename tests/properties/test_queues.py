@@ -1,19 +1,25 @@
 """The kernel gives the schedules of the reference on machines with partitions and queues."""
 
+from __future__ import annotations
+
 import os
 from collections import Counter
-from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
+from reference import preemption
+from reference.preemption import fall
 from reference.queues import routed
 from support.combinations import COMBINATIONS, Combinations
 from support.preemption_cases import preempting
-from support.schedule_cases import BACKFILLS, Case, grouped, limited, queued
+from support.schedule_cases import BACKFILLS, Case, grouped, limited, queued, reserved
 
 if TYPE_CHECKING:
-    from reference import Interruption
+    from random import Random
+
+    from reference import Preemption
+    from reference.state import Running, State
 
 CASES = 4 * len(COMBINATIONS)
 CHUNKS = 12
@@ -23,10 +29,11 @@ CAMPAIGN_CHUNK = 250
 
 
 def shaped(case: Case, rng: Random) -> Case:
-    """Give the machine partitions, queues, limits and preemption, and bind some jobs to node groups."""
+    """Make partitions, queues, limits, reservations and preemption, and bind some jobs to node groups."""
     case = queued(case, rng)
-    case = preempting(case, rng) if rng.random() < 0.4 else case
+    case = preempting(case, rng) if rng.random() < 0.5 else case
     case = limited(case, rng) if rng.random() < 0.6 else case
+    case = reserved(case, rng) if rng.random() < 0.4 else case
     return grouped(case, rng) if rng.random() < 0.3 else case
 
 
@@ -48,7 +55,7 @@ def test_policies_written_in_python(chunk: int) -> None:
 
 
 def test_coverage() -> None:
-    """Jobs run in several partitions, wait in queues, and are rejected by both, under every rule."""
+    """Jobs run in several partitions and in reservations, and are rejected by these, under every rule."""
     seen: Counter[tuple[str, str]] = Counter()
     for number in range(0, CASES, 5):
         case = QUEUED.case(number)
@@ -56,25 +63,30 @@ def test_coverage() -> None:
         several = sum(not isinstance(job, str) and len(job.node_sets) > 1 for job in routes)
         seen[case.backfill, "several"] += several
         seen[case.backfill, "tiers"] += len({job.tier for job in routes if not isinstance(job, str)}) > 1
-        for reason in ("queue", "partition"):
+        seen[case.backfill, "reserved"] += sum(
+            not isinstance(job, str) and job.in_reservation is not None for job in routes
+        )
+        for reason in ("queue", "partition", "reservation"):
             seen[case.backfill, reason] += routes.count(reason)
-    kinds = ("several", "tiers", "queue", "partition")
+    kinds = ("several", "tiers", "reserved", "queue", "partition", "reservation")
     assert min(seen[name, kind] for name in BACKFILLS for kind in kinds) > 10, seen
 
 
-def test_coverage_of_preemption() -> None:
+def test_coverage_of_preemption(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs are preempted by tier and by quality of service, under every rule that does so."""
     seen: Counter[tuple[str, str]] = Counter()
+
+    def counted(state: State, rules: Preemption, victim: Running) -> None:
+        seen[case.backfill, rules.by] += 1
+        fall(state, rules, victim)
+
+    monkeypatch.setattr(preemption, "fall", counted)
     for number in range(CASES):
         case = QUEUED.case(number)
-        rules = case.machine.preemption
-        if rules is None or rules.mode == "cancel" or case.node_events or case.backfill == "conservative":
-            continue
-        cut_short: list[Interruption] = []
-        case.expected(cut_short)
-        seen[case.backfill, rules.by] += len(cut_short)
+        if case.machine.preemption is not None and case.backfill != "conservative":
+            case.expected()
     kinds = [(name, by) for name in ("none", "first_fit", "easy") for by in ("tier", "qos")]
-    assert min(seen[kind] for kind in kinds) > 5, seen
+    assert min(seen[kind] for kind in kinds) > 10, seen
 
 
 @pytest.mark.campaign

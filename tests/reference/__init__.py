@@ -2,6 +2,7 @@
 
 from reference.kernel import simulate
 from reference.model import (
+    Account,
     Conditions,
     Dependency,
     Expression,
@@ -9,14 +10,19 @@ from reference.model import (
     Job,
     Limit,
     Machine,
+    Multifactor,
     NodeEvent,
     Outcome,
     Partition,
     Preemption,
+    Quality,
     Queue,
+    Reservation,
+    Sharing,
 )
 
 __all__ = [
+    "Account",
     "Conditions",
     "Dependency",
     "Expression",
@@ -24,10 +30,14 @@ __all__ = [
     "Job",
     "Limit",
     "Machine",
+    "Multifactor",
     "NodeEvent",
     "Outcome",
     "Partition",
     "Preemption",
+    "Quality",
     "Queue",
+    "Reservation",
+    "Sharing",
     "simulate",
 ]

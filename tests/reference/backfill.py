@@ -37,7 +37,8 @@ def first_fit(state: State, _: int) -> None:
 
 
 def easy(state: State, reservations: int) -> None:
-    rule = easy_by_shadow_time if reservations == 1 else easy_by_reservations
+    by_shadow_time = reservations == 1 and not state.machine.reservations
+    rule = easy_by_shadow_time if by_shadow_time else easy_by_reservations
     rule(state, reservations)
 
 
@@ -133,7 +134,7 @@ def start_due(state: State, job: Job) -> None:
     if over_limit(state, job) is not None:
         del state.reservations[job.row]
         return
-    room = state.room_now()
+    room = state.room_for(job)
     if not is_free(job, room, state.reservations[job.row].placement):
         state.reservations[job.row] = reserve_anew(state, job)
     new = state.reservations[job.row]

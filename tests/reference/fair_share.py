@@ -20,9 +20,13 @@ class Member:
     usage: float = 0.0
     """What was charged to itself, without its members."""
     members: list[Member] = field(default_factory=list)
+    counted: float | None = None
+    """The usage of the member and all below, where that is kept by itself."""
 
     def total(self) -> float:
         """Give the usage of the member and all below."""
+        if self.counted is not None:
+            return self.counted
         return self.usage + sum(member.total() for member in self.members)
 
     def level(self) -> list[Member]:

@@ -8,11 +8,13 @@ from reference.allocators import Allocator
 from reference.backfill import RULES
 from reference.dependencies import Waiting
 from reference.limits import refuses_submission
-from reference.model import Interruption, Job, Machine, NodeEvent, Order, Outcome
+from reference.model import Interruption, Job, Machine, Multifactor, NodeEvent, Order, Outcome
 from reference.node_events import apply
 from reference.predictors import Predictor
+from reference.priorities import Priorities
 from reference.queues import routed
 from reference.reasons import Reasons
+from reference.reservations import instants
 from reference.room import Room, in_each_set, may_use, room_beside
 from reference.state import Running, State
 
@@ -41,6 +43,7 @@ class Kernel:
         events = [event.time for event in self.node_events]
         ends = [min(running.end, running.expiry) for running in self.state.running]
         due = [*(each.start for each in self.state.reservations.values()), *self.exemptions()]
+        due += instants(self.state.machine) if self.state.queue else []
         # A reservation that was due and still has to wait gets no second pass at the same instant.
         return min(
             [
@@ -88,11 +91,16 @@ class Kernel:
         is_due = self.is_due()
         self.let_in()
         self.change_nodes()
-        if self.entered or self.state.disturbed or (is_due and not self.submissions() and not self.ending()):
+        is_looked_at = self.entered or self.state.disturbed
+        if is_looked_at:
             self.make_pass()
+        is_looked_at = is_looked_at or bool(self.expiring())
         self.correct_each()
-        for running in self.ending():
+        ending = self.ending()
+        for running in ending:
             running.holds = running.end < running.start + self.state.estimate(running.job)
+        if is_due and not is_looked_at and not ending and not self.submissions():
+            self.make_pass()
         for job in self.submissions():
             self.submit(job)
             self.make_pass()
@@ -115,9 +123,10 @@ class Kernel:
         return sorted(found, key=lambda each: each.job.row)
 
     def is_due(self) -> bool:
-        """Tell whether a reservation stands for now, or a job may be preempted from now on."""
-        reserved = any(each.start == self.state.now for each in self.state.reservations.values())
-        return reserved or self.state.now in self.exemptions()
+        """Tell whether a reservation stands for now, of a job or the machine, or an exempt time is over."""
+        due = any(each.start == self.state.now for each in self.state.reservations.values())
+        due = due or self.state.now in instants(self.state.machine)
+        return due or self.state.now in self.exemptions()
 
     def exemptions(self) -> list[float]:
         """Give when running jobs have run long enough to be preempted; none where no rule does that."""
@@ -133,14 +142,20 @@ class Kernel:
     def submissions(self) -> list[Job]:
         return [job for job in self.to_come if job.submit_time == self.state.now]
 
-    def complete(self, running: Running) -> None:
+    def leave(self, running: Running) -> None:
+        """Let a job run no more."""
         self.state.running.remove(running)
+        if self.state.priorities:
+            self.state.priorities.end(running.job, self.state.now)
+
+    def complete(self, running: Running) -> None:
+        self.leave(running)
         self.state.completed_since_pass = True
         self.end(running, running.state, running.end)
         self.let_in()
 
     def kill(self, running: Running) -> None:
-        self.state.running.remove(running)
+        self.leave(running)
         self.end(running, "killed", self.state.now)
         self.let_in()
 
@@ -178,7 +193,8 @@ class Kernel:
                 self.waiting.submitted.remove(job)
                 self.reject(job, "dependency")
         entering = self.waiting.enter(self.state.now)
-        self.state.queue += entering
+        for job in entering:
+            self.state.wait(job)
         self.entered |= bool(entering)
 
     def passes(self, job: Job, empty: Room) -> bool:
@@ -240,6 +256,9 @@ def simulate(
     to_come = sorted(jobs, key=lambda job: job.row)
     state = State(machine, order, Allocator(allocator, seed, resources=machine.resources), walltime, -inf)
     state.predictor, state.job_check = predictor or Predictor(), job_check
+    if isinstance(order, Multifactor):
+        first = min((job.submit_time for job in jobs), default=0.0)
+        state.priorities = Priorities(machine, order, first)
     after_each = order_at_instant == "arrivals_first"
     kernel = Kernel(
         state, backfill, reservations, to_come, list(node_events), {}, after_each, asked_at_timers
@@ -247,12 +266,16 @@ def simulate(
     kernel.reasons = reasons
     while (instant := kernel.next_instant()) < inf:
         state.now = instant
+        if state.priorities:
+            state.priorities.pass_time(instant)
         if after_each:
             kernel.arrivals_first()
         else:
             kernel.completions_first()
     for job in [*state.queue, *kernel.waiting.submitted]:
-        assert node_events or job_check != "nodes" or machine.limits, "otherwise no job waits for ever"
+        assert node_events or job_check != "nodes" or machine.limits or machine.reservations, (
+            "otherwise no job waits for ever"
+        )
         kernel.outcomes[job.row] = Outcome("queued", None, None, [])
     assert len(kernel.outcomes) == len(jobs), "no job is lost"
     if interruptions is not None:

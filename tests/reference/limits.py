@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reference.model import Limit
 from reference.queues import admits, least_nodes
+from reference.reservations import in_time
 
 if TYPE_CHECKING:
-    from reference.model import Job, Limit, Machine
+    from reference.model import Job, Machine
     from reference.state import Running, State
 
 Group = tuple[object, ...]
+OUT_OF_TIME = Limit()
+"""Stands for a limit where a job could not end within its reservation."""
 
 
 def groups(job: Job, machine: Machine) -> list[tuple[Limit, Group]]:
@@ -42,7 +46,12 @@ def groups(job: Job, machine: Machine) -> list[tuple[Limit, Group]]:
 
 
 def over_limit(state: State, job: Job) -> Limit | None:
-    """Give the first limit that a job which is to start now is over."""
+    """Give the first limit that a job which is to start now is over.
+
+    One that could not end within its reservation waits as if for a limit (S14).
+    """
+    if not in_time(job, state.machine, state.now):
+        return OUT_OF_TIME
     for limit, group in groups(job, state.machine):
         others = [
             each

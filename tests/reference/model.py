@@ -26,8 +26,8 @@ class Job:
 
     `node_groups` are the groups whose nodes it may use, by their places in `Machine.groups`; none: all.
     What `queue` and `partitions` name, and who the job is of, matters on machines with queues and partitions
-    (S11); `node_sets`, `tier`, `queue_priority`, `in_queue` and `in_partitions` follow from that when it is
-    submitted. Singletons go by `user` and `name`.
+    (S11); `node_sets`, `tier`, `queue_priority`, `in_queue`, `in_partitions` and `in_reservation` follow from
+    that, and from `reservation` (S14), when it is submitted. Singletons go by `user` and `name`.
     """
 
     row: int
@@ -52,11 +52,15 @@ class Job:
     group: str | None = None
     account: str | None = None
     qos: str | None = None
+    nice: float = 0.0
+    score: float = 0.0
     node_sets: tuple[frozenset[int], ...] = ()
     tier: int = 0
     queue_priority: int = 0
     in_queue: str | None = None
     in_partitions: tuple[str, ...] = ()
+    reservation: str | None = None
+    in_reservation: str | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,7 @@ class Partition:
     nodes: frozenset[int]
     tier: int = 1
     admits: Conditions = field(default_factory=Conditions)
+    priority_factor: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,43 @@ class Queue:
     partitions: tuple[str, ...] = ()
     priority: int = 0
     admits: Conditions = field(default_factory=Conditions)
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account with its users and their shares; None: the standing of the account above (S12)."""
+
+    name: str
+    parent: str = "root"
+    shares: float | None = 1.0
+    users: tuple[tuple[str, float | None], ...] = ()
+    priority: float = 0.0
+
+
+@dataclass(frozen=True)
+class Quality:
+    """A quality of service."""
+
+    name: str
+    priority: float = 0.0
+    usage_factor: float = 1.0
+    preempts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """How usage is counted and compared with shares; `weights` of the resources, none: one per processor."""
+
+    rule: str = "fair_tree"
+    decay: str = "exact"
+    half_life: float = 604_800.0
+    damping: float = 1.0
+    weights: tuple[float, ...] = ()
+    max_tres: bool = False
+    decay_factor: float = 0.5
+    decay_period: float = 86_400.0
+    least_usage: float = 1.0
+    usage: tuple[tuple[str, str | None, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -109,14 +151,26 @@ class Limit:
 
 @dataclass(frozen=True)
 class Preemption:
-    """Which jobs may preempt which (S16); `preempts` and `priorities` by quality of service."""
+    """Which jobs may preempt which (S16)."""
 
     by: str = "tier"
     mode: str = "requeue"
     exempt_time: float = 0.0
     youngest_first: bool = False
-    preempts: Mapping[str | None, tuple[str, ...]] = field(default_factory=dict)
-    priorities: Mapping[str | None, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """Nodes that are closed to others for a time (S14); `admits` None: to all."""
+
+    name: str
+    nodes: frozenset[int]
+    start: float
+    duration: float
+    every: float = 0.0
+    until: float = inf
+    admits: Conditions | None = None
+    flexible: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,8 +187,12 @@ class Machine:
     groups: tuple[int, ...] = ()
     partitions: tuple[Partition, ...] = ()
     queues: tuple[Queue, ...] = ()
+    accounts: tuple[Account, ...] = ()
+    qualities: tuple[Quality, ...] = ()
+    sharing: Sharing = field(default_factory=Sharing)
     limits: tuple[Limit, ...] = ()
     preemption: Preemption | None = None
+    reservations: tuple[Reservation, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -162,7 +220,23 @@ class Expression:
     dynamic: bool
 
 
-Order = str | tuple[str, int] | Expression
+@dataclass(frozen=True)
+class Multifactor:
+    """The order by the multifactor priority: weights of factors and of resources."""
+
+    age: float = 0.0
+    association: float = 0.0
+    fair_share: float = 0.0
+    job_size: float = 0.0
+    partition: float = 0.0
+    qos: float = 0.0
+    tres: tuple[tuple[str, float], ...] = ()
+    max_age: float = 604_800.0
+    favour: str = "large"
+    period: float = 300.0
+
+
+Order = str | tuple[str, float] | Expression | Multifactor
 
 
 @dataclass(frozen=True)

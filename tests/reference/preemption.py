@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reference.reservations import opened
 from reference.room import in_each_set, may_use, room_beside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reference.model import Job, Placement, Preemption
+    from reference.model import Job, Machine, Placement, Preemption
     from reference.state import Running, State
 
 
@@ -19,7 +20,7 @@ def place_by_preempting(state: State, job: Job) -> Placement | None:
     if rules is None:
         return None
     candidates = [each for each in state.running if may_be_victim(state, rules, job, each)]
-    candidates.sort(key=lambda each: order_of_victims(rules, each))
+    candidates.sort(key=lambda each: order_of_victims(state.machine, rules, each))
     for bound in in_each_set(job):
         found = victims(state, bound, candidates)
         if found:
@@ -31,7 +32,7 @@ def place_by_preempting(state: State, job: Job) -> Placement | None:
 
 def may_be_victim(state: State, rules: Preemption, job: Job, other: Running) -> bool:
     return (
-        may_preempt(rules, job, other.job)
+        may_preempt(state.machine, rules, job, other.job)
         and other.holds
         and other.end != state.now
         and other.start + rules.exempt_time <= state.now
@@ -39,16 +40,17 @@ def may_be_victim(state: State, rules: Preemption, job: Job, other: Running) -> 
     )
 
 
-def may_preempt(rules: Preemption, job: Job, other: Job) -> bool:
+def may_preempt(machine: Machine, rules: Preemption, job: Job, other: Job) -> bool:
     if rules.by == "tier":
         return job.tier > other.tier
-    return other.qos in rules.preempts.get(job.qos, ())
+    return any(each.name == job.qos and other.qos in each.preempts for each in machine.qualities)
 
 
-def order_of_victims(rules: Preemption, running: Running) -> tuple[float, ...]:
+def order_of_victims(machine: Machine, rules: Preemption, running: Running) -> tuple[float, ...]:
     """Give the key by which victims are sorted: the least important first, of these the fewest nodes."""
     job = running.job
-    importance = job.tier if rules.by == "tier" else rules.priorities.get(job.qos, 0)
+    priorities = {each.name: each.priority for each in machine.qualities}
+    importance = job.tier if rules.by == "tier" else priorities.get(job.qos or "", 0.0)
     nodes = 0 if rules.youngest_first else len(running.placement)
     return importance, nodes, -running.start, job.row
 
@@ -81,7 +83,8 @@ def fits_without(state: State, job: Job, gone: Sequence[Running]) -> bool:
         for each in state.running
         if each.holds and not any(each is other for other in gone)
     ]
-    return state.allocator.place(job, room_beside(state.machine, stay)) is not None
+    room = opened(room_beside(state.machine, stay), job, state.machine, state.now)
+    return state.allocator.place(job, room) is not None
 
 
 def fall(state: State, rules: Preemption, victim: Running) -> None:
@@ -89,6 +92,8 @@ def fall(state: State, rules: Preemption, victim: Running) -> None:
     state.preempted = True
     if rules.mode == "cancel":
         state.running.remove(victim)
+        if state.priorities:
+            state.priorities.end(victim.job, state.now)
         state.cancelled.append(victim)
     else:
         state.interrupt(victim, state.now - victim.start if rules.mode == "suspend" else 0.0)

@@ -4,9 +4,28 @@ from dataclasses import replace
 from math import inf
 
 from reference.model import Conditions, Job, Machine
+from reference.reservations import unused
 
 
 def routed(job: Job, machine: Machine) -> Job | str:
+    """Give the job with what follows from its queue, partitions and reservation; or why it is rejected."""
+    waiting = in_partitions(job, machine)
+    return waiting if isinstance(waiting, str) else in_reservation(waiting, machine)
+
+
+def in_reservation(job: Job, machine: Machine) -> Job | str:
+    """Bind a job to the nodes of the reservation that it names."""
+    own = next((each for each in machine.reservations if each.name == job.reservation), None)
+    if own is None:
+        return job
+    if own.admits is None or not admits(own.admits, job, machine) or unused(job, own):
+        return "reservation"
+    sets = job.node_sets or (frozenset(range(len(machine.capacity))),)
+    within = job.node_sets if own.flexible else tuple(nodes & own.nodes for nodes in sets)
+    return replace(job, node_sets=within, in_reservation=own.name)
+
+
+def in_partitions(job: Job, machine: Machine) -> Job | str:
     """Give the job with its node sets, its tier and the priority of its queue; or why it is rejected."""
     queue = None
     if machine.queues:

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from math import inf
 
 from reference.allocators import Allocator
-from reference.model import Interruption, Job, Machine, Order, Placement
+from reference.model import Interruption, Job, Machine, Multifactor, Order, Placement
 from reference.orders import is_dynamic, order_key
 from reference.plan import Plan, Rectangle, room_over
 from reference.predictors import Predictor
+from reference.priorities import Priorities
+from reference.reservations import in_time, instants, opened
 from reference.room import Room, in_each_set, room_beside
 
 
@@ -48,6 +50,7 @@ class State:
     predictor: Predictor = field(default_factory=Predictor)
     estimates: dict[int, float] = field(default_factory=dict)
     job_check: str = "nodes"
+    priorities: Priorities | None = None
 
     def estimate(self, job: Job) -> float:
         """Give what schedulers take a job's run time to be."""
@@ -64,7 +67,11 @@ class State:
 
     def ordered_queue(self) -> list[Job]:
         """Give the queue in order: static keys are kept from submission, dynamic ones computed now."""
-        for job in self.queue:
+        if self.priorities:
+            if isinstance(self.order, Multifactor) and not self.order.period:
+                self.priorities.calculate(self.now)
+            self.keys = {job.row: self.priorities.key(job) for job in self.queue}
+        for job in [] if self.priorities else self.queue:
             if is_dynamic(self.order) or job.row not in self.keys:
                 self.keys[job.row] = order_key(self.order, job, self.machine, self.now, self.estimate(job))
         return sorted(self.queue, key=lambda job: (-job.tier, self.keys[job.row], job.submit_time, job.row))
@@ -82,16 +89,23 @@ class State:
         """Give what is really free now: past its estimate a job still holds its nodes."""
         return room_beside(self.machine, [(each.job, each.placement) for each in self.running_plan()])
 
+    def room_for(self, job: Job) -> Room:
+        """Give what is free now for a job: not what is reserved for others before it would be gone."""
+        return opened(self.room_now(), job, self.machine, self.now)
+
     def place_now(self, job: Job) -> Placement | None:
         """Place a job in the first of its node sets in which it fits."""
-        room = self.room_now()
+        room = self.room_for(job)
         placements = (self.allocator.place(each, room) for each in in_each_set(job))
         return next((placement for placement in placements if placement is not None), None)
 
     def reserve(self, job: Job, plan: Plan, instants: Iterable[float]) -> Rectangle | None:
         """Reserve at the first of the instants from which the job fits for its whole requested_time."""
         for instant in instants:
+            if not in_time(job, self.machine, instant):
+                continue
             room = room_over(self.machine, plan, instant, self.estimate(job))
+            room = opened(room, job, self.machine, instant)
             for each in in_each_set(job):
                 placement = self.allocator.place(each, room)
                 if placement is not None:
@@ -101,31 +115,45 @@ class State:
     def reserve_earliest(self, job: Job, plan: Plan) -> Rectangle:
         """Reserve now, or at the earliest later instant at which something is given back.
 
-        What does not fit on what the machine offers is reserved for never, and holds nothing.
+        Reservations of the machine begin or end at such instants too (S14). What does not fit on what the
+        machine offers is reserved for never, and holds nothing.
         """
-        later = sorted({each.end for each in plan if self.now < each.end < inf})
+        ends = {*(each.end for each in plan), *instants(self.machine)}
+        later = sorted(end for end in ends if self.now < end < inf)
         reservation = self.reserve(job, plan, [self.now, *later])
         all_fit = self.job_check == "nodes" and not self.machine.closed and not self.machine.withheld
+        all_fit = all_fit and not self.machine.reservations
         assert reservation is not None or not all_fit
         return reservation or Rectangle(inf, inf, job, [])
 
     def start(self, job: Job, placement: Placement) -> None:
         left = max(0.0, job.run_time - self.saved.get(job.row, 0.0))
-        killed = self.walltime == "kill" and left > job.requested_time
+        # Where the limit is reached as the work is done, the work counts.
+        killed = self.walltime == "kill" and self.now + left > self.now + job.requested_time
         end = self.now + (job.requested_time if killed else left)
         running = Running(job, self.now, end, "killed" if killed else "completed", placement)
         if self.predictor.corrects:
             running.expiry = self.now + self.estimate(job)
         self.running.append(running)
+        if self.priorities:
+            self.priorities.start(job, placement, self.now)
         self.queue.remove(job)
         self.started.add(job.row)
         self.reservations.pop(job.row, None)
         self.allocator.last_node = placement[-1][0]
 
+    def wait(self, job: Job) -> None:
+        """Queue a job, which is eligible from now on."""
+        self.queue.append(job)
+        if self.priorities:
+            self.priorities.eligible[job.row] = self.now
+
     def interrupt(self, running: Running, saved: float) -> None:
         """Let a running job give up its nodes and wait again."""
         self.running.remove(running)
-        self.queue.append(running.job)
+        if self.priorities:
+            self.priorities.end(running.job, self.now)
+        self.wait(running.job)
         row = running.job.row
         self.saved[row] = self.saved.get(row, 0.0) + saved
         nodes = sorted(running.placement)

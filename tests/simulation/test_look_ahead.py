@@ -196,8 +196,9 @@ def test_look_ahead_from_a_policy_that_kept_less() -> None:
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        ('expression("tasks")', "built-in one, other than a formula"),
-        (bl.Policy(scheduler=InOrder()), "InOrder; a look ahead goes on under its own policy or a built-in"),
+        ('expression("tasks")', "built-in one whose order asks for no columns"),
+        ("multifactor(age=1)", "built-in one whose order asks for no columns"),
+        (bl.Policy(scheduler=InOrder()), "InOrder; a look ahead goes on under its own policy, or a built-in"),
         ("easy(predictor=last_two)", "a look ahead keeps the estimates that there are"),
     ],
 )

@@ -102,3 +102,14 @@ def test_every_reason_has_a_warning(reason: RejectionReason) -> None:
     lines = [*warnings_of(Header(()), bl.System.homogeneous(nodes=1, resources={"core": 1}), {reason: 2})]
     assert lines[-1].startswith("2 jobs were rejected: 2 ")
     assert lines[-1].endswith(f"({reason})")
+
+
+def test_before_its_submission_a_job_is_not_rejected() -> None:
+    """Whatever is known of it: at 1 s the job of 2 s has no reason, and counts as loaded."""
+    jobs = bl.Workload.from_table({**THREE, "job_id": [1, 2, 3], "gpu": [0, 0, 1]})
+    simulation = bl.Simulation(jobs, bl.System.homogeneous(nodes=3, resources={"core": 1}), "fcfs")
+    simulation.run_until(1)
+    on_the_way = simulation.result().jobs
+    simulation.run_until()
+    assert on_the_way.select("state", "reason").row(2) == ("loaded", None)
+    assert simulation.result().jobs.select("state", "reason").row(2) == ("rejected", "lacks_resource")

@@ -65,6 +65,20 @@ def test_ends_with_its_application() -> None:
     assert scheduler.points == [(6, [0]), (12, [0]), (18, [0])]
 
 
+@pytest.mark.parametrize(("policy", "limit"), [("malleable", 3.0), (Scripted({}), 6.0)])
+def test_a_job_that_ends_now_is_at_no_point(policy: str | bl.Scheduler, limit: float) -> None:
+    """It would ask for three hosts after an iteration; where arrivals come first its end is due by then."""
+    step = tasks.Compute(flops=12e9, computation_pattern="all_ranks")
+    asking = bl.Application([bl.Phase([step], iterations=4, evolving_request=3)])
+    asks = bl.JobDescription(
+        application=asking, job_type="evolving", tasks=2, tasks_min=1, tasks_max=4, requested_time=limit
+    )
+    workload = bl.Workload.from_jobs([asks])
+    result = bl.simulate(workload, SYSTEM, policy, walltime="kill", order_at_instant="arrivals_first")
+    assert result.jobs.select("state", "end_time").rows() == [("killed", limit)]
+    assert not isinstance(policy, Scripted) or policy.points == []
+
+
 def test_grows_at_a_point() -> None:
     """At its first point it gets two more hosts, and goes twice as fast from there on."""
     _scheduler, result = run(job(), at6=lambda view: view.resize(view.job(0), 4))

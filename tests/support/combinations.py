@@ -79,9 +79,11 @@ class Combinations:
         """Check a case whose rule and allocator are written in Python as well."""
         # The names of a case are those that the reference knows.
         case: Any = self.case(number)
-        # Written in Python, a rule reserves for jobs over a limit too, and preempts none.
-        preempts = case.machine.preemption is not None
-        if case.backfill in SCHEDULERS and not case.machine.limits and not preempts:
+        # Written in Python, a rule reserves for jobs over a limit too, and those out of their reservations;
+        # it preempts none.
+        machine = case.machine
+        is_plain = not machine.limits and not machine.reservations and machine.preemption is None
+        if case.backfill in SCHEDULERS and is_plain:
             scheduler = SCHEDULERS[case.backfill](case.reservations)
             policy = bl.Policy(case.order_text, allocator=case.allocator, scheduler=scheduler)
             _check(case, f"case {number}", policy)

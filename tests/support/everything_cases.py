@@ -11,23 +11,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import batchlab as bl
-from batchlab import tasks
 from batchlab.generate import Exponential
+from support.everything_jobs import workload
+from support.limited_machines import (
+    Counted,
+    check_conditions,
+    check_limits,
+    check_partitions,
+    with_limits,
+)
 from support.snapshot_cases import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from batchlab._kernel import Job
-    from batchlab.vocabulary import JobType
 
 __all__ = ["Meddler", "check_result", "random_run"]
 
 # After so many acts, or seconds, a run is left to itself, so that it ends.
 MOST_ACTS = 40
 LONGEST = 60.0
+# What waits by then waits in vain: a job over a limit by itself, and what depends on it.
+IN_VAIN = 2000.0
 MOST_FORKS = 2
-JOB_TYPES: tuple[JobType, ...] = ("rigid", "moldable", "malleable", "evolving", "adaptive")
 POLICIES = (
     "fcfs",
     "first_fit",
@@ -86,6 +93,7 @@ class Chance:
             self.resume,
             self.reserve_capacity,
             self.estimate,
+            self.resize,
             self.resize,
             self.resize,
             self.wake,
@@ -166,7 +174,7 @@ class Chance:
     def resize(self, view: bl.View) -> int:
         """Give a job that can be resized other nodes."""
         can = [job for job in view.running if job.is_resizable]
-        job = self.random.choice([*can, view.job(0)])
+        job = self.random.choice(can or [view.job(0)])
         view.resize(job, job.requested_tasks or self.random.randint(job.tasks_min, job.tasks_max))
         return int(job.row)
 
@@ -176,7 +184,11 @@ class Chance:
         return -1
 
     def calm(self, view: bl.View) -> None:
-        """Undo what keeps jobs waiting."""
+        """Undo what keeps jobs waiting; kill those that wait in vain."""
+        if view.now > IN_VAIN:
+            for job in (*view.queue, *view.on_hold):
+                with suppress(bl.DecisionError):
+                    view.kill(job)
         for job in view.on_hold:
             with suppress(bl.DecisionError):
                 view.release(job)
@@ -190,8 +202,10 @@ class Anything(bl.Scheduler):
 
     every_instant = True
 
-    def __init__(self, seed: int, *, clairvoyant: bool) -> None:
+    def __init__(self, seed: int, counted: Counted, *, clairvoyant: bool) -> None:
         self.chance = Chance(seed)
+        self.counted = counted
+        self.has_reserved = False
         self.__dict__["clairvoyant"] = clairvoyant
 
     @property
@@ -203,6 +217,7 @@ class Anything(bl.Scheduler):
         """Check, act, start, look ahead, act again."""
         chance = self.chance
         check_view(view)
+        self.has_reserved = False
         if chance.is_over(view):
             chance.calm(view)
         else:
@@ -230,8 +245,20 @@ class Anything(bl.Scheduler):
                 return
             elif job.tasks_min < job.tasks_max and random.random() < 0.5:
                 view.start(job, tasks=random.randint(job.tasks_min, job.tasks_max))
-            elif not view.start(job) and random.random() < 0.2:
+            elif not self.start_placed(job, view) and random.random() < 0.2:
+                self.has_reserved = True
                 view.reserve(job)
+
+    def start_placed(self, job: Job, view: bl.View) -> bool:
+        """Start a job where the view says that it goes, unless a limit or a reservation is against that."""
+        place, is_over = view.place(job), self.counted.is_over(view, job)
+        started = view.start(job)
+        if started:
+            assert not is_over
+            assert view.job(job.row).nodes == place
+        elif place is not None:
+            assert is_over or self.has_reserved
+        return started
 
 
 class Meddler(bl.Observer):
@@ -239,9 +266,10 @@ class Meddler(bl.Observer):
 
     name = "meddler"
 
-    def __init__(self, seed: int, share: float) -> None:
+    def __init__(self, seed: int, share: float, counted: Counted) -> None:
         self.chance = Chance(seed)
         self.share = share
+        self.counted = counted
         self.starts: Counter[int] = Counter()
         self.ends: Counter[int] = Counter()
         self.interruptions: Counter[int] = Counter()
@@ -268,10 +296,17 @@ class Meddler(bl.Observer):
         """Act at a time of its own, until all is done."""
         self.meddle(view)
         if self.chance.is_over(view):
+            self.check_patience(view)
             self.chance.calm(view)
         if view.now >= self.next_look:
             self.next_look = view.now + 10.0
             view.wake(self.next_look)
+
+    def check_patience(self, view: bl.View) -> None:
+        """Fail where jobs wait on an empty machine that are within their limits, and no limit blocks."""
+        is_empty = not view.running and (view.available == view.capacity).all()
+        if view.now > IN_VAIN and is_empty and not any(limit.blocks for limit in view.system.limits):
+            assert all(self.counted.is_over(view, job) for job in view.queue)
 
     def submitted(self, job: Job, view: bl.View) -> None:
         """Act as a job comes."""
@@ -293,82 +328,9 @@ class Meddler(bl.Observer):
         self.meddle(view)
 
 
-def application(rng: Random) -> bl.Application:
-    """Give phases whose iterations end at whole seconds, mostly."""
-    phases = []
-    for _ in range(rng.randint(1, 2)):
-        work = tasks.Compute(flops=rng.choice((0, 1e9, 2e9, 4e9)), computation_pattern="uniform")
-        rest = tasks.Delay(rng.choice((0, 1, 2)))
-        request = rng.choice((None, None, "num_nodes + 1", "num_nodes - 1", 2))
-        phases.append(
-            bl.Phase(
-                rng.choice(([work], [rest], [work, rest])),
-                iterations=rng.randint(1, 3),
-                scheduling_point=rng.random() < 0.8,
-                evolving_request=request,
-                barrier=rng.random() < 0.7,
-            )
-        )
-    return bl.Application(phases)
-
-
-def conditions(rng: Random, number: int) -> dict[str, Any]:
-    """Let a job wait for others above it, for a begin time, or be an array."""
-    text = None
-    if number and rng.random() < 0.2:
-        kinds = ("after", "afterok", "afternotok", "afterany")
-        count = rng.choice((1, 1, 2))
-        terms = [f"{rng.choice(kinds)}:{rng.randint(1, number)}" for _ in range(count)]
-        text = rng.choice((",", "?")).join(terms)
-    return {
-        "dependency": text,
-        "begin_time": float(rng.randint(0, 15)) if rng.random() < 0.2 else None,
-        "array": f"0-{rng.randint(0, 2)}%{rng.randint(1, 2)}" if rng.random() < 0.1 else None,
-    }
-
-
-def workload(rng: Random, cores: int) -> bl.Workload:
-    """Give some jobs, half of which carry applications."""
-    jobs: list[bl.JobDescription] = []
-    for number in range(rng.randint(2, 12)):
-        most = rng.randint(1, cores)
-        kind = rng.choice(JOB_TYPES) if rng.random() < 0.5 else None
-        depends = rng.sample(jobs, min(len(jobs), rng.choice((0, 0, 0, 1, 2))))
-        common: dict[str, Any] = {
-            "job_id": number + 1,
-            "submit_time": float(rng.choice((0, 0, rng.randint(0, 12)))),
-            "depends_on": depends,
-        }
-        limit = rng.choice((None, rng.randint(1, 12)))
-        common |= conditions(rng, number)
-        if kind is None:
-            exclusive = {"exclusive": rng.random() < 0.1}
-            run_time = float(rng.choice((0, 1, rng.randint(0, 9))))
-            jobs.append(
-                bl.JobDescription(
-                    run_time=run_time, requested_time=limit, tasks=most, others=exclusive, **common
-                )
-            )
-            continue
-        least = most if kind == "rigid" else rng.randint(1, most)
-        sizes: dict[str, Any] = {} if kind == "rigid" else {"tasks_min": least, "tasks_max": most}
-        jobs.append(
-            bl.JobDescription(
-                application=application(rng),
-                requested_time=limit,
-                tasks=rng.randint(least, most),
-                job_type=kind,
-                others={"exclusive": False},
-                **sizes,
-                **common,
-            )
-        )
-    return bl.Workload.from_jobs(jobs, overrun="keep")
-
-
-def observers(rng: Random) -> list[bl.Observer]:
+def observers(rng: Random, counted: Counted) -> list[bl.Observer]:
     """Give some that act, and some that only watch."""
-    seen: list[bl.Observer] = [Meddler(rng.randrange(1000), rng.choice((0.0, 0.1, 0.3)))]
+    seen: list[bl.Observer] = [Meddler(rng.randrange(1000), rng.choice((0.0, 0.1, 0.3)), counted)]
     if rng.random() < 0.3:
         cap = {"time": [0.0, 15.0], "value": [500.0, 1e9]}
         seen.append(bl.Power(bl.NodePower(idle=90, busy=140, per_unit={"core": 20}), cap=cap))
@@ -400,9 +362,13 @@ def random_run(seed: int) -> Run:
     }
     if rng.random() < 0.3:
         options["sensing"] = bl.Sensing(rng.choice((1.0, 2.5)))
+    system = bl.System.of(platform)
+    system = with_limits(rng, system) if rng.random() < 0.5 else system
+    jobs = workload(rng, nodes * cores + rng.randint(0, 1), system)
+    counted = Counted(system, jobs.jobs.to_dicts())
     policy: Any = rng.choice(POLICIES)
     if rng.random() < 0.7:
-        policy = Anything(rng.randrange(1000), clairvoyant=rng.random() < 0.3)
+        policy = Anything(rng.randrange(1000), counted, clairvoyant=rng.random() < 0.3)
         if rng.random() < 0.5:
             options["invocation"] = bl.Invocation(
                 on_scheduling_point=rng.random() < 0.8,
@@ -410,8 +376,7 @@ def random_run(seed: int) -> Run:
                 interval=rng.choice((0.0, 3.0)),
                 minimum_interval=rng.choice((0.0, 0.0, 2.0)),
             )
-    jobs = workload(rng, nodes * cores + rng.randint(0, 1))
-    return Run(jobs, bl.System.of(platform), policy, observers(rng), options)
+    return Run(jobs, system, policy, observers(rng, counted), options)
 
 
 def check_result(simulation: bl.Simulation, *, is_ahead: bool = False) -> None:
@@ -426,6 +391,10 @@ def check_result(simulation: bl.Simulation, *, is_ahead: bool = False) -> None:
         check_job(job, of_id)
         if not is_ahead and job["start_time"] is not None:
             check_end(job, walltime=walltime, whole=row not in interrupted)
+    counted = Counted(simulation.system, simulation.workload.jobs.to_dicts())
+    check_partitions(result, counted)
+    check_limits(result, counted)
+    check_conditions(result)
     used = result.timeline["used_core"].to_list()
     assert all(0 <= amount <= simulation.system.capacity.sum() for amount in used)
     assert is_ahead or not used or used[-1] == 0

@@ -3,7 +3,7 @@
 import random
 from dataclasses import replace
 
-from reference import Partition, Preemption
+from reference import Partition, Preemption, Quality
 from support.schedule_cases import Case
 
 __all__ = ["preempting"]
@@ -21,17 +21,21 @@ def preempting(case: Case, rng: random.Random) -> Case:
             Partition(f"part{place}", each, tier=rng.randint(0, 3)) for place, each in enumerate(sets)
         )
         machine = replace(machine, partitions=partitions, queues=())
-        names = [each.name for each in partitions]
-        jobs = tuple(replace(job, queue=None, partitions=(rng.choice(names),)) for job in jobs)
+        own = [each.name for each in partitions]
+        jobs = tuple(replace(job, queue=None, partitions=(rng.choice(own),)) for job in jobs)
     has_tiers = len({each.tier for each in machine.partitions}) > 1
     rules = Preemption(
         by="tier" if has_tiers and rng.random() < 0.7 else "qos",
         mode=rng.choice(("requeue", "requeue", "cancel", "suspend")),
         exempt_time=rng.choice((0.0, 0.0, *(job.run_time for job in jobs[:3]))),
         youngest_first=rng.random() < 0.3,
-        preempts={"high": ("low", *rng.choice(((), ("middle",)))), "middle": rng.choice(((), ("low",)))},
-        priorities={name: rng.randint(0, 3) for name in ("low", "middle", "high")},
     )
-    qualities = ("low", "low", "middle", "high", "high", None)
-    jobs = tuple(replace(job, qos=rng.choice(qualities)) for job in jobs)
-    return replace(case, machine=replace(machine, preemption=rules), jobs=jobs)
+    preempts = {
+        "high": ("low", *rng.choice(((), ("middle",)))),
+        "middle": rng.choice(((), ("low",))),
+        "low": (),
+    }
+    qualities = tuple(Quality(name, rng.randint(0, 3), preempts=others) for name, others in preempts.items())
+    names = ["low", "low", "middle", "high", "high", None]
+    jobs = tuple(replace(job, qos=rng.choice(names)) for job in jobs)
+    return replace(case, machine=replace(machine, qualities=qualities, preemption=rules), jobs=jobs)

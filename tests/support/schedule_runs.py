@@ -10,7 +10,7 @@ import polars as pl
 
 import batchlab as bl
 from batchlab.simulation.view import View
-from reference import Conditions, Interruption, Job, Machine, Outcome
+from reference import Conditions, Interruption, Job, Machine, Multifactor, Outcome, Sharing
 from reference.reasons import Reasons
 from support.schedule_cases import Case
 
@@ -47,11 +47,18 @@ def workload_of(case: Case) -> bl.Workload:
         names = ["|".join(f"group{group}" for group in job.node_groups) or None for job in jobs]
         columns["node_group"] = pl.Series(names, dtype=pl.String)
     machine = case.machine
-    if machine.partitions or machine.queues or machine.limits or machine.preemption:
+    has_owners = machine.partitions or machine.queues or machine.limits or machine.reservations
+    if has_owners or machine.preemption or isinstance(case.order_argument, Multifactor):
         partitions = ["|".join(job.partitions) or None for job in jobs]
         columns["partition"] = pl.Series(partitions, dtype=pl.String)
         for name in ("queue", "user", "group", "account", "qos"):
             columns[name] = pl.Series([getattr(job, name) for job in jobs], dtype=pl.String)
+    if case.order in {"multifactor", "sbp"}:
+        columns["nice"] = pl.Series([job.nice for job in jobs], dtype=pl.Float64)
+        columns["score"] = pl.Series([job.score for job in jobs], dtype=pl.Float64)
+    if case.machine.reservations:
+        names = [job.reservation for job in jobs]
+        columns["reservation"] = pl.Series(names, dtype=pl.String)
     columns |= waiting_columns(jobs)
     for index, name in enumerate(resources):
         columns[name] = pl.Series([job.request[index] for job in jobs], dtype=pl.Int64)
@@ -88,6 +95,7 @@ def text_of(job: Job) -> str | None:
 
 def system_of(machine: Machine) -> bl.System:
     """Give the machine as its groups, or one per run of equal nodes."""
+    rules = machine.preemption
     counts = machine.groups or [len([*nodes]) for _, nodes in groupby(machine.capacity)]
     ends = accumulate(counts)
     groups = tuple(
@@ -100,13 +108,34 @@ def system_of(machine: Machine) -> bl.System:
         groups,
         equivalence={machine.resources[0]: 1},
         partitions=tuple(
-            bl.Partition(each.name, ranges_of(each.nodes), tier=each.tier, admits=conditions_of(each.admits))
+            bl.Partition(
+                each.name,
+                ranges_of(each.nodes),
+                tier=each.tier,
+                admits=conditions_of(each.admits),
+                priority_factor=each.priority_factor,
+            )
             for each in machine.partitions
         ),
         queues=tuple(
             bl.JobQueue(each.name, each.partitions, each.priority, conditions_of(each.admits))
             for each in machine.queues
         ),
+        accounts=tuple(
+            bl.Account(
+                each.name,
+                each.parent,
+                "parent" if each.shares is None else each.shares,
+                {user: "parent" if shares is None else shares for user, shares in each.users},
+                each.priority,
+            )
+            for each in machine.accounts
+        ),
+        qos=tuple(
+            bl.QualityOfService(each.name, each.priority, each.usage_factor, each.preempts)
+            for each in machine.qualities
+        ),
+        fair_share=fair_share_of(machine.sharing, machine) if machine.accounts else None,
         limits=tuple(
             bl.Limit(
                 f"limit{number}",
@@ -122,21 +151,36 @@ def system_of(machine: Machine) -> bl.System:
             )
             for number, each in enumerate(machine.limits)
         ),
-        **preemption_of(machine),
+        preemption=None if rules is None else bl.Preemption(**vars(rules)),
+        reservations=tuple(
+            bl.Reservation(
+                each.name,
+                each.start,
+                each.duration,
+                ranges_of(each.nodes),
+                every=each.every or None,
+                until=each.until if each.every else None,
+                admits=None if each.admits is None else conditions_of(each.admits),
+                flexible=each.flexible,
+            )
+            for each in machine.reservations
+        ),
     )
 
 
-def preemption_of(machine: Machine) -> dict[str, Any]:
-    """Give who preempts whom as a system's."""
-    rules = machine.preemption
-    if rules is None:
-        return {}
-    qos = tuple(
-        bl.QualityOfService(str(name), priority, preempts=rules.preempts.get(name, ()))
-        for name, priority in rules.priorities.items()
+def fair_share_of(sharing: Sharing, machine: Machine) -> bl.FairShare:
+    """Give how usage is counted as a system's."""
+    # The names are those that the reference knows.
+    given: Any = {
+        name: getattr(sharing, name)
+        for name in ("rule", "decay", "half_life", "damping", "max_tres", "decay_factor", "decay_period")
+    }
+    return bl.FairShare(
+        **given,
+        least_usage=sharing.least_usage,
+        weights=dict(zip(machine.resources, sharing.weights, strict=False)),
+        usage={(account, user): amount for account, user, amount in sharing.usage},
     )
-    named: Any = (rules.by, rules.mode, rules.exempt_time, rules.youngest_first)
-    return {"qos": qos, "preemption": bl.Preemption(*named)}
 
 
 def number_of(value: float) -> int | None:
@@ -252,7 +296,7 @@ def outcomes_of(case: Case, result: bl.Result) -> list[Outcome]:
     found = []
     for job, (job_id, state, start_time, end_time, reason) in zip(case.jobs, table, strict=True):
         assert job_id == job.row
-        # Why others wait is compared as intervals.
+        # Why others wait at the end stands in their reasons.
         why = reason if state == "rejected" else None
         found.append(Outcome(state, start_time, end_time, placements[job.row], why))
     return found

@@ -1,5 +1,7 @@
 """Limits by hand: what waits, what is rejected, and what a scheduler outside may do."""
 
+from dataclasses import replace
+
 import pytest
 
 import batchlab as bl
@@ -65,10 +67,35 @@ def test_a_scheduler_outside() -> None:
     simulation = bl.Simulation(JOBS, system(bl.Limit("jobs", running_jobs=1)), bl.ExternalScheduler())
     point = next(iter(simulation.decision_points()))
     first, second, *_ = point.view.queue
+    assert point.view.over_limit(second) is None
     assert point.view.start(first)
+    assert point.view.over_limit(second) == "jobs"
+    assert point.view.over_limit(first) is None, "it does not wait"
     assert not point.view.start(second)
-    with pytest.raises(bl.DecisionError, match="beyond a limit"):
+    with pytest.raises(bl.DecisionError, match=r"beyond limits\[0\]"):
         point.view.start(second, nodes={3: 2})
+
+
+def test_moldable_jobs_start_within_their_limits() -> None:
+    """Ann's first job has three of eight processors; three are for her second in this pass, two for Ben's."""
+    work = bl.tasks.Compute(flops=24e9, computation_pattern="all_ranks")
+    jobs = [
+        bl.JobDescription(
+            application=bl.Application([bl.Phase([work])]),
+            job_type="moldable",
+            tasks=1,
+            tasks_min=1,
+            tasks_max=8,
+            user=user,
+            others={"exclusive": False},
+        )
+        for user in ("ann", "ann", "ben")
+    ]
+    platform = bl.Platform.crossbar(4, cores=2, speed="1Gf", bandwidth="1GBps", latency=0)
+    limit = bl.Limit("cores", applies_to=bl.Conditions(users=("ann",)), resources={"core": 3})
+    machine = replace(bl.System.of(platform), limits=(limit,))
+    result = bl.simulate(bl.Workload.from_jobs(jobs), machine, "malleable")
+    assert result.jobs.select("start_time", "allocated_core").rows() == [(0, 3), (8, 3), (0, 2)]
 
 
 def test_forks_have_their_own_counts() -> None:

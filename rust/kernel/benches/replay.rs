@@ -108,6 +108,7 @@ fn opened(jobs: &[Job], nodes: usize, cores: i64, policy: &str) -> Simulation<Re
     let choice = PolicyChoice {
         order: part("fcfs"),
         argument: None,
+        multifactor: None,
         backfill: part("none"),
         allocator: part("first_fit"),
         reservations: 1,
@@ -118,7 +119,8 @@ fn opened(jobs: &[Job], nodes: usize, cores: i64, policy: &str) -> Simulation<Re
     let mut requests = Requests::new(1, &amounts);
     requests.intern(Request { amounts: vec![1], ..Request::NOTHING });
     let node_sets = Arc::new(NodeSets::whole(nodes as u32));
-    let capacities = Capacities { resources: 1, amounts, node_sets: Arc::clone(&node_sets) };
+    let capacities =
+        Capacities { resources: 1, amounts, node_sets: Arc::clone(&node_sets), has_calendar: false };
     let parts = choice.parts(&capacities, &FORMULA_NAMES).expect("a known policy");
     let state = State::new(JobRecords::new(jobs, |_| None), capacities.machine());
     let mut scenario = Scenario::new(jobs.to_vec(), Vec::new(), requests, node_sets);

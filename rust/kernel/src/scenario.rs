@@ -3,9 +3,9 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::Limits;
+use crate::accounting::{Accounts, Limits};
 use crate::application::ApplicationJob;
-use crate::cluster::{NodeSets, NodeTasks, Request, Requests};
+use crate::cluster::{Calendar, NodeSets, NodeTasks, Request, Requests};
 use crate::workload::{Attributes, Conditions, Job, PreemptionRules};
 
 /// What happens to a job that reaches its requested time.
@@ -85,10 +85,15 @@ impl Alternatives {
         if lists.is_empty() { Self::default() } else { Self { of_job, lists } }
     }
 
+    /// The number of a job's list, from 1; 0 where it has its one request only.
+    #[must_use]
+    pub fn list_of(&self, slot: u32) -> u32 {
+        self.of_job.get(slot as usize).copied().unwrap_or_default()
+    }
+
     /// The requests of a job that has several.
     fn of(&self, slot: u32) -> Option<&[u32]> {
-        let list = *self.of_job.get(slot as usize)?;
-        self.lists.get((list as usize).checked_sub(1)?).map(Vec::as_slice)
+        self.lists.get((self.list_of(slot) as usize).checked_sub(1)?).map(Vec::as_slice)
     }
 }
 
@@ -107,6 +112,8 @@ pub struct Scenario {
     pub alternatives: Alternatives,
     /// What jobs are called and belong to, where anything asks for it.
     pub attributes: Attributes,
+    /// What jobs are charged to; None where nothing asks for it.
+    pub accounts: Option<Box<Accounts>>,
     /// The resource that counts as processors, if there is one.
     pub core: Option<usize>,
     /// What happens to a job that reaches its requested time.
@@ -121,6 +128,8 @@ pub struct Scenario {
     pub limits: Option<Box<Limits>>,
     /// Which jobs may preempt which; None where none may.
     pub preemption: Option<Box<PreemptionRules>>,
+    /// When which nodes are reserved; None where there are no reservations.
+    pub calendar: Option<Box<Calendar>>,
     /// Overheads by slot; empty where there are none.
     pub overheads: Vec<Overheads>,
     /// What identifies it, once it was asked for.

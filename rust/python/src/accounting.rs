@@ -1,7 +1,7 @@
 //! Accounts, usage, fair share and the multifactor priority.
 use batchlab_kernel::accounting::{
-    AccountTree as Tree, Charge, Decay, DecayedUsage, Factors, JobSize, Machine, Member, Multifactor,
-    PeriodicUsage, Shares, Size, Target, TargetKind, Usage, Weights, effective_share, named,
+    AccountTree as Tree, Accounts, Billing, Charge, Decay, DecayedUsage, Factors, JobSize, Machine, Member,
+    Multifactor, PeriodicUsage, Shares, Size, Target, TargetKind, Usage, Weights, effective_share, named,
 };
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -77,6 +77,70 @@ impl AccountTree {
     }
 }
 
+/// No usage yet under a kind of decay, by its name.
+fn usage_of(accounts: &Tree, decay: &str, half_life: f64, step: (f64, f64), last: f64) -> PyResult<Usage> {
+    match decay {
+        "slurm" => Ok(Usage::Slurm(PeriodicUsage::new(accounts, half_life, last))),
+        "exact" if half_life == f64::INFINITY => Ok(Usage::Exact(DecayedUsage::new(accounts, Decay::Never))),
+        "exact" => Ok(Usage::Exact(DecayedUsage::new(accounts, Decay::HalfLife(half_life)))),
+        "steps" => {
+            let decay = Decay::Steps { factor: step.0, period: step.1 };
+            Ok(Usage::Exact(DecayedUsage::new(accounts, decay)))
+        }
+        _ => Err(PyValueError::new_err(format!("no decay is called {decay:?}"))),
+    }
+}
+
+/// The accounts of a run: the tree and how usage is counted and compared, and what jobs are charged to.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct AccountInputs<'py> {
+    tree: Py<AccountTree>,
+    rule: String,
+    damping: f64,
+    least_usage: f64,
+    /// What a unit of each resource counts, and whether the dearest alone is charged.
+    weights: Vec<f64>,
+    max_tres: bool,
+    decay: String,
+    half_life: f64,
+    /// Factor and period of decay by steps.
+    step: (f64, f64),
+    /// For each job the node that it is charged to, `u32::MAX` where it is charged to none; and by how much more.
+    node: PyReadonlyArray1<'py, u32>,
+    usage_factor: Option<PyReadonlyArray1<'py, f64>>,
+    /// Past use of nodes.
+    initial: Vec<(u32, f64)>,
+    /// Whether usage is recorded at each calculation.
+    pub record: bool,
+}
+
+impl AccountInputs<'_> {
+    /// What is given of the accounts, and their usage at the first submission.
+    pub fn parts(&self, py: Python<'_>, first: f64) -> PyResult<(Accounts, Usage)> {
+        let tree = self.tree.borrow(py).kernel.clone();
+        let entry = named(&self.rule)
+            .ok_or_else(|| PyValueError::new_err(format!("no rule is called {:?}", self.rule)))?;
+        let mut usage = usage_of(&tree, &self.decay, self.half_life, self.step, first)?;
+        for &(node, amount) in &self.initial {
+            usage.add(&tree, self.tree.borrow(py).node(node)?, first, amount);
+        }
+        let factor = self.usage_factor.as_ref().map_or(Vec::new(), |column| column.as_array().to_vec());
+        let accounts = Accounts {
+            rule: (entry.make)(self.damping, self.least_usage),
+            billing: Billing { weights: self.weights.clone(), dearest: self.max_tres },
+            node: self.node.as_array().to_vec(),
+            usage_factor: factor,
+            tree,
+        };
+        let has_nodes = |&node: &u32| node == u32::MAX || accounts.tree.nodes().contains(&(node as usize));
+        if !accounts.node.iter().all(has_nodes) {
+            return Err(PyValueError::new_err("a job is charged to a node that the tree does not have"));
+        }
+        Ok((accounts, usage))
+    }
+}
+
 /// What each node of a tree of accounts has used.
 #[pyclass(module = "batchlab._kernel")]
 pub struct AccountUsage {
@@ -98,15 +162,7 @@ impl AccountUsage {
         last: f64,
     ) -> PyResult<Self> {
         let accounts = &tree.borrow(py).kernel;
-        let kernel = match decay {
-            "slurm" => Usage::Slurm(PeriodicUsage::new(accounts, half_life, last)),
-            "exact" if half_life == f64::INFINITY => Usage::Exact(DecayedUsage::new(accounts, Decay::Never)),
-            "exact" => Usage::Exact(DecayedUsage::new(accounts, Decay::HalfLife(half_life))),
-            "steps" => {
-                Usage::Exact(DecayedUsage::new(accounts, Decay::Steps { factor: step.0, period: step.1 }))
-            }
-            _ => return Err(PyValueError::new_err(format!("no decay is called {decay:?}"))),
-        };
+        let kernel = usage_of(accounts, decay, half_life, step, last)?;
         Ok(Self { tree: tree.clone_ref(py), kernel })
     }
 
@@ -157,6 +213,14 @@ pub struct Settings {
     favour: String,
     nodes: f64,
     processors: f64,
+}
+
+impl TryFrom<Settings> for Multifactor {
+    type Error = PyErr;
+
+    fn try_from(settings: Settings) -> PyResult<Self> {
+        multifactor(settings)
+    }
 }
 
 fn multifactor(settings: Settings) -> PyResult<Multifactor> {

@@ -97,10 +97,11 @@ impl From<Invocation> for TriggerRules {
     }
 }
 
-/// The jobs that can be resized at this very instant.
+/// The jobs that can be resized at this very instant: one whose end at its limit is due now cannot.
 pub fn at_point(kernel: &Kernel<Replay>) -> Vec<u32> {
     kernel.applications().map_or(Vec::new(), |applications| {
-        applications.at_scheduling_point().iter().map(|point| point.job).collect()
+        let points = applications.at_scheduling_point().iter().map(|point| point.job);
+        points.filter(|&job| kernel.is_resizable(job)).collect()
     })
 }
 

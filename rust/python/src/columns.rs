@@ -6,7 +6,7 @@ use batchlab_kernel::cluster::{NodeSet, NodeSetId, NodeSets, Request, Requests};
 use batchlab_kernel::record::AllocationIntervals;
 use batchlab_kernel::scenario::{Alternatives, Scenario};
 use batchlab_kernel::state::JobRecords;
-use batchlab_kernel::workload::{Attributes, Job, Rejection};
+use batchlab_kernel::workload::{Attributes, Job, JobFactors, Rejection};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -14,6 +14,7 @@ use pyo3::types::PyDict;
 
 use crate::limits::LimitColumns;
 use crate::preemption::PreemptionColumns;
+use crate::reservations::ReservationColumns;
 
 /// The amount of one resource that each task asks: the same for all jobs, or one value per job.
 #[derive(FromPyObject)]
@@ -34,6 +35,34 @@ impl Amount<'_> {
 /// Only a limit may be infinite: there is none.
 fn may_be(name: &str, value: f64) -> bool {
     value.is_finite() || name == "requested_time"
+}
+
+/// What the multifactor priority asks of jobs besides their sizes.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct FactorColumns<'py> {
+    association: Option<PyReadonlyArray1<'py, f64>>,
+    partition: Option<PyReadonlyArray1<'py, f64>>,
+    qos: Option<PyReadonlyArray1<'py, f64>>,
+    nice: Option<PyReadonlyArray1<'py, f64>>,
+    resources: Vec<PyReadonlyArray1<'py, f64>>,
+}
+
+impl FactorColumns<'_> {
+    fn factors(&self) -> JobFactors {
+        JobFactors {
+            association: given(self.association.as_ref()),
+            partition: given(self.partition.as_ref()),
+            qos: given(self.qos.as_ref()),
+            nice: given(self.nice.as_ref()),
+            resources: self.resources.iter().map(|column| given(Some(column))).collect(),
+        }
+    }
+}
+
+/// The values of a column; none where there is no column.
+fn given<T: numpy::Element + Copy>(column: Option<&PyReadonlyArray1<'_, T>>) -> Vec<T> {
+    column.map_or(Vec::new(), |column| column.as_array().to_vec())
 }
 
 /// The columns of a workload.
@@ -57,10 +86,15 @@ pub struct Columns<'py> {
     tier: Option<PyReadonlyArray1<'py, i32>>,
     /// The priority of the queue of each job.
     queue_priority: Option<PyReadonlyArray1<'py, i32>>,
+    /// The fewest nodes that each job takes.
+    nodes: Option<PyReadonlyArray1<'py, f64>>,
+    factors: Option<FactorColumns<'py>>,
     /// What jobs may have at a time; None where nothing is limited.
     limits: Option<LimitColumns<'py>>,
     /// Which jobs may preempt which; None where none may.
     preemption: Option<PreemptionColumns<'py>>,
+    /// When which nodes are reserved, and for which jobs; None where there are no reservations.
+    reservations: Option<ReservationColumns<'py>>,
     /// What a formula may name; with values where it does.
     pub formula: Vec<(String, Option<PyReadonlyArray1<'py, f64>>)>,
     /// Why jobs are rejected at their submission, by number; 0 where they are not, as far as is known.
@@ -191,11 +225,15 @@ impl Columns<'_> {
         if let Some(preemption) = &self.preemption {
             scenario.preemption = Some(Box::new(preemption.rules(count)?));
         }
-        let given = |column: &Option<PyReadonlyArray1<'_, i32>>| {
-            column.as_ref().map_or(Vec::new(), |column| column.as_array().to_vec())
+        if let Some(reservations) = &self.reservations {
+            scenario.calendar = Some(Box::new(reservations.calendar(count)?));
+        }
+        scenario.attributes = Attributes {
+            tier: given(self.tier.as_ref()),
+            queue_priority: given(self.queue_priority.as_ref()),
+            nodes: given(self.nodes.as_ref()),
+            factors: self.factors.as_ref().map(|columns| Box::new(columns.factors())),
         };
-        scenario.attributes =
-            Attributes { tier: given(&self.tier), queue_priority: given(&self.queue_priority) };
         Ok((scenario, records))
     }
 

@@ -23,6 +23,7 @@ mod preemption;
 mod queue;
 mod ranges;
 mod recorded;
+mod reservations;
 mod share;
 mod simulation;
 mod source;

@@ -1,6 +1,9 @@
 //! A policy as the Python side hands it over.
+use batchlab_kernel::accounting::Multifactor;
 use batchlab_kernel::scheduler::PolicyChoice;
 use pyo3::prelude::*;
+
+use crate::accounting::Settings;
 
 /// The names of a policy, as `batchlab.Policy` has checked them.
 #[derive(FromPyObject)]
@@ -8,6 +11,7 @@ use pyo3::prelude::*;
 pub struct PolicyNames {
     order: String,
     argument: Option<String>,
+    multifactor: Option<Settings>,
     backfill: String,
     allocator: String,
     reservations: usize,
@@ -15,9 +19,13 @@ pub struct PolicyNames {
     critical: Vec<usize>,
 }
 
-impl From<PolicyNames> for PolicyChoice {
-    fn from(names: PolicyNames) -> Self {
-        let PolicyNames { order, argument, backfill, allocator, reservations, seed, critical } = names;
-        Self { order, argument, backfill, allocator, reservations, seed, critical }
+impl TryFrom<PolicyNames> for PolicyChoice {
+    type Error = PyErr;
+
+    fn try_from(names: PolicyNames) -> PyResult<Self> {
+        let PolicyNames { order, argument, multifactor, backfill, allocator, reservations, seed, critical } =
+            names;
+        let multifactor = multifactor.map(Multifactor::try_from).transpose()?;
+        Ok(Self { order, argument, multifactor, backfill, allocator, reservations, seed, critical })
     }
 }

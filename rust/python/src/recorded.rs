@@ -1,8 +1,8 @@
 //! What was recorded of a run, as columns.
-use batchlab_kernel::record::{DispatchLog, ReasonLog};
+use batchlab_kernel::record::{DispatchLog, ReasonLog, UsageLog};
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::simulation::Simulation as Kernel;
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -34,6 +34,19 @@ pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<
     result.set_item("resizes", resizes)?;
     result.set_item("task_times", task_times(py, kernel)?)?;
     result.set_item("sensed", sensed(py, kernel)?)?;
+    let usage = recorders.usage.as_ref().map(|log| usage(py, log)).transpose()?;
+    result.set_item("usage", usage)?;
+    Ok(result)
+}
+
+/// What accounts and users had used at each calculation: a column of times, and matrices of usage and factors.
+fn usage<'py>(py: Python<'py>, log: &UsageLog) -> PyResult<Bound<'py, PyDict>> {
+    let times = log.time.to_vec();
+    let (rows, nodes) = (times.len(), log.usage.len() / times.len().max(1));
+    let result = PyDict::new(py);
+    result.set_item("time", times.into_pyarray(py))?;
+    result.set_item("usage", log.usage.to_vec().into_pyarray(py).reshape([rows, nodes])?)?;
+    result.set_item("factor", log.factor.to_vec().into_pyarray(py).reshape([rows, nodes])?)?;
     Ok(result)
 }
 

@@ -10,11 +10,13 @@ use batchlab_kernel::scheduler::{Capacities, PolicyChoice, PolicyParts};
 use batchlab_kernel::simulation::{Agenda, Feed, Listeners, Simulation as Kernel, YieldPoint};
 use batchlab_kernel::state::{LimitState, State};
 use batchlab_kernel::time::Time;
+use batchlab_kernel::workload::JobState;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::accounting::AccountInputs;
 use crate::application_jobs::{ApplicationInputs, Invocation};
 use crate::columns::Columns;
 use crate::conditions::ConditionColumns;
@@ -53,7 +55,7 @@ pub struct Simulation {
 impl Simulation {
     #[new]
     #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, job_check, dispatch, reasons, listening,
-                        applications=None, conditions=None, invocation=None))]
+                        applications=None, conditions=None, invocation=None, period=None, accounts=None))]
     #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
     fn new(
         py: Python<'_>,
@@ -70,6 +72,8 @@ impl Simulation {
         applications: Option<ApplicationInputs<'_>>,
         conditions: Option<ConditionColumns<'_>>,
         invocation: Option<Invocation>,
+        period: Option<f64>,
+        accounts: Option<AccountInputs<'_>>,
     ) -> PyResult<Self> {
         let resources = capacity.shape()[1];
         let amounts = capacity
@@ -80,12 +84,16 @@ impl Simulation {
         scenario.core = core;
         scenario.wall_time = parse_wall_time(walltime)?;
         scenario.job_check = parse_job_check(job_check)?;
-        let capacities = Capacities { resources, amounts, node_sets: Arc::clone(&scenario.node_sets) };
-        let (policy, machine) = made(py, capacities, policy.into(), names.clone())?;
+        let node_sets = Arc::clone(&scenario.node_sets);
+        let capacities =
+            Capacities { resources, amounts, node_sets, has_calendar: scenario.calendar.is_some() };
+        let (policy, machine) = made(py, capacities, policy.try_into()?, names.clone())?;
         let mut state = State::new(records, machine);
-        state.limited =
-            scenario.limits.as_ref().map(|limits| Box::new(LimitState::new(limits, resources + 1)));
         state.preemption = scenario.preemption.as_ref().map(|_| Box::default());
+        if scenario.limits.is_some() || scenario.calendar.is_some() {
+            let limits = scenario.limits.as_deref().cloned().unwrap_or_default();
+            state.limited = Some(Box::new(LimitState::new(&limits, resources + 1)));
+        }
         if let Some(conditions) = conditions {
             let (given, course) = conditions.parts(scenario.jobs.len())?;
             scenario.conditions = Some(Box::new(given));
@@ -110,9 +118,21 @@ impl Simulation {
             agenda = agenda.event_by_event(invocation.into());
         }
         let feed = Replay::new(&scenario.jobs);
+        let mut usage = None;
+        if let Some(described) = accounts {
+            let first = feed.next_time();
+            let first = if first == Time::NEVER { 0.0 } else { first.0 };
+            let (accounts, begun) = described.parts(py, first)?;
+            recorders.usage = described.record.then(Box::default);
+            scenario.accounts = Some(Box::new(accounts));
+            usage = Some(begun);
+        }
         let mut kernel = Kernel::new(scenario, state, policy, agenda, feed)
             .with_listeners(Listeners { estimates, every_instant })
             .with_recorders(recorders);
+        if let Some(period) = period {
+            kernel = kernel.with_calculations(period, usage);
+        }
         if let Some(execution) = execution {
             kernel = kernel.with_applications(execution);
         }
@@ -215,8 +235,9 @@ impl Simulation {
             resources: machine.resources(),
             amounts: machine.capacity().to_vec(),
             node_sets: Arc::clone(machine.node_sets()),
+            has_calendar: self.kernel.scenario().calendar.is_some(),
         };
-        let parts = PolicyChoice::from(policy)
+        let parts = PolicyChoice::try_from(policy)?
             .parts(&capacities, &formula_names(&self.names))
             .map_err(PyValueError::new_err)?;
         self.kernel.adopt(parts);
@@ -244,8 +265,10 @@ impl Simulation {
         let result = PyDict::new(py);
         let states: Vec<u8> = slots().map(|job| jobs.state(job) as u8).collect();
         result.set_item("state", states.into_pyarray(py))?;
-        let reasons: Vec<u8> =
-            slots().map(|job| jobs.rejection(job).map_or(0, |reason| reason as u8)).collect();
+        // What is known of a job that is still to be submitted is not so yet.
+        let rejected = |job: &u32| jobs.state(*job) == JobState::Rejected;
+        let reason = |job| jobs.rejection(job).map_or(0, |reason| reason as u8);
+        let reasons: Vec<u8> = slots().map(|job| if rejected(&job) { reason(job) } else { 0 }).collect();
         result.set_item("reason", reasons.into_pyarray(py))?;
         let starts: Vec<f64> = slots().map(|job| jobs.start_time(job)).collect();
         result.set_item("start_time", starts.into_pyarray(py))?;

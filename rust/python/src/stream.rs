@@ -112,8 +112,8 @@ impl SwfStream {
         scenario.core = machine.index("core");
         scenario.wall_time = parse_wall_time(walltime)?;
         scenario.job_check = parse_job_check(job_check)?;
-        let capacities = Capacities { resources, amounts, node_sets };
-        let policy = PolicyChoice::from(policy);
+        let capacities = Capacities { resources, amounts, node_sets, has_calendar: false };
+        let policy = PolicyChoice::try_from(policy)?;
         let names: Vec<&str> = FORMULA_NAMES.into_iter().chain(FIELD_NAMES).collect();
         let options = StreamOptions {
             processor: machine.processor.clone(),

@@ -224,6 +224,13 @@ impl View {
         Ok(Some(nodes))
     }
 
+    /// Number the first limit that stands against starting a waiting job on so many tasks now.
+    #[pyo3(signature = (job, tasks=None))]
+    fn limit_over(slf: &Bound<'_, Self>, job: &Job, tasks: Option<u32>) -> PyResult<Option<u32>> {
+        job.check_home(slf)?;
+        Ok(slf.get().simulation.borrow(slf.py()).kernel.limit_over(job.slot, tasks))
+    }
+
     /// Count how many tasks of a job a node admits now.
     fn slots(slf: &Bound<'_, Self>, job: &Job, node: u32) -> PyResult<u32> {
         job.check_home(slf)?;
@@ -236,6 +243,9 @@ impl View {
         let simulation = this.simulation.borrow(py);
         let view = simulation.kernel.view();
         let requests = view.placement_requests(job.slot);
+        if view.closed_nodes(job.slot).contains(node) {
+            return Ok(0);
+        }
         Ok(requests.map(|want| view.state.machine.slots(node, want.request)).max().unwrap_or(0))
     }
 

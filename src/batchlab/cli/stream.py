@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["stream"]
 
-_NOT_STREAMED = ("partitions", "queues", "limits", "preemption")
+_NOT_STREAMED = ("partitions", "queues", "limits", "reservations", "preemption")
 """What a machine may have that a streamed run does not look at."""
 
 
@@ -39,11 +39,16 @@ def stream(request: RunRequest) -> None:
         What ``batchlab run`` was asked to do.
     """
     from batchlab.policy import Policy  # noqa: PLC0415  # --help does without
+    from batchlab.policy.kernel import OF_COLUMNS  # noqa: PLC0415  # --help does without
 
     if request.log.trace.suffix.lower() in (".csv", ".parquet", ".json"):
         raise wrong_usage(f"reads SWF logs; {request.log.trace} is none. Leave it out.", "--stream")
     policy = Policy.parse(request.policy)
     described = described_machine(request.machine)
+    if policy.order_name in OF_COLUMNS - {"expression"}:
+        raise wrong_usage(
+            f"has no table of jobs, which the order {policy.order_name} goes by. Leave it out.", "--stream"
+        )
     log = _open(request)
     system = machine_for(described, request.log, request.machine, lambda: _header(log))
     _check_streamable(system)

@@ -122,7 +122,7 @@ def _job(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "job", f"{answer['job_id']}, {answer['state']}"
     tasks = "1 task" if answer["tasks"] == 1 else f"{answer['tasks']:,} tasks"
     yield "asks for", f"{tasks} for {_limit(answer['requested_time'])}"
-    if answer["state"] != "loaded":
+    if answer["state"] not in ("loaded", "rejected"):
         yield "waits for" if answer["state"] == "queued" else "waited", format_duration(answer["wait"])
     if "reason" in answer:
         yield "reason", answer["reason"]

@@ -16,7 +16,7 @@ from batchlab.errors import BatchlabError, ExperimentError, shown
 from batchlab.experiment.fingerprint import fingerprint
 from batchlab.policy import Policy
 from batchlab.system import System, read_system
-from batchlab.system.queue_tables import tables
+from batchlab.system.tables import tables
 
 if TYPE_CHECKING:
     from batchlab.observer import Observer

@@ -210,6 +210,7 @@ def _outcome(members: Mapping[str, Any]) -> Outcome:
         "dispatch": _group(columns, "passes") or None,
         "task_times": task_times or None,
         "sensed": _group(columns, "sensed") or None,
+        "usage": _group(columns, "usage") or None,
         "sensing_links": tuple(members.get("sensing_links", ())),
     }
     return Outcome(**own, now=members["now"], **groups)

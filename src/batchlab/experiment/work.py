@@ -181,6 +181,7 @@ def _members(result: Result) -> dict[str, Any]:
         "resizes": outcome.resizes or {},
         "task_times": outcome.task_times or {},
         "sensed": outcome.sensed or {},
+        "usage": outcome.usage or {},
     }
     for group, columns in groups.items():
         for name, column in columns.items():

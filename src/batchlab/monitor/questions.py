@@ -113,6 +113,8 @@ def _node(snapshot: Snapshot, number: str) -> Document:
     system = snapshot.facts.system
     entries = np.flatnonzero(status.placement_nodes == node)
     holders = np.searchsorted(status.placement_offsets, entries, side="right") - 1
+    # The placements of jobs that ended lately come after those of the running jobs.
+    holders = holders[holders < len(status.running)]
     return {
         "node": node,
         "drained": bool(status.drained[node]),

@@ -33,7 +33,7 @@ __all__ = ["ExperimentArguments", "RunArguments", "RunOptions"]
 # Options whose values are objects, which a file describes by a table of their fields.
 _DESCRIBED: Mapping[str, type[Invocation | Sensing]] = {"invocation": Invocation, "sensing": Sensing}
 # Options that say what is recorded; they do not bear on the schedule.
-_RECORDED = frozenset({"dispatch", "reasons", "task_times", "sensing"})
+_RECORDED = frozenset({"dispatch", "reasons", "task_times", "sensing", "usage"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +73,8 @@ class RunOptions:
         Whether to record when each task of an application began and ended, for `Result.task_times`.
     sensing
         What of the platform to look at, and how often, for `Result.utilisation`.
+    usage
+        Whether to record what accounts and users have used, for `Result.usage`.
 
     Raises
     ------
@@ -99,6 +101,7 @@ class RunOptions:
     clip_requests: bool = True
     task_times: bool = False
     sensing: Sensing | None = None
+    usage: bool = False
 
     def __post_init__(self) -> None:
         for name, check in _RULES.items():
@@ -195,6 +198,7 @@ class ExperimentArguments(TypedDict, total=False):
     clip_requests: bool
     task_times: bool
     sensing: Sensing | None
+    usage: bool
 
 
 class RunArguments(ExperimentArguments, total=False):
@@ -260,6 +264,7 @@ _RULES: Mapping[str, Callable[[str, object], None]] = {
     "clip_requests": _check_flag,
     "task_times": _check_flag,
     "sensing": _check_object,
+    "usage": _check_flag,
 }
 
 

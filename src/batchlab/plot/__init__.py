@@ -5,6 +5,7 @@ from batchlab.plot.allocations import allocations
 from batchlab.plot.arrivals import arrivals
 from batchlab.plot.cpu_time import cpu_time
 from batchlab.plot.cpu_time_by_queue_size import cpu_time_by_queue_size
+from batchlab.plot.fair_share import fair_share
 from batchlab.plot.gantt import gantt
 from batchlab.plot.gflops import gflops
 from batchlab.plot.job_measures import slowdown, turnaround, wait
@@ -26,6 +27,7 @@ __all__ = [
     "arrivals",
     "cpu_time",
     "cpu_time_by_queue_size",
+    "fair_share",
     "gantt",
     "gflops",
     "job_sizes",

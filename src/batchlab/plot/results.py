@@ -247,7 +247,9 @@ def _is_same(one: Workload, other: Workload) -> bool:
 
 def _options(result: Result) -> RunOptions:
     """Give what must agree between replications."""
-    return replace(result.options, seed=0, dispatch=False, reasons=False, task_times=False, sensing=None)
+    return replace(
+        result.options, seed=0, dispatch=False, reasons=False, task_times=False, sensing=None, usage=False
+    )
 
 
 def _option_facet(name: str) -> Callable[[Result], str]:

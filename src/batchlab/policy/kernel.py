@@ -7,23 +7,30 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import PolicyError
 from batchlab.policy.allocator import Allocator
+from batchlab.policy.orders import Multifactor, score_growth
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
 
-    from batchlab._kernel import PolicyNames
+    from batchlab._kernel import FactorSettings, PolicyNames
     from batchlab.policy.policy import Policy
     from batchlab.system import System
 
-__all__ = ["CRITICAL", "KEY_COLUMN", "policy_names", "takes_now"]
+__all__ = ["CRITICAL", "KEY_COLUMN", "OF_COLUMNS", "SCORE_COLUMN", "policy_names", "takes_now"]
 
 CRITICAL = ("mic", "gpu")
 """The resources that the allocator ``balanced`` spares, as far as the system has them."""
 
 KEY_COLUMN = "order_key"
 """The column of the keys that a function gives to all jobs at once."""
+
+SCORE_COLUMN = "score"
+"""The column of the scores of the order ``sbp``."""
+
+OF_COLUMNS = frozenset({"expression", "sbp", "multifactor", "sjf_node_hours", "ljf_node_hours"})
+"""Orders that ask for columns of the jobs which a run under another order does not hold."""
 
 
 def policy_names(policy: Policy, seed: int, system: System) -> PolicyNames:
@@ -32,14 +39,38 @@ def policy_names(policy: Policy, seed: int, system: System) -> PolicyNames:
     order, argument = policy.order_name, policy.order_argument or None
     if not isinstance(policy.order, str):
         order, argument = ("external", None) if takes_now(policy.order) else ("expression", KEY_COLUMN)
+    elif order == "sbp":
+        # As all scores grow alike, their order does not change.
+        order, argument = "expression", f"{score_growth(policy.order)!r} * submit_time - {SCORE_COLUMN}"
     return {
         "order": order,
         "argument": argument,
+        "multifactor": _multifactor(policy, system),
         "backfill": "external" if decides else policy.backfill,
         "allocator": _allocator(policy),
         "reservations": 1 if decides else policy.reservations,
         "seed": seed,
         "critical": [system.resources.index(name) for name in CRITICAL if name in system.resources],
+    }
+
+
+def _multifactor(policy: Policy, system: System) -> FactorSettings | None:
+    """Give what the multifactor priority is made of, on a machine."""
+    if policy.order_name != "multifactor" or not isinstance(policy.order, str):
+        return None
+    rule = Multifactor.of(policy.order)
+    return {
+        "age": rule.age,
+        "association": rule.association,
+        "fair_share": rule.fair_share,
+        "job_size": rule.job_size,
+        "partition": rule.partition,
+        "qos": rule.qos,
+        "resources": [*rule.tres.values()],
+        "max_age": rule.max_age,
+        "favour": rule.favour,
+        "nodes": system.nodes,
+        "processors": system.total["core"] if "core" in system.resources else system.processors,
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
@@ -103,6 +103,9 @@ class Malleable(Scheduler):
         waiting = [memory.wish(job, view) for job in view.queue]
         for wish in waiting:
             wish.wait()
+            wish.most = _within_limits(view, wish, wish.most)
+        # What cannot start for its limits takes nothing from the others.
+        waiting = [wish for wish in waiting if wish.least <= wish.most]
         memory.wishes = {wish.job.row: wish for wish in (*running, *waiting)}
         present = sorted((*running, *waiting), key=self._rank)
         self._set_targets(view, present)
@@ -241,7 +244,8 @@ class _SizeTarget:
     @classmethod
     def of(cls, job: Job, view: View, groups: _Groups) -> _SizeTarget:
         """Gather what stays as it is."""
-        limits = (job.tasks, job.tasks) if job.job_type == "rigid" else (job.tasks_min, job.tasks_max)
+        # A rigid job that runs in a look ahead may have more tasks than it starts again on.
+        limits = (job.tasks_min, job.tasks_max)
         per_task = tuple(_per_task(job, view).items())
         return cls(job, job.row, job.submit_time, limits, per_task, groups, groups.usable(job))
 
@@ -317,6 +321,7 @@ def _act(view: View, running: list[_SizeTarget], present: list[_SizeTarget]) -> 
     for wish in present:
         if wish.target and not wish.runs:
             tasks = min(wish.target, view.max_additional_tasks(wish.job, wish.target))
+            tasks = _within_limits(view, wish, tasks)
             if wish.least <= tasks:
                 view.start(wish.job, tasks=tasks)
                 tried = True
@@ -327,6 +332,18 @@ def _act(view: View, running: list[_SizeTarget], present: list[_SizeTarget]) -> 
                 view.resize(wish.job, wish.tasks + more)
                 tried = True
     return tried
+
+
+def _within_limits(view: View, wish: _SizeTarget, tasks: int) -> int:
+    """Give the most tasks, up to so many, on which a waiting job may start; else fewer than its least."""
+    if view.over_limit(wish.job, tasks) is None:
+        return tasks
+    sizes = range(wish.least, tasks)
+    return (
+        wish.least
+        + bisect_left(sizes, True, key=lambda size: view.over_limit(wish.job, size) is not None)
+        - 1
+    )
 
 
 def _fill_evenly(present: Iterable[_SizeTarget], left: _Left, share: Callable[[_SizeTarget], float]) -> None:

@@ -5,7 +5,8 @@
     spec     = name | name "(" [argument {"," argument}] ")"
     name     = an order, a backfilling rule (with the order fcfs unless given), or a scheduler
     argument = key "=" value | value            (a value without a key: the seed or the formula)
-    keys     : order, backfill, allocator, reservations, predictor; seed for random
+    keys     : order, backfill, allocator, reservations, predictor; seed for random, growth for sbp,
+               and those of `Multifactor` for multifactor
 
 ``easy`` is ``fcfs`` with backfill ``easy``; ``first_fit`` is ``fcfs(backfill=first_fit)``.
 """
@@ -21,6 +22,7 @@ from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
 from batchlab.policy import spec
 from batchlab.policy.allocator import Allocator
 from batchlab.policy.malleable import Malleable
+from batchlab.policy.orders import keys_of, ordered_by
 from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS, PREDICTORS, SCHEDULERS, SIZE_ORDERS
 from batchlab.policy.scheduler import Scheduler
 from batchlab.vocabulary import LARGEST_SEED
@@ -52,7 +54,8 @@ class Policy:
     ----------
     order
         A name in `batchlab.policy.ORDERS`; ``random(SEED)`` (``random`` is ``random(0)``) and
-        ``expression("FORMULA")`` carry their argument. Or a function: of the columns of all jobs, for keys
+        ``expression("FORMULA")`` carry their argument, ``sbp(growth=0.1)`` and ``multifactor(age=1000, …)``
+        their parameters. Or a function: of the columns of all jobs, for keys
         that do not change; or of the columns of the waiting jobs and now, for keys that do. It returns one
         number per job, the smallest first.
     backfill
@@ -177,7 +180,7 @@ class Policy:
 
     @property
     def order_argument(self) -> str:
-        """The seed of ``random``, the formula of ``expression``; empty for the others."""
+        """The seed of ``random``, the formula of ``expression``, the parameters of others; or empty."""
         return _argument(_name_of(self.order)).strip('"')
 
 
@@ -281,8 +284,8 @@ def _order(text: spec.Spec, call: spec.Call, others: Collection[str] = ()) -> st
     if call.name == "expression":
         _refuse_others(text, call, others, values=1)
         return f'expression("{_formula(call.values[0].value if call.values else None, where)}")'
-    _refuse_others(text, call, others)
-    return call.name
+    _refuse_others(text, call, (*others, *keys_of(call.name)))
+    return ordered_by(text, call) if keys_of(call.name) else call.name
 
 
 def _formula(value: object, where: str) -> str:

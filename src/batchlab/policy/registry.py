@@ -35,6 +35,9 @@ class Rule:
     source: str = ""
 
 
+_OBAIDA = (
+    "M. A. Obaida, J. Liu: Simulation of HPC job scheduling and large-scale parallel workloads. WSC 2017"
+)
 _TSAFRIR = (
     "D. Tsafrir, Y. Etsion, D. G. Feitelson: Backfilling using system-generated predictions rather than user "
     "runtime estimates. IEEE TPDS 18(6), 2007"
@@ -54,6 +57,13 @@ ORDERS: Mapping[str, Rule] = MappingProxyType(
         "random": Rule("a random order, the same for the same seed: random(7)"),
         "expression": Rule(
             'smallest value of a formula first: expression("requested_time * tasks - wait_time")'
+        ),
+        "sbp": Rule(
+            "largest score (a column of the jobs) first, growing as jobs wait: sbp(growth=0.1)", _OBAIDA
+        ),
+        "multifactor": Rule(
+            "largest weighted sum of age, size, fair share and other factors first: multifactor(age=1000)",
+            "Slurm's manual: Multifactor Priority Plugin",
         ),
         "reject": Rule("rejects every job: the bare cost of the simulator"),
     }

@@ -1,4 +1,4 @@
-"""The syntax of policy specs: ``name(value, key=value, …)``; values are names, integers or quoted text.
+"""The syntax of policy specs: ``name(value, key=value, …)``; values are names, numbers or quoted text.
 
 Only the syntax: what the names mean is `policy`'s business. Every part knows its position, for the errors.
 """
@@ -14,6 +14,7 @@ __all__ = ["Argument", "Call", "Spec", "parse"]
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _INTEGER = re.compile(r"[+-]?[0-9]+(?![\w.])")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.])")
 _SPACE = re.compile(r"\s*")
 # A policy's order may be a call itself, "easy(order=random(7))"; nothing in a spec goes deeper.
 _DEEPEST = 2
@@ -36,7 +37,7 @@ class Spec:
 class Argument:
     """A value in a call's parentheses, where it begins, and where its key does."""
 
-    value: Call | int | str
+    value: Call | float | str
     position: int
     key_position: int
 
@@ -112,8 +113,8 @@ class _Reader:
         position = self.position
         call.keys[value.name] = Argument(self.value(depth), position, start)
 
-    def value(self, depth: int) -> Call | int | str:
-        """Read an integer, a quoted text or a call."""
+    def value(self, depth: int) -> Call | float | str:
+        """Read a number, a quoted text or a call."""
         start = self.position
         if quote := (self.take_sign('"') or self.take_sign("'")):
             # Spaces belong to the text: take_sign has skipped them, which does not matter to a formula.
@@ -128,6 +129,8 @@ class _Reader:
             if len(digits) > 20:  # noqa: PLR2004  # the digits of 2^64
                 raise self.error("this integer has too many digits.", start)
             return int(digits)
+        if digits := self.take(_DECIMAL):
+            return float(digits)
         return self.call(depth + 1)
 
     def take(self, pattern: re.Pattern[str]) -> str:

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 
 from batchlab import _kernel
 from batchlab.atomic import atomic_write, remove_abandoned
-from batchlab.system.queue_tables import tables
+from batchlab.system.tables import tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         SensedColumns,
         StretchColumns,
         TaskTimeColumns,
+        UsageColumns,
         WaitingColumns,
     )
 
@@ -73,6 +74,9 @@ class Outcome:
         at work) with one column per node, ``network`` (0 to 1), ``links`` (bytes/s) with one per link.
     sensing_links
         The names of those links.
+    usage
+        Per calculation of usage, where it was asked for: ``time`` (s), and ``usage`` and ``factor`` with one
+        column per node of the tree of accounts.
     """
 
     state: npt.NDArray[np.uint8]
@@ -93,3 +97,4 @@ class Outcome:
     task_times: TaskTimeColumns | None = None
     sensed: SensedColumns | None = None
     sensing_links: tuple[str, ...] = ()
+    usage: UsageColumns | None = None

@@ -27,6 +27,7 @@ from batchlab.result.table import (
     task_times_table,
 )
 from batchlab.result.timeline import timeline
+from batchlab.result.usage import usage_table
 from batchlab.result.utilisation import utilisation_tables
 from batchlab.result.warnings import warnings_of
 from batchlab.vocabulary import REJECTION_REASONS
@@ -167,6 +168,21 @@ class Result:
             The platform was not sensed.
         """
         return utilisation_tables(self.system, self.outcome)
+
+    @cached_property
+    def usage(self) -> pl.DataFrame:
+        """What accounts and users had used at each calculation of priorities, down the tree.
+
+        Columns ``time`` (s), ``account``, ``user`` (null for the account with all its members), ``usage`` (as
+        it had faded by then) and ``factor`` (the fair-share factor, 0 to 1; null for accounts where the rule
+        ranks users). Calculations that were due while nothing happened are left out, but for the last.
+
+        Raises
+        ------
+        ResultError
+            Usage was not recorded.
+        """
+        return usage_table(self.system, self.outcome)
 
     @cached_property
     def timeline(self) -> pl.DataFrame:

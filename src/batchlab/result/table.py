@@ -136,7 +136,7 @@ def jobs_table(
 
 def _reasons(system: System, outcome: Outcome) -> pl.Series:
     """Give why each job was rejected, or waits where it never started."""
-    waiting = waiting_reasons(system)
+    waiting = waiting_reasons(system.limits)
     every = pl.Enum(list(dict.fromkeys((*REJECTION_REASONS, *waiting))))
     names = pl.Series("reason", (None, *REJECTION_REASONS, *waiting), dtype=every)
     numbers = outcome.reason.astype(np.uint32)
@@ -349,7 +349,7 @@ def reasons_table(workload: Workload, system: System, outcome: Outcome) -> pl.Da
     log = outcome.reasons
     if log is None:
         raise ResultError("the reasons of waiting jobs were not recorded; pass reasons=True to simulate().")
-    names = pl.Series("reason", waiting_reasons(system), dtype=pl.String)
+    names = pl.Series("reason", waiting_reasons(system.limits), dtype=pl.String)
     row = pl.Series("row", log["row"])
     columns = [
         workload.jobs["job_id"].gather(row),

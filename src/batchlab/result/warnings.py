@@ -22,6 +22,7 @@ _REASONS: Mapping[RejectionReason, str] = {
     "queue": "are admitted by no queue, or not by theirs",
     "partition": "are admitted by no partition that they may run in",
     "limit": "went beyond a limit of jobs that wait and run",
+    "reservation": "may not use the reservation that they name, or cannot end within it",
 }
 
 

@@ -9,13 +9,15 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import PolicyError, shown
-from batchlab.policy.kernel import KEY_COLUMN, takes_now
+from batchlab.policy.kernel import KEY_COLUMN, SCORE_COLUMN, takes_now
 from batchlab.simulation.node_sets import node_set_columns
+from batchlab.simulation.priorities import factor_columns, node_counts
 from batchlab.simulation.view import HIDDEN, Columns
 from batchlab.vocabulary import REJECTION_REASONS
 from batchlab.workload.limits import limit_columns
 from batchlab.workload.preemption import preemption_columns
 from batchlab.workload.requests import amounts
+from batchlab.workload.reservations import Reserved, reserved
 from batchlab.workload.routing import Routes, routes
 
 if TYPE_CHECKING:
@@ -55,12 +57,13 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
     Raises
     ------
     WorkloadError
-        If a job names a node group, queue or partition that the system does not have.
+        If a job names a node group, queue, partition or reservation that the system does not have.
     PolicyError
         If a formula names a column that it cannot use.
     """
     jobs = workload.jobs
     routed = routes(workload, system)
+    kept = reserved(workload, system)
     return {
         "submit_time": jobs["submit_time"].to_numpy(),
         # A job that carries an application runs until that is done.
@@ -70,13 +73,16 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
         "amounts": amounts(workload, system),
         "tasks_per_node": jobs["tasks_per_node"].to_numpy() if "tasks_per_node" in jobs.columns else None,
         "exclusive": jobs["exclusive"].to_numpy() if "exclusive" in jobs.columns else None,
-        **node_set_columns(workload, system, routed),
+        **node_set_columns(workload, system, routed, kept),
         "tier": _tiers(system, routed),
         "queue_priority": _queue_priorities(system, routed),
+        "nodes": node_counts(workload, system, policy),
+        "factors": factor_columns(workload, system, policy, routed),
         "limits": limit_columns(workload, system, routed),
         "preemption": preemption_columns(workload, system, routed),
+        "reservations": None if kept is None else kept.columns,
         "formula": _formula_columns(jobs, policy),
-        "rejection": _rejections(workload, system, routed),
+        "rejection": _rejections(workload, system, routed, kept),
     }
 
 
@@ -85,9 +91,15 @@ def core_index(system: System) -> int | None:
     return system.resources.index("core") if "core" in system.resources else None
 
 
-def _rejections(workload: Workload, system: System, routed: Routes | None) -> npt.NDArray[np.uint8] | None:
+def _rejections(
+    workload: Workload, system: System, routed: Routes | None, kept: Reserved | None
+) -> npt.NDArray[np.uint8] | None:
     """Say why jobs are to be rejected: they ask for a resource that no node has, or nothing admits them."""
     known = None if routed is None else routed.rejection
+    if kept is not None:
+        before = np.zeros(len(workload.jobs), np.uint8) if known is None else known
+        refused = kept.refused & (before == 0)
+        known = np.where(refused, REJECTION_REASONS.index("reservation") + 1, before).astype(np.uint8)
     unknown = [name for name in workload.resources if name not in system.resources]
     if not unknown:
         return known
@@ -118,6 +130,10 @@ def _formula_columns(jobs: pl.DataFrame, policy: Policy) -> list[tuple[str, npt.
     """Give the names that a formula may use, with the values of those that it does use."""
     if not isinstance(policy.order, str):
         return [] if takes_now(policy.order) else [(KEY_COLUMN, _keys(jobs, policy, policy.order))]
+    if policy.order_name == "sbp":
+        if SCORE_COLUMN not in jobs.columns:
+            raise PolicyError(f"{policy} goes by the column {SCORE_COLUMN!r} of the jobs; there is none.")
+        return [(SCORE_COLUMN, _numbers(jobs[SCORE_COLUMN], policy))]
     if policy.order_name != "expression":
         return []
     named = set(_NAME.findall(policy.order_argument))

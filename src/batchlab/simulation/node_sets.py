@@ -1,4 +1,4 @@
-"""The node sets of a run: the nodes that jobs may use, by their node groups and partitions."""
+"""The node sets of a run: the nodes that jobs may use, by node groups, partitions and reservations."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from batchlab.system import System
     from batchlab.workload import Workload
+    from batchlab.workload.reservations import Reserved
     from batchlab.workload.routing import Routes
 
 __all__ = ["NodeSetColumns", "node_set_columns"]
@@ -30,7 +31,9 @@ class NodeSetColumns(TypedDict):
     node_set_list: npt.NDArray[np.uint32] | None
 
 
-def node_set_columns(workload: Workload, system: System, routes: Routes | None) -> NodeSetColumns:
+def node_set_columns(
+    workload: Workload, system: System, routes: Routes | None, reserved: Reserved | None
+) -> NodeSetColumns:
     """Give the node sets of a workload on a system.
 
     Parameters
@@ -39,11 +42,13 @@ def node_set_columns(workload: Workload, system: System, routes: Routes | None) 
         The jobs, whose column ``node_group`` names groups of the system.
     routes
         The partitions of the jobs, on a system that has some.
+    reserved
+        The reservations of the jobs, on a system that has some.
 
     Returns
     -------
     NodeSetColumns
-        One list for each combination of groups and partitions; nothing where no job has either.
+        One list for each combination of groups, partitions and reservations; nothing where no job has any.
 
     Raises
     ------
@@ -52,19 +57,23 @@ def node_set_columns(workload: Workload, system: System, routes: Routes | None) 
     """
     groups, group_of = _groups(workload, system)
     has_partitions = routes is not None and bool(system.partitions)
-    if group_of is None and not has_partitions:
+    kept, kept_of = _kept(reserved)
+    if group_of is None and not has_partitions and kept_of is None:
         return {"node_sets": [], "node_set_lists": [], "node_set_list": None}
     combination = np.zeros(len(workload.jobs), np.int64) if group_of is None else group_of
     lists: tuple[tuple[int, ...], ...] = ((),)
     if routes is not None and has_partitions:
         lists = routes.partitions
         combination = combination * len(lists) + routes.list_of
+    if kept_of is not None:
+        combination = combination * len(kept) + kept_of
     keys, combination = np.unique(combination, return_inverse=True)
     sets: dict[tuple[tuple[int, int], ...], int] = {}
     numbered = []
     for key in keys.tolist():
-        group, places = divmod(key, len(lists))
-        own = groups[group]
+        rest, reservation = divmod(key, len(kept))
+        group, places = divmod(rest, len(lists))
+        own = groups[group] if reservation == 0 else _both(groups[group], kept[reservation])
         within = [_both(own, system.partition_ranges(system.partitions[place])) for place in lists[places]]
         numbered.append([sets.setdefault(tuple(each), len(sets)) for each in within or [own]])
     node_sets = [list(ranges) for ranges in sets]
@@ -90,6 +99,15 @@ def _groups(workload: Workload, system: System) -> tuple[list[_Ranges], npt.NDAr
         whole,
         *([nodes[name] for name in value.split(SEPARATOR)] for value in distinct),
     ], column.to_numpy()
+
+
+def _kept(reserved: Reserved | None) -> tuple[list[_Ranges], npt.NDArray[np.int64] | None]:
+    """Give the nodes that reservations bind their jobs to, and the place of each job's; 0 for none."""
+    if reserved is None:
+        return [[]], None
+    binds = np.array([False, *(not flexible for flexible in reserved.flexible)])
+    of_job = np.where(binds[reserved.of_job], reserved.of_job, 0)
+    return ([[], *reserved.nodes], of_job) if of_job.any() else ([[]], None)
 
 
 def _both(a: _Ranges, b: _Ranges) -> _Ranges:

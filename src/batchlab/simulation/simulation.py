@@ -13,16 +13,14 @@ import polars as pl
 from batchlab import _kernel
 from batchlab.errors import PolicyError, SimulationError
 from batchlab.options import RunOptions
-from batchlab.policy.kernel import policy_names
+from batchlab.policy.kernel import OF_COLUMNS, policy_names
 from batchlab.policy.policy import as_policy
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
-from batchlab.simulation.application_inputs import application_inputs
 from batchlab.simulation.checks import check_asked, check_decides, check_periods, check_time, check_types
-from batchlab.simulation.columns import core_index, job_columns
-from batchlab.simulation.conditions import conditions
 from batchlab.simulation.decision_point import points
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
+from batchlab.simulation.inputs import kernel_simulation
 from batchlab.simulation.sensing import links_seen
 from batchlab.simulation.snapshot import Snapshot
 from batchlab.simulation.status import Gauges, Status, columns_of, shares_in_use
@@ -113,7 +111,6 @@ class Simulation:
         check_types(workload, system)
         check_periods(workload, options)
         self._options = options
-        inputs = application_inputs(workload, system, options)
         if options.invocation is not None:
             check_asked(components, policy)
         self._made_of = self._run_of = (workload, system, policy)
@@ -121,26 +118,7 @@ class Simulation:
         self._depth = 0
         self._assumes_estimates = False
         self._adopted: str | None = None
-        columns = job_columns(workload, system, policy)
-        try:
-            self._kernel = _kernel.Simulation(
-                columns,
-                system.capacity,
-                core_index(system),
-                policy_names(policy, options.seed, system),
-                walltime=options.walltime,
-                order_at_instant=options.order_at_instant,
-                job_check=options.job_check,
-                dispatch=options.dispatch,
-                reasons=options.reasons,
-                listening=components.listening,
-                applications=inputs,
-                conditions=conditions(workload),
-                invocation=options.invocation,
-            )
-        except ValueError as error:
-            # Everything else has been checked: it is the formula.
-            raise PolicyError(f"{policy}: {error}") from error
+        self._kernel = kernel_simulation(workload, system, policy, components.listening, options)
 
     @property
     def workload(self) -> Workload:
@@ -420,8 +398,10 @@ class Simulation:
         return twin
 
     def _go_on_under(self, policy: Policy) -> None:
-        if not policy.is_named or policy.order_name == "expression":
-            rule = "a look ahead goes on under its own policy or a built-in one, other than a formula"
+        if not policy.is_named or policy.order_name in OF_COLUMNS:
+            rule = (
+                "a look ahead goes on under its own policy, or a built-in one whose order asks for no columns"
+            )
             raise PolicyError(f"policy = {policy}; {rule}.")
         if policy.predictor != "requested":
             raise PolicyError(f"policy = {policy}; a look ahead keeps the estimates that there are.")

@@ -130,7 +130,7 @@ class Status:
     def reason(self, row: int) -> str | None:
         """Give why a job waits (semantics, S15): a reason, or the name of a limit; None where it does not."""
         places = np.flatnonzero(self.waiting == row)
-        return waiting_reasons(self.system)[self.reasons[places[0]]] if len(places) else None
+        return waiting_reasons(self.system.limits)[self.reasons[places[0]]] if len(places) else None
 
     def placement(self, index: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
         """Give where a running job is, or one that ended was.

@@ -32,7 +32,7 @@ class View(_kernel.View):
     ``total_free``, ``capacity``, ``slots``, ``place``, ``is_drained``, ``resources``, ``system``,
     ``columns``, ``values``, ``clairvoyant``, ``cause``, ``at_scheduling_point``, ``max_additional_tasks``,
     ``available``, ``total_available``, ``link_load``, ``storage_utilisation``, ``node_utilisation``,
-    ``gpus_at_work``; ``fork`` looks ahead.
+    ``gpus_at_work``, ``over_limit``; ``fork`` looks ahead.
 
     To do: ``start``, ``reserve``, ``hold``, ``release``, ``preempt``, ``kill``, ``set_estimate``, ``resize``,
     ``set_runtime_arguments``, ``drain``, ``resume``, ``reserve_capacity``, ``wake``. An act that breaks a
@@ -49,6 +49,29 @@ class View(_kernel.View):
         """Why the scheduler is being asked: see `Invocation`."""
         kind, row, tasks = self.get_trigger()
         return Cause(kind, None if row is None else self.job(row), tasks)
+
+    def over_limit(self, job: _kernel.Job, tasks: int | None = None) -> str | None:
+        """Name the limit of the system that stands against starting a waiting job now.
+
+        Parameters
+        ----------
+        job
+            The job.
+        tasks
+            On how many tasks; those that it asks for unless given.
+
+        Returns
+        -------
+        str or None
+            The first `Limit` that its start would go beyond; ``"reservation"`` where it could not end in the
+            one that it uses; None where nothing is against it, or it does not wait.
+        """
+        number = self.limit_over(job, tasks)
+        if number is None:
+            return None
+        # Beyond the limits: it could not end within the reservation that it uses.
+        limits = self.system.limits
+        return limits[number].name if number < len(limits) else "reservation"
 
     def link_load(self, link: str) -> float:
         """Give the bytes per second that flow over a link of the platform now.

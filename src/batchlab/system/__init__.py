@@ -6,6 +6,7 @@ from batchlab.system.limits import Limit
 from batchlab.system.preemption import Preemption
 from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.read import read_system, write_system
+from batchlab.system.reservations import Reservation
 from batchlab.system.system import NodeGroup, System
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Partition",
     "Preemption",
     "QualityOfService",
+    "Reservation",
     "System",
     "machines",
     "read_system",

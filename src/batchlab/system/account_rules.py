@@ -14,6 +14,7 @@ from batchlab.vocabulary import FAIR_SHARE_RULES, USAGE_DECAYS
 __all__ = ["FAIR_SHARE", "account_shares", "not_negative", "user_shares"]
 
 _LEAST = 2.0**-53
+_ENTRY = 3
 
 
 def _number(value: object, rule: str, least: float, most: float) -> float:
@@ -85,6 +86,31 @@ def _truth(value: object) -> bool:
     return value
 
 
+def _past_usage(value: object) -> dict[tuple[str, str | None], float]:
+    """Take amounts by (account, user): a mapping, a table, or a list of tables as files have it."""
+    rule = "must be amounts by (account, user), or a table with the columns account, user and usage"
+    if isinstance(value, Mapping):
+        entries = [(*key, amount) for key, amount in value.items() if isinstance(key, tuple)]
+        broken = len(entries) < len(value)
+    elif isinstance(value, list | tuple):
+        known = {"account", "user", "usage"}
+        broken = not all(isinstance(each, Mapping) and set(each) <= known for each in value)
+        entries = (
+            [] if broken else [(each.get("account"), each.get("user"), each.get("usage")) for each in value]
+        )
+    else:
+        broken = not {"account", "user", "usage"} <= set(getattr(value, "columns", ()))
+        entries = [] if broken else list(value.select("account", "user", "usage").iter_rows())  # type: ignore[attr-defined]
+    if broken or any(len(entry) != _ENTRY for entry in entries):
+        raise ValueError(rule)
+    found: dict[tuple[str, str | None], float] = {}
+    for account, user, amount in entries:
+        if not isinstance(account, str) or not isinstance(user, str | None):
+            raise ValueError(f"{rule}, with names or no user")  # noqa: TRY004  # as all rules
+        found[account, user] = found.get((account, user), 0.0) + not_negative(amount)
+    return found
+
+
 FAIR_SHARE: Mapping[str, Callable[[object], object]] = MappingProxyType(
     {
         "rule": _one_of(FAIR_SHARE_RULES),
@@ -96,6 +122,7 @@ FAIR_SHARE: Mapping[str, Callable[[object], object]] = MappingProxyType(
         "decay_factor": _fraction,
         "decay_period": _positive,
         "least_usage": not_negative,
+        "usage": _past_usage,
     }
 )
 """The rules of the fields of `FairShare`."""

@@ -14,6 +14,7 @@ from batchlab.system import account_rules, rules
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from batchlab.system.queues import Conditions
     from batchlab.vocabulary import FairShareRuleName, UsageDecay
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "QualityOfService",
     "check_accounts",
     "check_fair_share",
+    "check_owners",
     "check_qualities",
 ]
 
@@ -52,6 +54,8 @@ class Account:
     users
         The users in it, each with shares from 0 on, or ``"parent"``: the standing of the account. A user may
         be in several accounts, and has a standing in each.
+    priority
+        From 0 on; in the order ``multifactor`` the factor of the association is this over the largest of all.
 
     Raises
     ------
@@ -63,6 +67,7 @@ class Account:
     parent: str = ROOT
     shares: float | Literal["parent"] = 1.0
     users: Mapping[str, float | Literal["parent"]] = field(default_factory=dict, hash=False)
+    priority: float = 0.0
 
     def __post_init__(self) -> None:
         _set(self, "name", _held(rules.group_name, self.name, "Account: name"))
@@ -82,10 +87,11 @@ class Account:
             for name, shares in self.users.items()
         }
         _set(self, "users", MappingProxyType(users))
+        _set(self, "priority", _held(account_rules.not_negative, self.priority, f"{where}: priority"))
 
     def __reduce__(self) -> tuple[object, ...]:
         # Read-only views of dictionaries cannot be pickled.
-        return Account, (self.name, self.parent, self.shares, dict(self.users))
+        return Account, (self.name, self.parent, self.shares, dict(self.users), self.priority)
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,10 @@ class FairShare:
         Seconds, above 0.
     least_usage
         Under the rule ``"pbs"``, usage below this counts as this much.
+    usage
+        What accounts and users had used before the first job: amounts from 0 on by (account, user), of an
+        account itself with None as its user; or a table with the columns account, user and usage. They count
+        for the accounts above too.
 
     Raises
     ------
@@ -168,11 +178,13 @@ class FairShare:
     decay_factor: float = 0.5
     decay_period: float = _DAY
     least_usage: float = 1.0
+    usage: Mapping[tuple[str, str | None], float] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         for name, rule in account_rules.FAIR_SHARE.items():
             _set(self, name, _held(rule, getattr(self, name), f"FairShare: {name}"))
         _set(self, "weights", MappingProxyType(dict(self.weights)))
+        _set(self, "usage", MappingProxyType(dict(self.usage)))
 
     def __reduce__(self) -> tuple[object, ...]:
         values = [getattr(self, name) for name in self.__dataclass_fields__]
@@ -248,13 +260,15 @@ def _check_order(qualities: Sequence[QualityOfService]) -> None:
         ) from None
 
 
-def check_fair_share(fair_share: FairShare | None, resources: Sequence[str]) -> None:
+def check_fair_share(
+    fair_share: FairShare | None, resources: Sequence[str], accounts: Sequence[Account]
+) -> None:
     """Check that usage is counted by resources that there are.
 
     Raises
     ------
     SystemDescriptionError
-        If a weight is of a resource that no node has.
+        If a weight is of a resource that no node has, or past usage of an account or user that is not there.
     """
     if fair_share is None:
         return
@@ -266,6 +280,47 @@ def check_fair_share(fair_share: FairShare | None, resources: Sequence[str]) -> 
                 f"fair_share.weights: key {name!r}; must be a resource that nodes have."
                 f"{suggest(name, resources)}"
             )
+    members = {(each.name, user): None for each in accounts for user in (None, *each.users)}
+    members[ROOT, None] = None
+    for account, user in fair_share.usage:
+        if (account, user) not in members:
+            names = [each.name for each in accounts]
+            of = "an account" if user is None else f"a user of account {account!r}"
+            known = suggest(account, names) if (account, None) not in members else ""
+            raise SystemDescriptionError(
+                f"fair_share.usage: {shown(account if user is None else user)}; must be {of}.{known}"
+            )
+
+
+def check_owners(
+    conditions: Mapping[str, Conditions], accounts: Sequence[Account], qualities: Sequence[QualityOfService]
+) -> None:
+    """Check that conditions name accounts and qualities of service that there are, where there are some.
+
+    Parameters
+    ----------
+    conditions
+        By the path to them in the system.
+    accounts, qualities
+        Those of the system.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a name is not known.
+    """
+    known = {
+        "accounts": [*(account.name for account in accounts), ROOT] if accounts else [],
+        "qos": [quality.name for quality in qualities],
+    }
+    for path, each in conditions.items():
+        for key, names in known.items():
+            for name in getattr(each, key) or ():
+                if names and name not in names:
+                    rule = "an account" if key == "accounts" else "a quality of service"
+                    raise SystemDescriptionError(
+                        f"{path}.{key} = {shown(name)}; must be {rule} of the system.{suggest(name, names)}"
+                    )
 
 
 def _descend(

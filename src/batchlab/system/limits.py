@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, get_args
@@ -14,7 +14,6 @@ from batchlab.vocabulary import WAITING_REASONS
 
 if TYPE_CHECKING:
     from batchlab.system.queues import JobQueue, Partition
-    from batchlab.system.system import System
 
 __all__ = ["Limit", "LimitedBy", "check_limits", "waiting_reasons"]
 
@@ -100,9 +99,9 @@ class Limit:
         return Limit, (self.name, *of_jobs, *counts, dict(self.resources), self.blocks)
 
 
-def waiting_reasons(system: System) -> tuple[str, ...]:
-    """Give the reasons for which jobs wait on a system, in the order of their numbers; limits are last."""
-    return (*WAITING_REASONS, *(limit.name for limit in system.limits))
+def waiting_reasons(limits: Iterable[Limit]) -> tuple[str, ...]:
+    """Give the reasons for which jobs wait on a system with limits, in the order of their numbers."""
+    return (*WAITING_REASONS, *(limit.name for limit in limits))
 
 
 def check_limits(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
-from batchlab.system import rules
+from batchlab.system import account_rules, rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -22,6 +22,7 @@ __all__ = [
     "different",
     "held",
     "names",
+    "node_ranges",
 ]
 
 _T = TypeVar("_T")
@@ -116,6 +117,8 @@ class Partition:
         Jobs of a higher tier come first, whatever the order; an integer.
     admits
         Which jobs it takes; all unless given.
+    priority_factor
+        From 0 on; the partition's factor in the order ``multifactor`` is this over the largest of all.
 
     Raises
     ------
@@ -128,19 +131,22 @@ class Partition:
     groups: tuple[str, ...] = ()
     tier: int = 1
     admits: Conditions = field(default_factory=Conditions)
+    priority_factor: float = 1.0
 
     def __post_init__(self) -> None:
         _set(self, "name", held(rules.group_name, self.name, "Partition: name"))
         where = f"Partition {self.name!r}"
         _set(self, "groups", names(self.groups, f"{where}: groups") if self.groups else ())
         _set(self, "tier", held(_priority, self.tier, f"{where}: tier"))
-        held(_ranges, self.nodes, f"{where}: nodes")
+        held(node_ranges, self.nodes, f"{where}: nodes")
+        factor = held(account_rules.not_negative, self.priority_factor, f"{where}: priority_factor")
+        _set(self, "priority_factor", factor)
         _check_conditions(self.admits, where)
 
     @property
     def ranges(self) -> list[tuple[int, int]]:
         """The ranges of `nodes`, each as its first node and the one after its last."""
-        return _ranges(self.nodes)
+        return node_ranges(self.nodes)
 
 
 @dataclass(frozen=True)
@@ -234,7 +240,7 @@ def _check_conditions(given: object, where: str) -> None:
         raise SystemDescriptionError(f"{where}: admits = {shown(given)}; must be Conditions.")
 
 
-def _ranges(value: object) -> list[tuple[int, int]]:
+def node_ranges(value: object) -> list[tuple[int, int]]:
     """Read ranges of nodes: ``"0-11,16"``; none of an empty text."""
     rule = 'must be ranges of node numbers, e.g. "0-11,16"'
     if not isinstance(value, str):

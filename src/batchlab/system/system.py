@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
-from batchlab.system.accounts import check_accounts, check_fair_share, check_qualities
+from batchlab.system.accounts import check_accounts, check_fair_share, check_owners, check_qualities
 from batchlab.system.limits import check_limits
 from batchlab.system.preemption import check_preemption
 from batchlab.system.queues import check_partitions, check_queues
+from batchlab.system.reservations import check_reservations
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from batchlab.system.accounts import Account, FairShare, QualityOfService
     from batchlab.system.limits import Limit
     from batchlab.system.preemption import Preemption
-    from batchlab.system.queues import JobQueue, Partition
+    from batchlab.system.queues import Conditions, JobQueue, Partition
+    from batchlab.system.reservations import Reservation
 
 __all__ = ["NodeGroup", "System"]
 
@@ -111,13 +113,15 @@ class System:
         How much jobs may have at a time; no limits unless given.
     preemption
         Which jobs may take the nodes of running ones; none unless given.
+    reservations
+        Nodes that are kept for maintenance or for some jobs, for a time; none unless given.
 
     Raises
     ------
     SystemDescriptionError
         If there is no group, a name is used twice, the equivalence names a resource that no group has, the
-        nodes are more than 100 million, the hosts are not one for each node, partitions, queues and limits
-        name what is not there, the accounts are no tree, or no job could preempt another.
+        nodes are more than 100 million, the hosts are not one for each node, partitions, queues, limits and
+        reservations name what is not there, the accounts are no tree, or no job could preempt another.
 
     Examples
     --------
@@ -138,6 +142,7 @@ class System:
     qos: tuple[QualityOfService, ...] = ()
     fair_share: FairShare | None = None
     limits: tuple[Limit, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
     preemption: Preemption | None = None
 
     def __post_init__(self) -> None:
@@ -155,9 +160,18 @@ class System:
         _set(self, "queues", check_queues(self.queues, self.partitions))
         _set(self, "accounts", check_accounts(self.accounts))
         _set(self, "qos", check_qualities(self.qos))
-        check_fair_share(self.fair_share, self.resources)
+        check_fair_share(self.fair_share, self.resources, self.accounts)
         _set(self, "limits", check_limits(self.limits, self.queues, self.partitions, self.resources))
         check_preemption(self.preemption, self.partitions, self.qos)
+        check_owners(self._conditions, self.accounts, self.qos)
+        reservations = check_reservations(self.reservations, self.nodes, names, self.partitions)
+        _set(self, "reservations", reservations)
+        for at, each in enumerate(reservations):
+            there = sum(end - begin for begin, end in self.reservation_ranges(replace(each, count=None)))
+            if each.count is not None and each.count > there:
+                raise SystemDescriptionError(
+                    f"reservations[{at}].count = {each.count}; must be at most {there}, as many as it names."
+                )
         expected = 0 if self.platform is None else self.nodes
         if len(self.hosts) != expected:
             raise SystemDescriptionError(
@@ -169,7 +183,8 @@ class System:
         equivalence = dict(self.equivalence)
         parts = (self.groups, equivalence, self.name, self.start_time, self.platform, self.hosts)
         sharing = (self.accounts, self.qos, self.fair_share)
-        return System, (*parts, self.partitions, self.queues, *sharing, self.limits, self.preemption)
+        kept = (self.limits, self.reservations, self.preemption)
+        return System, (*parts, self.partitions, self.queues, *sharing, *kept)
 
     def __str__(self) -> str:
         described = "; ".join(
@@ -189,8 +204,12 @@ class System:
         start_time: float = 0.0,
         partitions: tuple[Partition, ...] = (),
         queues: tuple[JobQueue, ...] = (),
+        accounts: tuple[Account, ...] = (),
+        qos: tuple[QualityOfService, ...] = (),
+        fair_share: FairShare | None = None,
         limits: tuple[Limit, ...] = (),
         preemption: Preemption | None = None,
+        reservations: tuple[Reservation, ...] = (),
     ) -> System:
         """Describe a machine of equal nodes.
 
@@ -206,10 +225,13 @@ class System:
             What one processor of a log is; one ``core`` unless given.
         start_time
             The workload's origin, in seconds since 1970-01-01 UTC; 0 where it does not matter.
-        partitions, queues, limits
-            Named sets of nodes, where jobs wait for them, and what jobs may have; none unless given.
         preemption
             Which jobs may take the nodes of running ones; none unless given.
+        partitions, queues, limits, reservations
+            Named sets of nodes, where jobs wait for them, what jobs may have, and when nodes are kept; none
+            unless given.
+        accounts, qos, fair_share
+            As `System` has them; none unless given.
 
         Returns
         -------
@@ -223,8 +245,9 @@ class System:
         """
         group = NodeGroup("nodes", nodes, resources)
         processor = {_PROCESSOR: 1} if equivalence is None else equivalence
-        made = cls((group,), processor, name, start_time)
-        return replace(made, partitions=partitions, queues=queues, limits=limits, preemption=preemption)
+        made = cls((group,), processor, name, start_time, accounts=accounts, qos=qos, fair_share=fair_share)
+        made = replace(made, partitions=partitions, queues=queues, limits=limits)
+        return replace(made, reservations=reservations, preemption=preemption)
 
     @classmethod
     def of(
@@ -283,6 +306,18 @@ class System:
         return cls(tuple(groups), {processor: 1}, name, platform=platform, hosts=names)
 
     @property
+    def _conditions(self) -> dict[str, Conditions]:
+        """All conditions, by the paths to them."""
+        admitting: list[tuple[str, Sequence[Partition | JobQueue]]] = [
+            ("partitions", self.partitions),
+            ("queues", self.queues),
+        ]
+        found = {
+            f"{name}[{at}].admits": each.admits for name, parts in admitting for at, each in enumerate(parts)
+        }
+        return found | {f"limits[{at}].applies_to": each.applies_to for at, each in enumerate(self.limits)}
+
+    @property
     def nodes(self) -> int:
         """The number of nodes."""
         return sum(group.count for group in self.groups)
@@ -325,6 +360,31 @@ class System:
         if not partition.nodes and not partition.groups:
             return [(0, self.nodes)]
         return [*partition.ranges, *(self.group_ranges[name] for name in partition.groups)]
+
+    def reservation_ranges(self, reservation: Reservation) -> list[tuple[int, int]]:
+        """Give the nodes of a reservation as ranges, each as its first node and the one after its last.
+
+        Returns
+        -------
+        list of tuple
+            In ascending order, and apart from each other.
+        """
+        named = [each for each in self.partitions if each.name in reservation.partitions]
+        given = [*reservation.ranges, *(self.group_ranges[name] for name in reservation.groups)]
+        given += [pair for each in named for pair in self.partition_ranges(each)]
+        apart: list[tuple[int, int]] = []
+        for begin, end in sorted(given or [(0, self.nodes)]):
+            if apart and begin <= apart[-1][1]:
+                apart[-1] = (apart[-1][0], max(apart[-1][1], end))
+            else:
+                apart.append((begin, end))
+        left = self.nodes if reservation.count is None else reservation.count
+        last: list[tuple[int, int]] = []
+        for begin, end in reversed(apart):
+            if left > 0:
+                last.append((max(begin, end - left), end))
+                left -= end - begin
+        return last[::-1]
 
     @cached_property
     def group_ranges(self) -> dict[str, tuple[int, int]]:

@@ -60,6 +60,17 @@
     exempt_time = 60                  # seconds that a job has to have run
     youngest_first = false
 
+    [[reservations]]                  # optional: nodes that are kept for a time
+    name = "course"
+    start = 86400                     # seconds since the origin
+    duration = 7200                   # "inf": for ever
+    nodes = "0-7"                     # as of partitions; also groups, partitions
+    count = 4                         # optional: only the last so many of these nodes
+    every = 604800                    # optional: begins again after so many seconds, before until
+    until = 6048000
+    admits = { users = ["ann"] }      # which jobs may name it; left out: maintenance, no job
+    flexible = true                   # whether its jobs may use other nodes too
+
 What ``admits`` and ``applies_to`` may say is what `Conditions` describes. JSON has the same keys. With
 ``half_life = "inf"`` past use always counts in full.
 """
@@ -67,7 +78,6 @@ What ``admits`` and ``applies_to`` may say is what `Conditions` describes. JSON 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import Field
@@ -78,21 +88,21 @@ from batchlab.system.account_tables import (
     FairShareTable,
     QualityTable,
     account_parts,
-    account_tables,
 )
 from batchlab.system.document import Count, GroupName, Model, Resources, Seconds, Title, checked
 from batchlab.system.limits import Limit
 from batchlab.system.preemption import Preemption
-from batchlab.system.queue_tables import tables
 from batchlab.system.queues import Conditions, JobQueue, Partition
+from batchlab.system.reservations import Reservation
 from batchlab.system.system import NodeGroup, System
+from batchlab.system.tables import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["json_text", "system", "toml"]
 
-_T = TypeVar("_T", Partition, JobQueue, Limit)
+_T = TypeVar("_T", Partition, JobQueue, Limit, Reservation)
 
 
 class _Group(Model):
@@ -121,6 +131,7 @@ class _Partition(Model):
     nodes: object = ""
     groups: object = ()
     tier: object = 1
+    priority_factor: object = 1.0
     admits: _Conditions = Field(default_factory=_Conditions)
 
 
@@ -151,11 +162,26 @@ class _Preemption(Model):
     youngest_first: object = False
 
 
+class _Reservation(Model):
+    name: object
+    start: object
+    duration: object
+    nodes: object = ""
+    groups: object = ()
+    partitions: object = ()
+    count: object = None
+    every: object = None
+    until: object = None
+    admits: _Conditions | None = None
+    flexible: object = False
+
+
 class _Description(Model):
     groups: list[_Group] = Field(min_length=1)
     partitions: list[_Partition] = Field(default_factory=list)
     queues: list[_Queue] = Field(default_factory=list)
     limits: list[_Limit] = Field(default_factory=list)
+    reservations: list[_Reservation] = Field(default_factory=list)
     equivalence: Resources = Field(default_factory=lambda: {"core": 1})
     name: Title = ""
     start_time: Seconds = 0.0
@@ -186,6 +212,8 @@ def system(document: dict[str, object]) -> System:
         ("limits",): _Limit.model_fields,
         ("limits", "applies_to"): _Conditions.model_fields,
         ("preemption",): _Preemption.model_fields,
+        ("reservations",): _Reservation.model_fields,
+        ("reservations", "admits"): _Conditions.model_fields,
     }
     description = checked(_Description, document, keys)
     groups = tuple(NodeGroup(group.name, group.count, group.resources) for group in description.groups)
@@ -202,17 +230,21 @@ def system(document: dict[str, object]) -> System:
         queues=tuple(_made(JobQueue, each, f"queues[{at}]") for at, each in enumerate(description.queues)),
         limits=tuple(_made(Limit, each, f"limits[{at}]") for at, each in enumerate(description.limits)),
         preemption=None if preemption is None else Preemption(**dict(preemption)),
+        reservations=tuple(
+            _made(Reservation, each, f"reservations[{at}]")
+            for at, each in enumerate(description.reservations)
+        ),
         **sharing,  # type: ignore[arg-type]  # fields by their names
     )
 
 
-def _made(kind: Callable[..., _T], given: _Partition | _Queue | _Limit, path: str) -> _T:
+def _made(kind: Callable[..., _T], given: _Partition | _Queue | _Limit | _Reservation, path: str) -> _T:
     """Make a part of a description; an error gives the path into the document."""
     values = {key: getattr(given, key) for key in type(given).model_fields}
     key = "applies_to" if isinstance(given, _Limit) else "admits"
     try:
         place = f"{path}.{key}."
-        conditions = Conditions(**values[key].model_dump())
+        conditions = None if values[key] is None else Conditions(**values[key].model_dump())
         place = f"{path}: "
         return kind(**values | {key: conditions})
     except SystemDescriptionError as error:
@@ -247,8 +279,6 @@ def _document(system: System) -> dict[str, object]:
             for group in system.groups
         ],
         **tables(system),
-        **account_tables(system),
-        **({} if system.preemption is None else {"preemption": asdict(system.preemption)}),
     }
 
 
@@ -257,4 +287,6 @@ def _value(value: object) -> str:
     if isinstance(value, dict):
         inner = ", ".join(f"{_value(key)} = {_value(item)}" for key, item in value.items())
         return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
     return json.dumps(value, ensure_ascii=False)

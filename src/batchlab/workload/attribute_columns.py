@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Attribute", "attribute_in", "columns_of"]
 
-Attribute = Literal["user", "group", "account", "qos", "queue", "partition"]
+Attribute = Literal["user", "group", "account", "qos", "queue", "partition", "reservation"]
 """A column of names."""
 
 _NUMBERED: Mapping[Attribute, str] = {

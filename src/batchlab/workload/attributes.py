@@ -1,4 +1,4 @@
-"""What jobs are called and belong to: user, group, account, QOS, queue and partitions, as text."""
+"""What jobs are called and belong to: their owners, queue, partitions and reservation, as text."""
 
 from __future__ import annotations
 

@@ -52,6 +52,12 @@ impl Limits {
         list.map_or(&[], Vec::as_slice)
     }
 
+    /// The number of a job's list of counters: jobs of one list count alike.
+    #[must_use]
+    pub fn list_of(&self, slot: u32) -> u32 {
+        self.of_job.get(slot as usize).copied().unwrap_or_default()
+    }
+
     /// What a counter allows.
     #[must_use]
     pub fn cap(&self, counter: u32) -> &Cap {
@@ -114,14 +120,16 @@ impl LimitCounts {
         limits.counters(slot).iter().copied().find(is_full)
     }
 
-    /// The first of a job's counters by which it may not start with these needs.
+    /// The first of a job's counters by which it may not start; `need` gives what it asks of each amount.
     #[must_use]
-    pub fn refuses_start(&self, limits: &Limits, slot: u32, needs: &[i64]) -> Option<u32> {
+    pub fn refuses_start(&self, limits: &Limits, slot: u32, need: impl Fn(usize) -> i64) -> Option<u32> {
         let is_over = |&counter: &u32| {
             let (count, cap) = (&self.counts[counter as usize], limits.cap(counter));
-            let mut amounts = count.amounts.iter().zip(needs).zip(&cap.amounts);
-            count.running >= cap.running
-                || amounts.any(|((used, need), most)| used.saturating_add(*need) > *most)
+            let mut amounts = count.amounts.iter().zip(&cap.amounts).enumerate();
+            let is_beyond = |(amount, (used, most)): (usize, (&i64, &i64))| {
+                *most < i64::MAX && used.saturating_add(need(amount)) > *most
+            };
+            count.running >= cap.running || amounts.any(is_beyond)
         };
         limits.counters(slot).iter().copied().find(is_over)
     }

@@ -2,6 +2,7 @@
 //!
 //! An account tree never changes during a run; usage does, and is part of the state. Both are plain numbers: names stay
 //! with the caller. Powers and logarithms come from `libm`, the same on every platform.
+mod accounts;
 mod billing;
 mod decay;
 mod fair_share;
@@ -12,6 +13,7 @@ mod tree;
 mod usage;
 mod windows;
 
+pub use accounts::Accounts;
 pub use billing::{Billing, Charge};
 pub use decay::Decay;
 pub use fair_share::{Entry, FairShareRule, RULES, Standing, named};

@@ -116,7 +116,8 @@ impl Multifactor {
             JobSize::RelativeToTime => self.relative(job),
             JobSize::SmallRelativeToTime => 1.0 - self.relative(job),
         };
-        factor.clamp(0.0, 1.0)
+        // 0 of 0 processors is no number.
+        if factor.is_nan() { 0.0 } else { factor.clamp(0.0, 1.0) }
     }
 
     fn relative(&self, job: Size) -> f64 {

@@ -33,7 +33,7 @@ impl PeriodicUsage {
     pub fn new(tree: &AccountTree, half_life: f64, last: f64) -> Self {
         let nodes = tree.nodes().len();
         Self {
-            per_second: 1.0 - LN_2 / half_life,
+            per_second: (1.0 - LN_2 / half_life).max(0.0),
             values: vec![0.0; nodes],
             rates: vec![0.0; nodes],
             running: vec![0; nodes],
@@ -92,6 +92,19 @@ impl PeriodicUsage {
             }
         }
         self.last = now;
+    }
+
+    /// The same again, `times` in equal periods until `until`, in none of which a job started or ended. O(nodes),
+    /// however many they are.
+    pub fn repeat(&mut self, times: f64, until: f64) {
+        let span = (until - self.last) / times;
+        let left = libm::pow(self.per_second, span);
+        let all = libm::pow(left, times);
+        let pieces = if left < 1.0 { (1.0 - all) / (1.0 - left) } else { times };
+        for (value, rate) in self.values.iter_mut().zip(&self.rates) {
+            *value = *value * all + span * left * rate * pieces;
+        }
+        self.last = until;
     }
 
     fn piece(&self, rate: f64, seconds: f64) -> f64 {

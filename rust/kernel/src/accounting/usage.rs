@@ -49,6 +49,13 @@ impl Usage {
         }
     }
 
+    /// The ends of further periods of equal length, `times` until `until`, in none of which a job started or ended.
+    pub fn repeat(&mut self, times: f64, until: f64) {
+        if let Self::Slurm(usage) = self {
+            usage.repeat(times, until);
+        }
+    }
+
     /// The usage of all nodes as a calculation at this instant sees it. O(nodes).
     #[must_use]
     pub fn all(&self, now: f64) -> Vec<f64> {

@@ -1,5 +1,6 @@
 //! Availability: the questions that allocators ask of the nodes, now or at a planned time, always within the node set of a
 //! request.
+use super::calendar::JobCalendar;
 use super::placement::NodeTasks;
 use super::request::Request;
 
@@ -53,6 +54,8 @@ pub struct PlacementRequest<'a> {
     pub row: u64,
     /// For how long, seconds.
     pub duration: f64,
+    /// The reservations of the machine as the job sees them; None where there are none.
+    pub calendar: Option<JobCalendar<'a>>,
 }
 
 impl PlacementRequest<'_> {

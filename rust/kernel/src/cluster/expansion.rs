@@ -3,6 +3,7 @@ use super::placement::NodeTasks;
 
 use super::availability::Availability;
 use super::machine::Machine;
+use super::node_set::NodeSet;
 use super::request::Request;
 
 /// Availability for further tasks of a job in addition to those that it has, sorted by node.
@@ -13,6 +14,8 @@ pub struct Expansion<'a> {
     pub machine: &'a Machine,
     /// What the job has.
     pub own: &'a [NodeTasks],
+    /// The nodes that are reserved for others.
+    pub closed: NodeSet,
 }
 
 impl Expansion<'_> {
@@ -30,6 +33,9 @@ impl Availability for Expansion<'_> {
     }
 
     fn slots(&self, node: u32, request: &Request) -> u32 {
+        if self.closed.contains(node) {
+            return 0;
+        }
         let slots = self.machine.slots(node, request);
         match request.tasks_per_node {
             0 => slots,

@@ -1,6 +1,7 @@
 //! The cluster: nodes, what is free on them now and over time, and the indices that find room.
 pub mod availability;
 mod breach;
+mod calendar;
 mod expansion;
 mod machine;
 mod most_tasks;
@@ -11,6 +12,7 @@ mod request;
 
 pub use availability::{Availability, Place, PlacementRequest, Unanswered};
 pub use breach::Breach;
+pub use calendar::{Calendar, JobCalendar, Opened, place_at};
 pub use expansion::Expansion;
 pub use machine::{EmptyMachine, Machine};
 pub use node_set::{NodeSet, NodeSetId, NodeSets};

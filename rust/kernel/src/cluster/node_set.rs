@@ -52,8 +52,20 @@ impl NodeSet {
     /// Whether a node is in the set.
     #[must_use]
     pub fn contains(&self, node: u32) -> bool {
+        self.end_of_range(node).is_some()
+    }
+
+    /// Whether no node is in the set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// The end of the range that contains a node; None where the set does not.
+    #[must_use]
+    pub fn end_of_range(&self, node: u32) -> Option<u32> {
         let at = self.ranges.partition_point(|range| range.end <= node);
-        self.ranges.get(at).is_some_and(|range| range.start <= node)
+        self.ranges.get(at).filter(|range| range.start <= node).map(|range| range.end)
     }
 
     /// Whether all nodes of the set are in the other.

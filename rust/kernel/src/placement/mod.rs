@@ -8,7 +8,7 @@ mod registry;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Availability, NodeTasks, Place, PlacementRequest, Unanswered};
+use crate::cluster::{Availability, NodeTasks, Place, PlacementRequest, Unanswered, place_at};
 
 pub use external::{ExternalAllocator, Question};
 pub use registry::{ALLOCATORS, named};
@@ -96,14 +96,15 @@ impl Allocator {
         Self { external: None, chosen: Vec::new(), ..self.clone() }
     }
 
-    /// Puts into `chosen` where the tasks of a job would go; whether it fits.
+    /// Puts into `chosen` where the tasks of a job that starts now would go; whether it fits.
     pub fn choose(
         &mut self,
         room: &impl Availability,
         want: &PlacementRequest<'_>,
+        now: f64,
     ) -> Result<bool, Unanswered> {
         let mut chosen = std::mem::take(&mut self.chosen);
-        let fits = self.place(room, want, &mut chosen);
+        let fits = place_at(self, room, want, now, &mut chosen);
         self.chosen = chosen;
         fits
     }

@@ -4,8 +4,10 @@ mod registry;
 
 use serde::{Deserialize, Serialize};
 
+use crate::accounting::{Factors, Multifactor, Size};
 use crate::random::mix;
 use crate::scenario::Scenario;
+use crate::workload::value_of;
 
 pub use formula::Expression;
 pub use registry::{Entry, PRIORITIES, named};
@@ -25,6 +27,10 @@ pub struct Candidate<'a> {
     pub estimate: f64,
     /// The present time, seconds.
     pub now: f64,
+    /// Seconds for which it was eligible at the latest calculation of priorities; negative where it was not yet.
+    pub eligible_for: f64,
+    /// Its fair-share factor, of that calculation.
+    pub fair_share: f64,
 }
 
 impl Candidate<'_> {
@@ -46,6 +52,12 @@ impl Candidate<'_> {
         f64::from(self.scenario.attributes.queue_priority(self.job))
     }
 
+    /// The fewest nodes that it takes.
+    #[must_use]
+    pub fn nodes(&self) -> f64 {
+        self.scenario.attributes.nodes(self.job)
+    }
+
     /// Its request in processors.
     #[must_use]
     pub fn processors(&self) -> f64 {
@@ -62,6 +74,8 @@ pub enum Priority {
     Random(u64),
     /// By a formula over [`FORMULA_NAMES`] and further columns.
     Formula(Expression),
+    /// By the multifactor priority, the highest first; keys stand still between its calculations.
+    Multifactor(Box<Multifactor>),
     /// By keys that are given from outside before a pass; they may change with time.
     External,
 }
@@ -84,7 +98,7 @@ impl Priority {
     pub fn changes_with_time(&self) -> bool {
         match self {
             Self::Named(rule) => PRIORITIES[usize::from(*rule)].changes_with_time,
-            Self::Random(_) => false,
+            Self::Random(_) | Self::Multifactor(_) => false,
             Self::Formula(formula) => formula.uses(0) || formula.uses(1),
             Self::External => true,
         }
@@ -97,10 +111,37 @@ impl Priority {
             Self::Named(rule) => (PRIORITIES[usize::from(*rule)].key)(candidate),
             Self::Random(seed) => mix(*seed, candidate.scenario.job(candidate.job).row) as f64,
             Self::Formula(formula) => formula.evaluate(|index| value(candidate, index)),
+            Self::Multifactor(rule) => -f64::from(priority(rule, candidate)),
             Self::External => 0.0,
         };
         if key.is_nan() { 0.0 } else { key + 0.0 }
     }
+}
+
+/// The multifactor priority of a job.
+fn priority(rule: &Multifactor, candidate: &Candidate<'_>) -> u32 {
+    let job = candidate.job;
+    let size = Size {
+        nodes: candidate.nodes(),
+        processors: candidate.processors(),
+        requested_time: candidate.scenario.job(job).requested_time,
+    };
+    let mut factors = Factors {
+        age: rule.age(candidate.eligible_for),
+        fair_share: candidate.fair_share,
+        job_size: rule.job_size(size),
+        ..Factors::default()
+    };
+    let Some(given) = &candidate.scenario.attributes.factors else { return rule.priority(&factors, &[]) };
+    factors.association = value_of(&given.association, job);
+    factors.partition = value_of(&given.partition, job);
+    factors.qos = value_of(&given.qos, job);
+    factors.nice = value_of(&given.nice, job);
+    if given.resources.is_empty() {
+        return rule.priority(&factors, &[]);
+    }
+    let parts: Vec<f64> = given.resources.iter().map(|column| value_of(column, job)).collect();
+    rule.priority(&factors, &parts)
 }
 
 /// The value of a formula's name.

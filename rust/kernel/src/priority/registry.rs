@@ -41,7 +41,7 @@ const fn utility(name: &'static str, summary: &'static str, key: fn(&Candidate<'
     clippy::redundant_closure_for_method_calls,
     reason = "a key is a function of any lifetime, a method's path of one"
 )]
-pub const PRIORITIES: [Entry; 14] = [
+pub const PRIORITIES: [Entry; 16] = [
     fixed("fcfs", "first come, first served", |_| 0.0),
     fixed("sjf", "shortest requested time first", |job| job.estimate),
     fixed("ljf", "longest requested time first", |job| -job.estimate),
@@ -49,6 +49,20 @@ pub const PRIORITIES: [Entry; 14] = [
     fixed("laf", "largest area (requested time × processors) first", |job| {
         -(job.estimate * job.processors())
     }),
+    Entry {
+        name: "sjf_node_hours",
+        summary: "fewest node-hours (requested time × nodes) first",
+        source: OBAIDA,
+        changes_with_time: false,
+        key: |job| job.estimate * job.nodes(),
+    },
+    Entry {
+        name: "ljf_node_hours",
+        summary: "most node-hours (requested time × nodes) first",
+        source: OBAIDA,
+        changes_with_time: false,
+        key: |job| -(job.estimate * job.nodes()),
+    },
     fixed("smallest", "fewest processors first", |job| job.processors()),
     fixed("largest", "most processors first", |job| -job.processors()),
     Entry {

@@ -6,6 +6,7 @@ mod intervals;
 mod power;
 mod reasons;
 mod sensing;
+mod usage;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,7 @@ pub use intervals::{AllocationIntervals, Interruptions};
 pub use power::{PowerMeter, PowerModel, ThermalModel};
 pub use reasons::ReasonLog;
 pub use sensing::{MOST_LOOKS, PlatformSamples, PlatformSensor, Sensors};
+pub use usage::UsageLog;
 
 /// The recorders of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -36,6 +38,8 @@ pub struct Recorders {
     pub power: Option<Box<PowerMeter>>,
     /// How much of the platform is used, where it was asked for.
     pub platform: Option<PlatformSensor>,
+    /// What accounts had used, where it was asked for.
+    pub usage: Option<Box<UsageLog>>,
 }
 
 impl Recorders {
@@ -51,6 +55,9 @@ impl Recorders {
         self.resizes.share();
         if let Some(power) = &mut self.power {
             power.share();
+        }
+        if let Some(usage) = &mut self.usage {
+            usage.share();
         }
     }
 

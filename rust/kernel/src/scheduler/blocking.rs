@@ -27,7 +27,8 @@ impl SchedulingRule for Blocking {
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
         let Some(head) = view.first_open() else { return Ok(Step::Done) };
         let blocked = Some((head.job, view.state.releases));
-        if self.blocked == blocked && view.scenario.preemption.is_none() {
+        // Time alone can bring a job beyond the end of its reservation, or let it preempt others.
+        if self.blocked == blocked && view.is_in_time(head.job) && view.scenario.preemption.is_none() {
             return Ok(Step::Done);
         }
         let chance = chance_of(view, allocator, head.job)?;

@@ -295,6 +295,7 @@ impl Conservative {
         let placement = &self.reservations.get(job as usize).placement;
         let request = view.request_on(job, placement);
         request.is_some_and(|request| view.state.machine.has_room(request, placement))
+            && view.is_open_to(job, placement)
     }
 
     /// Starts a job on its named nodes, which have room now.

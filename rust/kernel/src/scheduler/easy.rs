@@ -95,7 +95,7 @@ impl SchedulingRule for Easy {
                             }
                             self.shadow = Some(Shadow::of(view, allocator, head.job, &mut self.room));
                             self.pass = Pass::Behind(head);
-                            continue;
+                            return Ok(Step::PassOver(head.job));
                         }
                     },
                     None => None,
@@ -106,7 +106,7 @@ impl SchedulingRule for Easy {
             let Some(job) = job else { return Ok(self.end(view)) };
             return Ok(match self.chance_behind(view, allocator, job)? {
                 Chance::Fits => start_chosen(job),
-                Chance::DoesNotFit => Step::Continue,
+                Chance::DoesNotFit => Step::PassOver(job),
                 Chance::Closed(counter) => Step::Close(job, counter),
                 Chance::HoldsUp => self.end(view),
             });

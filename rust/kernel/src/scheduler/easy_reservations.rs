@@ -71,7 +71,7 @@ impl SchedulingRule for EasyReservations {
                     if open {
                         plan.reserve(view, allocator, rank.job)?;
                     }
-                    return Ok(Step::Continue);
+                    return Ok(Step::PassOver(rank.job));
                 }
                 Chance::Closed(counter) => return Ok(Step::Close(rank.job, counter)),
                 Chance::HoldsUp => {
@@ -85,7 +85,7 @@ impl SchedulingRule for EasyReservations {
             if admitted? {
                 return Ok(start_chosen(rank.job));
             }
-            return Ok(Step::Continue);
+            return Ok(Step::PassOver(rank.job));
         }
         Ok(Step::Done)
     }

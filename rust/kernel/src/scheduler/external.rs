@@ -93,7 +93,7 @@ impl External {
     pub fn reserve(&mut self, view: View<'_>, allocator: &Allocator, job: u32) -> f64 {
         self.give_up(view, job);
         self.made.push(Made { job, at: None });
-        if self.plan.is_some() || self.made.len() > 1 {
+        if self.plan.is_some() || self.made.len() > 1 || view.scenario.calendar.is_some() {
             let mut rule = allocator.for_plans();
             return self.planned(view, allocator).reserve(view, &mut rule, job).unwrap_or(f64::INFINITY);
         }

@@ -76,7 +76,7 @@ impl SchedulingRule for FirstFit {
             };
             return Ok(match chance_of(view, allocator, job)? {
                 Chance::Fits => start_chosen(job),
-                Chance::DoesNotFit => preempt_for(view, allocator, job).unwrap_or(Step::Continue),
+                Chance::DoesNotFit => preempt_for(view, allocator, job).unwrap_or(Step::PassOver(job)),
                 Chance::Closed(counter) => Step::Close(job, counter),
                 Chance::HoldsUp => {
                     self.pass = Pass::Over;

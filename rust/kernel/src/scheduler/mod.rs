@@ -40,8 +40,10 @@ pub use registry::{BACKFILLING, Entry};
 pub enum Step {
     /// It proposes this.
     Propose(Decision),
-    /// It has done a part of its planning, or passed over a job, and goes on: the pass can be left here.
+    /// It has done a part of its planning, and goes on: the pass can be left here.
     Continue,
+    /// It has passed over this job, and goes on likewise.
+    PassOver(u32),
     /// A queued job is over a limit of this counter: it is not looked at until that is counted down.
     Close(u32, u32),
     /// These decisions take running jobs from their nodes, so that this job fits: it starts before any other is looked at.
@@ -211,7 +213,7 @@ fn chance_of(view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<Chan
 /// Whether a job fits now in one of its node sets; the allocator has then chosen its nodes.
 fn choose_now(view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<bool, Unanswered> {
     for want in view.placement_requests(job) {
-        if view.may_fit_request(&want) && allocator.choose(&view.state.machine, &want)? {
+        if view.may_fit_request(&want) && allocator.choose(&view.state.machine, &want, view.now())? {
             return Ok(true);
         }
     }

@@ -1,6 +1,7 @@
 //! A policy by the names of its parts, and the scheduler, priority and allocator that these mean.
 use std::sync::Arc;
 
+use crate::accounting::Multifactor;
 use crate::cluster::{self, NodeSets};
 use crate::placement::{self, Allocator};
 use crate::priority::{self, Expression, Priority};
@@ -19,6 +20,8 @@ pub struct PolicyChoice {
     pub order: String,
     /// The seed of `random`, the formula of `expression`.
     pub argument: Option<String>,
+    /// What `multifactor` is made of.
+    pub multifactor: Option<Multifactor>,
     /// Name of the backfilling rule.
     pub backfill: String,
     /// Name of the allocator.
@@ -40,6 +43,8 @@ pub struct Capacities {
     pub amounts: Vec<i64>,
     /// The sets of nodes that requests name.
     pub node_sets: Arc<NodeSets>,
+    /// Whether nodes are reserved at times.
+    pub has_calendar: bool,
 }
 
 impl Capacities {
@@ -64,11 +69,12 @@ pub struct PolicyParts {
 impl PolicyChoice {
     /// The parts for a machine; `names` are those that a formula may use.
     pub fn parts(&self, capacities: &Capacities, names: &[&str]) -> Result<PolicyParts, String> {
-        let Capacities { resources, amounts, node_sets } = capacities;
+        let Capacities { resources, amounts, node_sets, has_calendar } = capacities;
         if amounts.is_empty() {
             return Err("the system has no nodes or no resources; it needs at least one of each".into());
         }
-        let machine = Machine { resources: *resources, capacity: amounts, node_sets };
+        let machine =
+            Machine { resources: *resources, capacity: amounts, node_sets, has_calendar: *has_calendar };
         Ok(PolicyParts {
             scheduler: self.scheduler(machine)?,
             priority: self.priority(names)?,
@@ -81,7 +87,7 @@ impl PolicyChoice {
             return Ok(Scheduler::Reject);
         }
         if self.backfill == EXTERNAL {
-            let Machine { resources, capacity, node_sets } = machine;
+            let Machine { resources, capacity, node_sets, .. } = machine;
             return Ok(Scheduler::External(Box::new(External::new(resources, capacity, node_sets))));
         }
         let rule = BACKFILLING.iter().find(|entry| entry.name == self.backfill);
@@ -110,6 +116,10 @@ impl PolicyChoice {
             "expression" => {
                 Expression::parse(argument, names).map(Priority::Formula).map_err(|error| error.to_string())
             }
+            "multifactor" => match &self.multifactor {
+                Some(rule) => Ok(Priority::Multifactor(Box::new(rule.clone()))),
+                None => Err("multifactor: its factors are not given".into()),
+            },
             name => priority::named(name).ok_or_else(|| format!("no order named '{name}'")),
         }
     }

@@ -14,6 +14,8 @@ pub struct Machine<'a> {
     pub capacity: &'a [i64],
     /// The sets of nodes that requests name.
     pub node_sets: &'a Arc<NodeSets>,
+    /// Whether nodes are reserved at times.
+    pub has_calendar: bool,
 }
 
 /// A backfilling rule: its name, what it does, its source, and how it is made.
@@ -46,8 +48,9 @@ pub const BACKFILLING: [Entry; 4] = [
         name: "easy",
         summary: "a later job may start if it does not delay the first that waits",
         source: "D. A. Lifka: The ANL/IBM SP scheduling system. JSSPP 1995",
-        build: |Machine { resources, capacity, node_sets }, reservations| match reservations {
-            1 => Scheduler::Easy(Box::default()),
+        build: |Machine { resources, capacity, node_sets, has_calendar }, reservations| match reservations {
+            // Where nodes are reserved the totals say too little about when the head starts.
+            1 if !has_calendar => Scheduler::Easy(Box::default()),
             count => {
                 let rule = EasyReservations::new(count, resources, capacity, node_sets);
                 Scheduler::EasyReservations(Box::new(rule))
@@ -59,7 +62,7 @@ pub const BACKFILLING: [Entry; 4] = [
         summary: "a later job may start if it delays no job that waits",
         source: "A. W. Mu'alem, D. G. Feitelson: Utilization, predictability, workloads, and user runtime estimates in \
                  scheduling the IBM SP2 with backfilling. IEEE TPDS 12(6), 2001",
-        build: |Machine { resources, capacity, node_sets }, _| {
+        build: |Machine { resources, capacity, node_sets, .. }, _| {
             Scheduler::Conservative(Box::new(Conservative::new(resources, capacity, node_sets)))
         },
     },

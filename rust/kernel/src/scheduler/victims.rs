@@ -4,7 +4,7 @@
 //! it for each candidate.
 use std::cmp::Ordering;
 
-use crate::cluster::{Machine, PlacementRequest};
+use crate::cluster::{Machine, NodeTasks, PlacementRequest, place_at};
 use crate::decision::{Decision, Preemption};
 use crate::placement::Allocator;
 use crate::state::View;
@@ -76,7 +76,8 @@ fn victims(
     if !may_be_enough(view, want, &there) {
         return None;
     }
-    let mut search = Search { view, allocator, want, machine: view.state.machine.clone() };
+    let machine = view.state.machine.clone();
+    let mut search = Search { view, allocator: allocator.for_plans(), want, machine, placement: Vec::new() };
     if search.fits() {
         // An allocator outside the kernel has refused it.
         return None;
@@ -109,14 +110,16 @@ fn may_be_enough(view: View<'_>, want: &PlacementRequest<'_>, jobs: &[u32]) -> b
 /// What would be free without some jobs.
 struct Search<'a> {
     view: View<'a>,
-    allocator: &'a Allocator,
+    allocator: Allocator,
     want: &'a PlacementRequest<'a>,
     machine: Machine,
+    placement: Vec<NodeTasks>,
 }
 
 impl Search<'_> {
-    fn fits(&self) -> bool {
-        self.allocator.fits(&self.machine, self.want)
+    fn fits(&mut self) -> bool {
+        let Self { view, allocator, want, machine, placement } = self;
+        place_at(allocator, machine, want, view.now(), placement) == Ok(true)
     }
 
     fn give_back(&mut self, job: u32) {

@@ -38,6 +38,12 @@ impl<F: Feed> Simulation<F> {
         }
         let machine = &self.state.machine;
         let request = self.check_set(job, placement)?;
+        if self.scenario.calendar.is_some() {
+            let closed = self.view().closed_nodes(job);
+            if let Some(part) = placement.iter().find(|part| closed.contains(part.node)) {
+                return Err(Refusal::Reserved { job, node: part.node });
+            }
+        }
         for &NodeTasks { node, tasks } in placement {
             let slots = machine.slots(node, request);
             if slots < tasks {

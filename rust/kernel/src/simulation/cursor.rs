@@ -54,6 +54,8 @@ pub(super) struct Cursor {
     pub pass_is_due: bool,
     /// A decision from outside changed something since the last pass.
     pub is_disturbed: bool,
+    /// When reservations of the machine began or ended, as long as no pass has been made since.
+    pub calendar_turn: Option<Time>,
     /// What happened last, where the scheduler is asked event by event.
     pub happened: Option<Trigger>,
     /// Why the scheduler is being asked.
@@ -80,6 +82,7 @@ impl Cursor {
             at: LoopState::Idle,
             pass_is_due: false,
             is_disturbed: false,
+            calendar_turn: None,
             happened: None,
             trigger: Trigger::default(),
             clock: TriggerClock::new(agenda.triggers.as_ref(), first_submission),

@@ -1,9 +1,9 @@
 //! Decisions applied: each is checked, and either done whole or refused with nothing changed.
-use crate::cluster::{NodeTasks, Place, PlacementRequest, placement_of_ranks};
+use crate::cluster::{NodeTasks, Place, PlacementRequest, place_at, placement_of_ranks};
 use crate::decision::{Decision, Effect, Preemption, Where};
 use crate::record::{Change, PowerMeter, PowerModel, ThermalModel};
 use crate::scheduler::{PolicyParts, SchedulingRule};
-use crate::state::Phase;
+use crate::state::{OUT_OF_TIME, Phase};
 use crate::time::Time;
 use crate::workload::JobState;
 
@@ -80,13 +80,9 @@ impl<F: Feed> Simulation<F> {
             self.check_placement(job, &placement)?;
         }
         if self.scheduler.is_external()
-            && let Some(counter) = self.over_limit(job, &placement)
+            && let Some(limit) = self.limit_over(job, Some(placement.iter().map(|part| part.tasks).sum()))
         {
-            return if is_free_choice {
-                Ok(Effect::NotNow)
-            } else {
-                Err(Refusal::OverLimit { job, counter })
-            };
+            return if is_free_choice { Ok(Effect::NotNow) } else { Err(Refusal::OverLimit { job, limit }) };
         }
         let view = View { scenario: &self.scenario, state: &self.state };
         if let Some(external) = self.scheduler.as_external_mut()
@@ -103,10 +99,18 @@ impl<F: Feed> Simulation<F> {
         Ok(Effect::Done)
     }
 
-    /// The counter of a limit that a start on these nodes would go beyond.
-    fn over_limit(&self, job: u32, placement: &[NodeTasks]) -> Option<u32> {
-        let tasks = placement.iter().map(|part| part.tasks).sum();
-        self.state.over_limit(&self.scenario, job, tasks)
+    /// The first limit, by number, over which a waiting job would go if it started on so many tasks now; [`OUT_OF_TIME`]
+    /// where it could not end within its reservation.
+    #[must_use]
+    pub fn limit_over(&self, job: u32, tasks: Option<u32>) -> Option<u32> {
+        if self.state.jobs.state(job) != JobState::Queued {
+            return None;
+        }
+        let tasks = tasks.unwrap_or(self.scenario.job(job).tasks);
+        match (self.state.over_limit(&self.scenario, job, tasks)?, &self.scenario.limits) {
+            (OUT_OF_TIME, _) | (_, None) => Some(OUT_OF_TIME),
+            (counter, Some(limits)) => Some(limits.cap(counter).limit),
+        }
     }
 
     fn take_nodes(&mut self, job: u32, placement: &[NodeTasks]) {
@@ -128,7 +132,9 @@ impl<F: Feed> Simulation<F> {
         let mut placement = std::mem::take(&mut self.allocator.chosen);
         let fits = match tasks {
             None => view.placement_requests(job).any(|want| {
-                view.may_fit_request(&want) && self.allocator.fill(&self.state.machine, &want, &mut placement)
+                let machine = &self.state.machine;
+                view.may_fit_request(&want)
+                    && place_at(&mut self.allocator, machine, &want, view.now(), &mut placement) == Ok(true)
             }),
             Some(tasks) => {
                 self.check_size(job, u64::from(tasks))?;
@@ -357,7 +363,7 @@ impl<F: Feed> Simulation<F> {
         let queued = self.state.queue.jobs();
         self.state.queue.index.clear();
         for job in queued {
-            self.state.enqueue(&self.scenario, &self.priority, job);
+            self.state.enqueue_again(&self.scenario, &self.priority, job);
         }
         self.state.queue.arrived.clear();
         // It is not one that is asked event by event.

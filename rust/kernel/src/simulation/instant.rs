@@ -24,8 +24,16 @@ impl<F: Feed> Simulation<F> {
         self.kinds = self.agenda.order.iter().copied().filter(may_happen).collect();
     }
 
-    pub(super) fn begin_instant(&mut self) {
+    pub(super) fn begin_instant(&mut self, before: f64) {
         self.sample_platform();
+        self.calculate_due();
+        if let Some(calendar) = &self.scenario.calendar
+            && calendar.next_after(before) <= self.state.now
+        {
+            let turns = calendar.next_from(self.state.now) <= self.state.now;
+            self.cursor.calendar_turn = turns.then_some(Time(self.state.now));
+            self.state.turn_calendar(&self.scenario);
+        }
         if !self.waits_for_timers() {
             self.cursor.idle = 0;
         }
@@ -272,7 +280,8 @@ impl<F: Feed> Simulation<F> {
     fn reservation_is_due(&self) -> bool {
         let exemption =
             self.state.preemption.as_ref().map_or(Time::NEVER, |preemption| preemption.next_exemption());
-        self.scheduler.next_due().min(exemption) <= Time(self.state.now)
+        self.cursor.calendar_turn.is_some()
+            || self.scheduler.next_due().min(exemption) <= Time(self.state.now)
     }
 
     fn pass_is_due(&self) -> bool {

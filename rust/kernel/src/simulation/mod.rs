@@ -4,6 +4,7 @@
 //! knows is in the [`Simulation`], so a clone is a fork, also in the middle of an instant.
 mod agenda;
 mod applications;
+mod calculation;
 mod check;
 mod cursor;
 mod decide;
@@ -117,6 +118,10 @@ impl<F: Feed> Simulation<F> {
         if self.allocator.needs_loads() {
             self.state.machine.keep_loads();
         }
+        if let Some(limited) = &mut self.state.limited {
+            // Jobs of reservations differ in when they may start.
+            limited.opens_all = self.scheduler.plans_ahead() || self.scenario.calendar.is_some();
+        }
     }
 
     /// What is given, and what changes.
@@ -184,6 +189,7 @@ impl<F: Feed> Simulation<F> {
         let exemption =
             self.state.preemption.as_ref().map_or(Time::NEVER, |preemption| preemption.next_exemption());
         let next = next.min(exemption).min(self.next_end()).min(self.next_gate()).min(self.next_question());
+        let next = next.min(self.next_in_calendar());
         let is_timed = self.cursor.timers.any() && next != Time::NEVER;
         if is_timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next }
     }
@@ -214,6 +220,15 @@ impl<F: Feed> Simulation<F> {
             && self.next_end() == Time::NEVER
             && self.next_gate() == Time::NEVER
             && self.scheduler.next_due() == Time::NEVER
+            && self.next_in_calendar() == Time::NEVER
+    }
+
+    /// When the next reservation of the machine begins or ends; never where no job waits for that.
+    fn next_in_calendar(&self) -> Time {
+        match &self.scenario.calendar {
+            Some(calendar) if !self.state.queue.is_empty() => Time(calendar.next_after(self.state.now)),
+            _ => Time::NEVER,
+        }
     }
 
     /// Whether timers can bring nothing about: no job is left, or they only watch. A job that never ends may be killed.
@@ -269,8 +284,8 @@ impl<F: Feed> Simulation<F> {
                     if now == Time::NEVER {
                         return Ok(YieldPoint::End);
                     }
-                    self.state.now = now.0;
-                    self.begin_instant();
+                    let before = std::mem::replace(&mut self.state.now, now.0);
+                    self.begin_instant(before);
                     self.cursor.at = LoopState::Events;
                     None
                 }

@@ -25,6 +25,8 @@ impl<F: Feed> Simulation<F> {
         if let Some(preemption) = &mut self.state.preemption {
             preemption.pass_exemptions(self.state.now);
         }
+        self.refresh_calculated();
+        self.cursor.calendar_turn = None;
         let keys_change = self.priority.changes_with_time();
         if self.allocator.as_external().is_some() {
             self.scheduler.reexamine();
@@ -55,6 +57,10 @@ impl<F: Feed> Simulation<F> {
             let goes_on = match step {
                 Step::Ask if self.is_asked() => return Some(YieldPoint::Decision),
                 Step::Ask | Step::Continue => true,
+                Step::PassOver(job) => {
+                    self.state.open_next_like(&self.scenario, job);
+                    true
+                }
                 Step::Close(job, counter) => {
                     self.state.close(&self.scenario, job, counter);
                     true

@@ -1,6 +1,8 @@
 //! Why a decision from outside is refused.
 use std::fmt;
 
+use crate::state::OUT_OF_TIME;
+
 use crate::workload::JobState;
 
 /// A decision that breaks a rule; nothing was changed. Jobs are named by their slots.
@@ -66,12 +68,19 @@ pub enum Refusal {
         /// The node.
         node: u32,
     },
+    /// A node is reserved for others before the job would be gone.
+    Reserved {
+        /// The job.
+        job: u32,
+        /// The node.
+        node: u32,
+    },
     /// It would go beyond a limit.
     OverLimit {
         /// The job.
         job: u32,
-        /// The counter of the limit.
-        counter: u32,
+        /// The limit, by its place in the description.
+        limit: u32,
     },
     /// A node is named twice.
     NodeTwice {
@@ -181,7 +190,13 @@ impl fmt::Display for Refusal {
             Self::OutsideSet { node, .. } => {
                 write!(out, "node {node} is in none of the node groups that it may use")
             }
-            Self::OverLimit { .. } => write!(out, "it would go beyond a limit of the system"),
+            Self::Reserved { node, .. } => {
+                write!(out, "node {node} is reserved for others before its requested_time is over")
+            }
+            Self::OverLimit { limit: OUT_OF_TIME, .. } => {
+                write!(out, "it could not end within the reservation that it uses")
+            }
+            Self::OverLimit { limit, .. } => write!(out, "it would go beyond limits[{limit}] of the system"),
             Self::NodeTwice { node, .. } => {
                 write!(out, "node {node} is named twice; name it once, with all its tasks")
             }

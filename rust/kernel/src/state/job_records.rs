@@ -63,8 +63,7 @@ impl JobRecords {
     pub fn new(jobs: &[Job], rejected: impl Fn(usize) -> Option<Rejection>) -> Self {
         let records = jobs.iter().enumerate().map(|(slot, job)| {
             let rejection = rejected(slot);
-            let state = if rejection.is_some() { JobState::Rejected } else { JobState::Loaded };
-            Record { rejection, ..Record::new(job, state) }
+            Record { rejection, ..Record::new(job, JobState::Loaded) }
         });
         Self { records: records.collect(), vacant: Vec::new() }
     }

@@ -1,5 +1,6 @@
 //! The state of a run: everything that changes, and nothing else. A clone is a fork; it costs what is alive.
 mod applications;
+mod calculation;
 mod defect;
 mod job_records;
 mod limited;
@@ -7,6 +8,7 @@ mod preempting;
 mod queue;
 mod reason;
 mod running;
+mod usage;
 mod view;
 
 #[cfg(test)]
@@ -25,13 +27,15 @@ use crate::time::{Time, ordered_bits};
 use crate::workload::{ConditionState, JobState};
 
 pub use applications::{ApplicationState, SchedulingPoint};
+pub use calculation::{Calculation, Due};
 pub use defect::{Defect, Violation};
 pub use job_records::JobRecords;
-pub use limited::LimitState;
+pub use limited::{LimitState, OUT_OF_TIME};
 pub use preempting::PreemptionState;
 pub use queue::{JobQueue, QueueIndex, Rank};
 pub use reason::Reason;
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
+pub use usage::AccountUsage;
 pub use view::{View, is_open};
 
 /// The state of a run.
@@ -55,6 +59,10 @@ pub struct State {
     pub expiries: IndexedHeap<EndKey>,
     /// How far the jobs are that carry applications; None where there are none.
     pub applications: Option<Box<ApplicationState>>,
+    /// When priorities are calculated; None where keys are not calculated so.
+    pub calculation: Option<Box<Calculation>>,
+    /// What accounts have used; None where that is not asked for.
+    pub usage: Option<Box<AccountUsage>>,
     /// What jobs have that limits count; None where nothing is limited.
     pub limited: Option<Box<LimitState>>,
     /// How far preemption is; None where no job may preempt another.
@@ -93,6 +101,8 @@ impl State {
             limits: IndexedHeap::default(),
             expiries: IndexedHeap::default(),
             applications: None,
+            calculation: None,
+            usage: None,
             limited: None,
             preemption: None,
             conditions: None,
@@ -110,6 +120,9 @@ impl State {
     /// Lets the next clone share the records of jobs, so that it costs what is alive.
     pub fn share(&mut self) {
         self.jobs.share();
+        if let Some(calculation) = &mut self.calculation {
+            calculation.share();
+        }
         if let Some(conditions) = &mut self.conditions {
             conditions.share();
         }
@@ -152,8 +165,16 @@ impl State {
         }
     }
 
-    /// Puts a job into the queue.
+    /// Puts a job into the queue, which is eligible from now on.
     pub fn enqueue(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        if let Some(calculation) = &mut self.calculation {
+            calculation.begin(job, self.now);
+        }
+        self.enqueue_again(scenario, priority, job);
+    }
+
+    /// Puts a job into the queue, which may have been eligible before.
+    pub fn enqueue_again(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
         self.rekey(scenario, priority, job);
         self.insert(scenario, job);
         self.jobs.set_state(job, JobState::Queued);
@@ -168,9 +189,36 @@ impl State {
     }
 
     fn rekey(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        let key =
-            priority.key(&Candidate { scenario, job, estimate: self.jobs.estimate(job), now: self.now });
+        let (mut eligible_for, mut fair_share) = (0.0, 0.0);
+        if let Some(calculation) = &self.calculation {
+            eligible_for = calculation.eligible_for(job);
+            if let (Some(usage), Some(accounts)) = (&self.usage, &scenario.accounts) {
+                fair_share = usage.fair_share(accounts, job);
+            }
+        }
+        let (estimate, now) = (self.jobs.estimate(job), self.now);
+        let key = priority.key(&Candidate { scenario, job, estimate, now, eligible_for, fair_share });
         self.jobs.set_key(job, key);
+    }
+
+    /// Charges a job for the nodes that it has got.
+    fn begin_charge(&mut self, scenario: &Scenario, job: u32) {
+        if self.usage.is_none() {
+            return;
+        }
+        let mut amounts = std::mem::take(&mut self.values);
+        self.held(scenario, job, &mut amounts);
+        if let (Some(usage), Some(accounts)) = (&mut self.usage, &scenario.accounts) {
+            usage.start(accounts, job, &amounts, self.now);
+        }
+        self.values = amounts;
+    }
+
+    /// Stops charging a job that gives back its nodes.
+    fn end_charge(&mut self, scenario: &Scenario, job: u32) {
+        if let (Some(usage), Some(accounts)) = (&mut self.usage, &scenario.accounts) {
+            usage.end(accounts, job, self.now);
+        }
     }
 
     fn insert(&mut self, scenario: &Scenario, job: u32) {
@@ -202,6 +250,7 @@ impl State {
             if let Some(limited) = &mut self.limited {
                 limited.open(job);
             }
+            self.open_next_like(scenario, job);
         }
     }
 
@@ -226,10 +275,12 @@ impl State {
     fn sort_queue(&mut self, scenario: &Scenario, queued: &[u32]) {
         let ranks: Vec<Rank> = queued.iter().map(|&job| self.rank_of(scenario, job)).collect();
         self.queue.index.rekey(&ranks);
+        self.reorder_closed(scenario);
     }
 
     /// Sets what schedulers take a queued job's run_time to be; keys that were given from outside stay.
     pub fn set_queued_estimate(&mut self, scenario: &Scenario, priority: &Priority, job: u32, estimate: f64) {
+        self.open_next_like(scenario, job);
         self.queue.index.remove(&self.rank_of(scenario, job));
         self.jobs.set_estimate(job, estimate);
         if !priority.is_external() {
@@ -257,9 +308,11 @@ impl State {
         let run = self.running.add(Run { job, phase: Phase::Launching, sequence: 0, gave_back: false });
         self.jobs.start(job, self.now, placement, run);
         self.started.push(job);
+        self.begin_charge(scenario, job);
         self.check_nodes(job);
         self.add_expected_end(scenario, job);
         self.count_held(scenario, job, 1);
+        self.open_next_like(scenario, job);
     }
 
     /// Takes note of the first violation.
@@ -294,6 +347,7 @@ impl State {
             return self.violates(job, Violation::GaveBackTwice);
         }
         self.set_holding(job, false);
+        self.end_charge(scenario, job);
         self.machine.give_back(scenario.request(job), self.jobs.placement(job));
         self.check_nodes(job);
         self.releases += 1;
@@ -330,6 +384,7 @@ impl State {
         self.set_holding(job, true);
         self.check_nodes(job);
         self.jobs.resize(job, self.now, placement);
+        self.begin_charge(scenario, job);
         self.add_expected_end(scenario, job);
         self.count_held(scenario, job, 1);
     }

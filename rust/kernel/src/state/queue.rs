@@ -22,6 +22,25 @@ pub struct Rank {
     pub job: u32,
 }
 
+impl Rank {
+    /// Before all places.
+    pub const FIRST: Self = Self {
+        tier: Reverse(i32::MAX),
+        key: Time(f64::NEG_INFINITY),
+        submit_time: Time(f64::NEG_INFINITY),
+        row: 0,
+        job: 0,
+    };
+    /// Behind all places.
+    pub const LAST: Self = Self {
+        tier: Reverse(i32::MIN),
+        key: Time::NEVER,
+        submit_time: Time::NEVER,
+        row: u64::MAX,
+        job: u32::MAX,
+    };
+}
+
 /// Queued jobs in order; values: one block for each node set, with the estimate as ordered bits and then the least amount
 /// of each resource that the job needs in its own sets, and `i64::MAX` in all other blocks.
 ///

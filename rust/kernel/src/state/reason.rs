@@ -3,7 +3,7 @@ use std::collections::HashMap;
 
 use crate::workload::Awaited;
 
-use super::View;
+use super::{OUT_OF_TIME, View};
 
 /// Why a submitted job has not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -22,13 +22,15 @@ pub enum Reason {
     BeginTime,
     /// As many tasks of its array as may wait or run do so.
     ArrayLimit,
+    /// It could not end within the reservation that it uses.
+    Reservation,
     /// It is over this limit.
     Limit(u32),
 }
 
 impl Reason {
     /// Those that have a name of their own, in the order of their numbers.
-    pub const NAMED: [(&str, Self); 7] = [
+    pub const NAMED: [(&str, Self); 8] = [
         ("priority", Self::Priority),
         ("resources", Self::Resources),
         ("unavailable", Self::Unavailable),
@@ -36,6 +38,7 @@ impl Reason {
         ("dependency", Self::Dependency),
         ("begin_time", Self::BeginTime),
         ("array_limit", Self::ArrayLimit),
+        ("reservation", Self::Reservation),
     ];
 
     /// Its number: the place in [`Self::NAMED`], or behind these the number of the limit.
@@ -61,6 +64,7 @@ impl View<'_> {
         let mut reasons: Vec<(u32, Reason)> = queued
             .iter()
             .map(|&job| match self.over_limit(job) {
+                Some((OUT_OF_TIME, _)) => (job, Reason::Reservation),
                 Some((counter, blocks)) => {
                     line.is_held_up |= blocks;
                     (job, Reason::Limit(self.limit_of(counter)))

@@ -1,10 +1,11 @@
 //! What schedulers see: the scenario and the state together, to be read.
 use crate::application::ApplicationJob;
-use crate::cluster::{Expansion, NodeSetId, NodeTasks, PlacementRequest, Request};
+use crate::cluster::{Expansion, JobCalendar, NodeSet, NodeSetId, NodeTasks, PlacementRequest, Request};
 use crate::scenario::{JobCheck, Scenario};
 use crate::time::Time;
 use crate::workload::JobState;
 
+use super::limited::OUT_OF_TIME;
 use super::{ExpectedEnd, Rank, State};
 
 /// What schedulers see of a run. Copied freely: it is two references.
@@ -81,7 +82,39 @@ impl<'a> View<'a> {
             tasks: row.tasks,
             row: row.row,
             duration: self.state.jobs.estimate(job),
+            calendar: self.calendar_of(job),
         }
+    }
+
+    /// The reservations of the machine as a job sees them; None where there are none.
+    #[must_use]
+    pub fn calendar_of(self, job: u32) -> Option<JobCalendar<'a>> {
+        let calendar = self.scenario.calendar.as_deref()?;
+        Some(calendar.of(job, self.scenario.job(job).requested_time))
+    }
+
+    /// Whether none of these nodes is reserved for others before a queued job, started now, would be gone.
+    #[must_use]
+    pub fn is_open_to(self, job: u32, placement: &[NodeTasks]) -> bool {
+        self.scenario.calendar.is_none() || {
+            let closed = self.closed_nodes(job);
+            placement.iter().all(|part| !closed.contains(part.node))
+        }
+    }
+
+    /// Whether a queued job, started now, ends by its limit within the reservation that it uses.
+    #[must_use]
+    pub fn is_in_time(self, job: u32) -> bool {
+        self.calendar_of(job).is_none_or(|calendar| calendar.is_in_time(self.now()))
+    }
+
+    /// The nodes that are reserved for others at some time from the start of a job, now where it waits, to its limit.
+    #[must_use]
+    pub fn closed_nodes(self, job: u32) -> NodeSet {
+        let runs = self.state.jobs.state(job) == JobState::Running;
+        let start = if runs { self.state.jobs.start_time(job) } else { self.now() };
+        self.calendar_of(job)
+            .map_or_else(NodeSet::default, |calendar| calendar.closed_since(start, self.now()))
     }
 
     /// Whether a queued job would fit in each of its node sets if no other ran: not where part of the machine is
@@ -120,9 +153,10 @@ impl<'a> View<'a> {
     /// The limit that a queued job is over now, and whether it holds up those behind it.
     #[must_use]
     pub fn over_limit(self, job: u32) -> Option<(u32, bool)> {
-        let limits = self.scenario.limits.as_ref()?;
+        self.state.limited.as_ref()?;
         let counter = self.state.over_limit(self.scenario, job, self.scenario.job(job).tasks)?;
-        Some((counter, limits.cap(counter).blocks))
+        let limits = self.scenario.limits.as_ref().filter(|_| counter != OUT_OF_TIME);
+        Some((counter, limits.is_some_and(|limits| limits.cap(counter).blocks)))
     }
 
     /// Whether needs (as in the queue's values) are within the free totals of their node set.
@@ -232,7 +266,7 @@ impl<'a> View<'a> {
     pub fn expansion(self, job: u32) -> Expansion<'a> {
         let runs = self.state.jobs.state(job) == JobState::Running;
         let own = if runs { self.state.jobs.placement(job) } else { &[] };
-        Expansion { machine: &self.state.machine, own }
+        Expansion { machine: &self.state.machine, own, closed: self.closed_nodes(job) }
     }
 }
 

@@ -2,12 +2,37 @@
 use serde::{Deserialize, Serialize};
 
 /// Attributes by slot, a column each; a column is empty where nothing asks for it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attributes {
     /// The tier of the partitions that a job is submitted to: jobs of a higher tier come first, whatever the order.
     pub tier: Vec<i32>,
     /// The priority of the queue in which a job waits.
     pub queue_priority: Vec<i32>,
+    /// The fewest nodes that a job takes.
+    pub nodes: Vec<f64>,
+    /// What the multifactor priority asks besides; None where nothing asks for it.
+    pub factors: Option<Box<JobFactors>>,
+}
+
+/// What the multifactor priority asks of jobs, by slot: a column each, empty where all have 0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct JobFactors {
+    /// The factor of the association.
+    pub association: Vec<f64>,
+    /// The factor of the partition.
+    pub partition: Vec<f64>,
+    /// The factor of the quality of service.
+    pub qos: Vec<f64>,
+    /// Subtracted from the sum.
+    pub nice: Vec<f64>,
+    /// For each resource that has a weight, the part of it that a job asks for.
+    pub resources: Vec<Vec<f64>>,
+}
+
+/// The value of a column that may be empty.
+#[must_use]
+pub fn value_of(column: &[f64], slot: u32) -> f64 {
+    column.get(slot as usize).copied().unwrap_or_default()
 }
 
 impl Attributes {
@@ -21,5 +46,11 @@ impl Attributes {
     #[must_use]
     pub fn queue_priority(&self, slot: u32) -> i32 {
         self.queue_priority.get(slot as usize).copied().unwrap_or_default()
+    }
+
+    /// The fewest nodes that a job takes; 0 unless given.
+    #[must_use]
+    pub fn nodes(&self, slot: u32) -> f64 {
+        value_of(&self.nodes, slot)
     }
 }

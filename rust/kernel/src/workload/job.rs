@@ -62,11 +62,13 @@ pub enum Rejection {
     Partition = 6,
     /// As many jobs as a limit allows wait and run already.
     Limit = 7,
+    /// It may not use the reservation that it names, or could not end within it.
+    Reservation = 8,
 }
 
 impl Rejection {
     /// All reasons, in the order of their numbers.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::LacksResource,
         Self::NeverFits,
         Self::Dependency,
@@ -74,6 +76,7 @@ impl Rejection {
         Self::Queue,
         Self::Partition,
         Self::Limit,
+        Self::Reservation,
     ];
 
     /// The name of the reason.
@@ -87,6 +90,7 @@ impl Rejection {
             Self::Queue => "queue",
             Self::Partition => "partition",
             Self::Limit => "limit",
+            Self::Reservation => "reservation",
         }
     }
 }

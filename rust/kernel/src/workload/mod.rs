@@ -6,7 +6,7 @@ pub mod job;
 pub mod preemption;
 pub mod swf;
 
-pub use attributes::Attributes;
+pub use attributes::{Attributes, JobFactors, value_of};
 pub use dependencies::{Dependencies, DependencyKind, Need};
 pub use eligibility::{Awaited, ConditionState, Conditions, NO_ARRAY};
 pub use job::{Job, JobState, Rejection};

@@ -1,6 +1,7 @@
 //! Searching a profile: when a job fits for its whole duration, and where.
 use crate::cluster::NodeTasks;
 use crate::cluster::availability::{Place, PlacementRequest, Unanswered};
+use crate::cluster::calendar::{Calendar, place_at};
 use crate::time::Time;
 
 use super::Profile;
@@ -27,11 +28,10 @@ impl Profile {
         place: &mut impl Place,
         placement: &mut Vec<NodeTasks>,
     ) -> Result<Option<f64>, Unanswered> {
-        let needs: Vec<i64> = (0..self.resources).map(|resource| want.need(resource)).collect();
-        let own = want.request.nodes.block(self.resources);
-        let lacks = |step: usize| {
-            self.totals.at(step)[own.clone()].iter().zip(&needs).any(|(total, need)| total < need)
-        };
+        if let Some(calendar) = want.calendar {
+            return self.earliest_by_calendar(want, calendar.calendar, from, before, place, placement);
+        }
+        let lacks = self.lacks(want);
         let count = self.totals.times.len();
         // Steps `step..admitted` are known to admit the job by the totals.
         let mut step = self.totals.find(from);
@@ -60,6 +60,45 @@ impl Profile {
             } else {
                 step = self.totals.find(self.not_before(want, start)).max(step + 1);
             }
+        }
+        Ok(None)
+    }
+
+    /// Whether the totals of a step lack what the job needs.
+    fn lacks(&self, want: &PlacementRequest<'_>) -> impl Fn(usize) -> bool + use<'_> {
+        let needs: Vec<i64> = (0..self.resources).map(|resource| want.need(resource)).collect();
+        let own = want.request.nodes.block(self.resources);
+        move |step| self.totals.at(step)[own.clone()].iter().zip(&needs).any(|(total, need)| total < need)
+    }
+
+    /// The earliest such instant where nodes are reserved: a job may also fit once a reservation begins or ends. Until the
+    /// next such instant, or the next step, what is closed to it can only grow.
+    fn earliest_by_calendar(
+        &self,
+        want: &PlacementRequest<'_>,
+        calendar: &Calendar,
+        from: f64,
+        before: f64,
+        place: &mut impl Place,
+        placement: &mut Vec<NodeTasks>,
+    ) -> Result<Option<f64>, Unanswered> {
+        let lacks = self.lacks(want);
+        let times = &self.totals.times;
+        let mut start = times[self.totals.find(from)].max(calendar.last_until(from)).max(self.now);
+        while start < before {
+            let end = start + want.duration;
+            let first = self.totals.find(start);
+            let last = times.partition_point(|&begin| begin < end).max(first + 1);
+            let is_reliable = |step: usize| times[step].max(self.now) >= self.overcommitted_until;
+            let bound = match (first..last).find(|&step| is_reliable(step) && lacks(step)) {
+                Some(obstacle) => times.get(obstacle + 1).copied().unwrap_or(f64::INFINITY),
+                None if self.fits_at(want, start, place, placement)? => return Ok(Some(start)),
+                None => self.not_before(want, start),
+            }
+            .max(start.next_up());
+            let step = times.partition_point(|&begin| begin < bound);
+            let next = times.get(step).copied().unwrap_or(f64::INFINITY).min(calendar.next_from(bound));
+            start = next;
         }
         Ok(None)
     }
@@ -140,6 +179,6 @@ impl Profile {
         placement: &mut Vec<NodeTasks>,
     ) -> Result<bool, Unanswered> {
         let room = Window::new(self, start, start + want.duration);
-        place.place(&room, want, placement)
+        place_at(place, &room, want, start, placement)
     }
 }

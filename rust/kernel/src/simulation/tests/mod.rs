@@ -77,13 +77,15 @@ impl Case {
         let choice = PolicyChoice {
             order: self.order.into(),
             argument: None,
+            multifactor: None,
             backfill: self.backfill.into(),
             allocator: self.allocator.into(),
             reservations: self.reservations,
             seed: 0,
             critical: Vec::new(),
         };
-        let capacities = Capacities { resources: 1, amounts, node_sets: Arc::clone(&node_sets) };
+        let capacities =
+            Capacities { resources: 1, amounts, node_sets: Arc::clone(&node_sets), has_calendar: false };
         let parts = choice.parts(&capacities, &FORMULA_NAMES).expect("a known policy");
         let state = State::new(JobRecords::new(&self.jobs, |_| None), capacities.machine());
         let scenario = Scenario {

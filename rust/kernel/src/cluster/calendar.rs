@@ -1,0 +1,208 @@
+//! The calendar of reservations: when which nodes are kept, and for which jobs (semantics, S14).
+//!
+//! Whether a node is closed to a job depends on when the job starts, and on its limit. A question costs O(r log k) for r
+//! reservations with k occurrences each, and O(ranges of their nodes).
+use serde::{Deserialize, Serialize};
+
+use super::availability::{Availability, Place, PlacementRequest, Unanswered};
+use super::node_set::NodeSet;
+use super::placement::NodeTasks;
+use super::request::Request;
+
+/// The reservations of a machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Calendar {
+    /// By reservation.
+    nodes: Vec<NodeSet>,
+    /// When each begins and ends: in order, and apart from each other.
+    spans: Vec<Vec<(f64, f64)>>,
+    /// By slot: the reservation that a job uses, from 1; 0 where it uses none.
+    of_job: Vec<u32>,
+    /// The instants at which some reservation begins or ends.
+    instants: Vec<f64>,
+}
+
+impl Calendar {
+    /// The nodes of each reservation, when it begins and ends, and the reservation of each slot, from 1, or 0.
+    #[must_use]
+    pub fn new(nodes: Vec<NodeSet>, spans: Vec<Vec<(f64, f64)>>, of_job: Vec<u32>) -> Self {
+        let times = spans.iter().flatten().flat_map(|&(begin, end)| [begin, end]);
+        let mut instants: Vec<f64> = times.filter(|time| time.is_finite()).collect();
+        instants.sort_unstable_by(f64::total_cmp);
+        instants.dedup();
+        Self { nodes, spans, of_job, instants }
+    }
+
+    /// The calendar as a job with this limit sees it.
+    #[must_use]
+    pub fn of(&self, slot: u32, limit: f64) -> JobCalendar<'_> {
+        let own = self.of_job.get(slot as usize).copied().unwrap_or(0);
+        JobCalendar { calendar: self, own: (own as usize).checked_sub(1), limit }
+    }
+
+    /// The first instant after `time` at which a reservation begins or ends; infinite where there is none.
+    #[must_use]
+    pub fn next_after(&self, time: f64) -> f64 {
+        let at = self.instants.partition_point(|&instant| instant <= time);
+        self.instants.get(at).copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// The first instant at `time` or later; infinite where there is none.
+    #[must_use]
+    pub fn next_from(&self, time: f64) -> f64 {
+        let at = self.instants.partition_point(|&instant| instant < time);
+        self.instants.get(at).copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// The last instant at `time` or before; minus infinity where there is none.
+    #[must_use]
+    pub fn last_until(&self, time: f64) -> f64 {
+        let at = self.instants.partition_point(|&instant| instant <= time);
+        at.checked_sub(1).map_or(f64::NEG_INFINITY, |at| self.instants[at])
+    }
+}
+
+/// The calendar as one job sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct JobCalendar<'a> {
+    /// The whole calendar.
+    pub calendar: &'a Calendar,
+    own: Option<usize>,
+    limit: f64,
+}
+
+impl JobCalendar<'_> {
+    /// Whether the job, started then, ends by its limit within its own reservation; always where it uses none.
+    #[must_use]
+    pub fn is_in_time(&self, start: f64) -> bool {
+        let Some(own) = self.own else { return true };
+        let spans = &self.calendar.spans[own];
+        let begun = spans.partition_point(|&(begin, _)| begin <= start);
+        begun.checked_sub(1).is_some_and(|last| {
+            let end = spans[last].1;
+            start < end && start + self.limit <= end
+        })
+    }
+
+    /// The nodes that are reserved for others at some time from its start to its limit.
+    #[must_use]
+    pub fn closed_from(&self, start: f64) -> NodeSet {
+        self.closed_since(start, start)
+    }
+
+    /// The nodes that are reserved for others at some time from now to the limit of a job that started then.
+    #[must_use]
+    pub fn closed_since(&self, start: f64, now: f64) -> NodeSet {
+        let until = start + self.limit;
+        let is_closed = |number: usize| {
+            let spans = &self.calendar.spans[number];
+            let next = spans.partition_point(|&(_, end)| end <= now);
+            Some(number) != self.own
+                && spans.get(next).is_some_and(|&(begin, _)| begin <= now || begin < until)
+        };
+        let closed = (0..self.calendar.nodes.len()).filter(|&number| is_closed(number));
+        NodeSet::new(closed.flat_map(|number| self.calendar.nodes[number].ranges_from(0)))
+    }
+}
+
+/// Availability without the nodes that are closed to a job.
+pub struct Opened<'a, A> {
+    room: &'a A,
+    closed: &'a NodeSet,
+}
+
+impl<A: Availability> Availability for Opened<'_, A> {
+    fn nodes(&self) -> u32 {
+        self.room.nodes()
+    }
+
+    fn slots(&self, node: u32, request: &Request) -> u32 {
+        if self.closed.contains(node) { 0 } else { self.room.slots(node, request) }
+    }
+
+    fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
+        let mut from = from;
+        loop {
+            let node = self.room.next_with_slots(from, request)?;
+            match self.closed.end_of_range(node) {
+                None => return Some(node),
+                Some(end) => from = end,
+            }
+        }
+    }
+
+    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
+        self.room
+            .visit_by_load(request, busiest_first, &mut |node| self.closed.contains(node) || visit(node));
+    }
+
+    fn free_on(&self, node: u32, resource: usize) -> i64 {
+        self.room.free_on(node, resource)
+    }
+
+    fn free(&self) -> Option<Vec<i64>> {
+        self.room.free()
+    }
+}
+
+/// Places a job that would start at `start`, on nodes that are not reserved for others by then.
+pub fn place_at(
+    place: &mut impl Place,
+    room: &impl Availability,
+    want: &PlacementRequest<'_>,
+    start: f64,
+    placement: &mut Vec<NodeTasks>,
+) -> Result<bool, Unanswered> {
+    let Some(calendar) = want.calendar else { return place.place(room, want, placement) };
+    if !calendar.is_in_time(start) {
+        placement.clear();
+        return Ok(false);
+    }
+    let closed = calendar.closed_from(start);
+    if closed.is_empty() {
+        return place.place(room, want, placement);
+    }
+    place.place(&Opened { room, closed: &closed }, want, placement)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calendar() -> Calendar {
+        let nodes = [0..4, 3..6].map(|range| NodeSet::new(std::iter::once(range))).to_vec();
+        Calendar::new(nodes, vec![vec![(10.0, 20.0), (30.0, 40.0)], vec![(40.0, f64::INFINITY)]], vec![0, 1])
+    }
+
+    #[test]
+    fn a_node_is_closed_to_a_job_that_would_not_be_gone() {
+        let calendar = calendar();
+        let nodes = |limit: f64, start: f64| {
+            calendar.of(0, limit).closed_from(start).ranges_from(0).flatten().collect::<Vec<_>>()
+        };
+        assert!(nodes(10.0, 0.0).is_empty());
+        assert_eq!(nodes(10.5, 0.0), [0, 1, 2, 3]);
+        assert_eq!(nodes(0.0, 10.0), [0, 1, 2, 3]);
+        assert!(nodes(10.0, 20.0).is_empty());
+        assert_eq!(nodes(f64::INFINITY, 20.0), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(nodes(1.0, 1e9), [3, 4, 5]);
+        assert!(calendar.of(1, 10.0).closed_from(10.0).is_empty());
+    }
+
+    #[test]
+    fn a_job_of_a_reservation_ends_within_it() {
+        let calendar = calendar();
+        let may = |limit: f64, start: f64| calendar.of(1, limit).is_in_time(start);
+        assert!(!may(1.0, 9.0) && may(10.0, 10.0) && !may(10.0, 10.5));
+        assert!(!may(0.0, 20.0) && may(2.0, 38.0) && !may(2.0, 50.0));
+        assert!(calendar.of(0, 1e9).is_in_time(0.0));
+    }
+
+    #[test]
+    fn instants_are_found_from_both_sides() {
+        let calendar = calendar();
+        assert_eq!((calendar.next_after(10.0), calendar.next_from(10.0)), (20.0, 10.0));
+        assert_eq!((calendar.last_until(35.0), calendar.last_until(5.0)), (30.0, f64::NEG_INFINITY));
+        assert!(calendar.next_after(40.0).is_infinite());
+    }
+}

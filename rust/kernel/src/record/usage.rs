@@ -1,0 +1,31 @@
+//! What accounts and users had used at each calculation of priorities.
+use serde::{Deserialize, Serialize};
+
+use crate::index::SharedColumn;
+
+/// The usage and the fair-share factor of each node of the tree, calculation by calculation.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct UsageLog {
+    /// When each calculation was, seconds.
+    pub time: SharedColumn<f64>,
+    /// The usage of all nodes, one calculation after the other.
+    pub usage: SharedColumn<f64>,
+    /// Their factors.
+    pub factor: SharedColumn<f64>,
+}
+
+impl UsageLog {
+    /// Lets the next clone share the entries.
+    pub fn share(&mut self) {
+        self.time.share();
+        self.usage.share();
+        self.factor.share();
+    }
+
+    /// Records a calculation.
+    pub fn add(&mut self, time: f64, usage: &[f64], factors: &[f64]) {
+        self.time.push(time);
+        self.usage.extend(usage.iter().copied());
+        self.factor.extend(factors.iter().copied());
+    }
+}

@@ -1,0 +1,76 @@
+//! Calculations of priorities: what accounts have used, the factors that follow, and the keys of waiting jobs.
+//!
+//! A calculation is no event. Those that are due by an instant are made before its events, as of the time at which they
+//! were due; no pass follows. Between two instants nothing changes, so the periods between them are taken at once: an
+//! idle year costs as much as an idle hour, and a run that is over ends. O(accounts and users) at an instant where some
+//! are due; the queue is sorted in the next pass that may start a job, O(q log q).
+use crate::accounting::Usage;
+use crate::priority::Priority;
+use crate::scenario::Scenario;
+use crate::state::{AccountUsage, Calculation, Due, State};
+
+use super::{Feed, Simulation};
+
+impl<F: Feed> Simulation<F> {
+    /// The same with priorities that are calculated every `period` seconds, or at every pass where that is 0; and with
+    /// accounts, where the scenario has some, which begin with this usage.
+    #[must_use]
+    pub fn with_calculations(mut self, period: f64, usage: Option<Usage>) -> Self {
+        let (first, jobs) = (self.feed.next_time(), self.state.jobs.len());
+        self.state.calculation = Some(Box::new(Calculation::new(period, first, jobs)));
+        let with = |usage| self.scenario.accounts.as_ref().map(|accounts| AccountUsage::new(usage, accounts));
+        self.state.usage = usage.and_then(with).map(Box::new);
+        self
+    }
+
+    /// Makes the calculations that are due by this instant.
+    pub(super) fn calculate_due(&mut self) {
+        let Some(calculation) = &mut self.state.calculation else { return };
+        if let Some(due) = calculation.take_due(self.state.now) {
+            self.compare_usage(due);
+        }
+    }
+
+    /// Sorts the queue by the latest calculation, for a pass that may look at it.
+    pub(super) fn refresh_calculated(&mut self) {
+        let Some(calculation) = &self.state.calculation else { return };
+        if !(calculation.is_stale() || calculation.is_at_every_pass()) {
+            return;
+        }
+        // Reasons of waiting jobs go by their order at every pass.
+        let is_recorded = self.recorders.reasons.is_some();
+        if !(self.scheduler.plans_ahead() || is_recorded || self.view().may_start_some()) {
+            return;
+        }
+        if calculation.is_at_every_pass() {
+            let now = self.state.now;
+            self.compare_usage(Due { first: now, more: 0.0, last: now });
+        }
+        let Self { scenario, state, priority, .. } = self;
+        sort(state, scenario, priority);
+    }
+
+    /// Brings usage up to date, and compares it with shares.
+    fn compare_usage(&mut self, due: Due) {
+        let state = &mut self.state;
+        if let Some(calculation) = &mut state.calculation {
+            calculation.calculate(due.last);
+        }
+        let (Some(usage), Some(accounts)) = (&mut state.usage, &self.scenario.accounts) else { return };
+        usage.end_periods(accounts, due.first, due.more, due.last);
+        let of_nodes = usage.calculate(accounts, due.last);
+        if let Some(log) = &mut self.recorders.usage {
+            log.add(due.last, &of_nodes, usage.factors());
+        }
+    }
+}
+
+/// Sorts the queue; keys of other orders do not change at calculations.
+fn sort(state: &mut State, scenario: &Scenario, priority: &Priority) {
+    if matches!(priority, Priority::Multifactor(_)) {
+        state.refresh_priorities(scenario, priority);
+    }
+    if let Some(calculation) = &mut state.calculation {
+        calculation.keys_are_new();
+    }
+}

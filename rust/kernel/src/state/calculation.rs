@@ -1,0 +1,124 @@
+//! When priorities are calculated, and since when jobs have been eligible.
+//!
+//! Priorities stand still between calculations, so the queue is sorted at most once in a period, and only for a pass
+//! that may start a job: O(q log q). Periods that end while nothing happens are taken as one.
+use serde::{Deserialize, Serialize};
+
+use crate::index::SharedColumn;
+use crate::time::Time;
+
+/// The calculations of priorities.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Calculation {
+    /// Seconds from one to the next; 0 where there is one at every pass.
+    period: f64,
+    /// When the first is, seconds.
+    origin: f64,
+    /// How many there have been.
+    done: f64,
+    /// When the latest was, seconds.
+    latest: f64,
+    /// Whether the keys of waiting jobs are of an earlier one.
+    is_stale: bool,
+    /// By slot: since when each job has been eligible, seconds.
+    eligible: SharedColumn<f64>,
+}
+
+/// Calculations that are due.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Due {
+    /// When the first of them was due, seconds.
+    pub first: f64,
+    /// How many more there are.
+    pub more: f64,
+    /// When the last of them was due, seconds.
+    pub last: f64,
+}
+
+impl Calculation {
+    /// Calculations every `period` seconds from the first submission on, of so many jobs.
+    #[must_use]
+    pub fn new(period: f64, first_submission: Time, jobs: usize) -> Self {
+        let origin = if first_submission == Time::NEVER { 0.0 } else { first_submission.0 };
+        let mut eligible = SharedColumn::default();
+        eligible.extend_to(jobs, &origin);
+        Self { period, origin, done: 0.0, latest: origin, is_stale: false, eligible }
+    }
+
+    /// Lets the next clone share what is kept of single jobs.
+    pub fn share(&mut self) {
+        self.eligible.share();
+    }
+
+    /// Whether there is one at every pass.
+    #[must_use]
+    pub fn is_at_every_pass(&self) -> bool {
+        self.period == 0.0
+    }
+
+    /// Whether the keys of waiting jobs are of an earlier calculation.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.is_stale
+    }
+
+    /// The keys of all waiting jobs are of the latest calculation.
+    pub fn keys_are_new(&mut self) {
+        self.is_stale = false;
+    }
+
+    /// Takes the calculations that are due by a time.
+    pub fn take_due(&mut self, now: f64) -> Option<Due> {
+        let time = |number: f64| self.origin + number * self.period;
+        if self.is_at_every_pass() || time(self.done) > now {
+            return None;
+        }
+        // The quotient may be rounded either way.
+        let mut last = ((now - self.origin) / self.period).floor().max(self.done);
+        while time(last) > now {
+            last -= 1.0;
+        }
+        while time(last + 1.0) <= now {
+            last += 1.0;
+        }
+        let due = Due { first: time(self.done), more: last - self.done, last: time(last) };
+        self.done = last + 1.0;
+        self.calculate(due.last);
+        Some(due)
+    }
+
+    /// Priorities are calculated as of this time.
+    pub fn calculate(&mut self, time: f64) {
+        self.latest = time;
+        self.is_stale = true;
+    }
+
+    /// A job is eligible from now on.
+    pub fn begin(&mut self, job: u32, now: f64) {
+        *self.eligible.get_mut(job as usize) = now;
+    }
+
+    /// For how long a job had been eligible at the latest calculation; negative where it was not.
+    #[must_use]
+    pub fn eligible_for(&self, job: u32) -> f64 {
+        self.latest - self.eligible.get(job as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calculations_that_were_due_while_nothing_happened_are_taken_at_once() {
+        let mut calculation = Calculation::new(0.1, Time(5.0), 1);
+        assert_eq!(calculation.take_due(4.9), None);
+        assert_eq!(calculation.take_due(5.0), Some(Due { first: 5.0, more: 0.0, last: 5.0 }));
+        assert_eq!(calculation.take_due(5.0), None);
+        let due = calculation.take_due(1e6).expect("some are due");
+        assert!((due.first - 5.1).abs() < 1e-9);
+        assert!(due.last <= 1e6 && due.last + 0.1 > 1e6);
+        assert_eq!(calculation.take_due(1e6), None);
+        assert!((calculation.eligible_for(0) - (due.last - 5.0)).abs() < 1e-9);
+    }
+}

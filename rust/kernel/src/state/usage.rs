@@ -1,0 +1,75 @@
+//! What accounts have used so far, the jobs that are being charged, and the factors of the latest calculation.
+//!
+//! A start or end costs O(depth of the tree), a calculation O(accounts and users), and their logarithm where the
+//! rule sorts them.
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::accounting::{Accounts, Charge, Usage};
+
+/// The usage of all accounts and users.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AccountUsage {
+    usage: Usage,
+    /// The jobs that are being charged, by slot.
+    charges: BTreeMap<u32, Charge>,
+    /// The fair-share factor of each node, of the latest calculation.
+    factors: Vec<f64>,
+}
+
+impl AccountUsage {
+    /// Nothing is charged yet; `usage` may hold past use.
+    #[must_use]
+    pub fn new(usage: Usage, accounts: &Accounts) -> Self {
+        Self { usage, charges: BTreeMap::new(), factors: vec![0.0; accounts.tree.nodes().len()] }
+    }
+
+    /// Charges a job that holds these amounts from now on.
+    pub fn start(&mut self, accounts: &Accounts, job: u32, amounts: &[i64], now: f64) {
+        let Some(node) = accounts.node(job) else { return };
+        let rate = accounts.rate(job, amounts);
+        if rate > 0.0 {
+            let charge = Charge { node, rate, start: now };
+            self.usage.start(&accounts.tree, charge);
+            self.charges.insert(job, charge);
+        }
+    }
+
+    /// Stops charging a job.
+    pub fn end(&mut self, accounts: &Accounts, job: u32, now: f64) {
+        if let Some(charge) = self.charges.remove(&job) {
+            self.usage.end(&accounts.tree, charge, now);
+        }
+    }
+
+    /// Ends the periods of calculation that are due: the first, then `more`, the last of them at `last`.
+    pub fn end_periods(&mut self, accounts: &Accounts, first: f64, more: f64, last: f64) {
+        self.usage.pass(&accounts.tree, first);
+        if more > 0.0 {
+            self.usage.repeat(more, last);
+        }
+    }
+
+    /// Compares usage with shares: the usage of each node.
+    pub fn calculate(&mut self, accounts: &Accounts, now: f64) -> Vec<f64> {
+        let usage = self.usage.all(now);
+        self.factors = accounts.rule.standing(&accounts.tree, &usage).factor;
+        usage
+    }
+
+    /// The fair-share factor of each node; not a number for accounts where a rule ranks users.
+    #[must_use]
+    pub fn factors(&self) -> &[f64] {
+        &self.factors
+    }
+
+    /// The factor of a job, of its user in its account; 0 where it is charged to none.
+    #[must_use]
+    pub fn fair_share(&self, accounts: &Accounts, job: u32) -> f64 {
+        match accounts.node(job) {
+            Some(node) if accounts.tree.is_user(node as usize) => self.factors[node as usize],
+            _ => 0.0,
+        }
+    }
+}

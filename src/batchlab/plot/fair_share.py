@@ -1,0 +1,88 @@
+"""What accounts and users have used, and what follows for their priority, over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import polars as pl
+from matplotlib.ticker import PercentFormatter
+
+from batchlab.errors import ResultError
+from batchlab.plot.canvas import begin, choice
+from batchlab.plot.over_time import Line, Steps, over_time
+from batchlab.plot.results import single
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from batchlab.plot.results import Results
+
+__all__ = ["fair_share"]
+
+Quantity: TypeAlias = Literal["factor", "usage"]
+
+_MOST = 12
+
+
+def fair_share(
+    result: Results,
+    *,
+    ax: Axes | None = None,
+    of: Quantity = "factor",
+    users: Sequence[str] | None = None,
+    window: float | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw the fair-share factor of users, or which share of all usage is theirs, over time.
+
+    Parameters
+    ----------
+    result
+        One result, of ``simulate(…, usage=True)``.
+    ax
+        The axes to draw on; new ones unless given.
+    of
+        ``"factor"``, or ``"usage"`` over that of the whole tree.
+    users
+        Their names; unless given, the 12 that had used most at the end.
+    window
+        Seconds over which means are taken; 0 for none, chosen unless given.
+    title
+        A title, where one is wanted.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on, with one line for each user in each account.
+
+    Raises
+    ------
+    ResultError
+        If usage was not recorded, an argument is not one of its values, or a user is in no account.
+    """
+    choice("of", of, ("factor", "usage"))
+    table = single(result).usage
+    shares = table.with_columns(usage=(pl.col("usage") / pl.col("usage").max().over("time")).fill_nan(0.0))
+    of_users = shares.filter(pl.col("user").is_not_null())
+    known = of_users["user"].unique()
+    for user in users or ():
+        if user not in known:
+            raise ResultError(f"users = {user!r}; must be users of an account of the system.")
+    last = of_users.filter(pl.col("time") == pl.col("time").max())
+    chosen = last.sort("usage", descending=True, maintain_order=True).head(_MOST)
+    if users is not None:
+        chosen = last.filter(pl.col("user").is_in(users))
+    lines = []
+    for number, (account, user) in enumerate(chosen.select("account", "user").iter_rows()):
+        course = of_users.filter((pl.col("account") == account) & (pl.col("user") == user))
+        steps = Steps(course["time"].to_numpy(), course[of].to_numpy())
+        lines.append(Line(f"{user} ({account})", (steps,), number))
+    label = "fair-share factor" if of == "factor" else "share of all usage"
+    ax = over_time(begin(ax, title=title), lines, label, window=window)
+    if ax.lines:
+        ax.set_ylim(0, 1.02)
+        if of == "usage":
+            ax.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0, symbol=" %"))
+    return ax

@@ -1,0 +1,71 @@
+"""The compiled half of a simulation, made of what describes a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from batchlab import _kernel
+from batchlab.errors import PolicyError
+from batchlab.policy.kernel import policy_names
+from batchlab.simulation.application_inputs import application_inputs
+from batchlab.simulation.columns import core_index, job_columns
+from batchlab.simulation.conditions import conditions
+from batchlab.simulation.priorities import account_inputs, calculation_period
+
+if TYPE_CHECKING:
+    from batchlab.options import RunOptions
+    from batchlab.policy import Policy
+    from batchlab.system import System
+    from batchlab.workload import Workload
+
+__all__ = ["kernel_simulation"]
+
+
+def kernel_simulation(
+    workload: Workload, system: System, policy: Policy, listening: _kernel.Listening, options: RunOptions
+) -> _kernel.Simulation:
+    """Make the compiled half of a simulation, before its first instant.
+
+    Parameters
+    ----------
+    workload, system, policy, options
+        The run.
+    listening
+        What the kernel must know of what is written in Python.
+
+    Returns
+    -------
+    _kernel.Simulation
+        In which nothing written in Python takes part yet.
+
+    Raises
+    ------
+    WorkloadError
+        If a job names what the system does not have.
+    PolicyError
+        If the policy asks for what jobs and system do not have.
+    """
+    applications = application_inputs(workload, system, options)
+    columns = job_columns(workload, system, policy)
+    accounts = account_inputs(workload, system, policy, options)
+    try:
+        return _kernel.Simulation(
+            columns,
+            system.capacity,
+            core_index(system),
+            policy_names(policy, options.seed, system),
+            walltime=options.walltime,
+            order_at_instant=options.order_at_instant,
+            job_check=options.job_check,
+            dispatch=options.dispatch,
+            reasons=options.reasons,
+            listening=listening,
+            applications=applications,
+            conditions=conditions(workload),
+            invocation=options.invocation,
+            period=calculation_period(policy, options),
+            accounts=accounts,
+        )
+    except ValueError as error:
+        # Everything else has been checked: it is the formula.
+        raise PolicyError(f"{policy}: {error}") from error

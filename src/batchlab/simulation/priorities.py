@@ -1,0 +1,272 @@
+"""What priorities and the usage of accounts ask of the jobs, as the kernel gets it (semantics, S12)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from batchlab.accounting.tree import AccountTree
+from batchlab.errors import PolicyError, SystemDescriptionError, WorkloadError, shown, suggest
+from batchlab.policy.orders import Multifactor
+from batchlab.system import FairShare
+from batchlab.workload.admission import Admission
+from batchlab.workload.attributes import attribute
+from batchlab.workload.requests import amounts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    from batchlab._kernel import AccountInputs, FactorColumns
+    from batchlab.options import RunOptions
+    from batchlab.policy import Policy
+    from batchlab.system import System
+    from batchlab.workload import Workload
+    from batchlab.workload.routing import Routes
+
+    Values = npt.NDArray[np.float64]
+
+__all__ = ["account_inputs", "calculation_period", "factor_columns", "node_counts"]
+
+_NODE_HOURS = frozenset({"sjf_node_hours", "ljf_node_hours"})
+_NOTHING = 2**32 - 1
+_USUAL_PERIOD = 300.0
+# What a weight needs the system to have.
+_NEEDED = {
+    "association": "accounts",
+    "fair_share": "accounts",
+    "partition": "partitions",
+    "qos": "qos",
+}
+
+
+def calculation_period(policy: Policy, options: RunOptions) -> float | None:
+    """Give the seconds from one calculation of priorities to the next; None where there is none."""
+    rule = _rule(policy)
+    if rule is not None:
+        return rule.period
+    return _USUAL_PERIOD if options.usage else None
+
+
+def node_counts(workload: Workload, system: System, policy: Policy) -> Values | None:
+    """Give the least number of nodes of each job, where the order asks for it."""
+    rule = _rule(policy)
+    if policy.order_name not in _NODE_HOURS and (rule is None or not rule.job_size):
+        return None
+    return Admission(workload, system).nodes()
+
+
+def factor_columns(
+    workload: Workload, system: System, policy: Policy, routes: Routes | None
+) -> FactorColumns | None:
+    """Give the factors of the jobs that do not change, where the order asks for them.
+
+    Raises
+    ------
+    PolicyError
+        If a weight is of something that the system does not have.
+    WorkloadError
+        If a job names an account, a user or a quality of service that the system does not have.
+    """
+    rule = _rule(policy)
+    if rule is None:
+        return None
+    _check_weights(rule, policy, system)
+    return {
+        "association": _associations(workload, system) if rule.association else None,
+        "partition": _partitions(system, routes) if rule.partition else None,
+        "qos": _of_quality(workload, system, _priorities(system)) if rule.qos else None,
+        "nice": _nice(workload),
+        "resources": [_parts(workload, system, routes, name) for name in rule.tres],
+    }
+
+
+def account_inputs(
+    workload: Workload, system: System, policy: Policy, options: RunOptions
+) -> AccountInputs | None:
+    """Give the accounts of a run, where usage matters or is recorded, and what each job is charged to.
+
+    Raises
+    ------
+    PolicyError
+        If usage is to be recorded and the system has no accounts; or if Slurm's decay, which goes by periods,
+        meets ``period=0``.
+    WorkloadError
+        If a job names an account or a user that the system does not have.
+    """
+    rule = _rule(policy)
+    if not options.usage and (rule is None or not rule.fair_share):
+        return None
+    if not system.accounts:
+        raise PolicyError(
+            "usage = True; the system has no accounts. Give System(accounts=…), or leave it out."
+        )
+    settings = system.fair_share or FairShare()
+    if settings.decay == "slurm" and calculation_period(policy, options) == 0:
+        raise PolicyError(f"{policy}: period = 0 does not go with decay = 'slurm', which goes by periods.")
+    tree = AccountTree(system.accounts)
+    usual = "core" if "core" in system.resources else system.resources[0]
+    weights = settings.weights or {usual: 1.0}
+    factors = {quality.name: quality.usage_factor for quality in system.qos}
+    is_usual = all(factor == 1 for factor in factors.values())
+    return {
+        "tree": tree.kernel,
+        "rule": settings.rule,
+        "damping": settings.damping,
+        "least_usage": settings.least_usage,
+        "weights": [weights.get(name, 0.0) for name in system.resources],
+        "max_tres": settings.max_tres,
+        "decay": settings.decay,
+        "half_life": settings.half_life,
+        "step": (settings.decay_factor, settings.decay_period),
+        "node": _nodes(workload, system, tree),
+        "usage_factor": None if is_usual else _of_quality(workload, system, factors, usual=1.0),
+        "initial": [(tree.node(*of), amount) for of, amount in settings.usage.items()],
+        "record": options.usage,
+    }
+
+
+def _rule(policy: Policy) -> Multifactor | None:
+    if policy.order_name != "multifactor" or not isinstance(policy.order, str):
+        return None
+    return Multifactor.of(policy.order)
+
+
+def _check_weights(rule: Multifactor, policy: Policy, system: System) -> None:
+    for name, needed in _NEEDED.items():
+        if getattr(rule, name) and not getattr(system, needed):
+            raise PolicyError(
+                f"{policy}: {name} has a weight, and the system has no {needed}. "
+                f"Give System({needed}=…), or leave it out."
+            )
+    for name in rule.tres:
+        if name not in system.resources:
+            raise PolicyError(
+                f"{policy}: tres names {shown(name)}; must be a resource that nodes have."
+                f"{suggest(name, system.resources)}"
+            )
+
+
+def _nice(workload: Workload) -> Values | None:
+    if "nice" not in workload.jobs.columns:
+        return None
+    column = workload.jobs["nice"]
+    if not column.dtype.is_numeric() and column.dtype != pl.Null:
+        raise WorkloadError(f"column 'nice' is of the kind {column.dtype}; must hold numbers.")
+    values = column.cast(pl.Float64).fill_null(0.0)
+    if not values.is_finite().all():
+        raise WorkloadError("column 'nice' holds a value that is not finite; must hold numbers.")
+    return values.to_numpy()
+
+
+def _partitions(system: System, routes: Routes | None) -> Values | None:
+    """Give the factor of each job: of its partitions, the greatest."""
+    if routes is None:
+        return None
+    factors = [partition.priority_factor for partition in system.partitions]
+    largest = max(factors)
+    of_list = [max((factors[place] for place in places), default=0.0) for places in routes.partitions]
+    return _over(np.array(of_list), largest)[routes.list_of]
+
+
+def _parts(workload: Workload, system: System, routes: Routes | None, name: str) -> Values:
+    """Give the part of a resource that each job asks for, of all that its first partition has."""
+    place = system.resources.index(name)
+    tasks = workload.jobs["tasks"].cast(pl.Float64).to_numpy()
+    asked = tasks * amounts(workload, system)[place]
+    whole = float(system.total[name])
+    if routes is None or not system.partitions:
+        return _over(asked, whole)
+    capacity = system.capacity[:, place]
+    totals = []
+    for partition in system.partitions:
+        is_in = np.zeros(system.nodes, np.bool_)
+        for begin, end in system.partition_ranges(partition):
+            is_in[begin:end] = True
+        totals.append(float(capacity[is_in].sum()))
+    of_list = [totals[places[0]] if places else whole for places in routes.partitions]
+    return _over(asked, np.array(of_list)[routes.list_of])
+
+
+def _over(values: Values, largest: float | Values) -> Values:
+    """Divide; 0 where there is nothing to divide by."""
+    found = np.zeros(len(values))
+    np.divide(values, largest, out=found, where=np.asarray(largest) > 0)
+    return found
+
+
+def _priorities(system: System) -> dict[str, float]:
+    largest = max((quality.priority for quality in system.qos), default=0.0)
+    return {quality.name: quality.priority / largest if largest else 0.0 for quality in system.qos}
+
+
+def _of_quality(workload: Workload, system: System, values: dict[str, float], usual: float = 0.0) -> Values:
+    """Give the value of each job's quality of service; the usual one where it has none."""
+    named = attribute(workload, "qos")
+    _check_qualities(workload, system, named)
+    return named.replace_strict(values, default=usual, return_dtype=pl.Float64).to_numpy()
+
+
+def _check_qualities(workload: Workload, system: System, named: pl.Series) -> None:
+    known = [quality.name for quality in system.qos]
+    unknown = named.is_not_null() & ~named.is_in(known)
+    if unknown.any():
+        row = int(unknown.arg_true()[0])
+        raise WorkloadError(
+            f"job {workload.jobs['job_id'][row]}: qos = {shown(named[row])}; "
+            f"must be a quality of service of the system.{suggest(named[row], known)}"
+        )
+
+
+def _associations(workload: Workload, system: System) -> Values:
+    """Give the factor of each job's account: its priority over the largest of all."""
+    tree = AccountTree(system.accounts)
+    of_account = {account.name: account.priority for account in system.accounts}
+    largest = max(of_account.values())
+    priorities = np.array([*(of_account.get(node.account, 0.0) for node in tree.nodes), 0.0])
+    node = _nodes(workload, system, tree).astype(np.int64)
+    node[node == _NOTHING] = len(tree.nodes)
+    return _over(priorities, largest)[node]
+
+
+def _nodes(workload: Workload, system: System, tree: AccountTree) -> npt.NDArray[np.uint32]:
+    """Give the node of the tree that each job is charged to."""
+    account, user = attribute(workload, "account"), attribute(workload, "user")
+    pairs = pl.DataFrame({"account": account, "user": user})
+    distinct = pairs.unique(maintain_order=True)
+    find = _finder(system, tree)
+    numbers = []
+    for pair in distinct.iter_rows():
+        try:
+            numbers.append(find(*pair))
+        except SystemDescriptionError as error:
+            same = pairs["account"].eq_missing(pair[0]) & pairs["user"].eq_missing(pair[1])
+            job = workload.jobs["job_id"][int(same.arg_true()[0])]
+            raise WorkloadError(f"job {job}: {error}") from None
+    numbered = distinct.with_columns(node=pl.Series(numbers, dtype=pl.UInt32))
+    joined = pairs.join(numbered, on=["account", "user"], how="left", nulls_equal=True, maintain_order="left")
+    return joined["node"].to_numpy()
+
+
+def _finder(system: System, tree: AccountTree) -> Callable[[str | None, str | None], int]:
+    """Find the node of an account and a user; without an account, that of the first that has the user."""
+    first: dict[str, str] = {}
+    for account in system.accounts:
+        for user in account.users:
+            first.setdefault(user, account.name)
+
+    def find(account: str | None, user: str | None) -> int:
+        if user is None and account is None:
+            return _NOTHING
+        if account is not None or user is None:
+            return tree.node(account, user)
+        if user not in first:
+            raise SystemDescriptionError(
+                f"user = {shown(user)}; must be a user of an account of the system.{suggest(user, first)}"
+            )
+        return tree.node(first[user], user)
+
+    return find

@@ -1,0 +1,172 @@
+"""Reservations: nodes that are kept for maintenance, or for some jobs, for a time (semantics, S14)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from batchlab.errors import SystemDescriptionError, shown, suggest
+from batchlab.system import rules
+from batchlab.system.queues import Conditions, different, held, names, node_ranges
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from batchlab.system.queues import Partition
+
+__all__ = ["Reservation", "check_reservations"]
+
+_MOST_OCCURRENCES = 100_000
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """Nodes that are kept for a time, once or again and again.
+
+    Parameters
+    ----------
+    name
+        Unique among the reservations; jobs name it in the column ``reservation``.
+    start
+        When it begins, seconds since the workload's origin.
+    duration
+        How long it lasts, seconds; ``math.inf`` (in files also ``"inf"``): for ever.
+    nodes
+        The nodes, as ranges of their numbers: ``"0-11,16"``; all unless `nodes`, `groups` or `partitions` is
+        given.
+    groups, partitions
+        Names of node groups and partitions whose nodes belong to it as well.
+    count
+        Take only so many of these nodes, those with the greatest numbers; all unless given.
+    every
+        It begins again after so many seconds, at least `duration`: 86400 daily, 604800 weekly. Once unless
+        given.
+    until
+        It does not begin again at this time or later, seconds since the origin; given with `every`.
+    admits
+        Which of the jobs that name it may use it: `Conditions`, all if these are empty. None (maintenance):
+        no job.
+    flexible
+        Whether its jobs may use other nodes too.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a value breaks its rule.
+
+    Notes
+    -----
+    Other jobs start on its nodes only if their requested_time is over by its begin.
+    """
+
+    name: str
+    start: float
+    duration: float
+    nodes: str = ""
+    groups: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
+    count: int | None = None
+    every: float | None = None
+    until: float | None = None
+    admits: Conditions | None = None
+    flexible: bool = False
+
+    def __post_init__(self) -> None:
+        _set(self, "name", held(rules.group_name, self.name, "Reservation: name"))
+        where = f"Reservation {self.name!r}"
+        held(node_ranges, self.nodes, f"{where}: nodes")
+        for key in ("groups", "partitions"):
+            _set(self, key, names(getattr(self, key), f"{where}: {key}") if getattr(self, key) else ())
+        if self.count is not None:
+            _set(self, "count", held(rules.at_least_one, self.count, f"{where}: count"))
+        _set(self, "start", held(rules.seconds, self.start, f"{where}: start"))
+        _set(self, "duration", held(_duration, self.duration, f"{where}: duration"))
+        self._check_repetition(where)
+        if not isinstance(self.admits, Conditions | None):
+            raise SystemDescriptionError(
+                f"{where}: admits = {shown(self.admits)}; must be Conditions, or None for maintenance."
+            )
+        if not isinstance(self.flexible, bool):
+            raise SystemDescriptionError(
+                f"{where}: flexible = {shown(self.flexible)}; must be true or false."
+            )
+        if self.flexible and self.admits is None:
+            raise SystemDescriptionError(
+                f"{where}: flexible = True, but no job uses it; give admits, or leave flexible out."
+            )
+
+    def _check_repetition(self, where: str) -> None:
+        if (self.every is None) != (self.until is None):
+            given, missing = ("every", "until") if self.until is None else ("until", "every")
+            raise SystemDescriptionError(
+                f"{where}: {given} is given without {missing}; give both, or neither for one held once."
+            )
+        if self.every is None or self.until is None:
+            return
+        every = held(rules.seconds, self.every, f"{where}: every")
+        until = held(rules.seconds, self.until, f"{where}: until")
+        _set(self, "every", every)
+        _set(self, "until", until)
+        if every < self.duration:
+            raise SystemDescriptionError(
+                f"{where}: every = {shown(every)}; must be at least duration = {shown(self.duration)}."
+            )
+        if until <= self.start:
+            raise SystemDescriptionError(
+                f"{where}: until = {shown(until)}; must be later than start = {shown(self.start)}."
+            )
+        if (until - self.start) / every > _MOST_OCCURRENCES:
+            raise SystemDescriptionError(
+                f"{where}: until = {shown(until)}; must let it begin at most {_MOST_OCCURRENCES:,} times."
+            )
+
+    @property
+    def ranges(self) -> list[tuple[int, int]]:
+        """The ranges of `nodes`, each as its first node and the one after its last."""
+        return node_ranges(self.nodes)
+
+    @property
+    def occurrences(self) -> list[tuple[float, float]]:
+        """The times during which it holds, in order, each as its begin and its end in seconds."""
+        begins = [self.start]
+        if self.every is not None and self.until is not None:
+            while (begin := self.start + len(begins) * self.every) < self.until:
+                begins.append(begin)
+        return [(begin, begin + self.duration) for begin in begins]
+
+
+def check_reservations(
+    given: object, nodes: int, groups: Collection[str], partitions: tuple[Partition, ...]
+) -> tuple[Reservation, ...]:
+    """Check reservations against the machine: their names differ, what they name is there."""
+    reservations = different(given, Reservation, "reservations")
+    known = {"groups": [*groups], "partitions": [partition.name for partition in partitions]}
+    for at, each in enumerate(reservations):
+        for key, there in known.items():
+            for name in getattr(each, key):
+                if name not in there:
+                    kind = "node group" if key == "groups" else "partition"
+                    raise SystemDescriptionError(
+                        f"reservations[{at}].{key} = {shown(name)}; must be a {kind} of the system."
+                        f"{suggest(name, there)}"
+                    )
+        if any(end > nodes for _, end in each.ranges):
+            raise SystemDescriptionError(
+                f"reservations[{at}].nodes = {shown(each.nodes)}; must be nodes from 0 to {nodes - 1}."
+            )
+    return reservations
+
+
+def _duration(value: object) -> float:
+    """Take a time above 0, or one without an end."""
+    if value == "inf" or (isinstance(value, float) and value == math.inf):
+        return math.inf
+    seconds = rules.seconds(value)
+    if seconds <= 0:
+        raise ValueError('must be a number of seconds above 0, or "inf"')
+    return seconds
+
+
+def _set(instance: object, name: str, value: object) -> None:
+    object.__setattr__(instance, name, value)

@@ -1,0 +1,109 @@
+"""Which reservation each job uses (semantics, S14)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.workload.admission import Admission
+from batchlab.workload.attributes import attribute
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from batchlab._kernel import ReservationColumns
+    from batchlab.system import Reservation, System
+    from batchlab.workload.workload import Workload
+
+__all__ = ["Reserved", "reserved"]
+
+
+@dataclass(frozen=True)
+class Reserved:
+    """The reservations of a system, and the one that each job uses.
+
+    Parameters
+    ----------
+    nodes
+        The nodes of each reservation, as ranges.
+    spans
+        When each begins and ends, in order, seconds.
+    flexible
+        Whether the jobs of each may use other nodes too.
+    of_job
+        The place of each job's reservation, counted from 1; 0 without. int64, shape (jobs,).
+    refused
+        Whether a job cannot use the reservation that it names, shape (jobs,).
+    """
+
+    nodes: list[list[tuple[int, int]]]
+    spans: list[list[tuple[float, float]]]
+    flexible: list[bool]
+    of_job: npt.NDArray[np.int64]
+    refused: npt.NDArray[np.bool_]
+
+    @property
+    def columns(self) -> ReservationColumns:
+        """What the kernel is given of it."""
+        return {"nodes": self.nodes, "spans": self.spans, "of_job": self.of_job.astype(np.uint32)}
+
+
+def reserved(workload: Workload, system: System) -> Reserved | None:
+    """Find the reservation of each job.
+
+    Parameters
+    ----------
+    workload, system
+        The jobs, and the machine with its reservations.
+
+    Returns
+    -------
+    Reserved or None
+        None where the system has none. O(jobs × reservations).
+
+    Raises
+    ------
+    WorkloadError
+        If a job names a reservation that the system does not have.
+    """
+    if not system.reservations:
+        return None
+    named = attribute(workload, "reservation")
+    known = [each.name for each in system.reservations]
+    unknown = (named.is_not_null() & ~named.is_in(known)).arg_true()
+    if len(unknown):
+        name, job = named[unknown[0]], workload.jobs["job_id"][unknown[0]]
+        raise WorkloadError(
+            f"job {job}: reservation = {shown(name)}; must be a reservation of the system."
+            f"{suggest(name, known)}"
+        )
+    admission = Admission(workload, system)
+    of_job = np.zeros(len(named), np.int64)
+    refused = np.zeros(len(named), np.bool_)
+    for place, each in enumerate(system.reservations):
+        wanted = (named == each.name).fill_null(value=False).to_numpy()
+        if not wanted.any():
+            continue
+        of_job[wanted] = place + 1
+        if each.admits is None:
+            refused |= wanted
+        else:
+            refused |= wanted & ~(admission.admits(each.admits) & _in_time(workload, each))
+    return Reserved(
+        nodes=[system.reservation_ranges(each) for each in system.reservations],
+        spans=[each.occurrences for each in system.reservations],
+        flexible=[each.flexible for each in system.reservations],
+        of_job=of_job,
+        refused=refused,
+    )
+
+
+def _in_time(workload: Workload, reservation: Reservation) -> npt.NDArray[np.bool_]:
+    """Tell which jobs could end within the last occurrence, begun as soon as they may."""
+    last_begin, last_end = reservation.occurrences[-1]
+    start = np.maximum(workload.jobs["submit_time"].to_numpy(), last_begin)
+    end = start + workload.jobs["requested_time"].to_numpy()
+    return np.asarray((end <= last_end) & (start < last_end), np.bool_)

@@ -1,0 +1,77 @@
+"""The kernel gives the schedules of the reference under the multifactor priority, with accounts."""
+
+import os
+from collections import Counter
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from reference import Multifactor
+from support.combinations import Combinations
+from support.schedule_cases import BACKFILLS, Case, prioritised, scored
+
+CASES = 480
+CHUNKS = 12
+# Longer queues are slow in the reference.
+SHORT = 25
+# `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_priorities.py`
+CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "10000"))
+CAMPAIGN_CHUNK = 250
+
+
+def ordered(case: Case, rng: Random) -> Case:
+    """Order the jobs by priorities, some of the time by scores."""
+    return scored(case, rng) if rng.random() < 0.1 else prioritised(case, rng)
+
+
+PRIORITISED = Combinations(ordered)
+
+
+def without_weight(rule: Multifactor, name: str) -> Multifactor:
+    """Give the same priority without a factor."""
+    changed: dict[str, Any] = {name: 0.0}
+    return replace(rule, **changed)
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_every_job_and_node(chunk: int) -> None:
+    """State, start, end, nodes and interruptions are equal for every job of every case."""
+    for number in range(chunk, CASES, CHUNKS):
+        PRIORITISED.check(number)
+
+
+def test_policies_written_in_python() -> None:
+    """Rules and allocators written in Python give the same schedules."""
+    for number in range(60):
+        PRIORITISED.check_in_python(number)
+
+
+def test_coverage() -> None:
+    """Each factor decides about starts, and so do calculations; fair share does under every rule."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for number in range(0, CASES, 2):
+        case = PRIORITISED.case(number)
+        rule = case.order_argument
+        if not isinstance(rule, Multifactor) or len(case.jobs) > SHORT:
+            continue
+        whole = case.expected()
+        for name in ("age", "association", "fair_share", "job_size", "partition", "qos"):
+            if getattr(rule, name):
+                without = replace(case, order_argument=without_weight(rule, name))
+                seen[case.backfill, name] += without.expected() != whole
+        if rule.period:
+            never_again = replace(case, order_argument=replace(rule, period=1e9))
+            seen[case.backfill, "period"] += never_again.expected() != whole
+    kinds = ("age", "association", "fair_share", "job_size", "partition", "qos", "period")
+    assert min(sum(seen[name, kind] for name in BACKFILLS) for kind in kinds) >= 5, seen
+    assert min(seen[name, "fair_share"] for name in BACKFILLS) >= 3, seen
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("begin", range(0, CAMPAIGN, CAMPAIGN_CHUNK))
+def test_campaign(begin: int) -> None:
+    """Cases that no other run has seen."""
+    for number in range(1_000_000 + begin, 1_000_000 + min(begin + CAMPAIGN_CHUNK, CAMPAIGN)):
+        PRIORITISED.check(number)

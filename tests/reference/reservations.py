@@ -1,0 +1,57 @@
+"""Reservations: when their nodes are closed to a job, and when a job that uses one can start (S14)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reference.model import Job, Machine, Reservation
+    from reference.room import Room
+
+
+def occurrences(reservation: Reservation) -> list[tuple[float, float]]:
+    """Give the times during which a reservation holds, in order."""
+    begins = [reservation.start]
+    while reservation.every and (begin := reservation.start + len(begins) * reservation.every) < (
+        reservation.until
+    ):
+        begins.append(begin)
+    return [(begin, begin + reservation.duration) for begin in begins]
+
+
+def instants(machine: Machine) -> list[float]:
+    """Give the instants at which a reservation of the machine begins or ends."""
+    spans = [span for reservation in machine.reservations for span in occurrences(reservation)]
+    return sorted({time for span in spans for time in span if time < inf})
+
+
+def in_time(job: Job, machine: Machine, start: float) -> bool:
+    """Tell whether a job could end within its reservation; one without a reservation always can."""
+    own = [each for each in machine.reservations if each.name == job.in_reservation]
+    return not own or any(
+        begin <= start < end and start + job.requested_time <= end for begin, end in occurrences(own[0])
+    )
+
+
+def opened(room: Room, job: Job, machine: Machine, start: float) -> Room:
+    """Close the nodes that are reserved for others at some time from a start to the job's limit."""
+    closed = {
+        node
+        for each in machine.reservations
+        if each.name != job.in_reservation
+        and any(
+            start < end and (begin <= start or begin < start + job.requested_time)
+            for begin, end in occurrences(each)
+        )
+        for node in each.nodes
+    }
+    return [replace(node, closed=node.closed or node.index in closed) for node in room]
+
+
+def unused(job: Job, reservation: Reservation) -> bool:
+    """Tell whether a job could not even end in the last occurrence of its reservation."""
+    begin, end = occurrences(reservation)[-1]
+    start = max(begin, job.submit_time)
+    return start >= end or start + job.requested_time > end
