@@ -1,7 +1,8 @@
 //! Searching a profile: when a job fits for its whole duration, and where.
 use crate::cluster::NodeTasks;
 use crate::cluster::availability::{Place, PlacementRequest, Unanswered};
-use crate::cluster::calendar::{Calendar, place_at};
+use crate::cluster::calendar::Calendar;
+use crate::cluster::opened::place_at;
 use crate::time::Time;
 
 use super::Profile;

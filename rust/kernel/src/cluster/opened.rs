@@ -1,0 +1,65 @@
+//! Availability as a job sees it that reservations keep from some nodes.
+use super::availability::{Availability, Place, PlacementRequest, Unanswered};
+use super::node_set::NodeSet;
+use super::placement::NodeTasks;
+use super::request::Request;
+
+/// Availability without the nodes that are closed to a job.
+pub struct Opened<'a, A> {
+    room: &'a A,
+    closed: &'a NodeSet,
+}
+
+impl<A: Availability> Availability for Opened<'_, A> {
+    fn nodes(&self) -> u32 {
+        self.room.nodes()
+    }
+
+    fn slots(&self, node: u32, request: &Request) -> u32 {
+        if self.closed.contains(node) { 0 } else { self.room.slots(node, request) }
+    }
+
+    fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
+        let mut from = from;
+        loop {
+            let node = self.room.next_with_slots(from, request)?;
+            match self.closed.end_of_range(node) {
+                None => return Some(node),
+                Some(end) => from = end,
+            }
+        }
+    }
+
+    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
+        self.room
+            .visit_by_load(request, busiest_first, &mut |node| self.closed.contains(node) || visit(node));
+    }
+
+    fn free_on(&self, node: u32, resource: usize) -> i64 {
+        self.room.free_on(node, resource)
+    }
+
+    fn free(&self) -> Option<Vec<i64>> {
+        self.room.free()
+    }
+}
+
+/// Places a job that would start at `start`, on nodes that are not reserved for others by then.
+pub fn place_at(
+    place: &mut impl Place,
+    room: &impl Availability,
+    want: &PlacementRequest<'_>,
+    start: f64,
+    placement: &mut Vec<NodeTasks>,
+) -> Result<bool, Unanswered> {
+    let Some(calendar) = want.calendar else { return place.place(room, want, placement) };
+    if !calendar.is_in_time(start) {
+        placement.clear();
+        return Ok(false);
+    }
+    let closed = calendar.closed_from(start);
+    if closed.is_empty() {
+        return place.place(room, want, placement);
+    }
+    place.place(&Opened { room, closed: &closed }, want, placement)
+}
