@@ -89,3 +89,12 @@ def test_the_manifest_has_them(tmp_path: Path) -> None:
     described = json.loads((tmp_path / "manifest.json").read_text())["system"]
     assert described["partitions"] == [{"name": "left", "nodes": "0-3"}, {"name": "right", "nodes": "2-7"}]
     assert described["queues"][1]["admits"] == {"users": ["7"]}
+
+
+def test_a_workload_without_jobs() -> None:
+    """Partitions that admit some jobs only need none."""
+    short = bl.Partition("short", admits=bl.Conditions(max_time=60))
+    queue = bl.JobQueue("all", ("short",))
+    system = bl.System.homogeneous(nodes=1, resources={"core": 1}, partitions=(short,), queues=(queue,))
+    empty = bl.Workload.from_table({"submit_time": [], "run_time": [], "tasks": []})
+    assert bl.simulate(empty, system, "easy").jobs.is_empty()
