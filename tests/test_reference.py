@@ -431,7 +431,7 @@ class TestCases:
     def test_reaches_every_setting(self) -> None:
         """All orders, rules and allocators, both walltimes and orders at an instant, every kind of end."""
         made = list(seeded_cases(range(600)))
-        assert len({case.order for case in made}) == 16
+        assert len({case.order for case in made}) == 18
         assert {case.backfill for case in made} == {*BACKFILLS, "reject"}
         assert {case.allocator for case in made} == {*ALLOCATORS}
         assert {case.reservations for case in made} == {1, 2, 3, 4}

@@ -145,7 +145,7 @@ def test_reference_hits_the_same_jobs(seed: int) -> None:
         placed[row].append((node, tasks))
     table: Any = result.jobs.select("state", "start_time", "end_time", "reason").iter_rows()
     found = [
-        Outcome(state, start, end, nodes, reason)
+        Outcome(state, start, end, nodes, reason if state == "rejected" else None)
         for (state, start, end, reason), nodes in zip(table, placed, strict=True)
     ]
     assert found == expected

@@ -1,7 +1,7 @@
 """What goes in and what comes out (S3, S4)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from math import inf
 
 Placement = list[tuple[int, int]]
@@ -20,7 +20,7 @@ class Dependency:
     delay: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Job:
     """One row of a workload: times in seconds; `request` is the amount of each resource per task.
 
@@ -61,6 +61,15 @@ class Job:
     in_partitions: tuple[str, ...] = ()
     reservation: str | None = None
     in_reservation: str | None = None
+
+    def __repr__(self) -> str:
+        """Give what is not as usual, so that cases stay short."""
+        said = [
+            f"{each.name}={getattr(self, each.name)!r}"
+            for each in fields(self)
+            if each.default is MISSING or getattr(self, each.name) != each.default
+        ]
+        return f"Job({', '.join(said)})"
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,8 @@ def test_every_job_is_accounted_for(
 ) -> None:
     """Whoever can fit is run for its run time after its submission; the others are rejected."""
     for order in ORDERS:
-        if order == "reject":
+        # The one rejects every job, the other goes by a column of scores.
+        if order in {"reject", "sbp"}:
             continue
         policy = bl.Policy(ARGUMENTS.get(order, order), backfill, allocator)
         jobs = bl.simulate(workload, system, policy).jobs

@@ -23,7 +23,15 @@ QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCh
 
 
 def big_case(
-    *, seed: int, nodes: int, jobs: int, order: str, backfill: str, allocator: str, plain: bool
+    *,
+    seed: int,
+    nodes: int,
+    jobs: int,
+    order: str,
+    backfill: str,
+    allocator: str,
+    plain: bool,
+    conditions: bool,
 ) -> Case:
     """Give a case of a given size."""
     rng = Random(seed)  # noqa: S311 - no secret
@@ -41,13 +49,13 @@ def big_case(
         walltime=rng.choice(("run", "kill")),
         order_at_instant=rng.choice(("completions_first", "arrivals_first")),
     )
-    return conditioned(case, rng) if rng.random() < 0.3 else case
+    return conditioned(case, rng) if conditions and rng.random() < 0.3 else case
 
 
 def big_cases(
-    *, orders: tuple[str, ...] = ORDERS, backfills: tuple[str, ...] = BACKFILLS
+    *, orders: tuple[str, ...] = ORDERS, backfills: tuple[str, ...] = BACKFILLS, conditions: bool = True
 ) -> st.SearchStrategy[Case]:
-    """Give cases too big for the reference."""
+    """Give cases too big for the reference; `conditions` lets jobs of some wait for others or a time."""
     return st.builds(
         big_case,
         seed=st.integers(0, 2**64 - 1),
@@ -57,6 +65,7 @@ def big_cases(
         backfill=st.sampled_from(backfills),
         allocator=st.sampled_from(ALLOCATORS),
         plain=st.booleans(),
+        conditions=st.just(conditions),
     )
 
 
