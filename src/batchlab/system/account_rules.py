@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from batchlab.errors import suggest
-from batchlab.system.rules import LARGEST_AMOUNT, resource_name
+from batchlab.system.rules import LARGEST_AMOUNT, resource_name, truth
 from batchlab.vocabulary import FAIR_SHARE_RULES, USAGE_DECAYS
 
 __all__ = ["FAIR_SHARE", "account_shares", "not_negative", "user_shares"]
@@ -80,12 +80,6 @@ def _weights(value: object) -> dict[str, float]:
     return {resource_name(name): not_negative(number) for name, number in value.items()}
 
 
-def _truth(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("must be true or false")  # noqa: TRY004  # as all rules
-    return value
-
-
 def _past_usage(value: object) -> dict[tuple[str, str | None], float]:
     """Take amounts by (account, user): a mapping, a table, or a list of tables as files have it."""
     rule = "must be amounts by (account, user), or a table with the columns account, user and usage"
@@ -118,7 +112,7 @@ FAIR_SHARE: Mapping[str, Callable[[object], object]] = MappingProxyType(
         "decay": _one_of(USAGE_DECAYS),
         "damping": _positive,
         "weights": _weights,
-        "max_tres": _truth,
+        "max_tres": truth,
         "decay_factor": _fraction,
         "decay_period": _positive,
         "least_usage": not_negative,

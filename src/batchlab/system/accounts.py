@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import account_rules, rules
+from batchlab.system.checks import different, held, set_field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from batchlab.system.queues import Conditions
     from batchlab.vocabulary import FairShareRuleName, UsageDecay
 
@@ -31,8 +30,6 @@ __all__ = [
 ROOT = "root"
 """The account that all others are part of."""
 
-_T = TypeVar("_T")
-_V = TypeVar("_V")
 _WEEK = 604_800.0
 _DAY = 86_400.0
 
@@ -70,10 +67,10 @@ class Account:
     priority: float = 0.0
 
     def __post_init__(self) -> None:
-        _set(self, "name", _held(rules.group_name, self.name, "Account: name"))
+        set_field(self, "name", held(rules.group_name, self.name, "Account: name"))
         where = f"Account {self.name!r}"
-        _set(self, "parent", _held(rules.group_name, self.parent, f"{where}: parent"))
-        _set(self, "shares", _held(account_rules.account_shares, self.shares, f"{where}: shares"))
+        set_field(self, "parent", held(rules.group_name, self.parent, f"{where}: parent"))
+        set_field(self, "shares", held(account_rules.account_shares, self.shares, f"{where}: shares"))
         if self.name == ROOT and (self.parent, self.shares) != (ROOT, 1.0):
             raise SystemDescriptionError(f"{where}: it is part of nothing; give it users only.")
         if not isinstance(self.users, Mapping):
@@ -81,13 +78,13 @@ class Account:
                 f"{where}: users = {shown(self.users)}; must be a mapping of users' names to shares."
             )
         users = {
-            _held(rules.group_name, name, f"{where}: users: name"): _held(
+            held(rules.group_name, name, f"{where}: users: name"): held(
                 account_rules.user_shares, shares, f"{where}: users.{name}"
             )
             for name, shares in self.users.items()
         }
-        _set(self, "users", MappingProxyType(users))
-        _set(self, "priority", _held(account_rules.not_negative, self.priority, f"{where}: priority"))
+        set_field(self, "users", MappingProxyType(users))
+        set_field(self, "priority", held(account_rules.not_negative, self.priority, f"{where}: priority"))
 
     def __reduce__(self) -> tuple[object, ...]:
         # Read-only views of dictionaries cannot be pickled.
@@ -121,15 +118,15 @@ class QualityOfService:
     preempts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _set(self, "name", _held(rules.group_name, self.name, "QualityOfService: name"))
+        set_field(self, "name", held(rules.group_name, self.name, "QualityOfService: name"))
         for name in ("priority", "usage_factor"):
             where = f"QualityOfService {self.name!r}: {name}"
-            _set(self, name, _held(account_rules.not_negative, getattr(self, name), where))
+            set_field(self, name, held(account_rules.not_negative, getattr(self, name), where))
         where = f"QualityOfService {self.name!r}: preempts"
         given: object = self.preempts
         if not isinstance(given, tuple | list):
             raise SystemDescriptionError(f"{where} = {shown(given)}; must be a list of names.")
-        _set(self, "preempts", tuple(_held(rules.group_name, name, where) for name in given))
+        set_field(self, "preempts", tuple(held(rules.group_name, name, where) for name in given))
 
 
 @dataclass(frozen=True)
@@ -182,9 +179,9 @@ class FairShare:
 
     def __post_init__(self) -> None:
         for name, rule in account_rules.FAIR_SHARE.items():
-            _set(self, name, _held(rule, getattr(self, name), f"FairShare: {name}"))
-        _set(self, "weights", MappingProxyType(dict(self.weights)))
-        _set(self, "usage", MappingProxyType(dict(self.usage)))
+            set_field(self, name, held(rule, getattr(self, name), f"FairShare: {name}"))
+        set_field(self, "weights", MappingProxyType(dict(self.weights)))
+        set_field(self, "usage", MappingProxyType(dict(self.usage)))
 
     def __reduce__(self) -> tuple[object, ...]:
         values = [getattr(self, name) for name in self.__dataclass_fields__]
@@ -220,7 +217,7 @@ def check_accounts(accounts: Sequence[Account]) -> tuple[Account, ...]:
     return tuple(sorted(accounts, key=lambda account: depths[account.name]))
 
 
-def check_qualities(qualities: Sequence[QualityOfService]) -> tuple[QualityOfService, ...]:
+def check_qualities(qualities: object) -> tuple[QualityOfService, ...]:
     """Check that qualities of service have different names, and that none preempts one that preempts it.
 
     Raises
@@ -228,23 +225,16 @@ def check_qualities(qualities: Sequence[QualityOfService]) -> tuple[QualityOfSer
     SystemDescriptionError
         If a name is used twice, one preempts what is not there, or some preempt one another in a circle.
     """
-    names: set[str] = set()
-    for at, quality in enumerate(qualities):
-        if not isinstance(quality, QualityOfService):
-            raise SystemDescriptionError(f"qos[{at}] = {shown(quality)}; must be a QualityOfService.")
-        if quality.name in names:
-            raise SystemDescriptionError(
-                f"qos[{at}].name = {quality.name!r}; must be unique; an earlier one has this name."
-            )
-        names.add(quality.name)
-    for at, quality in enumerate(qualities):
+    checked = different(qualities, QualityOfService, "qos")
+    names = {quality.name for quality in checked}
+    for at, quality in enumerate(checked):
         for name in quality.preempts:
             if name not in names:
                 raise SystemDescriptionError(
                     f"qos[{at}].preempts = {shown(name)}; must be a quality of service.{suggest(name, names)}"
                 )
-    _check_order(qualities)
-    return tuple(qualities)
+    _check_order(checked)
+    return checked
 
 
 def _check_order(qualities: Sequence[QualityOfService]) -> None:
@@ -339,16 +329,3 @@ def _descend(
         path[name] = None
         name = accounts[places[name]].parent
     depths.update({below: depth for depth, below in enumerate(reversed(path), depths[name] + 1)})
-
-
-def _held(rule: Callable[[_V], _T], value: _V, where: str) -> _T:
-    """Apply a rule; a broken one becomes an error that says where."""
-    try:
-        return rule(value)
-    except ValueError as broken:
-        raise SystemDescriptionError(f"{where} = {shown(value)}; {broken}.") from None
-
-
-def _set(instance: object, name: str, value: object) -> None:
-    """Give a frozen dataclass the normalised value."""
-    object.__setattr__(instance, name, value)

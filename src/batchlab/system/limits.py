@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, get_args
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
-from batchlab.system.queues import Conditions, different, held, names
+from batchlab.system.checks import amounts, different, held, names_if_any, set_field
+from batchlab.system.queues import Conditions
 from batchlab.vocabulary import WAITING_REASONS
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
     from batchlab.system.queues import JobQueue, Partition
 
 __all__ = ["Limit", "LimitedBy", "check_limits", "waiting_reasons"]
@@ -67,10 +69,10 @@ class Limit:
     blocks: bool = False
 
     def __post_init__(self) -> None:
-        _set(self, "name", held(rules.group_name, self.name, "Limit: name"))
+        set_field(self, "name", held(rules.group_name, self.name, "Limit: name"))
         where = f"Limit {self.name!r}"
         for key in ("per", "queues", "partitions"):
-            _set(self, key, names(getattr(self, key), f"{where}: {key}") if getattr(self, key) else ())
+            set_field(self, key, names_if_any(getattr(self, key), f"{where}: {key}"))
         for column in self.per:
             if column not in get_args(LimitedBy):
                 known = get_args(LimitedBy)
@@ -79,14 +81,14 @@ class Limit:
                 )
         for key in _COUNTS:
             if getattr(self, key) is not None:
-                _set(self, key, held(rules.at_least_one, getattr(self, key), f"{where}: {key}"))
-        _set(self, "resources", MappingProxyType(_amounts(self.resources, f"{where}: resources")))
+                set_field(self, key, held(rules.at_least_one, getattr(self, key), f"{where}: {key}"))
+        resources = amounts(self.resources, f"{where}: resources", rules.at_least_one)
+        set_field(self, "resources", MappingProxyType(resources))
         if not self.resources and all(getattr(self, key) is None for key in _COUNTS):
             raise SystemDescriptionError(
                 f"{where} limits nothing; give running_jobs, submitted_jobs, nodes or resources."
             )
-        if not isinstance(self.blocks, bool):
-            raise SystemDescriptionError(f"{where}: blocks = {shown(self.blocks)}; must be true or false.")
+        held(rules.truth, self.blocks, f"{where}: blocks")
         if not isinstance(self.applies_to, Conditions):
             raise SystemDescriptionError(
                 f"{where}: applies_to = {shown(self.applies_to)}; must be Conditions."
@@ -127,18 +129,3 @@ def check_limits(
                         f"{suggest(name, there)}"
                     )
     return limits
-
-
-def _amounts(given: object, where: str) -> dict[str, int]:
-    if not isinstance(given, Mapping):
-        raise SystemDescriptionError(
-            f"{where} = {shown(given)}; must be a mapping of resource names to integers."
-        )
-    return {
-        held(rules.resource_name, name, f"{where}: name"): held(rules.at_least_one, number, f"{where}.{name}")
-        for name, number in given.items()
-    }
-
-
-def _set(instance: object, name: str, value: object) -> None:
-    object.__setattr__(instance, name, value)

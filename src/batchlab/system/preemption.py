@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
+from batchlab.system.checks import held, set_field
 from batchlab.vocabulary import PREEMPTION_GROUNDS, PREEMPTION_MODES, PreemptionGround, PreemptionMode
 
 if TYPE_CHECKING:
@@ -55,11 +56,9 @@ class Preemption:
                     f"preemption.{name} = {shown(value)}; must be one of {', '.join(known)}."
                     f"{suggest(str(value), known)}"
                 )
-        object.__setattr__(self, "exempt_time", _seconds(self.exempt_time, "preemption.exempt_time"))
-        if not isinstance(self.youngest_first, bool):
-            raise SystemDescriptionError(
-                f"preemption.youngest_first = {shown(self.youngest_first)}; must be true or false."
-            )
+        exempt_time = held(rules.seconds, self.exempt_time, "preemption.exempt_time")
+        set_field(self, "exempt_time", exempt_time)
+        held(rules.truth, self.youngest_first, "preemption.youngest_first")
 
 
 def check_preemption(
@@ -85,10 +84,3 @@ def check_preemption(
             "preemption.by = 'qos'; must have a quality of service that preempts another. "
             "Give one a list of names as preempts."
         )
-
-
-def _seconds(value: object, where: str) -> float:
-    try:
-        return rules.seconds(value)
-    except ValueError as broken:
-        raise SystemDescriptionError(f"{where} = {shown(value)}; {broken}.") from None

@@ -1,14 +1,15 @@
-"""Partitions, queues, and which jobs they admit: descriptions, which `simulation.routing` goes by."""
+"""Partitions, queues, and which jobs they admit: descriptions, which `workload.routing` goes by."""
 
 from __future__ import annotations
 
 import math
 import re
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import account_rules, rules
+from batchlab.system.checks import different, held, names, names_if_any, set_field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -19,24 +20,14 @@ __all__ = [
     "Partition",
     "check_partitions",
     "check_queues",
-    "different",
-    "held",
-    "names",
     "node_ranges",
 ]
 
-_T = TypeVar("_T")
-_Named = TypeVar("_Named", bound="_HasName")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 _LARGEST_PRIORITY = 2**31 - 1
 _BOUNDS = ("processors", "nodes", "time")
 OWNERS = ("users", "groups", "accounts", "qos")
 """The conditions that go by a name in a column of the jobs."""
-
-
-class _HasName(Protocol):
-    @property
-    def name(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -79,14 +70,14 @@ class Conditions:
             rule: Callable[[object], float] = rules.seconds if name == "time" else rules.at_least_one
             for key, value in ((f"min_{name}", least), (f"max_{name}", most)):
                 if value is not None:
-                    _set(self, key, held(rule, value, key))
+                    set_field(self, key, held(rule, value, key))
             if least is not None and most is not None and least > most:
                 raise SystemDescriptionError(
                     f"min_{name} = {shown(least)}; must be at most max_{name} = {shown(most)}."
                 )
         for name in OWNERS:
             if getattr(self, name) is not None:
-                _set(self, name, names(getattr(self, name), name))
+                set_field(self, name, names(getattr(self, name), name))
 
     def bounds(self, name: str) -> tuple[float, float]:
         """Give the least and the greatest value of ``processors``, ``nodes`` or ``time``."""
@@ -134,13 +125,13 @@ class Partition:
     priority_factor: float = 1.0
 
     def __post_init__(self) -> None:
-        _set(self, "name", held(rules.group_name, self.name, "Partition: name"))
+        set_field(self, "name", held(rules.group_name, self.name, "Partition: name"))
         where = f"Partition {self.name!r}"
-        _set(self, "groups", names(self.groups, f"{where}: groups") if self.groups else ())
-        _set(self, "tier", held(_priority, self.tier, f"{where}: tier"))
+        set_field(self, "groups", names_if_any(self.groups, f"{where}: groups"))
+        set_field(self, "tier", held(_priority, self.tier, f"{where}: tier"))
         held(node_ranges, self.nodes, f"{where}: nodes")
         factor = held(account_rules.not_negative, self.priority_factor, f"{where}: priority_factor")
-        _set(self, "priority_factor", factor)
+        set_field(self, "priority_factor", factor)
         _check_conditions(self.admits, where)
 
     @property
@@ -176,11 +167,10 @@ class JobQueue:
     admits: Conditions = field(default_factory=Conditions)
 
     def __post_init__(self) -> None:
-        _set(self, "name", held(rules.group_name, self.name, "JobQueue: name"))
+        set_field(self, "name", held(rules.group_name, self.name, "JobQueue: name"))
         where = f"JobQueue {self.name!r}"
-        named = names(self.partitions, f"{where}: partitions") if self.partitions else ()
-        _set(self, "partitions", named)
-        _set(self, "priority", held(_priority, self.priority, f"{where}: priority"))
+        set_field(self, "partitions", names_if_any(self.partitions, f"{where}: partitions"))
+        set_field(self, "priority", held(_priority, self.priority, f"{where}: priority"))
         _check_conditions(self.admits, where)
 
 
@@ -219,22 +209,6 @@ def check_queues(given: object, partitions: Iterable[Partition]) -> tuple[JobQue
     return queues
 
 
-def different(given: object, kind: type[_Named], where: str) -> tuple[_Named, ...]:
-    """Check that all are of a kind and have names of their own."""
-    if not isinstance(given, tuple | list):
-        raise SystemDescriptionError(f"{where} = {shown(given)}; must be a tuple of {kind.__name__}.")
-    seen: set[str] = set()
-    for at, each in enumerate(given):
-        if not isinstance(each, kind):
-            raise SystemDescriptionError(f"{where}[{at}] = {shown(each)}; must be a {kind.__name__}.")
-        if each.name in seen:
-            raise SystemDescriptionError(
-                f"{where}[{at}].name = {each.name!r}; must be unique; an earlier one has this name."
-            )
-        seen.add(each.name)
-    return tuple(given)
-
-
 def _check_conditions(given: object, where: str) -> None:
     if not isinstance(given, Conditions):
         raise SystemDescriptionError(f"{where}: admits = {shown(given)}; must be Conditions.")
@@ -259,24 +233,3 @@ def _priority(value: object) -> int:
     if abs(number) > _LARGEST_PRIORITY:
         raise ValueError("must be an integer of at most 2^31 - 1 in size")
     return number
-
-
-def names(given: object, where: str) -> tuple[str, ...]:
-    """Check a list of names, of which there is one at least."""
-    if isinstance(given, str) or not isinstance(given, tuple | list):
-        raise SystemDescriptionError(f"{where} = {shown(given)}; must be a list of names.")
-    if not given:
-        raise SystemDescriptionError(f"{where} is empty; must hold at least one name, or be left out.")
-    return tuple(held(rules.group_name, name, where) for name in given)
-
-
-def held(rule: Callable[[object], _T], value: object, where: str) -> _T:
-    """Apply a rule; a broken one becomes an error that says where."""
-    try:
-        return rule(value)
-    except ValueError as broken:
-        raise SystemDescriptionError(f"{where} = {shown(value)}; {broken}.") from None
-
-
-def _set(instance: object, name: str, value: object) -> None:
-    object.__setattr__(instance, name, value)

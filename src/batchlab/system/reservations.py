@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
-from batchlab.system.queues import Conditions, different, held, names, node_ranges
+from batchlab.system.checks import different, held, names_if_any, set_field
+from batchlab.system.queues import Conditions, node_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -73,24 +74,21 @@ class Reservation:
     flexible: bool = False
 
     def __post_init__(self) -> None:
-        _set(self, "name", held(rules.group_name, self.name, "Reservation: name"))
+        set_field(self, "name", held(rules.group_name, self.name, "Reservation: name"))
         where = f"Reservation {self.name!r}"
         held(node_ranges, self.nodes, f"{where}: nodes")
         for key in ("groups", "partitions"):
-            _set(self, key, names(getattr(self, key), f"{where}: {key}") if getattr(self, key) else ())
+            set_field(self, key, names_if_any(getattr(self, key), f"{where}: {key}"))
         if self.count is not None:
-            _set(self, "count", held(rules.at_least_one, self.count, f"{where}: count"))
-        _set(self, "start", held(rules.seconds, self.start, f"{where}: start"))
-        _set(self, "duration", held(_duration, self.duration, f"{where}: duration"))
+            set_field(self, "count", held(rules.at_least_one, self.count, f"{where}: count"))
+        set_field(self, "start", held(rules.seconds, self.start, f"{where}: start"))
+        set_field(self, "duration", held(_duration, self.duration, f"{where}: duration"))
         self._check_repetition(where)
         if not isinstance(self.admits, Conditions | None):
             raise SystemDescriptionError(
                 f"{where}: admits = {shown(self.admits)}; must be Conditions, or None for maintenance."
             )
-        if not isinstance(self.flexible, bool):
-            raise SystemDescriptionError(
-                f"{where}: flexible = {shown(self.flexible)}; must be true or false."
-            )
+        held(rules.truth, self.flexible, f"{where}: flexible")
         if self.flexible and self.admits is None:
             raise SystemDescriptionError(
                 f"{where}: flexible = True, but no job uses it; give admits, or leave flexible out."
@@ -106,8 +104,8 @@ class Reservation:
             return
         every = held(rules.seconds, self.every, f"{where}: every")
         until = held(rules.seconds, self.until, f"{where}: until")
-        _set(self, "every", every)
-        _set(self, "until", until)
+        set_field(self, "every", every)
+        set_field(self, "until", until)
         if every < self.duration:
             raise SystemDescriptionError(
                 f"{where}: every = {shown(every)}; must be at least duration = {shown(self.duration)}."
@@ -166,7 +164,3 @@ def _duration(value: object) -> float:
     if seconds <= 0:
         raise ValueError('must be a number of seconds above 0, or "inf"')
     return seconds
-
-
-def _set(instance: object, name: str, value: object) -> None:
-    object.__setattr__(instance, name, value)

@@ -25,6 +25,7 @@ __all__ = [
     "seconds",
     "start_time",
     "title",
+    "truth",
     "whole",
 ]
 
@@ -80,6 +81,13 @@ def seconds(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST_AMOUNT:
         raise ValueError(rule)
     return float(value)
+
+
+def truth(value: object) -> bool:
+    """Take a truth value."""
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")  # noqa: TRY004  # as all rules
+    return value
 
 
 def resource_name(value: object) -> str:

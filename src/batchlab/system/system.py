@@ -5,16 +5,17 @@ A description only: what is free at some time is the kernel's business. Needs no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, groupby, pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
 from batchlab.system.accounts import check_accounts, check_fair_share, check_owners, check_qualities
+from batchlab.system.checks import amounts, held, set_field
 from batchlab.system.limits import check_limits
 from batchlab.system.preemption import check_preemption
 from batchlab.system.queues import check_partitions, check_queues
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NodeGroup", "System"]
 
-_T = TypeVar("_T")
-_V = TypeVar("_V")
 _PROCESSOR = "core"
 _LARGEST_TOTAL = 2**63 - 1
 
@@ -64,15 +63,15 @@ class NodeGroup:
     resources: Mapping[str, int] = field(hash=False)
 
     def __post_init__(self) -> None:
-        _set(self, "name", _held(rules.group_name, self.name, "NodeGroup: name"))
+        set_field(self, "name", held(rules.group_name, self.name, "NodeGroup: name"))
         where = f"NodeGroup {self.name!r}"
-        _set(self, "count", _held(rules.count, self.count, f"{where}: count"))
-        resources = _amounts(self.resources, f"{where}: resources")
+        set_field(self, "count", held(rules.count, self.count, f"{where}: count"))
+        resources = amounts(self.resources, f"{where}: resources", rules.amount)
         if not resources:
             raise SystemDescriptionError(
                 f"{where}: resources = {{}}; must name at least one resource, e.g. 'core'"
             )
-        _set(self, "resources", MappingProxyType(resources))
+        set_field(self, "resources", MappingProxyType(resources))
 
     def __reduce__(self) -> tuple[object, ...]:
         # Read-only views of dictionaries cannot be pickled.
@@ -146,26 +145,26 @@ class System:
     preemption: Preemption | None = None
 
     def __post_init__(self) -> None:
-        _set(self, "name", _held(rules.title, self.name, "name"))
-        _set(self, "start_time", _held(rules.start_time, self.start_time, "start_time"))
-        _set(self, "groups", _groups(self.groups))
-        _set(self, "equivalence", MappingProxyType(_equivalence(self.equivalence, self.resources)))
+        set_field(self, "name", held(rules.title, self.name, "name"))
+        set_field(self, "start_time", held(rules.start_time, self.start_time, "start_time"))
+        set_field(self, "groups", _groups(self.groups))
+        set_field(self, "equivalence", MappingProxyType(_equivalence(self.equivalence, self.resources)))
         for resource, total in self.total.items():
             if total > _LARGEST_TOTAL:
                 raise SystemDescriptionError(
                     f"groups: {resource} adds up to {total}; must be at most 2^63 - 1. Choose a larger unit."
                 )
         names = [group.name for group in self.groups]
-        _set(self, "partitions", check_partitions(self.partitions, self.nodes, names))
-        _set(self, "queues", check_queues(self.queues, self.partitions))
-        _set(self, "accounts", check_accounts(self.accounts))
-        _set(self, "qos", check_qualities(self.qos))
+        set_field(self, "partitions", check_partitions(self.partitions, self.nodes, names))
+        set_field(self, "queues", check_queues(self.queues, self.partitions))
+        set_field(self, "accounts", check_accounts(self.accounts))
+        set_field(self, "qos", check_qualities(self.qos))
         check_fair_share(self.fair_share, self.resources, self.accounts)
-        _set(self, "limits", check_limits(self.limits, self.queues, self.partitions, self.resources))
+        set_field(self, "limits", check_limits(self.limits, self.queues, self.partitions, self.resources))
         check_preemption(self.preemption, self.partitions, self.qos)
         check_owners(self._conditions, self.accounts, self.qos)
         reservations = check_reservations(self.reservations, self.nodes, names, self.partitions)
-        _set(self, "reservations", reservations)
+        set_field(self, "reservations", reservations)
         for at, each in enumerate(reservations):
             there = sum(end - begin for begin, end in self.reservation_ranges(replace(each, count=None)))
             if each.count is not None and each.count > there:
@@ -297,7 +296,7 @@ class System:
         if len(set(names)) < len(names):
             raise SystemDescriptionError("hosts names a host twice; each host is one node.")
         groups: list[NodeGroup] = []
-        given = None if resources is None else _amounts(resources, "resources")
+        given = None if resources is None else amounts(resources, "resources", rules.amount)
         of_host = {host: _resources_of(known[host]) if given is None else given for host in names}
         for has, run in groupby(names, key=of_host.__getitem__):
             groups.append(NodeGroup(f"group{len(groups)}", sum(1 for _ in run), has))
@@ -431,31 +430,6 @@ def _groups(given: object) -> tuple[NodeGroup, ...]:
 
 def _equivalence(given: Mapping[str, int], resources: tuple[str, ...]) -> dict[str, int]:
     """Check what one processor is."""
-    amounts = _amounts(given, "equivalence")
-    _held(lambda value: rules.processor(value, resources), amounts, "equivalence")
-    return amounts
-
-
-def _amounts(given: object, where: str) -> dict[str, int]:
-    """Check a mapping of resource names to amounts."""
-    if not isinstance(given, Mapping):
-        raise SystemDescriptionError(
-            f"{where} = {shown(given)}; must be a mapping of resource names to integers."
-        )
-    return {
-        _held(rules.resource_name, name, f"{where}: name"): _held(rules.amount, number, f"{where}.{name}")
-        for name, number in given.items()
-    }
-
-
-def _held(rule: Callable[[_V], _T], value: _V, where: str) -> _T:
-    """Apply a rule; a broken one becomes an error that says where."""
-    try:
-        return rule(value)
-    except ValueError as broken:
-        raise SystemDescriptionError(f"{where} = {shown(value)}; {broken}.") from None
-
-
-def _set(instance: object, name: str, value: object) -> None:
-    """Give a frozen dataclass the normalised value."""
-    object.__setattr__(instance, name, value)
+    processor = amounts(given, "equivalence", rules.amount)
+    held(lambda value: rules.processor(value, resources), processor, "equivalence")
+    return processor

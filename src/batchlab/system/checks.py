@@ -1,0 +1,77 @@
+"""What the parts of a description share: rules applied to values, with errors that say where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
+
+from batchlab.errors import SystemDescriptionError, shown
+from batchlab.system import rules
+
+__all__ = ["amounts", "different", "held", "names", "names_if_any", "set_field"]
+
+_T = TypeVar("_T")
+_V = TypeVar("_V")
+
+
+class _HasName(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Named = TypeVar("_Named", bound=_HasName)
+
+
+def held(rule: Callable[[_V], _T], value: _V, where: str) -> _T:
+    """Apply a rule; a broken one becomes an error that says where."""
+    try:
+        return rule(value)
+    except ValueError as broken:
+        raise SystemDescriptionError(f"{where} = {shown(value)}; {broken}.") from None
+
+
+def set_field(instance: object, name: str, value: object) -> None:
+    """Give a frozen dataclass the normalised value."""
+    object.__setattr__(instance, name, value)
+
+
+def names(given: object, where: str) -> tuple[str, ...]:
+    """Check a list of names, of which there is one at least."""
+    if isinstance(given, str) or not isinstance(given, tuple | list):
+        raise SystemDescriptionError(f"{where} = {shown(given)}; must be a list of names.")
+    if not given:
+        raise SystemDescriptionError(f"{where} is empty; must hold at least one name, or be left out.")
+    return tuple(held(rules.group_name, name, where) for name in given)
+
+
+def names_if_any(given: object, where: str) -> tuple[str, ...]:
+    """Check a list of names, which may be empty."""
+    return names(given, where) if given else ()
+
+
+def amounts(given: object, where: str, rule: Callable[[object], int]) -> dict[str, int]:
+    """Check a mapping of resource names to amounts, each by the rule."""
+    if not isinstance(given, Mapping):
+        raise SystemDescriptionError(
+            f"{where} = {shown(given)}; must be a mapping of resource names to integers."
+        )
+    return {
+        held(rules.resource_name, name, f"{where}: name"): held(rule, number, f"{where}.{name}")
+        for name, number in given.items()
+    }
+
+
+def different(given: object, kind: type[_Named], where: str) -> tuple[_Named, ...]:
+    """Check that all are of a kind and have names of their own."""
+    if not isinstance(given, tuple | list):
+        raise SystemDescriptionError(f"{where} = {shown(given)}; must be a tuple of {kind.__name__}.")
+    seen: set[str] = set()
+    for at, each in enumerate(given):
+        if not isinstance(each, kind):
+            raise SystemDescriptionError(f"{where}[{at}] = {shown(each)}; must be a {kind.__name__}.")
+        if each.name in seen:
+            raise SystemDescriptionError(
+                f"{where}[{at}].name = {each.name!r}; must be unique; an earlier one has this name."
+            )
+        seen.add(each.name)
+    return tuple(given)
