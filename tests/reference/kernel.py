@@ -74,7 +74,7 @@ class Kernel:
         self.complete_and_correct()
         for job in self.submissions():
             self.submit(job)
-        # Node events that change nothing, and begin times that let nobody in, let nobody decide.
+        # No pass follows a node event that changes nothing, or a begin time at which no job enters the queue.
         if is_due or self.entered:
             self.make_pass()
         while self.ending() or self.expiring() or self.entered:

@@ -114,8 +114,7 @@ def _tiers(system: System, routed: Routes | None) -> npt.NDArray[np.int32] | Non
     tiers = [partition.tier for partition in system.partitions]
     if routed is None or len(set(tiers)) <= 1:
         return None
-    greatest = [max((tiers[place] for place in places), default=0) for places in routed.partitions]
-    return np.array(greatest, np.int32)[routed.list_of]
+    return routed.greatest(tiers, usual=0).astype(np.int32)
 
 
 def _queue_priorities(system: System, routed: Routes | None) -> npt.NDArray[np.int32] | None:

@@ -12,7 +12,7 @@ from batchlab.errors import PolicyError, SystemDescriptionError, WorkloadError, 
 from batchlab.policy.orders import Multifactor
 from batchlab.system import FairShare
 from batchlab.workload.admission import Admission
-from batchlab.workload.attributes import attribute
+from batchlab.workload.attributes import attribute, check_known
 from batchlab.workload.requests import amounts
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def node_counts(workload: Workload, system: System, policy: Policy) -> Values | 
     rule = _rule(policy)
     if policy.order_name not in _NODE_HOURS and (rule is None or not rule.job_size):
         return None
-    return Admission(workload, system).nodes()
+    return Admission(workload, system).nodes
 
 
 def factor_columns(
@@ -167,9 +167,7 @@ def _partitions(system: System, routes: Routes | None) -> Values | None:
     if routes is None:
         return None
     factors = [partition.priority_factor for partition in system.partitions]
-    largest = max(factors)
-    of_list = [max((factors[place] for place in places), default=0.0) for places in routes.partitions]
-    return _over(np.array(of_list), largest)[routes.list_of]
+    return _over(routes.greatest(factors, usual=0.0), max(factors))
 
 
 def _parts(workload: Workload, system: System, routes: Routes | None, name: str) -> Values:
@@ -181,12 +179,7 @@ def _parts(workload: Workload, system: System, routes: Routes | None, name: str)
     if routes is None or not system.partitions:
         return _over(asked, whole)
     capacity = system.capacity[:, place]
-    totals = []
-    for partition in system.partitions:
-        is_in = np.zeros(system.nodes, np.bool_)
-        for begin, end in system.partition_ranges(partition):
-            is_in[begin:end] = True
-        totals.append(float(capacity[is_in].sum()))
+    totals = [float(capacity[system.has_nodes(partition)].sum()) for partition in system.partitions]
     of_list = [totals[places[0]] if places else whole for places in routes.partitions]
     return _over(asked, np.array(of_list)[routes.list_of])
 
@@ -206,19 +199,8 @@ def _priorities(system: System) -> dict[str, float]:
 def _of_quality(workload: Workload, system: System, values: dict[str, float], usual: float = 0.0) -> Values:
     """Give the value of each job's quality of service; the usual one where it has none."""
     named = attribute(workload, "qos")
-    _check_qualities(workload, system, named)
+    check_known(workload, named, [quality.name for quality in system.qos], "a quality of service")
     return named.replace_strict(values, default=usual, return_dtype=pl.Float64).to_numpy()
-
-
-def _check_qualities(workload: Workload, system: System, named: pl.Series) -> None:
-    known = [quality.name for quality in system.qos]
-    unknown = named.is_not_null() & ~named.is_in(known)
-    if unknown.any():
-        row = int(unknown.arg_true()[0])
-        raise WorkloadError(
-            f"job {workload.jobs['job_id'][row]}: qos = {shown(named[row])}; "
-            f"must be a quality of service of the system.{suggest(named[row], known)}"
-        )
 
 
 def _associations(workload: Workload, system: System) -> Values:

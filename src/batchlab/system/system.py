@@ -385,6 +385,15 @@ class System:
                 left -= end - begin
         return last[::-1]
 
+    def has_nodes(self, partition: Partition) -> npt.NDArray[np.bool_]:
+        """Tell which nodes are in a partition: bool, shape (nodes,)."""
+        import numpy as np  # noqa: PLC0415  # as `capacity`
+
+        has = np.zeros(self.nodes, np.bool_)
+        for begin, end in self.partition_ranges(partition):
+            has[begin:end] = True
+        return has
+
     @cached_property
     def group_ranges(self) -> dict[str, tuple[int, int]]:
         """The nodes of each group: its first node, and the one after its last."""

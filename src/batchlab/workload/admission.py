@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,37 +38,39 @@ class Admission:
     def __init__(self, workload: Workload, system: System) -> None:
         self._workload, self._system = workload, system
         self._amounts = amounts(workload, system)
-        self._values: dict[str, npt.NDArray[np.float64]] = {}
         self._names: dict[str, pl.Series] = {}
 
     def admits(self, conditions: Conditions) -> Mask:
         """Tell for each job whether it meets all of the conditions."""
         admitted = np.ones(len(self._workload.jobs), np.bool_)
-        for name, value in (("processors", self._processors), ("nodes", self.nodes), ("time", self._time)):
+        for name in ("processors", "nodes", "time"):
             least, most = conditions.bounds(name)
             if (least, most) != (0, np.inf):
-                values = self._values[name] = self._values.get(name, value())
+                values = getattr(self, name)
                 admitted &= (values >= least) & (values <= most)
         for condition, column in _OWNERS.items():
             names = getattr(conditions, condition)
             if names is not None:
-                owners = self._names.setdefault(column, attribute(self._workload, column))
-                admitted &= owners.is_in(names).fill_null(value=False).to_numpy()
+                if column not in self._names:
+                    self._names[column] = attribute(self._workload, column)
+                admitted &= self._names[column].is_in(names).fill_null(value=False).to_numpy()
         return admitted
 
-    def _tasks(self) -> npt.NDArray[np.float64]:
-        return self._workload.jobs["tasks"].cast(pl.Float64).to_numpy()
-
-    def _time(self) -> npt.NDArray[np.float64]:
+    @property
+    def time(self) -> npt.NDArray[np.float64]:
+        """The requested_time of each job, seconds."""
         return self._workload.jobs["requested_time"].to_numpy()
 
-    def _processors(self) -> npt.NDArray[np.float64]:
+    @cached_property
+    def processors(self) -> npt.NDArray[np.float64]:
+        """The processors that each job asks for; its tasks where nodes have no ``core``."""
         resources = self._system.resources
         cores = self._amounts[resources.index("core")] if "core" in resources else 1
-        return self._tasks() * cores
+        return self._workload.jobs["tasks"].cast(pl.Float64).to_numpy() * cores
 
+    @cached_property
     def nodes(self) -> npt.NDArray[np.float64]:
-        """Give the least number of nodes that each job can run on; infinite where it can on none."""
+        """The least number of nodes that each job can run on; infinite where it can on none."""
         jobs = self._workload.jobs
         tasks = jobs["tasks"].to_numpy()
         most = np.zeros(len(jobs), np.int64)

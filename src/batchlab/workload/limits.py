@@ -66,7 +66,7 @@ def limit_columns(workload: Workload, system: System, routes: Routes | None) -> 
             keys, list_of = numbered(list_of * (len(distinct) + 1) + counter)
             pairs = [divmod(key, len(distinct) + 1) for key in keys.tolist()]
             lists = [lists[old] + ((first + new - 1,) if new else ()) for old, new in pairs]
-    nodes = np.minimum(admission.nodes(), _MOST_JOBS)
+    nodes = np.minimum(admission.nodes, _MOST_JOBS)
     return {
         "caps": caps,
         "lists": [list(counters) for counters in lists],

@@ -60,8 +60,7 @@ def _tiers(system: System, routes: Routes | None) -> Classes | None:
     tiers = [partition.tier for partition in system.partitions]
     known = sorted(set(tiers))
     # A job without a partition is rejected.
-    greatest = [max((tiers[place] for place in places), default=known[0]) for places in routes.partitions]
-    class_of = np.searchsorted(known, np.array(greatest))[routes.list_of].astype(np.uint32)
+    class_of = np.searchsorted(known, routes.greatest(tiers, usual=known[0])).astype(np.uint32)
     return class_of, [[*range(above)] for above in range(len(known))], [float(tier) for tier in known]
 
 

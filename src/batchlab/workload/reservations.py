@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.workload.admission import Admission
-from batchlab.workload.attributes import attribute
+from batchlab.workload.attributes import attribute, check_known
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -73,13 +72,7 @@ def reserved(workload: Workload, system: System) -> Reserved | None:
         return None
     named = attribute(workload, "reservation")
     known = [each.name for each in system.reservations]
-    unknown = (named.is_not_null() & ~named.is_in(known)).arg_true()
-    if len(unknown):
-        name, job = named[unknown[0]], workload.jobs["job_id"][unknown[0]]
-        raise WorkloadError(
-            f"job {job}: reservation = {shown(name)}; must be a reservation of the system."
-            f"{suggest(name, known)}"
-        )
+    check_known(workload, named, known, "a reservation")
     admission = Admission(workload, system)
     of_job = np.zeros(len(named), np.int64)
     refused = np.zeros(len(named), np.bool_)

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.vocabulary import REJECTION_REASONS
 from batchlab.workload.admission import Admission
-from batchlab.workload.attributes import attribute
+from batchlab.workload.attributes import attribute, check_known, unknown_name
 from batchlab.workload.node_groups import SEPARATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
@@ -72,15 +71,30 @@ class Routes:
         owner = np.repeat(np.arange(len(found)), np.diff(offsets))
         ran = np.diff(offsets) > 0
         for place, partition in enumerate(system.partitions):
-            has = np.zeros(system.nodes, np.bool_)
-            for begin, end in system.partition_ranges(partition):
-                has[begin:end] = True
             is_within = ran.copy()
-            is_within[owner[~has[nodes]]] = False
+            is_within[owner[~system.has_nodes(partition)[nodes]]] = False
             rank = np.where(is_within, self._rank(place), _LAST)
             found[rank < best] = place
             best = np.minimum(rank, best)
         return found
+
+    def greatest(self, values: Sequence[float], *, usual: float) -> npt.NDArray[np.float64]:
+        """Give the greatest value of each job's partitions.
+
+        Parameters
+        ----------
+        values
+            One for each of the system's partitions.
+        usual
+            That of a job without a partition.
+
+        Returns
+        -------
+        ndarray
+            float64, shape (jobs,).
+        """
+        of_list = [max((values[place] for place in places), default=usual) for places in self.partitions]
+        return np.array(of_list, np.float64)[self.list_of]
 
     def _rank(self, place: int) -> npt.NDArray[np.int64]:
         """Give the place of a partition in the list of each job; `_LAST` where it is not there."""
@@ -130,7 +144,7 @@ def _queues(
         return queue
     named = attribute(workload, "queue")
     known = [each.name for each in system.queues]
-    _check_names(named, known, workload, "queue")
+    check_known(workload, named, known, "a queue")
     free = named.is_null().to_numpy()
     for place in reversed(range(len(known))):
         wanted = free | (named == known[place]).fill_null(value=False).to_numpy()
@@ -149,7 +163,10 @@ def _partitions(
     named = attribute(workload, "partition").str.replace_all(",", SEPARATOR, literal=True)
     distinct = named.drop_nulls().unique(maintain_order=True).to_list() if names else []
     for value in distinct:
-        _check_names(pl.Series([_named(value)]).explode(), names, workload, "partition", value)
+        for name in _named(value):
+            if name not in names:
+                job = workload.jobs["job_id"].filter(named == value)[0]
+                raise unknown_name(job, "partition", name, names, "a partition")
     numbers = {value: number for number, value in enumerate(distinct, 1)}
     codes = named.replace_strict(numbers, default=0, return_dtype=pl.Int64)
     # Jobs of one combination of names, queue and admissions have one list.
@@ -187,18 +204,3 @@ def _wanted(system: System, distinct: list[str], code: int, queue: int) -> tuple
 def _named(value: str) -> list[str]:
     names = (name.strip() for name in value.split(SEPARATOR))
     return list(dict.fromkeys(name for name in names if name))
-
-
-def _check_names(
-    named: pl.Series, known: list[str], workload: Workload, what: str, value: str | None = None
-) -> None:
-    unknown = named.filter(named.is_not_null() & ~named.is_in(known))
-    if len(unknown):
-        name = unknown[0]
-        column = attribute(workload, "queue" if what == "queue" else "partition")
-        text = name if value is None else value.replace(SEPARATOR, ",")
-        rows = (column.str.replace_all(SEPARATOR, ",", literal=True) == text).arg_true()
-        job = workload.jobs["job_id"][rows[0]] if len(rows) else "?"
-        raise WorkloadError(
-            f"job {job}: {what} = {shown(name)}; must be a {what} of the system.{suggest(name, known)}"
-        )

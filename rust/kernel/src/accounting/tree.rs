@@ -23,7 +23,7 @@ pub struct Member {
     pub parent: u32,
     /// Its shares among its siblings.
     pub shares: Shares,
-    /// Whether it is a user, who has no members.
+    /// Whether it is a user; a user has no members.
     pub user: bool,
 }
 
