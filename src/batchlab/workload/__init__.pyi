@@ -3,6 +3,7 @@
 from batchlab.workload.description import JobDescription as JobDescription
 from batchlab.workload.header import Header as Header
 from batchlab.workload.header import HeaderEntry as HeaderEntry
+from batchlab.workload.logs.sacct import read_sacct as read_sacct
 from batchlab.workload.records import Reader as Reader
 from batchlab.workload.records import read_records as read_records
 from batchlab.workload.report import Report as Report
