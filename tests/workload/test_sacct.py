@@ -77,6 +77,13 @@ def test_dumps_of_a_real_slurm(run: str, form: str) -> None:
     assert joined.jobs["attempts"].sum() == len(each)
 
 
+def test_ends_before_starts() -> None:
+    """Where the clock was set back in between, the time elapsed says when a job ended."""
+    workload = bl.read_sacct(dump({"End": "2024-03-01T10:00:30"}))
+    assert only(workload)["end_time"] == 180.0
+    assert "ended before it started" in workload.report.mended["reason"][0]
+
+
 def test_steps_and_trailing_bars() -> None:
     """Steps are counted, not read; --parsable ends each line with a bar."""
     lines = dump({}, {"JobID": "7.batch", "JobIDRaw": "7.batch"}, {"JobID": "7.0", "JobIDRaw": "7.0"})
@@ -292,7 +299,7 @@ def test_what_is_no_dump(lines: list[str], message: str) -> None:
         ({"JobID": "x7"}, "lines:3: logged_id = 'x7'; job x7 is no number of a job"),
         ({"Submit": "soon"}, "lines:3: submit = 'soon'; job 7 submission is unknown or no time"),
         (
-            {"End": "2024-03-01T10:00:30"},
+            {"End": "2024-03-01T10:00:30", "Elapsed": ""},
             "lines:3: end = '2024-03-01T10:00:30'; job 7 ended before it started",
         ),
         ({"Elapsed": "", "End": "Unknown"}, "lines:3: end = 'Unknown'; job 7 ended, but"),

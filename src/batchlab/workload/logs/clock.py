@@ -10,6 +10,7 @@ from batchlab.workload.unreadable import UNREADABLE
 
 __all__ = ["Instants", "check_zone", "instants", "settled"]
 
+_NO_TIMES = ["", "unknown", "none", "n/a", "(null)", "invalid"]
 _ISO = "%Y-%m-%dT%H:%M:%S"
 _ISO_LENGTH = 19
 _EPOCH = r"^\d{1,11}(?:\.\d*)?$"
@@ -62,7 +63,7 @@ def instants(times: pl.Series, timezone: str, time_format: str | None = None) ->
         A time of day that the clocks skipped is read by the offset of the day before.
     """
     text = times.str.strip_chars()
-    text = text.set(text.is_in(["", "Unknown", "None", "N/A", "(null)"]).fill_null(value=True), None)
+    text = text.set(text.str.to_lowercase().is_in(_NO_TIMES).fill_null(value=True), None)
     is_epoch = text.str.contains(_EPOCH).fill_null(value=False)
     epoch = text.set(~is_epoch, None).cast(pl.Float64, strict=False)
     # Slurm writes 0 where there is no time.

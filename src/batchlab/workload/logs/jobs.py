@@ -2,19 +2,20 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import polars as pl
 
-from batchlab.errors import WorkloadError, shown
+from batchlab.errors import WorkloadError
+from batchlab.workload import reasons
 from batchlab.workload.header import Header
 from batchlab.workload.logs.attempts import joined
+from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import Notes
 from batchlab.workload.logs.numbers import expanded, numbered, with_parts
 from batchlab.workload.logs.reading import YEAR, Reading
 from batchlab.workload.logs.states import STATUS_OF, is_ended, word
 from batchlab.workload.report import Report
-from batchlab.workload.validation import NEXT_STEP, admit
+from batchlab.workload.validation import admit
 from batchlab.workload.workload import Workload
 
 __all__ = ["RECORD", "workload_of"]
@@ -38,6 +39,7 @@ RECORD: Mapping[str, pl.DataType] = {
     "user": pl.String(),
     "job_name": pl.String(),
     "partition": pl.String(),
+    "queue": pl.String(),
     "node_list": pl.String(),
 }
 """The columns that the records of any log have; null where it is silent. Times in seconds since 1970 UTC, or
@@ -51,52 +53,22 @@ _UNFINISHED = "had not ended when the log was written"
 _RUN_SO_FAR = "had not ended when the log was written: its time so far taken"
 _NEVER_STARTED = "ended before it started: run_time 0 taken"
 _OTHER_FIELD = "processors unknown: the other processor field taken"
+_FROM_ELAPSED = "ended before it started: the end is the start and the time elapsed"
 _EARLY_START = "started before it was submitted"
 _COMPONENT = "component of a heterogeneous job: taken as a job by itself"
 _OWN = ("line", "raw", "cluster", "eligible", "elapsed", "suspended", "limit", "requested", "allocated")
 _PARTS = ("base", "range", "component", "ended", "never_started", "memory")
 
 
-@dataclass(frozen=True)
-class _Log:
-    """A log that is being read: its name, what was said of its lines, and how to read it."""
-
-    name: str
-    notes: Notes
-    reading: Reading
-
-    def refuse(self, records: pl.DataFrame, holds: pl.Expr, column: str, reason: str) -> pl.DataFrame:
-        """Leave out the records for which a rule does not hold, or raise at the first."""
-        mask = records.select(holds.fill_null(value=False)).to_series()
-        if mask.all():
-            return records
-        out = records.filter(~mask)
-        if self.reading.invalid == "raise" and reason != _UNFINISHED:
-            first = out.sort("line").head(1)
-            text = first[f"{column}_text" if f"{column}_text" in out.columns else column]
-            raise WorkloadError(
-                f"{self.name}:{first['line'][0]}: {column} = {shown(text[0])}; job {first['logged_id'][0]} "
-                f"{reason}. {NEXT_STEP}"
-            )
-        self.notes.add("dropped", reason, out["line"], out["base"])
-        return records.filter(mask)
-
-
-def workload_of(
-    records: pl.DataFrame, name: str, notes: Notes, reading: Reading, header: Mapping[str, object]
-) -> Workload:
+def workload_of(records: pl.DataFrame, log: Log, header: Mapping[str, object]) -> Workload:
     """Make a workload of the records of a log.
 
     Parameters
     ----------
     records
         The columns of `RECORD`, and any others, which ride along.
-    name
-        The log, for messages.
-    notes
-        What was said of its lines already.
-    reading
-        How to read it.
+    log
+        Where they come from, what was said of its lines already, and how to read it.
     header
         What is known of the log besides its time zone and its begin.
 
@@ -110,23 +82,24 @@ def workload_of(
     WorkloadError
         If no record is of a job; with ``invalid="raise"``, at the first job that breaks a rule.
     """
+    notes, reading = log.notes, log.reading
     if records.is_empty() and not notes.table("dropped").height:
         raise WorkloadError(
-            f"{name}: has no record of a job. Write the log anew, for a time with jobs in it."
+            f"{log.name}: has no record of a job. Write the log anew, for a time with jobs in it."
         )
-    log = _Log(name, notes, reading)
     records = with_parts(records).with_columns(word("state"))
     records = log.refuse(records, pl.col("base").is_not_null(), "logged_id", _NUMBER)
     records = log.refuse(records, _is_time("submit"), "submit", _SUBMISSION)
     records = records.with_columns(is_ended()).with_columns(_never_started())
     records = joined(records, notes, each=reading.requeues == "each")
     if reading.unfinished == "drop":
-        records = log.refuse(records, pl.col("ended"), "state", _UNFINISHED)
+        records = log.refuse(records, pl.col("ended"), "state", _UNFINISHED, is_usual=True)
     jobs = numbered(expanded(records, notes).sort("submit", "line", maintain_order=True))
     jobs = _with_run_times(jobs, notes, reading)
     jobs = log.refuse(jobs, _is_forward(), "end", _BACKWARDS)
     jobs = log.refuse(jobs, pl.col("run_time").is_not_null(), "end", _NO_END)
     jobs = _with_requests(jobs, notes, reading)
+    jobs = log.refuse(jobs, pl.col("tasks") >= 1, "tasks", reasons.PROCESSORS)
     for remark, where in (
         (_EARLY_START, pl.col("start") < pl.col("submit")),
         (_COMPONENT, pl.col("component").is_not_null()),
@@ -159,6 +132,11 @@ def _with_run_times(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.Da
     span = pl.col("end") - pl.col("start") - pl.col("suspended").fill_null(0)
     run_time = pl.coalesce(pl.when(never).then(0.0), "elapsed", span)
     jobs = jobs.with_columns(pl.when(~never).then("start").alias("start"), run_time.alias("run_time"))
+    backwards = ((pl.col("end") < pl.col("start")) & (pl.col("elapsed") > 0)).fill_null(value=False)
+    odd = jobs.filter(backwards)
+    notes.add("mended", _FROM_ELAPSED, odd["line"], odd["job_id"])
+    later = pl.col("start") + pl.col("elapsed") + pl.col("suspended").fill_null(0)
+    jobs = jobs.with_columns(pl.when(backwards).then(later).otherwise("end").alias("end"))
     queued = jobs.filter("never_started")
     notes.add("mended", _NEVER_STARTED, queued["line"], queued["job_id"])
     if reading.unfinished == "keep":
@@ -193,10 +171,12 @@ def _unlimited(reading: Reading) -> pl.Expr:
     if not isinstance(reading.unlimited, Mapping):
         return pl.lit(float(reading.unlimited))
     names, values = list(reading.unlimited), [float(each) for each in reading.unlimited.values()]
-    return pl.col("partition").replace_strict(names, values, default=YEAR, return_dtype=pl.Float64)
+    return pl.coalesce("partition", "queue").replace_strict(
+        names, values, default=YEAR, return_dtype=pl.Float64
+    )
 
 
-def _admitted(jobs: pl.DataFrame, log: _Log, header: Mapping[str, object]) -> Workload:
+def _admitted(jobs: pl.DataFrame, log: Log, header: Mapping[str, object]) -> Workload:
     """Check the jobs as any table's, and put the report together."""
     name, notes, reading = log.name, log.notes, log.reading
     dropped = notes.table("dropped")
@@ -257,7 +237,7 @@ def _columns(jobs: pl.DataFrame, begin: int, *, use_memory: bool) -> list[pl.Exp
         pl.col("logged_id"),
         pl.col("requested").fill_null(-1).cast(whole, strict=False).alias("requested_processors"),
         pl.col("memory").fill_null(-1).alias("requested_memory"),
-        *(pl.col(each) for each in ("user", "job_name", "partition") if jobs[each].count()),
+        *(pl.col(each) for each in ("user", "job_name", "partition", "queue") if jobs[each].count()),
         *(pl.col(each) for each in asked if jobs[each].count()),
         (pl.col("eligible") - begin).alias("eligible_time"),
         (pl.col("start") - begin).alias("start_time"),

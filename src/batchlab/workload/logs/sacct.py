@@ -1,6 +1,5 @@
 """The reader of what Slurm's sacct writes."""
 
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO
@@ -9,31 +8,18 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
-from batchlab.workload.logs import quantities, sacct_rows
-from batchlab.workload.logs.clock import instants, settled
+from batchlab.workload.logs import sacct_rows
 from batchlab.workload.logs.jobs import workload_of
+from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import Notes
 from batchlab.workload.logs.numbers import is_step
 from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
+from batchlab.workload.logs.slurm_records import WANTED, header_of, records_of
 from batchlab.workload.source import text_of
 from batchlab.workload.workload import Workload
 
 __all__ = ["read_sacct"]
 
-_TIMES = ("submit", "eligible", "start", "end")
-_TEXTS = {
-    "jobname": "job_name",
-    "user": "user",
-    "group": "group",
-    "account": "account",
-    "qos": "qos",
-    "partition": "partition",
-    "cluster": "cluster",
-    "reservation": "reservation",
-    "reason": "logged_reason",
-    "nodelist": "node_list",
-}
-_WHOLE = {"uid": "user_id", "gid": "group_id"}
 _NEEDED = {
     "a number": ("jobid", "jobidraw"),
     "the submission": ("submit",),
@@ -43,11 +29,6 @@ _NEEDED = {
     "the processors": ("ncpus", "alloccpus", "reqcpus", "reqtres", "alloctres"),
     "the time limit": ("timelimit", "timelimitraw"),
 }
-_OTHERS = ("suspended", "nnodes", "allocnodes", "reqnodes", "reqmem", "exitcode")
-_WANTED = (*dict.fromkeys(name for names in _NEEDED.values() for name in names), "eligible")
-_WANTED += (*_TEXTS, *_WHOLE, *_OTHERS)
-_SHIFTED = "local time that the clocks skipped: read by the offset of the day before"
-_NO_TIME = "is no time: taken as unknown"
 
 
 def read_sacct(
@@ -131,12 +112,12 @@ def read_sacct(
     if not isinstance(delimiter, str) or not delimiter or delimiter.isspace():
         raise WorkloadError(f"delimiter = {shown(delimiter)}; must be text that ends a field, as '|'.")
     name, text = text_of(source)
-    notes = Notes()
-    table = _table(text, name, delimiter, fields, notes)
-    return workload_of(_records(table, notes, reading), name, notes, reading, _header(table))
+    log = Log(name, Notes(), reading)
+    table = _table(text, delimiter, fields, log)
+    return workload_of(records_of(table, log), log, header_of(table))
 
 
-def _table(text: str, name: str, delimiter: str, given: Sequence[str] | None, notes: Notes) -> pl.DataFrame:
+def _table(text: str, delimiter: str, given: Sequence[str] | None, log: Log) -> pl.DataFrame:
     """Give the text of the fields of each job, whatever sacct calls them."""
     place, line, rest = _first_line(text)
     if given is not None:
@@ -145,22 +126,22 @@ def _table(text: str, name: str, delimiter: str, given: Sequence[str] | None, no
             head += delimiter
     else:
         head, body, first = line, rest, place + 1
-    fields = sacct_rows.fields_of(head, name, place, delimiter)
+    fields = sacct_rows.fields_of(head, log.name, place, delimiter)
     for what, names in _NEEDED.items():
         if not any(each in fields.names for each in names):
             raise WorkloadError(
-                f"{name}:{place}: no field for {what} ({' or '.join(names)}) among {shown(head[:300])}. "
+                f"{log.name}:{place}: no field for {what} ({' or '.join(names)}) among {shown(head[:300])}. "
                 f"Write the dump by: {sacct_rows.COMMAND}"
             )
-    table = sacct_rows.table_of(body, first, fields, _WANTED, notes)
+    table = sacct_rows.table_of(body, first, fields, WANTED, log)
     number = "jobid" if "jobid" in fields.names else "jobidraw"
     again = (pl.col(number).str.to_lowercase() == number).fill_null(value=False)
     steps, headers = table.select(is_step(number).sum().alias("steps"), again.sum().alias("headers")).row(0)
-    notes.skip("steps of jobs", steps)
-    notes.skip("headers again", headers)
+    log.notes.skip("steps of jobs", steps)
+    log.notes.skip("headers again", headers)
     table = table.filter(~is_step(number) & ~again)
     return table.with_columns(
-        pl.lit(None, pl.String).alias(each) for each in _WANTED if each not in table.columns
+        pl.lit(None, pl.String).alias(each) for each in WANTED if each not in table.columns
     )
 
 
@@ -173,132 +154,3 @@ def _first_line(text: str) -> tuple[int, str, str]:
         if line.strip():
             return place, line.rstrip("\r"), rest
     return place or 1, "", ""
-
-
-def _records(table: pl.DataFrame, notes: Notes, reading: Reading) -> pl.DataFrame:
-    """Give the records of jobs in the columns that the logs of all systems share."""
-    table = table.with_columns(
-        pl.coalesce("jobid", "jobidraw").alias("logged_id"),
-        pl.col("jobidraw").str.strip_chars().cast(pl.Int64, strict=False).alias("raw"),
-        pl.coalesce(
-            pl.col("elapsedraw").str.strip_chars().cast(pl.Float64, strict=False),
-            quantities.duration(pl.col("elapsed")),
-        ).alias("ran"),
-        quantities.duration(pl.col("suspended")).alias("stood"),
-    )
-    read = {name: instants(table[name], reading.timezone, reading.time_format) for name in _TIMES}
-    for found in read.values():
-        notes.add("mended", _SHIFTED, table["line"].filter(found.skipped))
-    for name in _TIMES[1:]:
-        notes.add("mended", f"{name} {_NO_TIME}", table["line"].filter(read[name].unreadable))
-    span = table["ran"] + table["stood"].fill_null(0.0)
-    submit, start, end = settled(read["submit"], read["start"], read["end"], span)
-    requested_nodes, allocated_nodes = _nodes()
-    return table.select(
-        "line",
-        "logged_id",
-        "raw",
-        submit.alias("submit"),
-        pl.col("submit").alias("submit_text"),
-        read["eligible"].early.alias("eligible"),
-        start.alias("start"),
-        end.alias("end"),
-        pl.col("end").alias("end_text"),
-        pl.col("ran").alias("elapsed"),
-        pl.col("stood").alias("suspended"),
-        _limit().alias("limit"),
-        pl.col("state"),
-        pl.col("state").alias("state_text"),
-        *(part.alias(column) for part, column in zip(_processors(), ("requested", "allocated"), strict=True)),
-        _memory().alias("memory"),
-        *(pl.col(name).str.strip_chars().replace("", None).alias(new) for name, new in _TEXTS.items()),
-        *(
-            pl.col(name).str.strip_chars().cast(pl.Int64, strict=False).alias(new)
-            for name, new in _WHOLE.items()
-        ),
-        requested_nodes.cast(pl.Int64, strict=False).alias("requested_nodes"),
-        allocated_nodes.cast(pl.Int64, strict=False).alias("allocated_nodes"),
-        _gpus().cast(pl.Int64, strict=False).alias("requested_gpus"),
-        *_ends(),
-    )
-
-
-def _limit() -> pl.Expr:
-    """Give the time limit in seconds, infinite where there was none of its own."""
-    minutes = pl.col("timelimitraw").str.strip_chars().cast(pl.Float64, strict=False)
-    clock = quantities.duration(pl.col("timelimit"))
-    words = ["UNLIMITED", "PARTITION_LIMIT", "INFINITE"]
-    free = pl.any_horizontal(
-        pl.col(name).str.strip_chars().str.to_uppercase().is_in(words).fill_null(value=False)
-        for name in ("timelimit", "timelimitraw")
-    )
-    return pl.coalesce(minutes * 60, clock, pl.when(free).then(math.inf))
-
-
-def _processors() -> tuple[pl.Expr, pl.Expr]:
-    """Give the processors that were requested, and those that were allocated."""
-    requested = pl.coalesce(
-        quantities.count(pl.col("reqcpus")),
-        quantities.count(quantities.resource(pl.col("reqtres"), "cpu")),
-    )
-    allocated = pl.coalesce(
-        quantities.count(pl.col("alloccpus")),
-        quantities.count(quantities.resource(pl.col("alloctres"), "cpu")),
-        quantities.count(pl.col("ncpus")),
-    )
-    return requested, allocated
-
-
-def _nodes() -> tuple[pl.Expr, pl.Expr]:
-    requested = pl.coalesce(
-        quantities.count(pl.col("reqnodes")),
-        quantities.count(quantities.resource(pl.col("reqtres"), "node")),
-    )
-    allocated = pl.coalesce(
-        quantities.count(quantities.resource(pl.col("alloctres"), "node")),
-        quantities.count(pl.col("allocnodes")),
-        quantities.count(pl.col("nnodes")),
-    )
-    return requested, allocated
-
-
-def _memory() -> pl.Expr:
-    """Give the requested memory in kB of a processor, rounded up.
-
-    Older versions write for what it is; newer ones, for the job.
-    """
-    amount, kind = quantities.memory(pl.col("reqmem"))
-    of_job, _ = quantities.memory(quantities.resource(pl.col("reqtres"), "mem"))
-    processors = pl.coalesce(*(pl.when(each >= 1).then(each) for each in _processors()))
-    requested, allocated = _nodes()
-    nodes = pl.coalesce(*(pl.when(each >= 1).then(each) for each in (allocated, requested)))
-    shared = pl.when(kind == "N").then(amount * nodes).otherwise(amount)
-    return pl.coalesce(
-        pl.when(kind == "C").then(amount).otherwise(shared / processors), of_job / processors
-    ).ceil()
-
-
-def _gpus() -> pl.Expr:
-    whole = quantities.count(quantities.resource(pl.col("reqtres"), "gres/gpu"))
-    kinds = (
-        pl.col("reqtres")
-        .str.extract_all(r"gres/gpu:[^=,]+=\d{1,9}")
-        .list.eval(pl.element().str.extract(r"=(\d+)$").cast(pl.Int64))
-    )
-    return pl.coalesce(whole, pl.when(kinds.list.len() > 0).then(kinds.list.sum()))
-
-
-def _ends() -> list[pl.Expr]:
-    """Give how jobs ended: the exit code, the signal, and the number of the user that cancelled them."""
-    parts = pl.col("exitcode").str.strip_chars().str.extract_groups(r"^(\d{1,9}):(\d{1,9})$").struct
-    by = pl.col("state").str.extract(r"by (\d{1,18})")
-    return [
-        parts.field("1").cast(pl.Int64).alias("exit_code"),
-        parts.field("2").cast(pl.Int64).alias("exit_signal"),
-        by.cast(pl.Int64, strict=False).alias("cancelled_by"),
-    ]
-
-
-def _header(table: pl.DataFrame) -> dict[str, object]:
-    clusters = table["cluster"].drop_nulls().unique(maintain_order=True).to_list()
-    return {"Computer": ", ".join(clusters)} if clusters else {}

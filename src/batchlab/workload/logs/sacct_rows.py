@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
-from batchlab.workload.logs.notes import Notes
+from batchlab.workload.logs.log import Log
 
 __all__ = ["Fields", "fields_of", "table_of"]
 
@@ -97,7 +97,7 @@ def fields_of(line: str, name: str, place: int, delimiter: str) -> Fields:
     raise WorkloadError(f"{name}:{place}: {shown(line[:200])} {rule}. Write it by: {COMMAND}")
 
 
-def table_of(text: str, first: int, fields: Fields, wanted: Sequence[str], notes: Notes) -> pl.DataFrame:
+def table_of(text: str, first: int, fields: Fields, wanted: Sequence[str], log: Log) -> pl.DataFrame:
     """Give the fields of the records of jobs.
 
     Parameters
@@ -110,8 +110,8 @@ def table_of(text: str, first: int, fields: Fields, wanted: Sequence[str], notes
         Those of the header.
     wanted
         The fields to give.
-    notes
-        Gets the records that cannot be split, and counts the steps.
+    log
+        Refuses the records that cannot be split, and counts the steps.
 
     Returns
     -------
@@ -127,12 +127,12 @@ def table_of(text: str, first: int, fields: Fields, wanted: Sequence[str], notes
     if fields.begins_with_number:
         step = pl.col("text").str.contains(rf"^{_WHOLE_JOB}\.")
         jobs = good.filter(~step)
-        notes.skip("steps of jobs", good.height - jobs.height)
+        log.notes.skip("steps of jobs", good.height - jobs.height)
         good = jobs
     table = _split(good, fields, columns)
     broken = whole.filter(~pl.col("whole"))
     if (broken["text"].str.strip_chars() != "").any():
-        table = pl.concat([table, _mended(broken, fields, columns, notes)])
+        table = pl.concat([table, _mended(broken, fields, columns, log)])
     return table.sort("line", maintain_order=True)
 
 
@@ -159,21 +159,19 @@ def _split(good: pl.DataFrame, fields: Fields, columns: Sequence[str]) -> pl.Dat
     return pl.DataFrame(got).with_columns(good["line"]).cast(schema)  # type: ignore[arg-type]
 
 
-def _mended(broken: pl.DataFrame, fields: Fields, columns: Sequence[str], notes: Notes) -> pl.DataFrame:
+def _mended(broken: pl.DataFrame, fields: Fields, columns: Sequence[str], log: Log) -> pl.DataFrame:
     """Put together the records that texts of users have torn apart, and split them where they fit."""
     found: list[tuple[object, ...]] = []
-    lost: list[int] = []
     steps = 0
     for line, text in _torn(broken, fields):
         parts = _fitted(text.split(fields.delimiter), fields)
         if parts is None:
-            lost.append(line)
+            log.refuse_line(line, text, _UNSPLIT)
         elif "." in parts["jobid" if "jobid" in parts else "jobidraw"]:
             steps += 1
         else:
             found.append((*(parts[each] or None for each in columns), line))
-    notes.add("dropped", _UNSPLIT, pl.Series(lost, dtype=pl.Int64))
-    notes.skip("steps of jobs", steps)
+    log.notes.skip("steps of jobs", steps)
     schema = {**dict.fromkeys(columns, pl.String), "line": pl.Int64}
     return pl.DataFrame(found, schema=schema, orient="row")
 
