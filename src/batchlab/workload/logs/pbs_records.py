@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import polars as pl
 
@@ -26,7 +26,7 @@ _WHOLE = {
     "unique_node_count": "allocated_nodes",
     "Resource_List.ngpus": "requested_gpus",
 }
-_SUBMISSIONS = ("qtime", "ctime", "queued")
+_TIMES = ("qtime", "ctime", "queued", "start", "started", "end", "ended")
 _NEVER = pl.col("start").is_null() & pl.col("started").is_null()
 _TERMINATED = (271, 265)
 """Exit statuses of jobs ended by SIGTERM or SIGKILL: 256 and the signal."""
@@ -90,15 +90,13 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
 
 def _times(table: pl.DataFrame, log: Log) -> list[pl.Series]:
     """Give submission, start and end."""
-    queued = _instants(table, log, "queued")
-    times = [
-        _pick(_again(table) & queued.early.is_not_null(), queued, _instants(table, log, *_SUBMISSIONS)),
-        _instants(table, log, "start", "started"),
-        _instants(table, log, "end", "ended"),
-    ]
-    for found in times:
+    read = instants(table, _TIMES, log.reading.timezone, _DATE)
+    first = _first(read, "qtime", "ctime", "queued")
+    queued = read["queued"]
+    submit = _pick(_again(table) & queued.early.is_not_null(), queued, first)
+    start, end = _first(read, "start", "started"), _first(read, "end", "ended")
+    for found in submit, start, end:
         log.notes.add("mended", _SHIFTED, table["line"].filter(found.skipped))
-    submit, start, end = times
     return settled(submit, start, end, table.select(_seconds("resources_used.walltime")).to_series())
 
 
@@ -119,12 +117,11 @@ def _again(table: pl.DataFrame) -> pl.Series:
     return table.select((pl.int_range(pl.len()).over("number") > 0).alias("again")).to_series()
 
 
-def _instants(table: pl.DataFrame, log: Log, *names: str) -> Instants:
-    """Read the first of some columns that is a time in each row."""
-    read = [instants(table[name], log.reading.timezone, _DATE) for name in names]
-    found = read[0]
-    for other in read[1:]:
-        found = _pick(found.early.is_not_null(), found, other)
+def _first(read: Mapping[str, Instants], *names: str) -> Instants:
+    """Take the first of some columns that is a time in each row."""
+    found = read[names[0]]
+    for name in names[1:]:
+        found = _pick(found.early.is_not_null(), found, read[name])
     return found
 
 

@@ -76,7 +76,7 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
         ).alias("ran"),
         quantities.duration(pl.col("suspended")).alias("stood"),
     )
-    read = {name: instants(table[name], log.reading.timezone, log.reading.time_format) for name in _TIMES}
+    read = instants(table, _TIMES, log.reading.timezone, log.reading.time_format)
     for found in read.values():
         log.notes.add("mended", _SHIFTED, table["line"].filter(found.skipped))
     for name in _TIMES[1:]:
