@@ -263,6 +263,28 @@ def test_times_with_offsets_and_formats() -> None:
     assert (only(workload)["end_time"], workload.header.unix_start_time) == (180.0, 1709287200)
 
 
+def test_names_of_nodes() -> None:
+    """They can be listed one by one."""
+    lines = dump(
+        {"NodeList": "vn[08-10,12],login"}, {"JobID": "8", "NodeList": "r[1-2]n[3-4]", "JobIDRaw": "8"}
+    )
+    names = bl.read_sacct(lines, node_names=True).jobs["node_names"].to_list()
+    assert names == [["vn08", "vn09", "vn10", "vn12", "login"], ["r1n3", "r1n4", "r2n3", "r2n4"]]
+
+
+def test_dependencies_ride_along() -> None:
+    """As sbatch was called, where the dump has its line."""
+    lines = dump({"SubmitLine": "sbatch -n 4 --dependency=afterok:5:6 job.sh"}, more=["SubmitLine"])
+    assert only(bl.read_sacct(lines))["logged_dependency"] == "afterok:5:6"
+
+
+@pytest.mark.parametrize("delimiter", ["^~", ";", ","])
+def test_other_delimiters(delimiter: str) -> None:
+    """With --delimiter sacct ends fields by any text."""
+    lines = [line.replace("|", delimiter) for line in dump({})]
+    assert bl.read_sacct(lines, delimiter=delimiter).jobs.equals(bl.read_sacct(dump({})).jobs)
+
+
 def test_schedulers_do_not_see_what_became_of_jobs() -> None:
     """Requested and true data stay apart."""
     workload = bl.read_sacct(dump({}))

@@ -40,6 +40,7 @@ def read_pbs(
     requeues: RequeueAction = "join",
     unfinished: UnfinishedAction = "drop",
     unlimited: float | Mapping[str, float] = YEAR,
+    node_names: bool = False,
 ) -> Workload:
     """Read an accounting log of PBS, OpenPBS or Torque: records ``date;type;number;attributes``.
 
@@ -57,6 +58,8 @@ def read_pbs(
         As for `read_sacct`.
     unlimited
         What jobs without ``Resource_List.walltime`` have for a limit, in seconds; or that by queue.
+    node_names
+        Whether ``node_names`` lists the nodes of ``node_list`` (``n1/0*4+n2/0*4``), each once.
 
     Returns
     -------
@@ -82,7 +85,7 @@ def read_pbs(
     (7, 60.0, 300.0, 4)
     """
     reading = Reading(
-        timezone, None, overrun, invalid, processors, use_memory, requeues, unfinished, unlimited
+        timezone, None, overrun, invalid, processors, use_memory, requeues, unfinished, unlimited, node_names
     )
     name, text = text_of(source)
     log = Log(name, Notes(), reading)

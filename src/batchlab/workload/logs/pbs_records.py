@@ -15,7 +15,7 @@ __all__ = ["records_of"]
 _DATE = "%m/%d/%Y %H:%M:%S"
 _NEEDED = (
     *("number", "line", "kind", "queued", "started", "ended", "deleted", "ctime", "qtime", "etime", "start"),
-    *("end", "user", "group", "account", "account_name", "project", "queue", "jobname", "resvname"),
+    *("end", "user", "group", "account", "account_name", "project", "queue", "jobname", "resvname", "depend"),
     *("exec_host", "exec_vnode", "total_execution_slots", "unique_node_count", "Exit_status"),
     *("Resource_List.ncpus", "Resource_List.procs", "Resource_List.nodes", "Resource_List.select"),
     *("Resource_List.nodect", "Resource_List.mem", "Resource_List.pmem", "Resource_List.walltime"),
@@ -82,6 +82,7 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
         pl.lit(None, pl.String).alias("partition"),
         pl.col("jobname").alias("job_name"),
         pl.col("resvname").alias("reservation"),
+        pl.col("depend").alias("logged_dependency"),
         *(pl.col(old).cast(pl.Int64, strict=False).alias(new) for old, new in _WHOLE.items()),
         pl.coalesce("exec_host", "exec_vnode").alias("node_list"),
         *_outcome(processors),

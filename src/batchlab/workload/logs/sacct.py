@@ -45,6 +45,7 @@ def read_sacct(
     requeues: RequeueAction = "join",
     unfinished: UnfinishedAction = "drop",
     unlimited: float | Mapping[str, float] = YEAR,
+    node_names: bool = False,
 ) -> Workload:
     """Read a dump of ``sacct --parsable2`` or ``--parsable``, with any fields that say what a job is.
 
@@ -80,6 +81,8 @@ def read_sacct(
         ``"drop"`` leaves out jobs that wait or run still; ``"keep"`` takes the time that they ran so far.
     unlimited
         What ``UNLIMITED`` and ``Partition_Limit`` stand for, in seconds; or that by partition.
+    node_names
+        Whether ``node_names`` lists the nodes of ``node_list`` (``vn[0-3,7]``) one by one.
 
     Returns
     -------
@@ -88,8 +91,9 @@ def read_sacct(
         ``header.unix_start_time`` says when it was. What was asked for is in the columns of any workload and
         in ``logged_id``, ``requested_processors``, ``requested_memory`` (kB per processor, -1: unknown),
         ``requested_nodes``, ``requested_gpus``, ``user``, ``user_id``, ``group``, ``group_id``, ``account``,
-        ``qos``, ``partition``, ``reservation`` and ``job_name``, as far as the dump has them. What became of
-        the jobs, which schedulers are not shown, is in ``start_time``, ``end_time`` and ``eligible_time``
+        ``qos``, ``partition``, ``reservation``, ``job_name`` and ``logged_dependency`` (that of a field
+        Dependency, or of SubmitLine), as far as the dump has them. What became of the jobs, which schedulers
+        are not shown, is in ``start_time``, ``end_time`` and ``eligible_time``
         (seconds since the origin; null: none), ``logged_wait_time``, ``state``, ``status``, ``attempts``,
         ``exit_code``, ``exit_signal``, ``cancelled_by``, ``allocated_processors``, ``allocated_nodes``,
         ``node_list`` and ``logged_reason``.
@@ -107,7 +111,16 @@ def read_sacct(
     (7, 60.0, 300.0, 4)
     """
     reading = Reading(
-        timezone, time_format, overrun, invalid, processors, use_memory, requeues, unfinished, unlimited
+        timezone,
+        time_format,
+        overrun,
+        invalid,
+        processors,
+        use_memory,
+        requeues,
+        unfinished,
+        unlimited,
+        node_names,
     )
     if not isinstance(delimiter, str) or not delimiter or delimiter.isspace():
         raise WorkloadError(f"delimiter = {shown(delimiter)}; must be text that ends a field, as '|'.")
