@@ -1,5 +1,6 @@
 # What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
 
+from batchlab.workload.anonymisation import anonymise as anonymise
 from batchlab.workload.description import JobDescription as JobDescription
 from batchlab.workload.header import Header as Header
 from batchlab.workload.header import HeaderEntry as HeaderEntry
