@@ -47,7 +47,9 @@ from batchlab.observer import Power as Power
 from batchlab.observer import Signal as Signal
 from batchlab.observer import Temperature as Temperature
 from batchlab.options import Cause as Cause
+from batchlab.options import Delay as Delay
 from batchlab.options import Invocation as Invocation
+from batchlab.options import Overheads as Overheads
 from batchlab.options import RunOptions as RunOptions
 from batchlab.options import Sensing as Sensing
 from batchlab.platform import Flow as Flow

@@ -16,6 +16,7 @@ from reference import (
     Multifactor,
     NodeEvent,
     Outcome,
+    Overheads,
     simulate,
 )
 from reference.numbers import divide
@@ -88,6 +89,7 @@ class Case:
     node_events: tuple[NodeEvent, ...] = ()
     predictor: str = "requested"
     job_check: JobCheck = "nodes"
+    overheads: Overheads | None = None
 
     @property
     def order_text(self) -> str:
@@ -137,6 +139,7 @@ class Case:
             predictor=PREDICTORS[self.predictor](),
             job_check=self.job_check,
             asked_at_timers=asked_at_timers,
+            overheads=self.overheads,
         )
 
     def without(self, row: int) -> "Case":
@@ -144,7 +147,11 @@ class Case:
         kept = [job for job in self.jobs if job.row != row]
         numbers = {job.row: new for new, job in enumerate(kept)}
         arrays = {job.array: numbers[job.row] for job in reversed(kept) if job.array is not None}
-        return replace(self, jobs=tuple(renumbered(job, numbers, arrays) for job in kept))
+        jobs = tuple(renumbered(job, numbers, arrays) for job in kept)
+        if self.overheads is None:
+            return replace(self, jobs=jobs)
+        of_job = tuple(self.overheads.of(job) for job in kept)
+        return replace(self, jobs=jobs, overheads=replace(self.overheads, of_job=of_job))
 
     def without_event(self, number: int) -> "Case":
         """Leave one node event out."""

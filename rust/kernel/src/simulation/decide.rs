@@ -192,6 +192,9 @@ impl<F: Feed> Simulation<F> {
             JobState::Queued => self.leave_queue(job),
             JobState::Running => {
                 self.check_interruptible(job)?;
+                if self.end_completion(job) {
+                    return Ok(());
+                }
                 self.release_nodes(job);
                 self.stop_application(job);
             }
@@ -203,9 +206,23 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn preempt(&mut self, job: u32, keep: Preemption) -> Result<(), Refusal> {
-        self.cut_short(job, keep)?;
-        self.wait_again(job);
+        self.check_state(job, JobState::Running, "running")?;
+        self.check_interruptible(job)?;
+        if !self.end_completion(job) {
+            self.cut_short(job, keep)?;
+            self.wait_again(job);
+        }
         Ok(())
+    }
+
+    /// Ends a job whose run is over, so that it is settled what becomes of it; whether it is one.
+    fn end_completion(&mut self, job: u32) -> bool {
+        let Some(run) = self.state.jobs.run(job) else { return false };
+        let Phase::Completing(killed) = self.state.running.get(run).phase else { return false };
+        self.release_nodes(job);
+        self.disturb();
+        self.end(job, if killed { JobState::Killed } else { JobState::Completed });
+        true
     }
 
     /// Puts a job whose run was cut short into the queue.
@@ -216,8 +233,6 @@ impl<F: Feed> Simulation<F> {
 
     /// Takes a running job from its nodes, whose run begins anew later.
     pub(super) fn cut_short(&mut self, job: u32, keep: Preemption) -> Result<(), Refusal> {
-        self.check_state(job, JobState::Running, "running")?;
-        self.check_interruptible(job)?;
         if self.view().has_application(job) && keep != Preemption::Requeue {
             return Err(Refusal::Stateless(job));
         }
@@ -246,9 +261,8 @@ impl<F: Feed> Simulation<F> {
         let Some(run) = self.state.jobs.run(job) else { return 0.0 };
         match self.state.running.get(run).phase {
             _ if self.view().has_application(job) => elapsed,
-            Phase::Launching => 0.0,
             Phase::Running => self.state.work.done(self.state.now, run),
-            Phase::Completing(_) => self.state.jobs.work_left(job),
+            Phase::Launching | Phase::Completing(_) => 0.0,
         }
     }
 
@@ -267,8 +281,8 @@ impl<F: Feed> Simulation<F> {
         }
         let (now, sequence) = (self.state.now, self.state.running.get(run).sequence);
         self.state.work.set_rate(now, run, sequence, rate);
-        let begun = self.state.jobs.start_time(job) + self.scenario.overheads(job).launch;
-        self.schedule_limit(job, run, self.scenario.job(job).requested_time - (now - begun));
+        let begun = self.state.jobs.start_time(job) + self.view().overhead(job).launch;
+        self.schedule_limit(job, run, self.view().allowed_run(job) - (now - begun));
         Ok(())
     }
 

@@ -69,6 +69,8 @@ pub struct State {
     pub preemption: Option<Box<PreemptionState>>,
     /// How far that is what jobs wait for before they enter the queue; None where none does.
     pub conditions: Option<Box<ConditionState>>,
+    /// Whether this is a look ahead in which every job takes its estimate in all, from its start to its end.
+    pub assumes_estimates: bool,
     /// How often nodes were given back or changed so far: where it stands still, nothing that did not fit fits now.
     pub releases: u64,
     /// Jobs started in this pass.
@@ -106,6 +108,7 @@ impl State {
             limited: None,
             preemption: None,
             conditions: None,
+            assumes_estimates: false,
             releases: 0,
             started: Vec::new(),
             ended: Vec::new(),
@@ -202,7 +205,7 @@ impl State {
     }
 
     /// Charges a job for the nodes that it has got.
-    fn begin_charge(&mut self, scenario: &Scenario, job: u32) {
+    pub(crate) fn begin_charge(&mut self, scenario: &Scenario, job: u32) {
         if self.usage.is_none() {
             return;
         }
@@ -215,7 +218,7 @@ impl State {
     }
 
     /// Stops charging a job that gives back its nodes.
-    fn end_charge(&mut self, scenario: &Scenario, job: u32) {
+    pub(crate) fn end_charge(&mut self, scenario: &Scenario, job: u32) {
         if let (Some(usage), Some(accounts)) = (&mut self.usage, &scenario.accounts) {
             usage.end(accounts, job, self.now);
         }
@@ -308,7 +311,9 @@ impl State {
         let run = self.running.add(Run { job, phase: Phase::Launching, sequence: 0, gave_back: false });
         self.jobs.start(job, self.now, placement, run);
         self.started.push(job);
-        self.begin_charge(scenario, job);
+        if !scenario.bills_runs_only() {
+            self.begin_charge(scenario, job);
+        }
         self.check_nodes(job);
         self.add_expected_end(scenario, job);
         self.count_held(scenario, job, 1);
