@@ -89,7 +89,10 @@ from batchlab.workload import JobDescription as JobDescription
 from batchlab.workload import Reader as Reader
 from batchlab.workload import Workload as Workload
 from batchlab.workload import Writer as Writer
+from batchlab.workload import read_jobcomp as read_jobcomp
+from batchlab.workload import read_pbs as read_pbs
 from batchlab.workload import read_records as read_records
+from batchlab.workload import read_sacct as read_sacct
 from batchlab.workload import read_swf as read_swf
 from batchlab.workload import read_table as read_table
 from batchlab.workload import write_swf as write_swf
