@@ -7,5 +7,7 @@ job management system model". See ``docs/adequacy.md``.
 from batchlab.adequacy.comparison import Comparison
 from batchlab.adequacy.measure import compare
 from batchlab.adequacy.read import read
+from batchlab.adequacy.reference import Reference, reference
+from batchlab.adequacy.repetitions import repeat
 
-__all__ = ["Comparison", "compare", "read"]
+__all__ = ["Comparison", "Reference", "compare", "read", "reference", "repeat"]

@@ -183,7 +183,7 @@ class Comparison:
             return "all are equal"
         more = "longer" if apart[place] > 0 else "shorter"
         job = self.differences["job_id"][place]
-        return f"at most by {format_duration(abs(apart[place]))} (job {job}, {more} in the model)"
+        return f"by up to {format_duration(abs(apart[place]))} (job {job}, {more} in model)"
 
     def _means(self, of: str) -> str:
         real, model = (

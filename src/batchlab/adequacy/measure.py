@@ -74,7 +74,7 @@ def distance(real: Stream, model: Stream, tolerance: Tolerance = 0.0) -> Compari
     compared = jobs.filter(pl.col("ended") >= ENDED)
     if compared.is_empty():
         raise AdequacyError(
-            f"real: none of its {jobs.height:,} jobs has started and ended; nothing can be compared."
+            f"{real.name}: none of its {jobs.height:,} jobs has started and ended; nothing can be compared."
         )
     amounts = (each for each in real.amounts if each in model.amounts)
     fields = ("submit_time", "tasks", *amounts, "requested_time")

@@ -58,10 +58,10 @@ def paired(real: Stream, model: Stream, tolerance: Tolerance) -> pl.DataFrame:
     fields = ("submit_time", "tasks", *(each for each in real.amounts if each in model.amounts))
     allowed = _allowed(tolerance, (*fields, "requested_time"))
     if not real.jobs.height:
-        raise AdequacyError("real: has no jobs; nothing can be compared.")
+        raise AdequacyError(f"{real.name}: has no jobs; nothing can be compared.")
     _check_numbers(real, model)
     jobs = _joined(real, model)
-    _check(jobs, allowed)
+    _check(jobs, allowed, (real.name, model.name))
     return jobs
 
 
@@ -96,9 +96,7 @@ def _check_numbers(real: Stream, model: Stream) -> None:
     """Refuse streams of unequal numbers of jobs, naming the first job that is in one only."""
     if real.jobs.height == model.jobs.height:
         return
-    longer, other, name = (
-        (real, model, "real") if real.jobs.height > model.jobs.height else (model, real, "model")
-    )
+    longer, other = (real, model) if real.jobs.height > model.jobs.height else (model, real)
     alone = longer.jobs.with_row_index("place", offset=1)
     same_kind = longer.jobs.schema["job_id"] == other.jobs.schema["job_id"]
     if longer.numbered and other.numbered and same_kind:
@@ -108,9 +106,9 @@ def _check_numbers(real: Stream, model: Stream) -> None:
     first = alone.row(0, named=True)
     raise AdequacyError(
         f"job {shown(first['job_id'])} (number {first['place']} by arrival, submitted at "
-        f"{first['submit_time']:.12g} s) is in {name} only: {real.jobs.height:,} jobs in real, "
-        f"{model.jobs.height:,} in model; the numbers must be equal, so that every submission is "
-        f"reproduced ({_NOT_REPRODUCED}). Feed the model the whole real stream, and nothing else."
+        f"{first['submit_time']:.12g} s) is in {longer.name} only: {real.jobs.height:,} jobs in "
+        f"{real.name}, {model.jobs.height:,} in {model.name}; the numbers must be equal, so that every "
+        f"submission is reproduced ({_NOT_REPRODUCED}). Feed the model the whole real stream, and no more."
     )
 
 
@@ -122,7 +120,7 @@ def _alike(longer: Stream, other: Stream) -> int:
     return int(apart[0]) if len(apart) else count
 
 
-def _check(jobs: pl.DataFrame, allowed: dict[str, float]) -> None:
+def _check(jobs: pl.DataFrame, allowed: dict[str, float], names: tuple[str, str]) -> None:
     """Refuse streams in which a job was not submitted alike, or did not start or end in both."""
     wrong = {name: _apart(jobs, name, most) for name, most in allowed.items()}
     wrong["ended"] = _other_event(jobs)
@@ -136,14 +134,14 @@ def _check(jobs: pl.DataFrame, allowed: dict[str, float]) -> None:
     if name == "ended":
         one, other = (ENDS[job[each]] for each in ("ended", f"{MODEL}ended"))
         raise AdequacyError(
-            f"{where}: {_NOT_REPRODUCED}: {one} in real, {other} in model; must be the same in both. Give "
-            "the model the events that ended the job, or leave the job out of both streams."
+            f"{where}: {_NOT_REPRODUCED}: {one} in {names[0]}, {other} in {names[1]}; must be the same in "
+            "both. Give the model the events that ended the job, or leave the job out of both streams."
         )
     one, other = (_text(job[each]) for each in (name, f"{MODEL}{name}"))
     most = f"equal up to the tolerance of {allowed[name]:g}" if allowed[name] else "equal"
     raise AdequacyError(
-        f"{where}: {name} = {one} in real, {other} in model; must be {most}, or the measure is not "
-        f"defined. Feed the model the real submissions, or pass tolerance={{'{name}': …}}."
+        f"{where}: {name} = {one} in {names[0]}, {other} in {names[1]}; must be {most}, or the measure is "
+        f"not defined. Feed the model the real submissions, or pass tolerance={{'{name}': …}}."
     )
 
 

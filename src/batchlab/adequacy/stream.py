@@ -43,6 +43,8 @@ class Stream:
 
     Parameters
     ----------
+    name
+        What it is called in messages.
     jobs
         By submit time, then job id, then row: ``job_id``, ``submit_time``, ``requested_time``,
         ``start_time`` and ``end_time`` (Float64, s; null where there is none), ``tasks`` (Float64), the
@@ -53,6 +55,7 @@ class Stream:
         Whether the jobs have ids of their own, none of them twice; else ids are rows, counted from 1.
     """
 
+    name: str
     jobs: pl.DataFrame
     amounts: tuple[str, ...]
     numbered: bool
@@ -129,7 +132,7 @@ def _stream(table: pl.DataFrame, amounts: Iterable[str], name: str) -> Stream:
     state = table["state"] if "state" in table.columns else None
     jobs = pl.DataFrame([ids, *columns]).with_columns(_ended(state))
     jobs = jobs.sort("submit_time", "job_id", maintain_order=True)
-    return Stream(jobs, amounts, numbered and not ids.is_duplicated().any())
+    return Stream(name, jobs, amounts, numbered and not ids.is_duplicated().any())
 
 
 def _with_ends(table: pl.DataFrame, name: str) -> pl.DataFrame:
