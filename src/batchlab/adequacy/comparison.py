@@ -148,12 +148,15 @@ class Comparison:
         return np.cumsum(differ, dtype=np.int64)
 
     def __str__(self) -> str:
-        return "\n".join([*self._facts(), "", *self._table()])
+        lines = (f"{name:16}{text}" for name, text in self.facts().items())
+        short = (line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…" for line in lines)
+        return "\n".join([*short, "", *self._table()])
 
     __repr__ = __str__
 
-    def _facts(self) -> list[str]:
-        facts = {
+    def facts(self) -> dict[str, str]:
+        """Say in words what is known, by what it is about."""
+        return {
             "measure P": f"{self.P:.6g} s over {_jobs(len(self))}; distance E = {self.E:.6g} s",
             "verdict": self._judgement(),
             "waits": f"differ for {self.differing_waits:,} of {_jobs(len(self))}",
@@ -163,8 +166,6 @@ class Comparison:
             "left out": f"{_jobs(self.left_out)} that did not start, or not end, in either stream",
             "equal": ", ".join(self.fields),
         }
-        lines = [f"{name:16}{text}" for name, text in facts.items()]
-        return [line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…" for line in lines]
 
     def _judgement(self) -> str:
         verdict = self.verdict

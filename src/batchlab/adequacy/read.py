@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["read"]
 
 _JOBS = "jobs.csv"
+_FORMS = f"Give the folder of a run (with {_JOBS}), a table or a log"
 
 
 def read(path: str | os.PathLike[str], *, overrun: OverrunAction = "extend") -> pl.DataFrame | Workload:
@@ -47,12 +48,7 @@ def read(path: str | os.PathLike[str], *, overrun: OverrunAction = "extend") -> 
     WorkloadError
         If it is no log.
     """
-    file = Path(path)
-    if file.is_dir():
-        file /= _JOBS
-    if not file.exists():
-        forms = f"Give the folder of a run (with {_JOBS}), a table or a log"
-        raise AdequacyError(f"{file}: is not there. {forms}.")
+    file = _file(Path(path))
     name = file.name.lower()
     try:
         if name.endswith((".csv", ".csv.gz")):
@@ -60,5 +56,17 @@ def read(path: str | os.PathLike[str], *, overrun: OverrunAction = "extend") -> 
         if name.endswith(".parquet"):
             return pl.read_parquet(file, glob=False)
     except (OSError, *UNREADABLE) as error:
-        raise AdequacyError(f"{file}: is no readable table: {reason_of(error)}.") from error
+        raise AdequacyError(f"{file}: is no readable table: {reason_of(error)}. {_FORMS}.") from error
     return read_swf(file, overrun=overrun)
+
+
+def _file(path: Path) -> Path:
+    """Find the file with the jobs."""
+    try:
+        file = path / _JOBS if path.is_dir() else path
+        found = file.exists()
+    except (OSError, ValueError) as error:
+        raise AdequacyError(f"{path}: {reason_of(error)}. {_FORMS}.") from error
+    if not found:
+        raise AdequacyError(f"{file}: is not there. {_FORMS}.")
+    return file
