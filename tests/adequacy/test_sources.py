@@ -97,6 +97,17 @@ def test_other_ids() -> None:
         assert compare(other, JOBS).differences["job_id"].to_list() == ids
 
 
+def test_kinds_of_ids() -> None:
+    """Whole numbers of any width are the same ids, and so are texts and categories."""
+    real = stream(submit_time=[10.0, 10.4], tasks=[1, 8])
+    late = real.with_columns(submit_time=pl.Series([10.3, 10.2]))
+    for kind in (pl.Int32, pl.UInt64, pl.Float64):
+        assert compare(real, late.with_columns(pl.col("job_id").cast(kind)), tolerance=1).P == 0
+    words = [each.with_columns(job_id=pl.Series(["a", "b"])) for each in (real, late)]
+    words[1] = words[1].with_columns(pl.col("job_id").cast(pl.Categorical))
+    assert compare(*words, tolerance=1).P == 0
+
+
 def test_amounts() -> None:
     """Amounts per task are compared where both have them: the usual ones, and those that a table names."""
     one = JOBS.with_columns(core=pl.lit(4), licence=pl.lit(1), allocated_licence=pl.lit(1))
@@ -123,6 +134,18 @@ def test_no_limit() -> None:
         (JOBS.with_columns(tasks=pl.lit("two")), "real: column tasks: .* Give numbers"),
         (JOBS.with_columns(submit_time=None), "real: submit_time is missing in row 0"),
         (JOBS.with_columns(end_time=float("inf")), "real: column end_time has an infinite value"),
+        (
+            JOBS.with_columns(end_time=9.5),
+            r"real: job 1: start_time = 10, end_time = 9\.5; a job ends no ear",
+        ),
+        (
+            JOBS.with_columns(pl.from_epoch("start_time")),
+            "real: column start_time has dates or durations. Give seconds",
+        ),
+        (
+            JOBS.with_columns(job_id=pl.Series([[1], [2], [3]])),
+            "real: column job_id: .* Give numbers or texts",
+        ),
         (17, "real: the table is 17, a int; .* Pass a Result"),
         (
             bl.generate.demo_workload(3),

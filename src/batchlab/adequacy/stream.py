@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from batchlab.errors import AdequacyError, reason_of, suggest
+from batchlab.errors import AdequacyError, reason_of, shown, suggest
 from batchlab.result.result import Result
 from batchlab.result.table import ALLOCATED, jobs_table
 from batchlab.workload.unreadable import UNREADABLE
@@ -128,11 +128,36 @@ def _stream(table: pl.DataFrame, amounts: Iterable[str], name: str) -> Stream:
         row = int(columns[0].is_null().arg_true()[0])
         raise AdequacyError(f"{name}: submit_time is missing in row {row}; every job needs one.")
     numbered = "job_id" in table.columns and not table["job_id"].has_nulls()
-    ids = table["job_id"] if numbered else pl.Series("job_id", range(1, table.height + 1), dtype=pl.Int64)
+    ids = _ids(table["job_id"], name) if numbered else _rows(table.height)
     state = table["state"] if "state" in table.columns else None
     jobs = pl.DataFrame([ids, *columns]).with_columns(_ended(state))
     jobs = jobs.sort("submit_time", "job_id", maintain_order=True)
+    _check_times(jobs, name)
     return Stream(name, jobs, amounts, numbered and not ids.is_duplicated().any())
+
+
+def _ids(column: pl.Series, name: str) -> pl.Series:
+    """Take ids as whole numbers or as texts, so that those of two tables can be equal."""
+    try:
+        if column.dtype.is_numeric():
+            return column.cast(pl.Int64)
+        return column.cast(pl.String)
+    except UNREADABLE as error:
+        raise AdequacyError(f"{name}: column job_id: {reason_of(error)}. Give numbers or texts.") from error
+
+
+def _rows(count: int) -> pl.Series:
+    return pl.Series("job_id", range(1, count + 1), dtype=pl.Int64)
+
+
+def _check_times(jobs: pl.DataFrame, name: str) -> None:
+    wrong = jobs.filter(pl.col("end_time") < pl.col("start_time"))
+    if not wrong.is_empty():
+        job, start, end = wrong.select("job_id", "start_time", "end_time").row(0)
+        rule = "a job ends no earlier than it starts"
+        raise AdequacyError(
+            f"{name}: job {shown(job)}: start_time = {start:.12g}, end_time = {end:.12g}; {rule}."
+        )
 
 
 def _with_ends(table: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -145,6 +170,9 @@ def _with_ends(table: pl.DataFrame, name: str) -> pl.DataFrame:
 
 def _number(column: pl.Series, name: str) -> pl.Series:
     """Take a column as float64, null where there is no value."""
+    if column.dtype.is_temporal():
+        rule = "Give seconds since one origin, the same for both streams"
+        raise AdequacyError(f"{name}: column {column.name} has dates or durations. {rule}.")
     try:
         values = column.cast(pl.Float64).fill_nan(None)
     except UNREADABLE as error:
