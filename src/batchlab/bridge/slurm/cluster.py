@@ -185,6 +185,11 @@ class VirtualCluster:
         lines = self.command("squeue", "--noheader", "--array", "--format=%A %T").splitlines()
         return {int(job): state for job, state in map(str.split, lines)}
 
+    def completions(self) -> str:
+        """Give the lines that Slurm has written of jobs that have ended, as its plugin jobcomp/filetxt does."""
+        path = self.directory / "log/jobcomp.txt"
+        return path.read_text("utf-8", "replace") if path.is_file() else ""
+
     def command(self, program: str, *arguments: str, script: str | None = None) -> str:
         """Run one of Slurm's commands on this cluster.
 

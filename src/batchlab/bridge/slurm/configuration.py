@@ -87,6 +87,17 @@ class Configuration:
     accounts: bool = False
     replaced: tuple[str, ...] = ()
 
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """The names of the partitions."""
+        said = (dict(_ASSIGNMENT.findall(line.lower())) for line in self.lines)
+        return tuple(words["partitionname"] for words in said if "partitionname" in words)
+
+    @property
+    def whole_nodes(self) -> bool:
+        """Whether a job has its nodes alone."""
+        return self.settings.get("selecttype", "").lower() == "select/linear"
+
 
 @dataclass
 class _Draft:
