@@ -1,6 +1,7 @@
 # What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
 
 from batchlab import accounting as accounting
+from batchlab import adequacy as adequacy
 from batchlab import bridge as bridge
 from batchlab import generate as generate
 from batchlab import platform as platform
@@ -16,6 +17,7 @@ from batchlab.application import Stage as Stage
 from batchlab.application import read_application as read_application
 from batchlab.application import tasks as tasks
 from batchlab.application import write_application as write_application
+from batchlab.errors import AdequacyError as AdequacyError
 from batchlab.errors import AlgorithmError as AlgorithmError
 from batchlab.errors import ApplicationError as ApplicationError
 from batchlab.errors import BatchlabError as BatchlabError

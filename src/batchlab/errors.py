@@ -18,6 +18,7 @@ the next step. Errors about input are also ``ValueError``, so code that does not
     │   └── ClusterError                        a virtual cluster of a batch system failed
     ├── ObserverError            (ValueError)   what an observer is told, or the data that it reads
     ├── ResultError              (ValueError)   a result that cannot be read, written or evaluated
+    ├── AdequacyError            (ValueError)   streams of jobs between which no difference is defined
     ├── TraceError               (ValueError)   a log of the archive that is not known, or cannot be had
     ├── MonitorError                            a running simulation that cannot be asked, or shown
     ├── ExperimentError          (ValueError)   a described experiment, its spec file, or its store
@@ -33,6 +34,7 @@ import sys
 from collections.abc import Iterable
 
 __all__ = [
+    "AdequacyError",
     "AlgorithmError",
     "ApplicationError",
     "BatchlabError",
@@ -118,6 +120,10 @@ class ObserverError(BatchlabError, ValueError):
 
 class ResultError(BatchlabError, ValueError):
     """A result cannot be read, written or evaluated."""
+
+
+class AdequacyError(BatchlabError, ValueError):
+    """Two streams of jobs cannot be compared; the message names the first job that differs."""
 
 
 class TraceError(BatchlabError, ValueError):
