@@ -22,6 +22,7 @@ from batchlab.errors import AlgorithmError as AlgorithmError
 from batchlab.errors import ApplicationError as ApplicationError
 from batchlab.errors import BatchlabError as BatchlabError
 from batchlab.errors import BridgeError as BridgeError
+from batchlab.errors import ClusterError as ClusterError
 from batchlab.errors import DecisionError as DecisionError
 from batchlab.errors import ExperimentError as ExperimentError
 from batchlab.errors import MonitorError as MonitorError

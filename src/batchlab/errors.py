@@ -14,7 +14,8 @@ the next step. Errors about input are also ``ValueError``, so code that does not
     │   └── PolicyNotFound                      a name that no order, rule or allocator has
     ├── SimulationError                         a run that cannot go on, or a call that makes no sense now
     │   ├── DecisionError        (ValueError)   a scheduler decided what the kernel must refuse
-    │   └── AlgorithmError                      a scheduling algorithm made for another simulator failed
+    │   ├── AlgorithmError                      a scheduling algorithm made for another simulator failed
+    │   └── ClusterError                        a virtual cluster of a batch system failed
     ├── ObserverError            (ValueError)   what an observer is told, or the data that it reads
     ├── ResultError              (ValueError)   a result that cannot be read, written or evaluated
     ├── AdequacyError            (ValueError)   streams of jobs between which no difference is defined
@@ -38,6 +39,7 @@ __all__ = [
     "ApplicationError",
     "BatchlabError",
     "BridgeError",
+    "ClusterError",
     "DecisionError",
     "ExperimentError",
     "MissingExtraError",
@@ -106,6 +108,10 @@ class DecisionError(SimulationError, ValueError):
 
 class AlgorithmError(SimulationError):
     """An algorithm written for another simulator raised, fell silent, or answered what makes no sense."""
+
+
+class ClusterError(SimulationError):
+    """A batch system on virtual nodes did not start, ended, or refused an order; the message has its words."""
 
 
 class ObserverError(BatchlabError, ValueError):
