@@ -20,6 +20,7 @@ impl<F: Feed> Simulation<F> {
     /// Makes this a look ahead by what schedulers know: every job runs for its estimate, and no further job comes.
     pub fn assume_estimates(&mut self) {
         self.feed.close();
+        self.complete_queue();
         let held: Vec<u32> = self.state.queue.on_hold.iter().copied().collect();
         for job in self.state.queue.jobs().into_iter().chain(held) {
             self.state.jobs.assume_estimate(job);
