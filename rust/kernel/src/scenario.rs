@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::accounting::{Accounts, Limits};
 use crate::application::ApplicationJob;
 use crate::cluster::{Calendar, NodeSets, NodeTasks, Request, Requests};
-use crate::workload::{Attributes, Conditions, Job, PreemptionRules};
+use crate::workload::{Attributes, Conditions, Job, PreemptionRules, value_of};
 
 /// What happens to a job that reaches its requested time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -194,6 +194,23 @@ impl Scenario {
         match self.core {
             Some(core) => self.need(slot, core) as f64,
             None => f64::from(self.job(slot).tasks),
+        }
+    }
+
+    /// Lets jobs of one list of counters also have the same factors of the multifactor priority, but for their ages and what
+    /// they ask for: so their order stays. O(jobs).
+    pub fn split_limits_by_factors(&mut self) {
+        let Self { limits: Some(limits), attributes, accounts, .. } = self else { return };
+        let mut columns = vec![&attributes.nodes];
+        if let Some(factors) = &attributes.factors {
+            columns.extend([&factors.association, &factors.partition, &factors.qos, &factors.nice]);
+            columns.extend(&factors.resources);
+        }
+        for column in columns.into_iter().filter(|column| !column.is_empty()) {
+            limits.split_lists(|slot| value_of(column, slot).to_bits());
+        }
+        if let Some(accounts) = accounts {
+            limits.split_lists(|slot| accounts.node(slot).map_or(0, |node| u64::from(node) + 1));
         }
     }
 

@@ -115,6 +115,7 @@ impl<F: Feed> Simulation<F> {
 
     fn take_nodes(&mut self, job: u32, placement: &[NodeTasks]) {
         self.state.start(&self.scenario, job, placement);
+        self.state.open_next_like(&self.scenario, &self.priority, job);
         self.recorders.nodes_taken(View { scenario: &self.scenario, state: &self.state }, job, placement);
         self.allocator.started(placement);
         if let (Some(rules), Some(preemption)) = (&self.scenario.preemption, &mut self.state.preemption)
@@ -320,6 +321,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Gives the keys of the queued jobs, in the present order of the queue.
     pub fn set_priorities(&mut self, keys: &[f64]) {
+        self.complete_queue();
         self.state.sort_queue_by(&self.scenario, keys);
     }
 
@@ -372,6 +374,7 @@ impl<F: Feed> Simulation<F> {
     pub fn adopt(&mut self, policy: PolicyParts) {
         let PolicyParts { mut scheduler, priority, allocator } = policy;
         scheduler.disturbed();
+        self.complete_queue();
         (self.scheduler, self.priority, self.allocator) = (scheduler, priority, allocator);
         self.keep_indices();
         let queued = self.state.queue.jobs();
@@ -391,7 +394,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn leave_queue(&mut self, job: u32) {
-        self.state.leave_queue(&self.scenario, job);
+        self.state.leave_queue(&self.scenario, &self.priority, job);
         let view = View { scenario: &self.scenario, state: &self.state };
         if let Some(external) = self.scheduler.as_external_mut() {
             external.give_up(view, job);

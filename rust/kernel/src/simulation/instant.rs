@@ -31,7 +31,7 @@ impl<F: Feed> Simulation<F> {
         {
             let turns = calendar.next_from(self.state.now) <= self.state.now;
             self.cursor.calendar_turn = turns.then_some(Time(self.state.now));
-            self.state.turn_calendar(&self.scenario);
+            self.state.turn_calendar(&self.scenario, &self.priority);
         }
         if !self.waits_for_timers() {
             self.cursor.idle = 0;

@@ -214,6 +214,7 @@ impl<F: Feed> Simulation<F> {
     pub(super) fn release_nodes(&mut self, job: u32) {
         self.recorders.nodes_to_be_released(View { scenario: &self.scenario, state: &self.state }, job);
         self.state.give_back(&self.scenario, job);
+        self.state.open_after(&self.scenario, &self.priority, job);
         self.recorders.nodes_released(View { scenario: &self.scenario, state: &self.state }, job);
     }
 

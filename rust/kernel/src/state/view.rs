@@ -133,15 +133,6 @@ impl<'a> View<'a> {
         self.state.queue.index.summary().is_some_and(|least| may_preempt || self.may_fit(least))
     }
 
-    /// The first job of the queue that is not known to be over a limit.
-    #[must_use]
-    pub fn first_open(self) -> Option<Rank> {
-        match &self.state.limited {
-            None => self.state.queue.first(),
-            Some(_) => self.state.queue.first_matching(None, &is_open),
-        }
-    }
-
     /// Whether jobs are looked at one by one at each pass, since one that is over a limit may hold up those behind it, or one
     /// that does not fit may preempt others.
     #[must_use]
@@ -313,10 +304,4 @@ impl<'a> View<'a> {
         let own = if runs { self.state.jobs.placement(job) } else { &[] };
         Expansion { machine: &self.state.machine, own, closed: self.closed_nodes(job) }
     }
-}
-
-/// Whether some job with these queue values is not known to be over a limit.
-#[must_use]
-pub fn is_open(values: &[i64]) -> bool {
-    values.iter().any(|&value| value != i64::MAX)
 }
