@@ -16,7 +16,10 @@ from reference.room import Room, in_each_set, room_beside
 
 @dataclass
 class Running:
-    """A started job; schedulers do not see `end` and `state`; `holds`: it did not give its nodes back yet."""
+    """A started job; schedulers do not see `end` and `state`; `holds`: it did not give its nodes back yet.
+
+    As a victim it gives them up at `grace_end`, for the job of the row `preemptor` (S16).
+    """
 
     job: Job
     start: float
@@ -25,6 +28,8 @@ class Running:
     placement: Placement
     holds: bool = True
     expiry: float = inf
+    grace_end: float = inf
+    preemptor: int | None = None
 
 
 @dataclass
@@ -46,6 +51,7 @@ class State:
     interruptions: list[Interruption] = field(default_factory=list)
     started: set[int] = field(default_factory=set)
     preempted: bool = False
+    preemptors: set[int] = field(default_factory=set)
     cancelled: list[Running] = field(default_factory=list)
     predictor: Predictor = field(default_factory=Predictor)
     estimates: dict[int, float] = field(default_factory=dict)
@@ -81,9 +87,13 @@ class State:
         plan = []
         for each in self.running:
             if each.holds:
-                estimated_end = max(each.start + self.estimate(each.job), self.now)
-                plan.append(Rectangle(each.start, estimated_end, each.job, each.placement))
+                end = max(self.expected_end(each), self.now)
+                plan.append(Rectangle(each.start, end, each.job, each.placement))
         return plan
+
+    def expected_end(self, running: Running) -> float:
+        """Give when a running job is expected to give back its nodes: by its estimate, or as a victim."""
+        return min(running.start + self.estimate(running.job), running.grace_end)
 
     def room_now(self) -> Room:
         """Give what is really free now: past its estimate a job still holds its nodes."""
