@@ -58,7 +58,7 @@ impl SchedulingRule for EasyReservations {
                 self.pass = None;
                 return Ok(Step::Done);
             };
-            let before = std::mem::replace(at, Some(rank));
+            let before = at.replace(rank);
             match chance_of(view, allocator, rank.job)? {
                 Chance::Fits => {}
                 Chance::DoesNotFit => {
