@@ -1,6 +1,7 @@
 # What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
 
 from batchlab import accounting as accounting
+from batchlab import adequacy as adequacy
 from batchlab import bridge as bridge
 from batchlab import generate as generate
 from batchlab import platform as platform
@@ -16,10 +17,12 @@ from batchlab.application import Stage as Stage
 from batchlab.application import read_application as read_application
 from batchlab.application import tasks as tasks
 from batchlab.application import write_application as write_application
+from batchlab.errors import AdequacyError as AdequacyError
 from batchlab.errors import AlgorithmError as AlgorithmError
 from batchlab.errors import ApplicationError as ApplicationError
 from batchlab.errors import BatchlabError as BatchlabError
 from batchlab.errors import BridgeError as BridgeError
+from batchlab.errors import ClusterError as ClusterError
 from batchlab.errors import DecisionError as DecisionError
 from batchlab.errors import ExperimentError as ExperimentError
 from batchlab.errors import MonitorError as MonitorError
@@ -47,7 +50,9 @@ from batchlab.observer import Power as Power
 from batchlab.observer import Signal as Signal
 from batchlab.observer import Temperature as Temperature
 from batchlab.options import Cause as Cause
+from batchlab.options import Delay as Delay
 from batchlab.options import Invocation as Invocation
+from batchlab.options import Overheads as Overheads
 from batchlab.options import RunOptions as RunOptions
 from batchlab.options import Sensing as Sensing
 from batchlab.platform import Flow as Flow

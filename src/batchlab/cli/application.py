@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from batchlab.cli.adequacy import adequacy
 from batchlab.cli.compare import compare
 from batchlab.cli.demo import demo
 from batchlab.cli.elastisim import elastisim
@@ -61,6 +62,7 @@ application.command()(elastisim)
 application.command()(generate)
 application.command()(platform)
 application.command()(policies)
+application.command()(adequacy)
 application.command()(watch)
 application.add_typer(systems, name="systems")
 application.add_typer(traces, name="traces")

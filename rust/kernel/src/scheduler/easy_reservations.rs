@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::{NodeSets, Profile, Unanswered};
 use crate::placement::Allocator;
-use crate::state::{Rank, View, is_open};
+use crate::state::{Rank, View};
 
 use super::plan::Plan;
 use super::victims::preempt_for;
@@ -53,12 +53,12 @@ impl SchedulingRule for EasyReservations {
             // While reservations are left to make, jobs that cannot fit matter too.
             let open = plan.len() < self.count;
             let each = open || view.looks_at_each();
-            let may_matter = |values: &[i64]| (each && is_open(values)) || view.may_fit(values);
+            let may_matter = |values: &[i64]| each || view.may_fit(values);
             let Some(rank) = view.state.queue.first_matching(at.as_ref(), &may_matter) else {
                 self.pass = None;
                 return Ok(Step::Done);
             };
-            *at = Some(rank);
+            let before = at.replace(rank);
             match chance_of(view, allocator, rank.job)? {
                 Chance::Fits => {}
                 Chance::DoesNotFit => {
@@ -66,6 +66,10 @@ impl SchedulingRule for EasyReservations {
                         && let Some(step) = preempt_for(view, allocator, rank.job)
                     {
                         self.begun = true;
+                        if view.victims_run_on() {
+                            // It does not start yet: the pass looks at it again, and may reserve for it.
+                            *at = before;
+                        }
                         return Ok(step);
                     }
                     if open {

@@ -1,6 +1,5 @@
 //! What happens at one instant before its passes, in the order of the agenda.
 use crate::scheduler::SchedulingRule;
-use crate::state::Phase;
 use crate::time::Time;
 use crate::workload::JobState;
 
@@ -17,6 +16,7 @@ impl<F: Feed> Simulation<F> {
             EventKind::Expiry => self.listeners.estimates,
             EventKind::Periodic => self.agenda.triggers.is_some(),
             EventKind::Begin => self.state.conditions.is_some(),
+            EventKind::GraceEnd => self.view().victims_run_on(),
             EventKind::Timer | EventKind::Completion | EventKind::Submission | EventKind::EarlyRelease => {
                 true
             }
@@ -32,7 +32,7 @@ impl<F: Feed> Simulation<F> {
         {
             let turns = calendar.next_from(self.state.now) <= self.state.now;
             self.cursor.calendar_turn = turns.then_some(Time(self.state.now));
-            self.state.turn_calendar(&self.scenario);
+            self.state.turn_calendar(&self.scenario, &self.priority);
         }
         if !self.waits_for_timers() {
             self.cursor.idle = 0;
@@ -113,6 +113,7 @@ impl<F: Feed> Simulation<F> {
         let now = Time(self.state.now);
         match kind {
             EventKind::Timer => self.cursor.timers.next_time() <= now,
+            EventKind::GraceEnd => self.next_grace_end() <= now,
             EventKind::Application => self.next_notice(),
             EventKind::Completion => self.next_completion().is_some(),
             EventKind::Expiry => self.next_expiry().is_some(),
@@ -130,6 +131,7 @@ impl<F: Feed> Simulation<F> {
     fn take_event(&mut self, kind: EventKind) -> Result<Option<YieldPoint>, F::Error> {
         match kind {
             EventKind::Timer => return Ok(self.wake()),
+            EventKind::GraceEnd => self.end_graces(),
             EventKind::Application => self.take_notice(),
             EventKind::Completion => {
                 if self.agenda.ties == EndTies::ByStart && self.cursor.round.is_none() {
@@ -149,10 +151,10 @@ impl<F: Feed> Simulation<F> {
         Ok(None)
     }
 
-    /// Whether timers are due before any pass: what they change at one instant counts as one event, unless the scheduler is
-    /// asked event by event.
+    /// Whether timers are due before any pass, or ends of grace times: what they change at one instant counts as one event,
+    /// unless the scheduler is asked event by event.
     fn timers_come_first(&self) -> bool {
-        let are_due = self.cursor.timers.next_time() <= Time(self.state.now);
+        let are_due = self.cursor.timers.next_time().min(self.next_grace_end()) <= Time(self.state.now);
         are_due && self.agenda.triggers.is_none() && self.cursor.round.is_none()
     }
 
@@ -214,7 +216,8 @@ impl<F: Feed> Simulation<F> {
 
     fn take_completion(&mut self) {
         let Some((run, at_limit)) = self.next_completion() else { return };
-        if !at_limit && self.go_on_to_next_phase(run) {
+        let goes_on = if at_limit { self.cut_run(run) } else { self.go_on_to_next_phase(run) };
+        if goes_on {
             return;
         }
         let job = self.state.running.get(run).job;
@@ -256,13 +259,7 @@ impl<F: Feed> Simulation<F> {
             self.state.work.due(now).into_iter().chain(self.state.limits.due(&(now, u64::MAX))).collect();
         ending.sort_unstable();
         ending.dedup_by_key(|&mut (_, run)| run);
-        ending.into_iter().map(|(_, run)| run).filter(|&run| self.is_last_phase(run)).collect()
-    }
-
-    fn is_last_phase(&self, run: u32) -> bool {
-        let run = self.state.running.get(run);
-        let completes = self.scenario.overheads(run.job).completion > 0.0;
-        matches!(run.phase, Phase::Completing(_)) || (run.phase == Phase::Running && !completes)
+        ending.into_iter().map(|(_, run)| run).filter(|&run| self.view().is_last_phase(run)).collect()
     }
 
     /// A timer is due. A scheduler outside decides after that; one in the kernel only if something is changed, so that
@@ -294,7 +291,7 @@ impl<F: Feed> Simulation<F> {
             if time > Time(self.state.now) {
                 return None;
             }
-            if !self.view().ends_now(self.state.running.get(run).job) {
+            if !self.view().phase_ends_now(run) {
                 return Some(run);
             }
             self.state.expiries.remove(run);

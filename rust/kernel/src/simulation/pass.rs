@@ -22,9 +22,6 @@ impl<F: Feed> Simulation<F> {
             self.cursor.stopwatch = Some(log.begin());
         }
         self.cursor.is_disturbed = false;
-        if let Some(preemption) = &mut self.state.preemption {
-            preemption.pass_exemptions(self.state.now);
-        }
         self.refresh_calculated();
         self.cursor.calendar_turn = None;
         let keys_change = self.priority.changes_with_time();
@@ -32,13 +29,14 @@ impl<F: Feed> Simulation<F> {
             self.scheduler.reexamine();
         }
         if self.view().looks_at_each() {
-            self.state.open_all(&self.scenario);
+            self.state.open_all(&self.scenario, &self.priority);
         }
         let view = View { scenario: &self.scenario, state: &self.state };
         let looks_at_all = self.scheduler.begin(view, keys_change);
         if looks_at_all && keys_change && !self.priority.is_external() {
             self.state.refresh_priorities(&self.scenario, &self.priority);
         }
+        self.begin_preemption();
     }
 
     /// Takes the scheduler's proposals until the pass is over, or something outside is asked.
@@ -51,18 +49,16 @@ impl<F: Feed> Simulation<F> {
                 let question = self.allocator.as_external().and_then(|allocator| allocator.question());
                 return question.map(|question| YieldPoint::Allocation(question.job));
             };
-            if let Some(preemption) = &mut self.state.preemption {
-                preemption.started_for = None;
-            }
+            self.forget_preempting_jobs(&step);
             let goes_on = match step {
                 Step::Ask if self.is_asked() => return Some(YieldPoint::Decision),
                 Step::Ask | Step::Continue => true,
                 Step::PassOver(job) => {
-                    self.state.open_next_like(&self.scenario, job);
+                    self.state.open_next_like(&self.scenario, &self.priority, job);
                     true
                 }
                 Step::Close(job, counter) => {
-                    self.state.close(&self.scenario, job, counter);
+                    self.state.close(&self.scenario, &self.priority, job, counter);
                     true
                 }
                 Step::Propose(decision) => self.take_proposal(decision),
@@ -170,6 +166,7 @@ impl<F: Feed> Simulation<F> {
         if self.recorders.reasons.is_none() {
             return;
         }
+        self.complete_queue();
         if self.priority.changes_with_time() && !self.priority.is_external() {
             self.state.refresh_priorities(&self.scenario, &self.priority);
         }
