@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.errors import AdequacyError, reason_of
-from batchlab.workload.swf import read_swf
+from batchlab.workload.formats import reader_of
 from batchlab.workload.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def read(path: str | os.PathLike[str], *, overrun: OverrunAction = "extend") -> 
     ----------
     path
         The folder that a run was written to (``batchlab run --out``, `Result.write`), a table
-        (``jobs.csv``, other CSV, Parquet) with the columns of `Result.jobs`, or a log in the Standard
-        Workload Format.
+        (``jobs.csv``, other CSV, Parquet) with the columns of `Result.jobs`, or a log: SWF, Slurm's sacct or
+        jobcomp, PBS.
     overrun
         Of a log, what to do where a job ran longer than it asked for; as for `read_swf`, so that a log and a
         run of it agree.
@@ -57,7 +57,7 @@ def read(path: str | os.PathLike[str], *, overrun: OverrunAction = "extend") -> 
             return pl.read_parquet(file, glob=False)
     except (OSError, *UNREADABLE) as error:
         raise AdequacyError(f"{file}: is no readable table: {reason_of(error)}. {_FORMS}.") from error
-    return read_swf(file, overrun=overrun)
+    return reader_of(file)(file, overrun=overrun)
 
 
 def _file(path: Path) -> Path:
