@@ -129,6 +129,15 @@ def test_requeues() -> None:
     assert len(bl.read_sacct(dump({"State": "PREEMPTED"}, again | {"User": "bob"}))) == 2
 
 
+def test_jobs_that_were_resized() -> None:
+    """A record for each size is one job of the last size."""
+    resized = {"Start": "2024-03-01T10:03:00", "End": "2024-03-01T10:04:00", "Elapsed": "00:01:00"}
+    workload = bl.read_sacct(dump({"State": "RESIZING"}, resized | {"ReqCPUS": "2"}))
+    job = only(workload)
+    assert (job["start_time"], job["run_time"], job["tasks"], job["attempts"]) == (60.0, 180.0, 2, 1)
+    assert "resized while it ran" in str(workload.report)
+
+
 def test_records_that_are_there_again() -> None:
     """Dumps that overlap, put together, give each job once: in its last state."""
     alive = {"State": "RUNNING", "End": "Unknown", "Elapsed": "00:01:30"}
@@ -290,6 +299,13 @@ def test_schedulers_do_not_see_what_became_of_jobs() -> None:
     workload = bl.read_sacct(dump({}))
     with pytest.raises(bl.PolicyError, match="hidden from schedulers"):
         bl.simulate(workload, bl.System.homogeneous(nodes=4, resources={"core": 1}), 'expression("end_time")')
+
+
+def test_times_that_are_not_there() -> None:
+    """They may be written as nothing, words, 0, or the beginning of 1970 in the zone."""
+    for none in "", "None", "Unknown", "N/A", "0", "1970-01-01T09:00:00":
+        lines = dump({"Start": none, "State": "CANCELLED by 7", "Elapsed": "00:00:00"})
+        assert only(bl.read_sacct(lines, timezone="Asia/Tokyo"))["start_time"] is None
 
 
 def test_dumps_without_a_header() -> None:

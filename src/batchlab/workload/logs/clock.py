@@ -155,7 +155,9 @@ def _readings(timezone: str) -> list[pl.Expr]:
 def _chosen(reading: str) -> pl.Expr:
     """Take the seconds since 1970, else those of the time and its offset, else those of the zone's clock."""
     with_offset = _seconds(pl.col("naive")) - pl.col("offset")
-    return pl.coalesce("epoch", pl.coalesce(with_offset, reading) + pl.col("fraction"))
+    seconds = pl.coalesce("epoch", pl.coalesce(with_offset, reading) + pl.col("fraction"))
+    # The beginning of 1970 is how a time that is not there may be written.
+    return pl.when(seconds > 0).then(seconds)
 
 
 def settled(submit: Instants, start: Instants, end: Instants, span: pl.Series) -> list[pl.Series]:
