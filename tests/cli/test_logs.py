@@ -37,6 +37,8 @@ SWF = "; MaxProcs: 2\n1 0 0 120 2 -1 -1 2 300 -1 1 1 1 -1 1 -1 -1 -1\n"
     [
         (SACCT, "sacct"),
         ("User,Submit,JobIDRaw\n", "sacct"),
+        ("User^~JobID^~Submit\n", "sacct"),
+        (f"sacct: warning: slow\n{SACCT}", "sacct"),
         ("JobID   JobName  State\n", "sacct"),
         (JOBCOMP, "jobcomp"),
         (PBS, "pbs"),

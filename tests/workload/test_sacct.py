@@ -107,6 +107,17 @@ def test_names_with_line_ends_and_bars() -> None:
     assert workload.jobs["run_time"].to_list() == [120.0] * 3
 
 
+def test_lines_that_are_no_records() -> None:
+    """What sacct says before the header, and further lines of a comment at the end, are counted."""
+    lines = dump({"Comment": "first"}, more=["Comment"])
+    workload = bl.read_sacct(["sacct: warning: slow", "", *lines, "second", "third"])
+    assert only(workload)["job_id"] == 7
+    assert workload.report.skipped == {
+        "lines before the header": 1,
+        "further lines of the last field of a record": 1,
+    }
+
+
 def test_lines_cut_short_are_reported() -> None:
     """A record with too few fields is in the report, and the one below it is read."""
     lines = dump({}, {"JobID": "8", "JobIDRaw": "8"})
@@ -292,6 +303,10 @@ def test_other_delimiters(delimiter: str) -> None:
     """With --delimiter sacct ends fields by any text."""
     lines = [line.replace("|", delimiter) for line in dump({})]
     assert bl.read_sacct(lines, delimiter=delimiter).jobs.equals(bl.read_sacct(dump({})).jobs)
+    assert bl.read_sacct(lines).jobs.equals(bl.read_sacct(dump({})).jobs)
+    fields = delimiter.join(["Submit", "Start", "End", "State", "ReqCPUS", "TimelimitRaw", "JobID"])
+    record = delimiter.join(["100", "160", "220", "COMPLETED", "4", "5", "7"])
+    assert only(bl.read_sacct([fields, record]))["job_id"] == 7
 
 
 def test_schedulers_do_not_see_what_became_of_jobs() -> None:
@@ -335,6 +350,8 @@ def test_what_is_no_dump(lines: list[str], message: str) -> None:
     ("changes", "message"),
     [
         ({"JobID": "x7"}, "lines:3: logged_id = 'x7'; job x7 is no number of a job"),
+        ({"JobID": "7_4294967294"}, "logged_id = '7_4294967294'; job 7_4294967294 is no number"),
+        ({"JobID": "7_4000001"}, "logged_id = '7_4000001'; job 7_4000001 is no number"),
         ({"Submit": "soon"}, "lines:3: submit = 'soon'; job 7 submission is unknown or no time"),
         (
             {"End": "2024-03-01T10:00:30", "Elapsed": ""},

@@ -18,11 +18,17 @@ __all__ = ["log_format", "reader_of"]
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31
 _MOST_READ = 1 << 16
-# What the first line that is not blank looks like.
+# How a text begins, after blank lines.
 _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
     ("jobcomp", re.compile(rb"JobId=\d")),
     ("pbs", re.compile(rb"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?;[A-Za-z]{1,2};")),
-    ("sacct", re.compile(rb"(?:[A-Za-z]+[|;,\t])*JobID(?:Raw)?(?:[|;,\t\s]|$)", re.IGNORECASE)),
+    (
+        "sacct",
+        re.compile(
+            rb"(?:sacct: [^\n]*\s+)*(?:[A-Za-z]+[^A-Za-z\s]+|[A-Za-z]+\t)*JobID(?:Raw)?(?:[^A-Za-z]|$)",
+            re.IGNORECASE,
+        ),
+    ),
 )
 
 
@@ -47,8 +53,8 @@ def log_format(path: Path) -> LogFormat:
     except OSError:
         # Who reads it says why it cannot be read.
         return "swf"
-    line = _unpacked(begin).removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
-    return next((name for name, form in _FORMS if form.match(line)), "swf")
+    text = _unpacked(begin).removeprefix(b"\xef\xbb\xbf").lstrip()
+    return next((name for name, form in _FORMS if form.match(text)), "swf")
 
 
 def _unpacked(begin: bytes) -> bytes:

@@ -10,10 +10,10 @@ from batchlab.workload.logs import quantities
 from batchlab.workload.logs.clock import Instants, instants, settled
 from batchlab.workload.logs.log import Log
 
-__all__ = ["records_of"]
+__all__ = ["WANTED", "records_of"]
 
 _DATE = "%m/%d/%Y %H:%M:%S"
-_NEEDED = (
+WANTED = (
     *("number", "line", "kind", "queued", "started", "ended", "deleted", "ctime", "qtime", "etime", "start"),
     *("end", "user", "group", "account", "account_name", "project", "queue", "jobname", "resvname", "depend"),
     *("exec_host", "exec_vnode", "total_execution_slots", "unique_node_count", "Exit_status"),
@@ -21,6 +21,8 @@ _NEEDED = (
     *("Resource_List.nodect", "Resource_List.mem", "Resource_List.pmem", "Resource_List.walltime"),
     *("Resource_List.ngpus", "resources_used.walltime", "resources_used.mem", "resources_used.cput"),
 )
+"""The attributes that are made use of, and what is said of each run besides."""
+
 _WHOLE = {
     "Resource_List.nodect": "requested_nodes",
     "unique_node_count": "allocated_nodes",
@@ -42,8 +44,8 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
     Parameters
     ----------
     table
-        A row for each run or wait: attributes as text, and ``number``, ``line``, ``kind`` (that of its last
-        record), ``queued``, ``started``, ``ended`` (the dates of records) and ``deleted``.
+        A row for each run or wait, with `WANTED` as text: attributes, and ``number``, ``line``, ``kind``
+        (that of its last record), ``queued``, ``started``, ``ended`` (the dates of records) and ``deleted``.
     log
         Where they come from, and how to read it.
 
@@ -52,9 +54,7 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
     polars.DataFrame
         The columns of `batchlab.workload.logs.jobs.RECORD`, and others.
     """
-    table = table.with_columns(
-        pl.lit(None, pl.String).alias(each) for each in _NEEDED if each not in table.columns
-    ).with_columns(pl.col("line").cast(pl.Int64))
+    table = table.with_columns(pl.col("line").cast(pl.Int64))
     submit, start, end = _times(table, log)
     requested, allocated = _processors(table)
     table = table.with_columns(

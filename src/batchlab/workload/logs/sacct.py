@@ -1,6 +1,7 @@
 """The reader of what Slurm's sacct writes."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO
 
@@ -20,6 +21,7 @@ from batchlab.workload.workload import Workload
 
 __all__ = ["read_sacct"]
 
+_LINES_BEFORE = 50
 _NEEDED = {
     "a number": ("jobid", "jobidraw"),
     "the submission": ("submit",),
@@ -36,7 +38,7 @@ def read_sacct(
     *,
     timezone: str = "UTC",
     time_format: str | None = None,
-    delimiter: str = "|",
+    delimiter: str | None = None,
     fields: Sequence[str] | None = None,
     overrun: OverrunAction = "extend",
     invalid: InvalidAction = "drop",
@@ -64,7 +66,7 @@ def read_sacct(
     time_format
         How times are written (``SLURM_TIME_FORMAT``), where that is neither ISO 8601 nor ``%s``.
     delimiter
-        What ends a field (``--delimiter``).
+        What ends a field (``--delimiter``); found in the header unless given.
     fields
         The names of the fields, where the dump has no header (``--noheader``).
     overrun, invalid
@@ -122,7 +124,7 @@ def read_sacct(
         unlimited,
         node_names,
     )
-    if not isinstance(delimiter, str) or not delimiter or delimiter.isspace():
+    if delimiter is not None and (not isinstance(delimiter, str) or not delimiter.strip(" \n\r")):
         raise WorkloadError(f"delimiter = {shown(delimiter)}; must be text that ends a field, as '|'.")
     name, text = text_of(source)
     log = Log(name, Notes(), reading)
@@ -130,15 +132,17 @@ def read_sacct(
     return workload_of(records_of(table, log), log, header_of(table))
 
 
-def _table(text: str, delimiter: str, given: Sequence[str] | None, log: Log) -> pl.DataFrame:
+def _table(text: str, delimiter: str | None, given: Sequence[str] | None, log: Log) -> pl.DataFrame:
     """Give the text of the fields of each job, whatever sacct calls them."""
     place, line, rest = _first_line(text)
     if given is not None:
-        head, body, first = delimiter.join(given), text, 1
-        if line.rstrip().endswith(delimiter):
-            head += delimiter
+        ends = delimiter or "|"
+        head, body, first = ends.join(given), text, 1
+        if line.rstrip().endswith(ends):
+            head += ends
     else:
-        head, body, first = line, rest, place + 1
+        place, head, body = _header_line(text, log) or (place, line, rest)
+        first = place + 1
     fields = sacct_rows.fields_of(head, log.name, place, delimiter)
     for what, names in _NEEDED.items():
         if not any(each in fields.names for each in names):
@@ -167,3 +171,15 @@ def _first_line(text: str) -> tuple[int, str, str]:
         if line.strip():
             return place, line.rstrip("\r"), rest
     return place or 1, "", ""
+
+
+def _header_line(text: str, log: Log) -> tuple[int, str, str] | None:
+    """Find the header behind what sacct may have said before it; None where there is none."""
+    rest, others = text, 0
+    for place in range(1, _LINES_BEFORE + 1):
+        line, _, rest = rest.partition("\n")
+        if re.search(r"(?:^|[^a-z])JobID(?:Raw)?(?:[^a-z]|$)", line, re.IGNORECASE):
+            log.notes.skip("lines before the header", others)
+            return place, line.rstrip("\r"), rest
+        others += bool(line.strip())
+    return None
