@@ -118,6 +118,20 @@ def test_lines_that_are_no_records() -> None:
     }
 
 
+def test_torn_records_whose_number_is_not_the_first_field() -> None:
+    """As those of --format=ALL: texts are in the middle and at the end."""
+    order = ["Comment", *SOUND, "WorkDir"]
+    texts = [("a\nb", "/x"), ("", "/y|z\n|more\n\nend"), ("", "/a|b"), ("c|\n|d", "/z")]
+    lines = ["|".join(order)]
+    for number, (comment, folder) in enumerate(texts, 1):
+        identity = {"JobID": str(number), "JobIDRaw": str(number)}
+        lines += f"{comment}|{record(**identity)}|{folder}".split("\n")
+    workload = bl.read_sacct(lines)
+    assert workload.jobs["job_id"].to_list() == [1, 2, 3, 4]
+    assert workload.jobs["run_time"].to_list() == [120.0] * 4
+    assert not workload.report.dropped.height
+
+
 def test_lines_cut_short_are_reported() -> None:
     """A record with too few fields is in the report, and the one below it is read."""
     lines = dump({}, {"JobID": "8", "JobIDRaw": "8"})
@@ -138,6 +152,9 @@ def test_requeues() -> None:
     assert each["submit_time"].to_list() == [0.0, 180.0]
     assert len(bl.read_sacct(dump({}, again))) == 2
     assert len(bl.read_sacct(dump({"State": "PREEMPTED"}, again | {"User": "bob"}))) == 2
+    assert len(bl.read_sacct(dump({"State": "FAILED"}, again | {"JobName": "renamed"}))) == 1
+    month = {name: text.replace("-03-", "-04-") for name, text in again.items()}
+    assert len(bl.read_sacct(dump({"State": "FAILED"}, month))) == 2
 
 
 def test_jobs_that_were_resized() -> None:

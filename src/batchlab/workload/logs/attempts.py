@@ -10,14 +10,16 @@ SAME_RECORD = "the same record again"
 OLDER_RECORD = "an older record of a job that has a newer one"
 _MERGED = "requeued: its records are one job, from the first submission to the last end"
 _RESIZED = "resized while it ran: taken with its last size, from its first start"
+_DAY = 86_400
 _KEY = ["cluster", "base", "array_index", "component", "range"]
 
 
 def joined(records: pl.DataFrame, notes: Notes, *, each: bool) -> pl.DataFrame:
     """Make one row of the records of each job.
 
-    Records of one number are attempts of one job as long as its user and its name stay, and the attempt
-    before did not complete: Slurm begins its numbers anew when they are used up.
+    Records of one number are attempts of one job as long as its user stays, and the attempt before did not
+    complete and ended less than a day before: Slurm begins its numbers anew when they are used up, and a job
+    that it requeues is submitted again at once.
 
     Parameters
     ----------
@@ -37,11 +39,12 @@ def joined(records: pl.DataFrame, notes: Notes, *, each: bool) -> pl.DataFrame:
     if not records.select(pl.struct(_KEY).is_duplicated().any()).item():
         return records.with_columns(pl.lit(1, pl.Int64).alias("attempts"))
     ordered = records.sort("submit", "line", nulls_last=False, maintain_order=True)
-    same = pl.all_horizontal(
-        pl.col(name).eq_missing(pl.col(name).shift(1).over(_KEY)) for name in ("user", "job_name")
-    )
+    before = {name: pl.col(name).shift(1).over(_KEY) for name in ("user", "state", "end")}
     first = pl.int_range(pl.len()).over(_KEY) == 0
-    anew = first | ~same | (pl.col("state").shift(1).over(_KEY) == "COMPLETED").fill_null(value=False)
+    other = pl.col("user").ne_missing(before["user"])
+    done = (before["state"] == "COMPLETED").fill_null(value=False)
+    late = (pl.col("submit") - before["end"] > _DAY).fill_null(value=False)
+    anew = first | other | done | late
     ordered = ordered.with_columns(anew.cast(pl.Int64).cum_sum().over(_KEY).alias("generation"))
     generation = [*_KEY, "generation"]
     ordered = _resized(ordered, generation, notes)

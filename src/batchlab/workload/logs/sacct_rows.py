@@ -224,7 +224,13 @@ def _is_first(text: str, before: Sequence[str], fields: Fields) -> bool:
     """Tell whether a line begins a record, after lines of another."""
     if fields.begins_with_number:
         return bool(re.match(rf"{_JOB}{re.escape(fields.delimiter)}", text))
-    return sum(each.count(fields.delimiter) for each in before) >= fields.count
+    if sum(each.count(fields.delimiter) for each in before) >= fields.count:
+        return True
+    # What is a record by itself does not go on with a text of the last field.
+    return (
+        text.count(fields.delimiter) >= fields.count
+        and _fitted(text.split(fields.delimiter), fields) is not None
+    )
 
 
 def _fitted(parts: list[str], fields: Fields) -> dict[str, str] | None:
