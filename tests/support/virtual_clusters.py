@@ -69,7 +69,6 @@ def none_left(directory: str, seconds: float = 20.0) -> bool:
 
 def until(condition: Callable[[], bool], seconds: float) -> bool:
     """Wait for a condition; false where it does not come about in time."""
-
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
