@@ -171,7 +171,8 @@ JOBCOMP = (
 )
 PBS = (
     "03/01/2024 10:02:00;E;7.server;user=ann queue=batch ctime=1709287200 qtime=1709287200 "
-    "start=17092872{start} end=1709287320 Resource_List.ncpus=4 Resource_List.walltime=00:05:00 Exit_status=0\n"
+    "start=17092872{start} end=1709287320 Resource_List.ncpus=4 Resource_List.walltime=00:05:00 "
+    "Exit_status=0\n"
 )
 
 
