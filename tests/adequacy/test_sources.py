@@ -134,7 +134,8 @@ def test_no_limit() -> None:
         (JOBS.drop("end_time"), "real: the table has no column end_time"),
         (JOBS.with_columns(tasks=pl.lit("two")), "real: column tasks: .* Give numbers"),
         (JOBS.with_columns(submit_time=None), "real: submit_time is missing in row 0"),
-        (JOBS.with_columns(end_time=float("inf")), "real: column end_time has an infinite value"),
+        (JOBS.with_columns(end_time=float("inf")), "real: column end_time has a value of 1e15 or more"),
+        (JOBS.with_columns(submit_time=-1e300), "real: column submit_time has a value of 1e15 or more"),
         (
             JOBS.with_columns(end_time=9.5),
             r"real: job 1: start_time = 10, end_time = 9\.5; a job ends no ear",

@@ -90,17 +90,7 @@ def adequacy_by_jobs(
     if limit is not None:
         text = f"reference {short_duration(limit)}"
         ax.axhline(limit, color=INK, linewidth=0.9, linestyle="--", label=text)
-    ax.set_xlabel("first jobs by arrival, k")
-    ax.set_ylabel("measure P")
-    ax.margins(x=0.01)
-    if log and any(comparison.P for comparison in found.values()):
-        log_axis(ax, "x")
-        log_axis(ax, "y", durations=True)
-    else:
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        ax.set_ylim(bottom=0)
-        duration_axis(ax, "y")
+    _scale(ax, log=log and any(comparison.P for comparison in found.values()))
     legend(ax, len(ax.get_legend_handles_labels()[0]))
     return dress(ax, grid="both")
 
@@ -247,6 +237,20 @@ def _draw_band(ax: Axes, reference: Reference) -> None:
         )
     label = "their median" if pairs > 1 else "the reference pair"
     ax.plot(reference.counts, median, color=_REFERENCE, linewidth=1.0, label=label)
+
+
+def _scale(ax: Axes, *, log: bool) -> None:
+    ax.set_xlabel("first jobs by arrival, k")
+    ax.set_ylabel("measure P")
+    ax.margins(x=0.01)
+    if log:
+        log_axis(ax, "x")
+        log_axis(ax, "y", durations=True)
+        return
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    ax.set_ylim(bottom=0)
+    duration_axis(ax, "y")
 
 
 def _thinned(jobs: int) -> npt.NDArray[np.int64]:
