@@ -178,7 +178,7 @@ def _number(column: pl.Series, name: str) -> pl.Series:
         values = column.cast(pl.Float64).fill_nan(None)
     except UNREADABLE as error:
         raise AdequacyError(f"{name}: column {column.name}: {reason_of(error)}. Give numbers.") from error
-    # A job may have no limit, but nothing happens at no time, nor where float64 knows no fractions of seconds.
+    # A job may have no limit, but nothing happens where float64 has no fractions of seconds.
     if column.name != "requested_time" and (values.abs() >= _TOO_LARGE).any():
         raise AdequacyError(
             f"{name}: column {column.name} has a value of 1e15 or more; must be less, or null."
