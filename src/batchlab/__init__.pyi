@@ -93,6 +93,7 @@ from batchlab.workload import JobDescription as JobDescription
 from batchlab.workload import Reader as Reader
 from batchlab.workload import Workload as Workload
 from batchlab.workload import Writer as Writer
+from batchlab.workload import anonymise as anonymise
 from batchlab.workload import read_events as read_events
 from batchlab.workload import read_jobcomp as read_jobcomp
 from batchlab.workload import read_pbs as read_pbs

@@ -17,6 +17,7 @@ __all__ = [
     "JOB_STATES",
     "JOB_TYPES",
     "LARGEST_SEED",
+    "LOG_FORMATS",
     "LUBLIN_KINDS",
     "ORDERS_AT_INSTANT",
     "OVERRUN_ACTIONS",
@@ -40,6 +41,7 @@ __all__ = [
     "JobCheck",
     "JobState",
     "JobType",
+    "LogFormat",
     "LublinKind",
     "OrderAtInstant",
     "OrderName",
@@ -146,9 +148,13 @@ InvalidAction = Literal["drop", "raise"]
 INVALID_ACTIONS: tuple[InvalidAction, ...] = get_args(InvalidAction)
 """What a reader does with a job that breaks a rule."""
 
+LogFormat = Literal["swf", "sacct", "jobcomp", "pbs"]
+LOG_FORMATS: tuple[LogFormat, ...] = get_args(LogFormat)
+"""The formats of logs: that of the archive, those of Slurm's accounting, and that of PBS and Torque."""
+
 ProcessorField = Literal["requested", "allocated"]
 PROCESSOR_FIELDS: tuple[ProcessorField, ...] = get_args(ProcessorField)
-"""The field of an SWF log that is taken first for the number of processors."""
+"""What of a log is taken first for the number of processors."""
 
 LublinKind = Literal["all", "batch", "interactive", "both"]
 LUBLIN_KINDS: tuple[LublinKind, ...] = get_args(LublinKind)

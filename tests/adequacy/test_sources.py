@@ -209,3 +209,16 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     broken.write_text("no table")
     with pytest.raises(AdequacyError, match=r"broken\.parquet: cannot be read: "):
         bl.adequacy.read(broken)
+
+
+@pytest.mark.parametrize(("pair", "measured"), [("m1a m1b", 139.01), ("m1a m1d", 267.45)])
+@pytest.mark.parametrize("form", ["sacct_all", "sacct_X_epoch", "jobcomp"])
+def test_accounting_of_a_real_slurm(pair: str, measured: float, form: str) -> None:
+    """The dumps that Slurm wrote give the P that was computed when the runs were recorded.
+
+    Submissions are whole seconds, which the phase of the clock may round to the next.
+    """
+    first, second = (
+        bl.adequacy.read(find(f"oracles/slurm-multifactor/{run}/{form}.txt.gz")) for run in pair.split()
+    )
+    assert round(compare(first, second, tolerance=5).P, 2) == measured

@@ -21,6 +21,7 @@ from batchlab.documents import DocumentReader
 from batchlab.experiment.specification import read_specification
 from batchlab.experiment.store import Store
 from batchlab.options import RunOptions
+from support.accounting_logs import JOBCOMP, PBS, SACCT, reading_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,10 +174,13 @@ class Parser:
         Sound inputs.
     read
         Takes an input and an empty directory; gives a value, or raises a `BatchlabError`.
+    sample
+        How many mutants every run feeds it.
     """
 
     seeds: tuple[bytes, ...]
     read: Callable[[bytes, Path], object]
+    sample: int = 60
 
 
 def _from_file(name: str, read: Callable[[Path], object]) -> Callable[[bytes, Path], object]:
@@ -296,6 +300,9 @@ PARSERS = {
     "log": Parser((LOG, LOG.replace(b"\n", b"\r\n")), _log),
     "packed log": Parser((gzip.compress(LOG, mtime=0),), _log),
     "log on disk": Parser((LOG, gzip.compress(LOG, mtime=0)), _from_file("log.swf", bl.read_swf)),
+    "sacct": Parser(SACCT, reading_of(bl.read_sacct), sample=500),
+    "jobcomp": Parser(JOBCOMP, reading_of(bl.read_jobcomp)),
+    "PBS": Parser(PBS, reading_of(bl.read_pbs)),
     "CSV": Parser((TABLE,), _from_file("jobs.csv", _table)),
     "Parquet": Parser((_parquet(),), _from_file("jobs.parquet", _table)),
     "stream of jobs": Parser((STREAM,), _from_file("jobs.csv", _stream)),

@@ -107,6 +107,31 @@ def test_names_with_line_ends_and_bars() -> None:
     assert workload.jobs["run_time"].to_list() == [120.0] * 3
 
 
+def test_lines_that_are_no_records() -> None:
+    """What sacct says before the header, and further lines of a comment at the end, are counted."""
+    lines = dump({"Comment": "first"}, more=["Comment"])
+    workload = bl.read_sacct(["sacct: warning: slow", "", *lines, "second", "third"])
+    assert only(workload)["job_id"] == 7
+    assert workload.report.skipped == {
+        "lines before the header": 1,
+        "further lines of the last field of a record": 1,
+    }
+
+
+def test_torn_records_whose_number_is_not_the_first_field() -> None:
+    """As those of --format=ALL: texts are in the middle and at the end."""
+    order = ["Comment", *SOUND, "WorkDir"]
+    texts = [("a\nb", "/x"), ("", "/y|z\n|more\n\nend"), ("", "/a|b"), ("c|\n|d", "/z")]
+    lines = ["|".join(order)]
+    for number, (comment, folder) in enumerate(texts, 1):
+        identity = {"JobID": str(number), "JobIDRaw": str(number)}
+        lines += f"{comment}|{record(**identity)}|{folder}".split("\n")
+    workload = bl.read_sacct(lines)
+    assert workload.jobs["job_id"].to_list() == [1, 2, 3, 4]
+    assert workload.jobs["run_time"].to_list() == [120.0] * 4
+    assert not workload.report.dropped.height
+
+
 def test_lines_cut_short_are_reported() -> None:
     """A record with too few fields is in the report, and the one below it is read."""
     lines = dump({}, {"JobID": "8", "JobIDRaw": "8"})
@@ -127,6 +152,18 @@ def test_requeues() -> None:
     assert each["submit_time"].to_list() == [0.0, 180.0]
     assert len(bl.read_sacct(dump({}, again))) == 2
     assert len(bl.read_sacct(dump({"State": "PREEMPTED"}, again | {"User": "bob"}))) == 2
+    assert len(bl.read_sacct(dump({"State": "FAILED"}, again | {"JobName": "renamed"}))) == 1
+    month = {name: text.replace("-03-", "-04-") for name, text in again.items()}
+    assert len(bl.read_sacct(dump({"State": "FAILED"}, month))) == 2
+
+
+def test_jobs_that_were_resized() -> None:
+    """A record for each size is one job of the last size."""
+    resized = {"Start": "2024-03-01T10:03:00", "End": "2024-03-01T10:04:00", "Elapsed": "00:01:00"}
+    workload = bl.read_sacct(dump({"State": "RESIZING"}, resized | {"ReqCPUS": "2"}))
+    job = only(workload)
+    assert (job["start_time"], job["run_time"], job["tasks"], job["attempts"]) == (60.0, 180.0, 2, 1)
+    assert "resized while it ran" in str(workload.report)
 
 
 def test_records_that_are_there_again() -> None:
@@ -263,11 +300,44 @@ def test_times_with_offsets_and_formats() -> None:
     assert (only(workload)["end_time"], workload.header.unix_start_time) == (180.0, 1709287200)
 
 
+def test_names_of_nodes() -> None:
+    """They can be listed one by one."""
+    lines = dump(
+        {"NodeList": "vn[08-10,12],login"}, {"JobID": "8", "NodeList": "r[1-2]n[3-4]", "JobIDRaw": "8"}
+    )
+    names = bl.read_sacct(lines, node_names=True).jobs["node_names"].to_list()
+    assert names == [["vn08", "vn09", "vn10", "vn12", "login"], ["r1n3", "r1n4", "r2n3", "r2n4"]]
+
+
+def test_dependencies_ride_along() -> None:
+    """As sbatch was called, where the dump has its line."""
+    lines = dump({"SubmitLine": "sbatch -n 4 --dependency=afterok:5:6 job.sh"}, more=["SubmitLine"])
+    assert only(bl.read_sacct(lines))["logged_dependency"] == "afterok:5:6"
+
+
+@pytest.mark.parametrize("delimiter", ["^~", ";", ","])
+def test_other_delimiters(delimiter: str) -> None:
+    """With --delimiter sacct ends fields by any text."""
+    lines = [line.replace("|", delimiter) for line in dump({})]
+    assert bl.read_sacct(lines, delimiter=delimiter).jobs.equals(bl.read_sacct(dump({})).jobs)
+    assert bl.read_sacct(lines).jobs.equals(bl.read_sacct(dump({})).jobs)
+    fields = delimiter.join(["Submit", "Start", "End", "State", "ReqCPUS", "TimelimitRaw", "JobID"])
+    record = delimiter.join(["100", "160", "220", "COMPLETED", "4", "5", "7"])
+    assert only(bl.read_sacct([fields, record]))["job_id"] == 7
+
+
 def test_schedulers_do_not_see_what_became_of_jobs() -> None:
     """Requested and true data stay apart."""
     workload = bl.read_sacct(dump({}))
     with pytest.raises(bl.PolicyError, match="hidden from schedulers"):
         bl.simulate(workload, bl.System.homogeneous(nodes=4, resources={"core": 1}), 'expression("end_time")')
+
+
+def test_times_that_are_not_there() -> None:
+    """They may be written as nothing, words, 0, or the beginning of 1970 in the zone."""
+    for none in "", "None", "Unknown", "N/A", "0", "1970-01-01T09:00:00":
+        lines = dump({"Start": none, "State": "CANCELLED by 7", "Elapsed": "00:00:00"})
+        assert only(bl.read_sacct(lines, timezone="Asia/Tokyo"))["start_time"] is None
 
 
 def test_dumps_without_a_header() -> None:
@@ -297,6 +367,8 @@ def test_what_is_no_dump(lines: list[str], message: str) -> None:
     ("changes", "message"),
     [
         ({"JobID": "x7"}, "lines:3: logged_id = 'x7'; job x7 is no number of a job"),
+        ({"JobID": "7_4294967294"}, "logged_id = '7_4294967294'; job 7_4294967294 is no number"),
+        ({"JobID": "7_4000001"}, "logged_id = '7_4000001'; job 7_4000001 is no number"),
         ({"Submit": "soon"}, "lines:3: submit = 'soon'; job 7 submission is unknown or no time"),
         (
             {"End": "2024-03-01T10:00:30", "Elapsed": ""},

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["adequacy"]
 
-_FORMS = "a run's folder (--out), a table (CSV, Parquet) like its jobs.csv, or a log (SWF, sacct, PBS)."
+_FORMS = (
+    "a run's folder (--out), a table (CSV, Parquet) like its jobs.csv, or a log (SWF, sacct, jobcomp, PBS)."
+)
 
 _Real = Annotated[Path, typer.Argument(metavar="REAL", help=f"The real stream of jobs: {_FORMS}")]
 _Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The model's, in one of the same forms.")]

@@ -18,6 +18,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Equivalence,
     Invalid,
     JobChecked,
+    LogFormatOption,
     Nodes,
     OrderOfEvents,
     OutputFormat,
@@ -26,6 +27,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Processors,
     Seed,
     SystemFile,
+    Timezone,
     UseMemory,
     Walltime,
     directory,
@@ -51,7 +53,8 @@ _Trace = Annotated[
     Path,
     typer.Argument(
         metavar="TRACE",
-        help="The log: SWF (.gz too), CSV or Parquet; or the name of a fetched one (batchlab traces).",
+        help="The log: SWF, Slurm's sacct or jobcomp, PBS (.gz too), CSV or Parquet; or the name of a "
+        "fetched one (batchlab traces).",
     ),
 ]
 _Policies = Annotated[
@@ -96,6 +99,8 @@ def compare(
     invalid: Invalid = "drop",
     processors: Processors = "requested",
     use_memory: UseMemory = False,
+    log_format: LogFormatOption = None,
+    timezone: Timezone = None,
     executor: _Executor = "threads",
     workers: _Workers = None,
     store: _Store = None,
@@ -110,7 +115,7 @@ def compare(
     from batchlab.experiment import Experiment, LogFile  # noqa: PLC0415  # --help does without
 
     policies = _policies(policy)
-    log = LogRequest(*located(trace), overrun, invalid, processors, use_memory)
+    log = LogRequest(*located(trace), overrun, invalid, processors, use_memory, None, log_format, timezone)
     machine = MachineRequest(system, nodes, cores, equivalence)
     workload, described = _read(log, machine)
     title = LogFile(log.trace).label

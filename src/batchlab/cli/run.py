@@ -20,6 +20,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Equivalence,
     Invalid,
     JobChecked,
+    LogFormatOption,
     Nodes,
     OrderOfEvents,
     OutputFormat,
@@ -27,6 +28,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Overrun,
     Processors,
     Seed,
+    Timezone,
     UseMemory,
     Walltime,
     directory,
@@ -45,8 +47,8 @@ _Trace = Annotated[
     Path,
     typer.Argument(
         metavar="TRACE",
-        help="The log: SWF (.gz too), CSV or Parquet, or ElastiSim's jobs (.json); or the name of a "
-        "fetched one (batchlab traces).",
+        help="The log: SWF, Slurm's sacct or jobcomp, PBS (.gz too), CSV or Parquet, or ElastiSim's jobs "
+        "(.json); or the name of a fetched one (batchlab traces).",
     ),
 ]
 _System = Annotated[
@@ -143,6 +145,8 @@ def run(
     invalid: Invalid = "drop",
     processors: Processors = "requested",
     use_memory: UseMemory = False,
+    log_format: LogFormatOption = None,
+    timezone: Timezone = None,
     applications: _Applications = None,
     out: _Out = None,
     dispatch: _Dispatch = None,
@@ -162,7 +166,9 @@ def run(
     if dispatch is not None and stream:
         raise wrong_usage("records every pass, which --stream does without; leave one out.", "--dispatch")
     request = RunRequest(
-        LogRequest(*located(trace), overrun, invalid, processors, use_memory, applications),
+        LogRequest(
+            *located(trace), overrun, invalid, processors, use_memory, applications, log_format, timezone
+        ),
         MachineRequest(system, nodes, cores, equivalence),
         policy,
         RunOptions(

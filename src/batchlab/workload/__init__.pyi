@@ -1,5 +1,6 @@
 # What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
 
+from batchlab.workload.anonymisation import anonymise as anonymise
 from batchlab.workload.description import JobDescription as JobDescription
 from batchlab.workload.event_files import read_events as read_events
 from batchlab.workload.event_files import write_events as write_events

@@ -15,7 +15,8 @@ _ISO = "%Y-%m-%dT%H:%M:%S"
 _ISO_LENGTH = 19
 _EPOCH = r"^\d{1,11}(?:\.\d*)?$"
 _ISO_TIME = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?$"
-_OFFSET = r"([+-])(\d\d):?(\d\d)$"
+_OFFSET = r":\d\d(?:\.\d+)?([+-])(\d\d):?(\d\d)$"
+_FRACTION = r"^.{19}(\.\d+)"
 _MICROSECONDS = 1e6
 # Clocks are seldom put forward by more, and hardly ever twice within it.
 _DAY = 86_400
@@ -44,14 +45,18 @@ def check_zone(timezone: str) -> None:
         ) from None
 
 
-def instants(times: pl.Series, timezone: str, time_format: str | None = None) -> Instants:
-    """Read a column of times.
+def instants(
+    table: pl.DataFrame, names: Sequence[str], timezone: str, time_format: str | None = None
+) -> dict[str, Instants]:
+    """Read columns of times.
 
     Parameters
     ----------
-    times
-        Text: seconds since 1970, or times of day as in ISO 8601, with their offset or without; ``Unknown``,
-        ``None``, ``N/A`` and nothing mean that there is none.
+    table
+        Has them as text: seconds since 1970, or times of day as in ISO 8601, with their offset or without;
+        ``Unknown``, ``None``, ``N/A`` and nothing mean that there is none.
+    names
+        The columns.
     timezone
         Whose clock showed the times of day that have no offset.
     time_format
@@ -59,77 +64,100 @@ def instants(times: pl.Series, timezone: str, time_format: str | None = None) ->
 
     Returns
     -------
-    Instants
-        A time of day that the clocks skipped is read by the offset of the day before.
+    dict
+        The `Instants` of each column. A time of day that the clocks skipped is read by the offset of the day
+        before.
     """
-    text = times.str.strip_chars()
-    text = text.set(text.str.to_lowercase().is_in(_NO_TIMES).fill_null(value=True), None)
-    is_epoch = text.str.contains(_EPOCH).fill_null(value=False)
-    epoch = text.set(~is_epoch, None).cast(pl.Float64, strict=False)
-    # Slurm writes 0 where there is no time.
-    epoch = epoch.set((epoch <= 0).fill_null(value=False), None)
-    naive, fraction, offset = _time_of_day(text.set(is_epoch, None), time_format)
-    early, late, skipped = _readings(naive, timezone)
-    plain = _seconds(naive)
-    has_offset = offset.is_not_null()
-    early = early.zip_with(~has_offset, plain - offset)
-    late = late.zip_with(~has_offset, plain - offset)
-    skipped &= ~has_offset
-    fraction = fraction.fill_null(0.0)
-    early, late = ((each + fraction).zip_with(~is_epoch, epoch).alias("seconds") for each in (early, late))
-    unreadable = text.is_not_null() & early.is_null() & ~_is_zero(text, is_epoch)
-    return Instants(early, late, skipped & early.is_not_null(), unreadable)
-
-
-def _is_zero(text: pl.Series, is_epoch: pl.Series) -> pl.Series:
-    return is_epoch & text.str.contains(r"^0+(?:\.0*)?$").fill_null(value=False)
-
-
-def _time_of_day(text: pl.Series, time_format: str | None) -> tuple[pl.Series, pl.Series, pl.Series]:
-    """Give what the clock showed, the fraction of its second, and the offset from UTC in seconds."""
-    iso = text.str.contains(_ISO_TIME).fill_null(value=False)
-    clock = text.str.slice(0, _ISO_LENGTH).str.replace(" ", "T", literal=True).set(~iso, None)
-    naive = clock.str.to_datetime(_ISO, strict=False, time_unit="us")
-    if time_format is not None:
-        other = _formatted(text.set(iso, None), time_format)
-        naive = naive.zip_with(iso, other)
-    rest = text.set(~iso, None).str.slice(_ISO_LENGTH)
-    fraction = rest.str.extract(r"^(\.\d+)").cast(pl.Float64, strict=False)
-    parts = rest.str.extract_groups(_OFFSET).struct.unnest()
-    minutes = parts["2"].cast(pl.Float64) * 60 + parts["3"].cast(pl.Float64)
-    offset = (minutes * 60).zip_with((parts["1"] == "+").fill_null(value=True), -minutes * 60)
-    utc = rest.str.ends_with("Z").fill_null(value=False)
-    return naive, fraction, offset.set(utc, 0.0)
-
-
-def _formatted(text: pl.Series, time_format: str) -> pl.Series:
+    # All at once: most of the time goes by the number of calls, where there are few jobs.
+    texts = pl.concat([table.select(pl.col(name).cast(pl.String).alias("text")) for name in names])
+    text = pl.col("text").str.strip_chars()
+    is_none = text.str.to_lowercase().is_in(_NO_TIMES).fill_null(value=True)
+    frame = (
+        texts.lazy()
+        .with_columns(pl.when(~is_none).then(text).alias("text"))
+        .with_columns(_naive(time_format), *_epoch(), _fraction(), _offset())
+        .with_columns(*_readings(timezone))
+        .select(
+            *(_chosen(name).alias(name) for name in ("early", "late")),
+            (pl.col("skipped") & pl.col("offset").is_null() & pl.col("epoch").is_null()).alias("skipped"),
+            (pl.col("text").is_not_null() & ~pl.col("is_epoch") & pl.col("naive").is_null()).alias("bad"),
+        )
+    )
     try:
-        return text.str.to_datetime(
-            time_format, strict=False, time_unit="us", time_zone=None
-        ).dt.replace_time_zone(None)
+        read = frame.collect()
     except UNREADABLE:
         raise WorkloadError(
             f"time_format = {shown(time_format)}; must be a date and a time in the letters of strftime, "
             "as '%d.%m.%Y %H:%M:%S'."
         ) from None
+    parts = (read.slice(index * table.height, table.height) for index in range(len(names)))
+    return {
+        name: Instants(part["early"], part["late"], part["skipped"].fill_null(value=False), part["bad"])
+        for name, part in zip(names, parts, strict=True)
+    }
 
 
-def _seconds(naive: pl.Series) -> pl.Series:
+def _naive(time_format: str | None) -> pl.Expr:
+    """Give what the clock showed."""
+    text = pl.col("text")
+    clock = text.str.slice(0, _ISO_LENGTH).str.replace(" ", "T", literal=True)
+    is_iso = text.str.contains(_ISO_TIME)
+    naive = pl.when(is_iso).then(clock).str.to_datetime(_ISO, strict=False, time_unit="us")
+    if time_format is not None:
+        other = pl.when(~is_iso).then(text).str.to_datetime(time_format, strict=False, time_unit="us")
+        naive = pl.coalesce(naive, other.dt.replace_time_zone(None))
+    return naive.alias("naive")
+
+
+def _epoch() -> list[pl.Expr]:
+    """Give seconds since 1970, of which Slurm writes 0 where there is no time; and whether it is such."""
+    is_epoch = pl.col("text").str.contains(_EPOCH).fill_null(value=False)
+    seconds = pl.when(is_epoch).then("text").cast(pl.Float64, strict=False)
+    return [pl.when(seconds > 0).then(seconds).alias("epoch"), is_epoch.alias("is_epoch")]
+
+
+def _fraction() -> pl.Expr:
+    return (
+        pl.col("text").str.extract(_FRACTION).cast(pl.Float64, strict=False).fill_null(0.0).alias("fraction")
+    )
+
+
+def _offset() -> pl.Expr:
+    """Give the offset from UTC in seconds, where the time has one."""
+    parts = pl.col("text").str.extract_groups(_OFFSET).struct
+    minutes = parts.field("2").cast(pl.Float64) * 60 + parts.field("3").cast(pl.Float64)
+    sign = pl.when(parts.field("1") == "-").then(-60.0).otherwise(60.0)
+    utc = pl.col("text").str.ends_with("Z")
+    return pl.when(utc).then(0.0).otherwise(minutes * sign).alias("offset")
+
+
+def _seconds(naive: pl.Expr) -> pl.Expr:
     return naive.dt.epoch("us").cast(pl.Float64) / _MICROSECONDS
 
 
-def _readings(naive: pl.Series, timezone: str) -> tuple[pl.Series, pl.Series, pl.Series]:
-    plain = _seconds(naive)
+def _readings(timezone: str) -> list[pl.Expr]:
+    """Give what the time of day means in the zone, and whether the clocks skipped it."""
+    naive = pl.col("naive")
     if timezone == "UTC":
-        return plain, plain, pl.repeat(False, len(naive), eager=True)
+        plain = _seconds(naive)
+        return [plain.alias("early"), plain.alias("late"), pl.lit(value=False).alias("skipped")]
     early = _seconds(naive.dt.replace_time_zone(timezone, ambiguous="earliest", non_existent="null"))
     late = _seconds(naive.dt.replace_time_zone(timezone, ambiguous="latest", non_existent="null"))
-    skipped = naive.is_not_null() & early.is_null()
-    if not skipped.any():
-        return early, late, skipped
     before = naive.dt.offset_by("-1d")
     moved = _seconds(before.dt.replace_time_zone(timezone, ambiguous="latest", non_existent="null")) + _DAY
-    return early.zip_with(~skipped, moved), late.zip_with(~skipped, moved), skipped
+    return [
+        pl.coalesce(early, moved).alias("early"),
+        pl.coalesce(late, moved).alias("late"),
+        (naive.is_not_null() & early.is_null()).alias("skipped"),
+    ]
+
+
+def _chosen(reading: str) -> pl.Expr:
+    """Take the seconds since 1970, else those of the time and its offset, else those of the zone's clock."""
+    with_offset = _seconds(pl.col("naive")) - pl.col("offset")
+    seconds = pl.coalesce("epoch", pl.coalesce(with_offset, reading) + pl.col("fraction"))
+    # The beginning of 1970 is how a time that is not there may be written.
+    return pl.when(seconds > 0).then(seconds)
 
 
 def settled(submit: Instants, start: Instants, end: Instants, span: pl.Series) -> list[pl.Series]:

@@ -1,9 +1,11 @@
-"""Lists of hosts as Slurm writes them."""
+"""Lists of hosts as Slurm and PBS write them."""
 
 import re
 from itertools import product
 
-__all__ = ["MOST_HOSTS", "hosts"]
+import polars as pl
+
+__all__ = ["MOST_HOSTS", "executing_hosts", "hosts", "names_of"]
 
 MOST_HOSTS = 1_000_000
 """More than this many names of one list are not given."""
@@ -58,3 +60,24 @@ def _numbers(text: str) -> list[str] | None:
             return None
         found += [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
     return found or None
+
+
+def executing_hosts(text: str) -> list[str]:
+    """Give the names in an ``exec_host`` or ``exec_vnode`` of PBS, each once, in order.
+
+    Examples
+    --------
+    >>> executing_hosts("n1/0*4+n2/0-3"), executing_hosts("(n1:ncpus=8)+(n2:ncpus=4)")
+    (['n1', 'n2'], ['n1', 'n2'])
+    """
+    parts = text.translate({ord("("): None, ord(")"): None}).split("+")
+    return list(dict.fromkeys(part.partition("/")[0].partition(":")[0] for part in parts if part))
+
+
+def names_of(lists: pl.Series) -> pl.Series:
+    """Give the names of each of many lists, of Slurm or of PBS; null where there is none that can be read."""
+    known = {
+        text: executing_hosts(text) if "/" in text or text.startswith("(") else hosts(text)
+        for text in lists.unique().drop_nulls()
+    }
+    return pl.Series("node_names", [known.get(text) for text in lists], dtype=pl.List(pl.String))

@@ -63,6 +63,7 @@ def read_jobcomp(
     use_memory: bool = False,
     requeues: RequeueAction = "join",
     unlimited: float | Mapping[str, float] = YEAR,
+    node_names: bool = False,
 ) -> Workload:
     """Read the file that Slurm's plug-in jobcomp/filetxt writes: a line of ``Key=value`` for each job.
 
@@ -70,7 +71,7 @@ def read_jobcomp(
     ----------
     source
         A path, an open file (text or binary; gzip is known by its content), or an iterable of lines.
-    timezone, time_format, overrun, invalid, processors, use_memory, requeues, unlimited
+    timezone, time_format, overrun, invalid, processors, use_memory, requeues, unlimited, node_names
         As for `read_sacct`.
 
     Returns
@@ -94,7 +95,15 @@ def read_jobcomp(
     (7, 60.0, 300.0, 4)
     """
     reading = Reading(
-        timezone, time_format, overrun, invalid, processors, use_memory, requeues, unlimited=unlimited
+        timezone,
+        time_format,
+        overrun,
+        invalid,
+        processors,
+        use_memory,
+        requeues,
+        unlimited=unlimited,
+        node_names=node_names,
     )
     name, text = text_of(source)
     log = Log(name, Notes(), reading)

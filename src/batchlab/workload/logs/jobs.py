@@ -9,6 +9,7 @@ from batchlab.errors import WorkloadError
 from batchlab.workload import reasons
 from batchlab.workload.header import Header
 from batchlab.workload.logs.attempts import joined
+from batchlab.workload.logs.hostlist import names_of
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import Notes
 from batchlab.workload.logs.numbers import expanded, numbered, with_parts
@@ -45,6 +46,7 @@ RECORD: Mapping[str, pl.DataType] = {
 """The columns that the records of any log have; null where it is silent. Times in seconds since 1970 UTC, or
 seconds; ``limit`` is infinite where there was none; ``memory`` in kB of a processor."""
 
+_NO_NODES = ["None assigned", "(null)", ""]
 _NUMBER = "is no number of a job"
 _SUBMISSION = "submission is unknown or no time"
 _BACKWARDS = "ended before it started"
@@ -119,7 +121,7 @@ def _is_forward() -> pl.Expr:
 
 def _never_started() -> pl.Expr:
     """Tell which jobs ended in the queue; some versions of Slurm give them the end for a start."""
-    no_nodes = pl.col("node_list").is_in(["None assigned", "", "(null)"]).fill_null(value=False)
+    no_nodes = pl.col("node_list").is_in(_NO_NODES).fill_null(value=False)
     instant = (pl.col("elapsed").fill_null(0) == 0) & (pl.col("start") >= pl.col("end"))
     cancelled = pl.col("state").is_in(["CANCELLED", "DEADLINE"]).fill_null(value=False)
     found = pl.col("start").is_null() | (cancelled & no_nodes & instant).fill_null(value=False)
@@ -189,6 +191,8 @@ def _admitted(jobs: pl.DataFrame, log: Log, header: Mapping[str, object]) -> Wor
     origin = jobs["submit"].min()
     begin = math.floor(origin) if isinstance(origin, float) else 0
     table = jobs.select(*_columns(jobs, begin, use_memory=reading.use_memory))
+    if reading.node_names:
+        table = table.with_columns(names_of(jobs["node_list"].replace(_NO_NODES, None)))
     admitted, report, resources = admit(
         table,
         resources=["mem"] if reading.use_memory else [],
@@ -224,7 +228,7 @@ def _columns(jobs: pl.DataFrame, begin: int, *, use_memory: bool) -> list[pl.Exp
     others = [each for each in jobs.columns if each not in known and not each.endswith("_text")]
     outcome = ["state", "status", "exit_code", "exit_signal", "cancelled_by", "logged_reason", "node_list"]
     asked = [each for each in others if each not in outcome]
-    nodes = pl.col("node_list").replace(["None assigned", "(null)"], None)
+    nodes = pl.col("node_list").replace(_NO_NODES, None)
     wait = (pl.col("start") - pl.col("submit")).fill_null(-1.0)
     whole = pl.Int64
     return [

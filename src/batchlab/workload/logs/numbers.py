@@ -26,8 +26,10 @@ def with_parts(records: pl.DataFrame) -> pl.DataFrame:
     bracket = parts.struct.field("2")
     is_one = bracket.str.contains(r"^\d{1,7}$").fill_null(value=False)
     index = pl.coalesce(parts.struct.field("3"), pl.when(is_one).then(bracket))
+    # No array of Slurm has a task beyond; a number that says so is none.
+    sound = index.is_null() | (index.cast(pl.Int64, strict=False) < _MOST_TASKS)
     return records.with_columns(
-        parts.struct.field("1").cast(pl.Int64, strict=False).alias("base"),
+        pl.when(sound).then(parts.struct.field("1")).cast(pl.Int64, strict=False).alias("base"),
         pl.when(~is_one).then(bracket).alias("range"),
         index.cast(pl.Int64, strict=False).alias("array_index"),
         parts.struct.field("4").cast(pl.Int64, strict=False).alias("component"),

@@ -12,7 +12,7 @@ from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import Notes
-from batchlab.workload.logs.pbs_records import records_of
+from batchlab.workload.logs.pbs_records import WANTED, records_of
 from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
 from batchlab.workload.source import text_of
 from batchlab.workload.workload import Workload
@@ -40,6 +40,7 @@ def read_pbs(
     requeues: RequeueAction = "join",
     unfinished: UnfinishedAction = "drop",
     unlimited: float | Mapping[str, float] = YEAR,
+    node_names: bool = False,
 ) -> Workload:
     """Read an accounting log of PBS, OpenPBS or Torque: records ``date;type;number;attributes``.
 
@@ -57,6 +58,8 @@ def read_pbs(
         As for `read_sacct`.
     unlimited
         What jobs without ``Resource_List.walltime`` have for a limit, in seconds; or that by queue.
+    node_names
+        Whether ``node_names`` lists the nodes of ``node_list`` (``n1/0*4+n2/0*4``), each once.
 
     Returns
     -------
@@ -82,7 +85,7 @@ def read_pbs(
     (7, 60.0, 300.0, 4)
     """
     reading = Reading(
-        timezone, None, overrun, invalid, processors, use_memory, requeues, unfinished, unlimited
+        timezone, None, overrun, invalid, processors, use_memory, requeues, unfinished, unlimited, node_names
     )
     name, text = text_of(source)
     log = Log(name, Notes(), reading)
@@ -102,7 +105,7 @@ def _table(text: str, log: Log) -> pl.DataFrame:
         elif match[2] == "[]":
             log.notes.skip(_ARRAY, 1)
         else:
-            jobs.setdefault(number, _History()).add(line, date, kind, _attributes(attributes))
+            _add(jobs, number, line, (date, kind, attributes))
         records += 1
     if not records:
         line = int(log.notes.table("dropped")["line"].min() or 1)  # type: ignore[arg-type]  # a line
@@ -111,8 +114,7 @@ def _table(text: str, log: Log) -> pl.DataFrame:
             "Give files of server_priv/accounting."
         )
     rows = [{"number": number, **run} for number, history in jobs.items() for run in history.runs()]
-    keys = dict.fromkeys(key for row in rows for key in row)
-    return pl.DataFrame({key: pl.Series([row.get(key) for row in rows], dtype=pl.String) for key in keys})
+    return pl.DataFrame({key: pl.Series([row.get(key) for row in rows], dtype=pl.String) for key in WANTED})
 
 
 def _lines(text: str, log: Log) -> Iterator[tuple[int, tuple[str, str, str, str]]]:
@@ -136,38 +138,54 @@ def _attributes(text: str) -> dict[str, str]:
     return {key: value for key, sign, value in (part.partition("=") for part in text.split()) if sign}
 
 
+def _add(jobs: dict[str, "_History"], number: str, line: int, record: tuple[str, str, str]) -> None:
+    history = jobs.get(number)
+    if history is None:
+        history = jobs[number] = _History()
+    history.add(line, *record)
+
+
 class _History:
     """What the records of one number say, in the order in which they were written."""
 
     def __init__(self) -> None:
         self._runs: list[dict[str, str]] = []
         self._known: dict[str, str] = {}
-        self._open: dict[str, str] | None = None
+        self._open: tuple[int, str, str] | None = None
         self._deleted = False
 
-    def add(self, line: int, date: str, kind: str, attributes: dict[str, str]) -> None:
+    def add(self, line: int, date: str, kind: str, text: str) -> None:
         """Take one more record."""
-        if kind == "Q" and self._open is None:
-            self._known = {"queued": date, **attributes}
-        elif kind in "ST":
-            self._open = {**self._known, **attributes, "started": date, "line": str(line), "kind": "S"}
+        if kind in "ST":
+            self._open = (line, date, text)
+        elif kind in "EAR":
+            self._end(line, date, kind, _attributes(text))
         elif kind == "D":
             self._deleted = True
             self._known |= {"line": str(line), "ended": date, "kind": "D"}
-        elif kind in "EAR":
-            begun = self._open or self._known
-            deleted = {"deleted": "yes"} if self._deleted else {}
-            self._runs.append(
-                {**begun, **attributes, **deleted, "line": str(line), "ended": date, "kind": kind}
-            )
-            # A job that is run again was queued when it came back.
-            self._known = {**self._known, **attributes, "queued": date} if kind == "R" else {}
-            self._open, self._deleted = None, False
+        elif kind == "Q" and self._open is None:
+            self._known = {"queued": date, **_attributes(text)}
         self._known.setdefault("line", str(line))
+
+    def _end(self, line: int, date: str, kind: str, attributes: dict[str, str]) -> None:
+        # The record of an end repeats that of the start, as a rule.
+        begun = self._known if "start" in attributes else self._started()
+        deleted = {"deleted": "yes"} if self._deleted else {}
+        self._runs.append({**begun, **attributes, **deleted, "line": str(line), "ended": date, "kind": kind})
+        # A job that is run again was queued when it came back.
+        self._known = {**self._known, **attributes, "queued": date} if kind == "R" else {}
+        self._open, self._deleted = None, False
+
+    def _started(self) -> dict[str, str]:
+        """Give what is known since the start, where there was one."""
+        if self._open is None:
+            return self._known
+        line, date, text = self._open
+        return {**self._known, **_attributes(text), "started": date, "line": str(line), "kind": "S"}
 
     def runs(self) -> list[dict[str, str]]:
         """Give its runs, and then its wait or run that has no end yet."""
         if self._open is not None:
-            return [*self._runs, self._open]
+            return [*self._runs, self._started()]
         waits = len(self._known) > 1 and (self._known.get("kind") == "D" or "queued" in self._known)
         return [*self._runs, {"kind": "Q", **self._known}] if waits else self._runs

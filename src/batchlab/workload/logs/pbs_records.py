@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import polars as pl
 
@@ -10,23 +10,25 @@ from batchlab.workload.logs import quantities
 from batchlab.workload.logs.clock import Instants, instants, settled
 from batchlab.workload.logs.log import Log
 
-__all__ = ["records_of"]
+__all__ = ["WANTED", "records_of"]
 
 _DATE = "%m/%d/%Y %H:%M:%S"
-_NEEDED = (
+WANTED = (
     *("number", "line", "kind", "queued", "started", "ended", "deleted", "ctime", "qtime", "etime", "start"),
-    *("end", "user", "group", "account", "account_name", "project", "queue", "jobname", "resvname"),
+    *("end", "user", "group", "account", "account_name", "project", "queue", "jobname", "resvname", "depend"),
     *("exec_host", "exec_vnode", "total_execution_slots", "unique_node_count", "Exit_status"),
     *("Resource_List.ncpus", "Resource_List.procs", "Resource_List.nodes", "Resource_List.select"),
     *("Resource_List.nodect", "Resource_List.mem", "Resource_List.pmem", "Resource_List.walltime"),
     *("Resource_List.ngpus", "resources_used.walltime", "resources_used.mem", "resources_used.cput"),
 )
+"""The attributes that are made use of, and what is said of each run besides."""
+
 _WHOLE = {
     "Resource_List.nodect": "requested_nodes",
     "unique_node_count": "allocated_nodes",
     "Resource_List.ngpus": "requested_gpus",
 }
-_SUBMISSIONS = ("qtime", "ctime", "queued")
+_TIMES = ("qtime", "ctime", "queued", "start", "started", "end", "ended")
 _NEVER = pl.col("start").is_null() & pl.col("started").is_null()
 _TERMINATED = (271, 265)
 """Exit statuses of jobs ended by SIGTERM or SIGKILL: 256 and the signal."""
@@ -42,8 +44,8 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
     Parameters
     ----------
     table
-        A row for each run or wait: attributes as text, and ``number``, ``line``, ``kind`` (that of its last
-        record), ``queued``, ``started``, ``ended`` (the dates of records) and ``deleted``.
+        A row for each run or wait, with `WANTED` as text: attributes, and ``number``, ``line``, ``kind``
+        (that of its last record), ``queued``, ``started``, ``ended`` (the dates of records) and ``deleted``.
     log
         Where they come from, and how to read it.
 
@@ -52,9 +54,7 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
     polars.DataFrame
         The columns of `batchlab.workload.logs.jobs.RECORD`, and others.
     """
-    table = table.with_columns(
-        pl.lit(None, pl.String).alias(each) for each in _NEEDED if each not in table.columns
-    ).with_columns(pl.col("line").cast(pl.Int64))
+    table = table.with_columns(pl.col("line").cast(pl.Int64))
     submit, start, end = _times(table, log)
     requested, allocated = _processors(table)
     table = table.with_columns(
@@ -82,6 +82,7 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
         pl.lit(None, pl.String).alias("partition"),
         pl.col("jobname").alias("job_name"),
         pl.col("resvname").alias("reservation"),
+        pl.col("depend").alias("logged_dependency"),
         *(pl.col(old).cast(pl.Int64, strict=False).alias(new) for old, new in _WHOLE.items()),
         pl.coalesce("exec_host", "exec_vnode").alias("node_list"),
         *_outcome(processors),
@@ -90,15 +91,13 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
 
 def _times(table: pl.DataFrame, log: Log) -> list[pl.Series]:
     """Give submission, start and end."""
-    queued = _instants(table, log, "queued")
-    times = [
-        _pick(_again(table) & queued.early.is_not_null(), queued, _instants(table, log, *_SUBMISSIONS)),
-        _instants(table, log, "start", "started"),
-        _instants(table, log, "end", "ended"),
-    ]
-    for found in times:
+    read = instants(table, _TIMES, log.reading.timezone, _DATE)
+    first = _first(read, "qtime", "ctime", "queued")
+    queued = read["queued"]
+    submit = _pick(_again(table) & queued.early.is_not_null(), queued, first)
+    start, end = _first(read, "start", "started"), _first(read, "end", "ended")
+    for found in submit, start, end:
         log.notes.add("mended", _SHIFTED, table["line"].filter(found.skipped))
-    submit, start, end = times
     return settled(submit, start, end, table.select(_seconds("resources_used.walltime")).to_series())
 
 
@@ -119,12 +118,11 @@ def _again(table: pl.DataFrame) -> pl.Series:
     return table.select((pl.int_range(pl.len()).over("number") > 0).alias("again")).to_series()
 
 
-def _instants(table: pl.DataFrame, log: Log, *names: str) -> Instants:
-    """Read the first of some columns that is a time in each row."""
-    read = [instants(table[name], log.reading.timezone, _DATE) for name in names]
-    found = read[0]
-    for other in read[1:]:
-        found = _pick(found.early.is_not_null(), found, other)
+def _first(read: Mapping[str, Instants], *names: str) -> Instants:
+    """Take the first of some columns that is a time in each row."""
+    found = read[names[0]]
+    for name in names[1:]:
+        found = _pick(found.early.is_not_null(), found, read[name])
     return found
 
 

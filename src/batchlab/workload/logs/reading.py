@@ -40,6 +40,7 @@ class Reading:
     requeues: RequeueAction = "join"
     unfinished: UnfinishedAction = "drop"
     unlimited: float | Mapping[str, float] = YEAR
+    node_names: bool = False
 
     def __post_init__(self) -> None:
         check_choice("overrun", self.overrun, OVERRUN_ACTIONS)

@@ -1,6 +1,7 @@
 """The reader of what Slurm's sacct writes."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO
 
@@ -20,6 +21,7 @@ from batchlab.workload.workload import Workload
 
 __all__ = ["read_sacct"]
 
+_LINES_BEFORE = 50
 _NEEDED = {
     "a number": ("jobid", "jobidraw"),
     "the submission": ("submit",),
@@ -36,7 +38,7 @@ def read_sacct(
     *,
     timezone: str = "UTC",
     time_format: str | None = None,
-    delimiter: str = "|",
+    delimiter: str | None = None,
     fields: Sequence[str] | None = None,
     overrun: OverrunAction = "extend",
     invalid: InvalidAction = "drop",
@@ -45,6 +47,7 @@ def read_sacct(
     requeues: RequeueAction = "join",
     unfinished: UnfinishedAction = "drop",
     unlimited: float | Mapping[str, float] = YEAR,
+    node_names: bool = False,
 ) -> Workload:
     """Read a dump of ``sacct --parsable2`` or ``--parsable``, with any fields that say what a job is.
 
@@ -63,7 +66,7 @@ def read_sacct(
     time_format
         How times are written (``SLURM_TIME_FORMAT``), where that is neither ISO 8601 nor ``%s``.
     delimiter
-        What ends a field (``--delimiter``).
+        What ends a field (``--delimiter``); found in the header unless given.
     fields
         The names of the fields, where the dump has no header (``--noheader``).
     overrun, invalid
@@ -80,6 +83,8 @@ def read_sacct(
         ``"drop"`` leaves out jobs that wait or run still; ``"keep"`` takes the time that they ran so far.
     unlimited
         What ``UNLIMITED`` and ``Partition_Limit`` stand for, in seconds; or that by partition.
+    node_names
+        Whether ``node_names`` lists the nodes of ``node_list`` (``vn[0-3,7]``) one by one.
 
     Returns
     -------
@@ -88,8 +93,9 @@ def read_sacct(
         ``header.unix_start_time`` says when it was. What was asked for is in the columns of any workload and
         in ``logged_id``, ``requested_processors``, ``requested_memory`` (kB per processor, -1: unknown),
         ``requested_nodes``, ``requested_gpus``, ``user``, ``user_id``, ``group``, ``group_id``, ``account``,
-        ``qos``, ``partition``, ``reservation`` and ``job_name``, as far as the dump has them. What became of
-        the jobs, which schedulers are not shown, is in ``start_time``, ``end_time`` and ``eligible_time``
+        ``qos``, ``partition``, ``reservation``, ``job_name`` and ``logged_dependency`` (that of a field
+        Dependency, or of SubmitLine), as far as the dump has them. What became of the jobs, which schedulers
+        are not shown, is in ``start_time``, ``end_time`` and ``eligible_time``
         (seconds since the origin; null: none), ``logged_wait_time``, ``state``, ``status``, ``attempts``,
         ``exit_code``, ``exit_signal``, ``cancelled_by``, ``allocated_processors``, ``allocated_nodes``,
         ``node_list`` and ``logged_reason``.
@@ -107,9 +113,18 @@ def read_sacct(
     (7, 60.0, 300.0, 4)
     """
     reading = Reading(
-        timezone, time_format, overrun, invalid, processors, use_memory, requeues, unfinished, unlimited
+        timezone,
+        time_format,
+        overrun,
+        invalid,
+        processors,
+        use_memory,
+        requeues,
+        unfinished,
+        unlimited,
+        node_names,
     )
-    if not isinstance(delimiter, str) or not delimiter or delimiter.isspace():
+    if delimiter is not None and (not isinstance(delimiter, str) or not delimiter.strip(" \n\r")):
         raise WorkloadError(f"delimiter = {shown(delimiter)}; must be text that ends a field, as '|'.")
     name, text = text_of(source)
     log = Log(name, Notes(), reading)
@@ -117,15 +132,17 @@ def read_sacct(
     return workload_of(records_of(table, log), log, header_of(table))
 
 
-def _table(text: str, delimiter: str, given: Sequence[str] | None, log: Log) -> pl.DataFrame:
+def _table(text: str, delimiter: str | None, given: Sequence[str] | None, log: Log) -> pl.DataFrame:
     """Give the text of the fields of each job, whatever sacct calls them."""
     place, line, rest = _first_line(text)
     if given is not None:
-        head, body, first = delimiter.join(given), text, 1
-        if line.rstrip().endswith(delimiter):
-            head += delimiter
+        ends = delimiter or "|"
+        head, body, first = ends.join(given), text, 1
+        if line.rstrip().endswith(ends):
+            head += ends
     else:
-        head, body, first = line, rest, place + 1
+        place, head, body = _header_line(text, log) or (place, line, rest)
+        first = place + 1
     fields = sacct_rows.fields_of(head, log.name, place, delimiter)
     for what, names in _NEEDED.items():
         if not any(each in fields.names for each in names):
@@ -154,3 +171,15 @@ def _first_line(text: str) -> tuple[int, str, str]:
         if line.strip():
             return place, line.rstrip("\r"), rest
     return place or 1, "", ""
+
+
+def _header_line(text: str, log: Log) -> tuple[int, str, str] | None:
+    """Find the header behind what sacct may have said before it; None where there is none."""
+    rest, others = text, 0
+    for place in range(1, _LINES_BEFORE + 1):
+        line, _, rest = rest.partition("\n")
+        if re.search(r"(?:^|[^a-z])JobID(?:Raw)?(?:[^a-z]|$)", line, re.IGNORECASE):
+            log.notes.skip("lines before the header", others)
+            return place, line.rstrip("\r"), rest
+        others += bool(line.strip())
+    return None

@@ -10,7 +10,7 @@ import polars as pl
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.logs.log import Log
 
-__all__ = ["Fields", "fields_of", "table_of"]
+__all__ = ["COMMAND", "Fields", "delimiter_of", "fields_of", "table_of"]
 
 COMMAND = (
     "sacct --allusers --duplicates --parsable2 --format=JobIDRaw,JobID,User,Account,Partition,QOS,JobName,"
@@ -53,8 +53,14 @@ _OF_USERS = frozenset(
         "stderr",
     ]
 )
+# JobID and what follows up to the next name; or else what is before it.
+_HEADER = re.compile(
+    r"(?:^|[^a-z])JobID(?:Raw)?([^a-z\s]+|\t)(?:[a-z]|$)|[a-z]([^a-z\s]+|\t)JobID(?:Raw)?\s*$", re.IGNORECASE
+)
+_USUAL = "|"
 _MOST_EXTRA = 64
 _MOST_LINES = 256
+_CONTINUED = "further lines of the last field of a record"
 _UNSPLIT = "has not as many fields as the header"
 
 
@@ -77,23 +83,38 @@ class Fields:
         return self.names[0] in ("jobid", "jobidraw")
 
 
-def fields_of(line: str, name: str, place: int, delimiter: str) -> Fields:
+def delimiter_of(line: str) -> str:
+    """Find what stands between the fields of a header: what is next to the number of the job."""
+    match = _HEADER.search(line)
+    return (match[1] or match[2] or _USUAL) if match is not None else _USUAL
+
+
+def fields_of(line: str, name: str, place: int, delimiter: str | None) -> Fields:
     """Read the header of a dump.
+
+    Parameters
+    ----------
+    line, name, place
+        The header, the dump, and the header's line in it.
+    delimiter
+        What ends a field; found out unless given.
 
     Raises
     ------
     WorkloadError
         If it is none: it must name the number of the job.
     """
-    names = [part.strip().lower() for part in line.split(delimiter)]
+    ends = delimiter or delimiter_of(line)
+    names = [part.strip().lower() for part in line.split(ends)]
     trailing = len(names) > 1 and not names[-1]
-    fields = Fields(tuple(names[:-1] if trailing else names), delimiter, trailing)
-    if "jobid" in fields.names or "jobidraw" in fields.names:
+    fields = Fields(tuple(names[:-1] if trailing else names), ends, trailing)
+    is_for_people = ends not in line.strip() or ends == " "
+    if ("jobid" in fields.names or "jobidraw" in fields.names) and not ends.startswith(" "):
         return fields
-    if delimiter not in line and re.match(r"\s*JobID(?:Raw)?\s", line):
+    if is_for_people and re.match(r"\s*JobID(?:Raw)?\s", line):
         rule = "is sacct's table for people, whose fields are cut; must be a dump of --parsable2"
     else:
-        rule = f"is no header of sacct; must name JobID or JobIDRaw between {shown(delimiter)}"
+        rule = f"is no header of sacct; must name JobID or JobIDRaw between {shown(ends)}"
     raise WorkloadError(f"{name}:{place}: {shown(line[:200])} {rule}. Write it by: {COMMAND}")
 
 
@@ -165,11 +186,13 @@ def _mended(broken: pl.DataFrame, fields: Fields, columns: Sequence[str], log: L
     steps = 0
     for line, text in _torn(broken, fields):
         parts = _fitted(text.split(fields.delimiter), fields)
-        if parts is None:
+        if parts is None and _continues(text, fields):
+            log.notes.skip(_CONTINUED, 1)
+        elif parts is None:
             log.refuse_line(line, text, _UNSPLIT)
-        elif "." in parts["jobid" if "jobid" in parts else "jobidraw"]:
+        elif parts is not None and "." in parts["jobid" if "jobid" in parts else "jobidraw"]:
             steps += 1
-        else:
+        elif parts is not None:
             found.append((*(parts[each] or None for each in columns), line))
     log.notes.skip("steps of jobs", steps)
     schema = {**dict.fromkeys(columns, pl.String), "line": pl.Int64}
@@ -190,11 +213,24 @@ def _torn(broken: pl.DataFrame, fields: Fields) -> list[tuple[int, str]]:
     return [(line, "\n".join(texts).rstrip("\n")) for line, texts in records]
 
 
+def _continues(text: str, fields: Fields) -> bool:
+    """Tell whether a text goes on with the last field of the whole record above it."""
+    if fields.trailing or fields.names[-1] not in _OF_USERS:
+        return False
+    return text.count(fields.delimiter) < fields.count and not _START.match(text)
+
+
 def _is_first(text: str, before: Sequence[str], fields: Fields) -> bool:
     """Tell whether a line begins a record, after lines of another."""
     if fields.begins_with_number:
         return bool(re.match(rf"{_JOB}{re.escape(fields.delimiter)}", text))
-    return sum(each.count(fields.delimiter) for each in before) >= fields.count
+    if sum(each.count(fields.delimiter) for each in before) >= fields.count:
+        return True
+    # What is a record by itself does not go on with a text of the last field.
+    return (
+        text.count(fields.delimiter) >= fields.count
+        and _fitted(text.split(fields.delimiter), fields) is not None
+    )
 
 
 def _fitted(parts: list[str], fields: Fields) -> dict[str, str] | None:

@@ -45,9 +45,11 @@ _AMOUNTS = (
     "reqnodes",
     "reqmem",
 )
-WANTED = (*_TIMES, "state", *_NUMBERS, *_AMOUNTS, *_TEXTS, *_WHOLE)
+WANTED = (*_TIMES, "state", "dependency", "submitline", *_NUMBERS, *_AMOUNTS, *_TEXTS, *_WHOLE)
 """The fields that are made use of, as sacct calls them, in small letters."""
 
+# As sbatch was called: -d afterok:12, --dependency=singleton.
+_DEPENDENCY = r"\s(?:-d\s*|--dependency[= ])([^\s|]+)"
 _SHIFTED = "local time that the clocks skipped: read by the offset of the day before"
 _NO_TIME = "is no time: taken as unknown"
 
@@ -75,15 +77,15 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
             quantities.duration(pl.col("elapsed")),
         ).alias("ran"),
         quantities.duration(pl.col("suspended")).alias("stood"),
+        *_amounts(),
     )
-    read = {name: instants(table[name], log.reading.timezone, log.reading.time_format) for name in _TIMES}
+    read = instants(table, _TIMES, log.reading.timezone, log.reading.time_format)
     for found in read.values():
         log.notes.add("mended", _SHIFTED, table["line"].filter(found.skipped))
     for name in _TIMES[1:]:
         log.notes.add("mended", f"{name} {_NO_TIME}", table["line"].filter(read[name].unreadable))
     span = table["ran"] + table["stood"].fill_null(0.0)
     submit, start, end = settled(read["submit"], read["start"], read["end"], span)
-    requested_nodes, allocated_nodes = _nodes()
     return table.select(
         "line",
         "logged_id",
@@ -99,16 +101,17 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
         _limit().alias("limit"),
         pl.col("state"),
         pl.col("state").alias("state_text"),
-        *(part.alias(column) for part, column in zip(_processors(), ("requested", "allocated"), strict=True)),
+        "requested",
+        "allocated",
         _memory().alias("memory"),
         *(pl.col(name).str.strip_chars().replace("", None).alias(new) for name, new in _TEXTS.items()),
         *(
             pl.col(name).str.strip_chars().cast(pl.Int64, strict=False).alias(new)
             for name, new in _WHOLE.items()
         ),
-        requested_nodes.cast(pl.Int64, strict=False).alias("requested_nodes"),
-        allocated_nodes.cast(pl.Int64, strict=False).alias("allocated_nodes"),
+        pl.col("requested_nodes", "allocated_nodes").cast(pl.Int64, strict=False),
         _gpus().cast(pl.Int64, strict=False).alias("requested_gpus"),
+        pl.coalesce("dependency", pl.col("submitline").str.extract(_DEPENDENCY)).alias("logged_dependency"),
         pl.lit(None, pl.String).alias("queue"),
         *_ends(),
     )
@@ -126,31 +129,22 @@ def _limit() -> pl.Expr:
     return pl.coalesce(minutes * 60, clock, pl.when(free).then(math.inf))
 
 
-def _processors() -> tuple[pl.Expr, pl.Expr]:
-    """Give the processors that were requested, and those that were allocated."""
-    requested = pl.coalesce(
-        quantities.count(pl.col("reqcpus")),
-        quantities.count(quantities.resource(pl.col("reqtres"), "cpu")),
-    )
-    allocated = pl.coalesce(
-        quantities.count(pl.col("alloccpus")),
-        quantities.count(quantities.resource(pl.col("alloctres"), "cpu")),
-        quantities.count(pl.col("ncpus")),
-    )
-    return requested, allocated
-
-
-def _nodes() -> tuple[pl.Expr, pl.Expr]:
-    requested = pl.coalesce(
-        quantities.count(pl.col("reqnodes")),
-        quantities.count(quantities.resource(pl.col("reqtres"), "node")),
-    )
-    allocated = pl.coalesce(
-        quantities.count(quantities.resource(pl.col("alloctres"), "node")),
-        quantities.count(pl.col("allocnodes")),
-        quantities.count(pl.col("nnodes")),
-    )
-    return requested, allocated
+def _amounts() -> list[pl.Expr]:
+    """Give the processors and the nodes that were requested, and those that were allocated."""
+    lists = {
+        (tres, name): quantities.count(quantities.resource(pl.col(tres), name))
+        for tres in ("reqtres", "alloctres")
+        for name in ("cpu", "node")
+    }
+    fields = {name: quantities.count(pl.col(name)) for name in _AMOUNTS if name.endswith(("cpus", "nodes"))}
+    allocated = fields["alloccpus"], lists["alloctres", "cpu"], fields["ncpus"]
+    nodes = lists["alloctres", "node"], fields["allocnodes"], fields["nnodes"]
+    return [
+        pl.coalesce(fields["reqcpus"], lists["reqtres", "cpu"]).alias("requested"),
+        pl.coalesce(allocated).alias("allocated"),
+        pl.coalesce(fields["reqnodes"], lists["reqtres", "node"]).alias("requested_nodes"),
+        pl.coalesce(nodes).alias("allocated_nodes"),
+    ]
 
 
 def _memory() -> pl.Expr:
@@ -160,9 +154,10 @@ def _memory() -> pl.Expr:
     """
     amount, kind = quantities.memory(pl.col("reqmem"))
     of_job, _ = quantities.memory(quantities.resource(pl.col("reqtres"), "mem"))
-    processors = pl.coalesce(*(pl.when(each >= 1).then(each) for each in _processors()))
-    requested, allocated = _nodes()
-    nodes = pl.coalesce(*(pl.when(each >= 1).then(each) for each in (allocated, requested)))
+    processors = pl.coalesce(pl.when(pl.col(name) >= 1).then(name) for name in ("requested", "allocated"))
+    nodes = pl.coalesce(
+        pl.when(pl.col(name) >= 1).then(name) for name in ("allocated_nodes", "requested_nodes")
+    )
     shared = pl.when(kind == "N").then(amount * nodes).otherwise(amount)
     return pl.coalesce(
         pl.when(kind == "C").then(amount).otherwise(shared / processors), of_job / processors
