@@ -43,9 +43,9 @@ class VirtualCluster:
     configuration
         A directory with a ``slurm.conf`` (see `read_configuration`), or what was read of one.
     nodes
-        The number of equal nodes, ``n1`` and so on; those of the configuration unless given.
+        The nodes, or the number of equal ones, ``n1`` and so on; those of the configuration unless given.
     cores
-        Of each node, with `nodes`.
+        Of each of equal nodes.
     timeout
         How long to wait until all nodes are idle, in seconds, besides 1 s per node.
 
@@ -58,8 +58,8 @@ class VirtualCluster:
     def __init__(
         self,
         configuration: str | os.PathLike[str] | Configuration,
+        nodes: int | Sequence[Node] | None = None,
         *,
-        nodes: int | None = None,
         cores: int = 1,
         timeout: float = 60.0,
     ) -> None:
@@ -67,7 +67,8 @@ class VirtualCluster:
             configuration if isinstance(configuration, Configuration) else read_configuration(configuration)
         )
         self.configuration = given
-        self.nodes: tuple[Node, ...] = given.nodes if nodes is None else tuple(equal_nodes(nodes, cores))
+        chosen = equal_nodes(nodes, cores) if isinstance(nodes, int) else nodes
+        self.nodes: tuple[Node, ...] = given.nodes if chosen is None else tuple(chosen)
         if not self.nodes:
             raise BridgeError(f"{given.path}: no line NodeName=…; add one, or pass the number of nodes.")
         self._programs = find_programs(accounting=given.accounts)
@@ -186,7 +187,7 @@ class VirtualCluster:
         return {int(job): state for job, state in map(str.split, lines)}
 
     def completions(self) -> str:
-        """Give the lines that Slurm has written of jobs that have ended, as its plugin jobcomp/filetxt does."""
+        """Give what Slurm's plugin jobcomp/filetxt has written of jobs that have ended."""
         path = self.directory / "log/jobcomp.txt"
         return path.read_text("utf-8", "replace") if path.is_file() else ""
 
@@ -260,7 +261,7 @@ class VirtualCluster:
             ["AccountingStorageType=accounting_storage/none"],
         )
         self._run(daemons, "munged", *munge_arguments(self.directory))
-        self._wait("munged", lambda: (self.directory / "munge.socket").is_socket())
+        self._wait("munged", (self.directory / "munge.socket").is_socket)
         self._run(daemons, "slurmctld", "-D")
         for node in self.nodes:
             self._run(daemons, "slurmd", "-D", "-N", node.name, name=f"slurmd.{node.name}")

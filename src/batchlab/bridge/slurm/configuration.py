@@ -20,28 +20,29 @@ if TYPE_CHECKING:
 
 __all__ = ["Configuration", "Node", "equal_nodes", "read_configuration"]
 
-_OURS = frozenset(
-    """
-    accountingstoragebackuphost accountingstorageexternalhost accountingstoragehost accountingstorageparameters
-    accountingstoragepass accountingstorageport accountingstoragetype accountingstorageuser authaltparameters
-    authalttypes authinfo authtype backupaddr backupcontroller burstbuffertype clustername communicationparameters
-    controladdr controlmachine credtype cryptotype debugflags dependencyparameters federationparameters
-    healthcheckinterval healthchecknodestate healthcheckprogram jobacctgatherfrequency jobacctgatherparams
-    jobacctgathertype jobcomphost jobcomploc jobcompparams jobcomppass jobcompport jobcomptype jobcompuser
-    jobcontainertype jobcredentialprivatekey jobcredentialpubliccertificate launchparameters launchtype
-    logtimeformat mailprog minjobage mpidefault mpiparams plugindir plugstackconfig prepparameters
-    prepplugins privatedata proctracktype propagateprioprocess propagateresourcelimits
-    propagateresourcelimitsexcept rebootprogram resumeprogram returntoservice slurmctldaddr slurmctlddebug
-    slurmctldhost slurmctldlogfile slurmctldparameters slurmctldpidfile slurmctldport slurmctldprimaryoffprog
-    slurmctldprimaryonprog slurmctldsyslogdebug slurmddebug slurmdlogfile slurmdparameters slurmdpidfile slurmdport
-    slurmdspooldir slurmdsyslogdebug slurmduser slurmschedlogfile slurmschedloglevel slurmuser
-    srunepilog srunportrange srunprolog statesavelocation suspendprogram switchtype taskepilog taskplugin
-    taskpluginparam taskprolog tmpfs unkillablestepprogram usepam x11parameters
-    """.lower().split()
-)
-"""Keys that are about machines, files, messages and scripts, in lower case."""
+# In lower case.
+_ABOUT_MACHINES = """
+accountingstoragebackuphost accountingstorageexternalhost accountingstoragehost
+accountingstorageparameters accountingstoragepass accountingstorageport accountingstoragetype
+accountingstorageuser authaltparameters authalttypes authinfo authtype backupaddr backupcontroller
+burstbuffertype clustername communicationparameters controladdr controlmachine credtype cryptotype
+debugflags dependencyparameters federationparameters healthcheckinterval healthchecknodestate
+healthcheckprogram jobacctgatherfrequency jobacctgatherparams jobacctgathertype jobcomphost jobcomploc
+jobcompparams jobcomppass jobcompport jobcomptype jobcompuser jobcontainertype jobcredentialprivatekey
+jobcredentialpubliccertificate launchparameters launchtype logtimeformat mailprog minjobage mpidefault
+mpiparams plugindir plugstackconfig prepparameters prepplugins privatedata proctracktype
+propagateprioprocess propagateresourcelimits propagateresourcelimitsexcept rebootprogram resumeprogram
+returntoservice slurmctldaddr slurmctlddebug slurmctldhost slurmctldlogfile slurmctldparameters
+slurmctldpidfile slurmctldport slurmctldprimaryoffprog slurmctldprimaryonprog slurmctldsyslogdebug
+slurmddebug slurmdlogfile slurmdparameters slurmdpidfile slurmdport slurmdspooldir slurmdsyslogdebug
+slurmduser slurmschedlogfile slurmschedloglevel slurmuser srunepilog srunportrange srunprolog
+statesavelocation suspendprogram switchtype taskepilog taskplugin taskpluginparam taskprolog tmpfs
+unkillablestepprogram usepam x11parameters
+"""
+_OURS = frozenset(_ABOUT_MACHINES.split())
+"""Keys that are about machines, files, messages and scripts: those of a cluster are its own."""
 
-# Slurm schedules differently where there is one (an epilog's end calls the scheduler): it is kept, and does nothing.
+# They bear on the schedule (the end of an epilog calls the scheduler): they are kept, and do nothing.
 _SCRIPTS = frozenset({"epilog", "epilogslurmctld", "prolog", "prologslurmctld"})
 _NOTHING = "/bin/true"
 _OF_MACHINE = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state", "bcastaddr", "reason"})
@@ -164,7 +165,7 @@ def _lines(path: Path) -> list[tuple[int, str]]:
 
 def _take(draft: _Draft, line: str, where: str) -> None:
     words = {key.lower(): value for key, value in _ASSIGNMENT.findall(line)}
-    if not words or "=" not in line.split()[0] + line.partition("=")[1]:
+    if not _ASSIGNMENT.match(line):
         raise BridgeError(f"{where}: {one_line(line)!r} is no Key=Value; put all settings into this file.")
     key = next(iter(words))
     if key == "nodename":
@@ -220,5 +221,5 @@ def _cores(said: Mapping[str, str], where: str) -> int:
 
 
 def equal_nodes(count: int, cores: int) -> Sequence[Node]:
-    """Make so many equal nodes: ``n1``, ``n2``, …"""
+    """Make so many equal nodes, ``n1`` and so on."""
     return [Node(f"n{number}", cores, (f"CPUs={cores}",)) for number in range(1, count + 1)]

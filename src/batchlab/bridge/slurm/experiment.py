@@ -7,7 +7,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-
 from batchlab.bridge.slurm.feed import feed
 from batchlab.bridge.slurm.stream import returned_stream
 from batchlab.bridge.slurm.submission import rounding, unused_columns
@@ -74,7 +73,7 @@ def run_real(
     jobs: Sequence[Submission],
     *,
     patience: float = 120.0,
-    progress: Callable[[int, int, int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> RealRun:
     """Start a virtual cluster, feed it, take its stream, and end it.
 
@@ -117,6 +116,8 @@ def notes_of(workload: Workload, configuration: Configuration, jobs: list[Submis
         found.append(
             f"{configuration.path}: replaced by those of the cluster: {', '.join(configuration.replaced)}"
         )
+    if len(configuration.partitions) > 1:
+        found.append(f"the model has no partitions; the cluster has {', '.join(configuration.partitions)}")
     added = rounding(jobs)
     if added.most > 0:
         found.append(

@@ -123,7 +123,8 @@ def _policy(configuration: Configuration) -> list[str]:
 
 
 def _nodes(nodes: Sequence[Node], ports: Sequence[int]) -> list[str]:
+    own = "NodeHostname=localhost NodeAddr=127.0.0.1 State=UNKNOWN"
     return [
-        f"NodeName={node.name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} State=UNKNOWN {' '.join(node.more)}"
+        f"NodeName={node.name} {own} Port={port} {' '.join(node.more)}"
         for node, port in zip(nodes, ports, strict=True)
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from batchlab.bridge.slurm.configuration import Node
 from batchlab.errors import BridgeError, one_line
 from batchlab.simulation import simulate
 from batchlab.system import NodeGroup, System
@@ -16,10 +17,10 @@ from batchlab.workload import Workload
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from batchlab.bridge.slurm.configuration import Configuration, Node
+    from batchlab.bridge.slurm.configuration import Configuration
     from batchlab.bridge.slurm.submission import Submission
     from batchlab.policy import Policy
-    from batchlab.result import Result
+    from batchlab.result.result import Result
 
 __all__ = ["planned_stream", "policy_of", "run_model", "system_of"]
 
@@ -55,7 +56,10 @@ def policy_of(configuration: Configuration) -> str:
         rule = "easy"
     if said.get("prioritytype", "priority/basic").lower() != "priority/multifactor":
         return rule
-    return f"{rule}(order={_multifactor(said)})" if rule != "fcfs" else _multifactor(said)
+    order = _multifactor(said)
+    if order == "fcfs":
+        return rule
+    return order if rule == "fcfs" else f"{rule}(order={order})"
 
 
 def system_of(nodes: Sequence[Node]) -> System:
@@ -66,6 +70,20 @@ def system_of(nodes: Sequence[Node]) -> System:
         for place, (cores, count) in enumerate(runs)
     )
     return System(groups=groups, name="virtual nodes")
+
+
+def nodes_of(system: System) -> tuple[Node, ...]:
+    """Make the virtual nodes of a machine: ``n1`` and so on, in its order, with its cores.
+
+    Raises
+    ------
+    BridgeError
+        If its nodes have no cores.
+    """
+    each = [group.resources.get("core", 0) for group in system.groups for _ in range(group.count)]
+    if 0 in each:
+        raise BridgeError("virtual nodes have cores; every node of the machine must have some.")
+    return tuple(Node(f"n{number}", cores, (f"CPUs={cores}",)) for number, cores in enumerate(each, 1))
 
 
 def planned_stream(jobs: Sequence[Submission]) -> pl.DataFrame:

@@ -22,7 +22,7 @@ __all__ = ["returned_stream"]
 
 _FIELD = re.compile(r"(\w+)=(.*?)(?= \w+=|\s*$)")
 _MINUTE = 60.0
-_SCHEMA = {
+_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "job_id": pl.Int64,
     "state": pl.Enum(JOB_STATES),
     "submit_time": pl.Float64,

@@ -1,4 +1,4 @@
-"""What is submitted to a virtual cluster: a workload's jobs as sleeps, with Slurm's whole minutes as limits."""
+"""What is submitted to a virtual cluster: a workload's jobs as sleeps, with limits in whole minutes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from batchlab.errors import BridgeError
 from batchlab.workload.attribute_columns import Attribute, attribute_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from batchlab.bridge.slurm.configuration import Configuration
     from batchlab.workload import Workload
@@ -118,7 +118,7 @@ def submissions(
     return list(_each(table, _options(table, configuration)))
 
 
-def rounding(jobs: list[Submission]) -> Rounding:
+def rounding(jobs: Sequence[Submission]) -> Rounding:
     """Give by how much whole minutes lengthen the limits."""
     added = [job.limit * _MINUTE - job.requested_time for job in jobs]
     return Rounding(sum(added) / len(added), max(added)) if added else Rounding(0.0, 0.0)
