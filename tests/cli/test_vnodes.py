@@ -34,8 +34,8 @@ def alone() -> Iterator[None]:
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    """Write a stream of 20 jobs of 1 to 9 s within 30 s, which fill 8 nodes for about a minute."""
-    count = 20
+    """Write a stream of 16 jobs of 1 to 9 s within 24 s, which fill 8 nodes for about a minute."""
+    count = 16
     jobs = {
         "job_id": range(1, count + 1),
         "submit_time": [1.5 * place for place in range(count)],
@@ -55,7 +55,7 @@ def test_model_time(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     printed = capsys.readouterr()
     numbers = json.loads(printed.out)
     assert numbers == json.loads((tmp_path / "out/metrics.json").read_text())
-    assert numbers["model"]["states"]["completed"] == 20
+    assert numbers["model"]["states"]["completed"] == 16
     assert "real" not in numbers
     assert "limits are whole minutes: 15.0 s longer on average, 30.0 s at most" in printed.err
     jobs = pl.read_csv(tmp_path / "out/jobs.csv")

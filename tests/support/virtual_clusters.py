@@ -17,7 +17,7 @@ from batchlab.errors import BridgeError
 __all__ = ["FRAGMENTS", "configured", "left_running", "needs_slurm", "none_left", "one_at_a_time", "until"]
 
 FRAGMENTS = {
-    "fcfs": "SchedulerType=sched/builtin\nSelectType=select/linear\n",
+    "fcfs": "SchedulerType=sched/builtin\nSelectType=select/linear\nEpilog=/bin/true\n",
     "backfill": "SchedulerType=sched/backfill\nSchedulerParameters=bf_interval=2,bf_resolution=1\n",
 }
 """Policies, as lines of slurm.conf."""

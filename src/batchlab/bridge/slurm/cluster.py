@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from batchlab.bridge.slurm.configuration import Configuration, equal_nodes, read_configuration
 from batchlab.bridge.slurm.layout import munge_arguments, prepare
-from batchlab.bridge.slurm.ports import free_ports
+from batchlab.bridge.slurm.ports import free_ports, listens
 from batchlab.bridge.slurm.processes import MARK, Daemons
 from batchlab.bridge.slurm.programs import find_programs, version
 from batchlab.errors import BridgeError, ClusterError, one_line
@@ -263,6 +263,8 @@ class VirtualCluster:
         self._run(daemons, "munged", *munge_arguments(self.directory))
         self._wait("munged", (self.directory / "munge.socket").is_socket)
         self._run(daemons, "slurmctld", "-D")
+        # Slurm's commands try for ten seconds to reach it, and would not notice that it has ended.
+        self._wait("slurmctld", lambda: listens(ports[0]))
         for node in self.nodes:
             self._run(daemons, "slurmd", "-D", "-N", node.name, name=f"slurmd.{node.name}")
         self._wait("slurmctld", self._all_idle)
