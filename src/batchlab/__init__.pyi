@@ -50,7 +50,9 @@ from batchlab.observer import Power as Power
 from batchlab.observer import Signal as Signal
 from batchlab.observer import Temperature as Temperature
 from batchlab.options import Cause as Cause
+from batchlab.options import Delay as Delay
 from batchlab.options import Invocation as Invocation
+from batchlab.options import Overheads as Overheads
 from batchlab.options import RunOptions as RunOptions
 from batchlab.options import Sensing as Sensing
 from batchlab.platform import Flow as Flow
@@ -90,7 +92,10 @@ from batchlab.workload import JobDescription as JobDescription
 from batchlab.workload import Reader as Reader
 from batchlab.workload import Workload as Workload
 from batchlab.workload import Writer as Writer
+from batchlab.workload import read_jobcomp as read_jobcomp
+from batchlab.workload import read_pbs as read_pbs
 from batchlab.workload import read_records as read_records
+from batchlab.workload import read_sacct as read_sacct
 from batchlab.workload import read_swf as read_swf
 from batchlab.workload import read_table as read_table
 from batchlab.workload import write_swf as write_swf

@@ -82,8 +82,15 @@ class JobColumns(TypedDict):
     limits: LimitColumns | None
     preemption: PreemptionColumns | None
     reservations: ReservationColumns | None
+    overheads: OverheadColumns | None
     formula: list[tuple[str, NDArray[np.float64] | None]]
     rejection: NDArray[np.uint8] | None
+
+class OverheadColumns(TypedDict):
+    launch: NDArray[np.float64]
+    completion: NDArray[np.float64]
+    counted: bool
+    billed: bool
 
 class ConditionColumns(TypedDict):
     clauses: list[tuple[int, list[tuple[int, str, float]]]]

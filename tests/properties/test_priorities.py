@@ -10,7 +10,8 @@ import pytest
 
 from reference import Multifactor
 from support.combinations import Combinations
-from support.schedule_cases import BACKFILLS, Case, prioritised, scored
+from support.priority_cases import prioritised, scored
+from support.schedule_cases import BACKFILLS, Case
 
 CASES = 480
 CHUNKS = 12

@@ -13,7 +13,8 @@ from reference.preemption import fall
 from reference.queues import routed
 from support.combinations import COMBINATIONS, Combinations
 from support.preemption_cases import preempting
-from support.schedule_cases import BACKFILLS, Case, grouped, limited, queued, reserved
+from support.queue_cases import limited, queued, reserved
+from support.schedule_cases import BACKFILLS, Case, grouped
 
 if TYPE_CHECKING:
     from random import Random

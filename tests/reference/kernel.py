@@ -8,7 +8,7 @@ from reference.allocators import Allocator
 from reference.backfill import RULES
 from reference.dependencies import Waiting
 from reference.limits import refuses_submission
-from reference.model import Interruption, Job, Machine, Multifactor, NodeEvent, Order, Outcome
+from reference.model import Interruption, Job, Machine, Multifactor, NodeEvent, Order, Outcome, Overheads
 from reference.node_events import apply
 from reference.predictors import Predictor
 from reference.priorities import Priorities
@@ -67,25 +67,27 @@ class Kernel:
         is_due = self.is_due()
         self.let_in()
         self.change_nodes()
-        is_due = (
-            is_due or self.state.disturbed or bool(self.ending() or self.expiring() or self.submissions())
-        )
+        is_due = is_due or self.state.disturbed or bool(self.submissions())
         # Whatever the order of the completions, one pass follows them all.
-        self.complete_and_correct()
+        is_due = self.complete_and_correct() or is_due
         for job in self.submissions():
             self.submit(job)
         # No pass follows a node event that changes nothing, or a begin time at which no job enters the queue.
         if is_due or self.entered:
             self.make_pass()
-        while self.ending() or self.expiring() or self.entered:
-            self.complete_and_correct()
-            self.make_pass()
+        while self.turning() or self.expiring() or self.entered:
+            if self.complete_and_correct() or self.entered:
+                self.make_pass()
 
-    def complete_and_correct(self) -> None:
-        for running in sorted(self.ending(), key=lambda running: running.job.row):
-            self.complete(running)
-        for running in self.expiring():
+    def complete_and_correct(self) -> bool:
+        """Let phases and jobs end, by row, and correct estimates; tell whether a pass is to follow."""
+        is_due = False
+        while turning := self.turning():
+            is_due |= self.complete(min(turning, key=lambda running: running.job.row))
+        expiring = self.expiring()
+        for running in expiring:
             self.state.correct(running)
+        return is_due or bool(expiring)
 
     def arrivals_first(self) -> None:
         is_due = self.is_due()
@@ -105,10 +107,12 @@ class Kernel:
             self.submit(job)
             self.make_pass()
             self.correct_each()
-        while ending := self.ending():
-            for running in ending:
-                self.complete(running)
-                self.make_pass()
+        while self.turning():
+            # Jobs that the passes start end in the next round.
+            round_of = [each.job for each in self.state.running]
+            while turning := [each for each in self.turning() if each.job in round_of]:
+                if self.complete(turning[0]):
+                    self.make_pass()
             self.correct_each()
 
     def correct_each(self) -> None:
@@ -135,9 +139,13 @@ class Kernel:
             return []
         return [each.start + rules.exempt_time for each in self.state.running]
 
-    def ending(self) -> list[Running]:
-        """List the jobs that end now, in the order of their starts."""
+    def turning(self) -> list[Running]:
+        """List the jobs of which a phase ends now, in the order of their starts."""
         return [running for running in self.state.running if running.end == self.state.now]
+
+    def ending(self) -> list[Running]:
+        """List those of them that end with it."""
+        return [running for running in self.turning() if running.is_last_phase]
 
     def submissions(self) -> list[Job]:
         return [job for job in self.to_come if job.submit_time == self.state.now]
@@ -145,18 +153,22 @@ class Kernel:
     def leave(self, running: Running) -> None:
         """Let a job run no more."""
         self.state.running.remove(running)
-        if self.state.priorities:
-            self.state.priorities.end(running.job, self.state.now)
+        self.state.charge_no_more(running)
 
-    def complete(self, running: Running) -> None:
+    def complete(self, running: Running) -> bool:
+        """Let a job end, or go on to its next phase; tell whether it ended."""
+        if self.state.goes_on(running):
+            return False
         self.leave(running)
         self.state.completed_since_pass = True
         self.end(running, running.state, running.end)
         self.let_in()
+        return True
 
     def kill(self, running: Running) -> None:
+        """End a job; of one whose run is over only the completion is cut short."""
         self.leave(running)
-        self.end(running, "killed", self.state.now)
+        self.end(running, running.state if running.phase == "completing" else "killed", self.state.now)
         self.let_in()
 
     def end(self, running: Running, state: str, time: float) -> None:
@@ -248,6 +260,7 @@ def simulate(
     predictor: Predictor | None = None,
     job_check: str = "nodes",
     asked_at_timers: bool = False,
+    overheads: Overheads | None = None,
 ) -> list[Outcome]:
     """Simulate to the end; outcomes stand in the order of rows. `interruptions` receives those, in order.
 
@@ -256,6 +269,7 @@ def simulate(
     to_come = sorted(jobs, key=lambda job: job.row)
     state = State(machine, order, Allocator(allocator, seed, resources=machine.resources), walltime, -inf)
     state.predictor, state.job_check = predictor or Predictor(), job_check
+    state.overheads = overheads or Overheads()
     if isinstance(order, Multifactor):
         first = min((job.submit_time for job in jobs), default=0.0)
         state.priorities = Priorities(machine, order, first)

@@ -73,6 +73,27 @@ class Job:
 
 
 @dataclass(frozen=True)
+class Overhead:
+    """Seconds that are added before, to, and after the run of a job (S17)."""
+
+    launch: float = 0.0
+    execution: float = 0.0
+    completion: float = 0.0
+
+
+@dataclass(frozen=True)
+class Overheads:
+    """The overheads of the jobs by row; whether limits count them, and accounts are charged for them."""
+
+    of_job: tuple[Overhead, ...] = ()
+    counted: bool = True
+    billed: bool = True
+
+    def of(self, job: Job) -> Overhead:
+        return self.of_job[job.row] if self.of_job else Overhead()
+
+
+@dataclass(frozen=True)
 class Conditions:
     """Which jobs a queue or a partition admits (S11)."""
 

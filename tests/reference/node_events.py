@@ -26,7 +26,7 @@ def apply(state: State, event: NodeEvent, kill: Callable[[Running], None]) -> No
     if event.act == "close" and event.fate != "stay":
         for victim in victims(state, event.node):
             state.disturbed = True
-            if event.fate == "kill":
+            if event.fate == "kill" or victim.phase == "completing":
                 kill(victim)
             else:
                 state.interrupt(victim, saved(state, victim, event))
@@ -40,6 +40,6 @@ def victims(state: State, node: int) -> list[Running]:
 
 def saved(state: State, victim: Running, event: NodeEvent) -> float:
     """Give the seconds of a run that need not be run again."""
-    elapsed = state.now - victim.start
+    elapsed = victim.done(state.now)
     checkpoint = floor(elapsed / event.every) * event.every
     return {"requeue": 0.0, "keep": elapsed, "checkpoint": checkpoint}[event.fate]

@@ -34,7 +34,8 @@ def may_be_victim(state: State, rules: Preemption, job: Job, other: Running) -> 
     return (
         may_preempt(state.machine, rules, job, other.job)
         and other.holds
-        and other.end != state.now
+        and other.phase != "completing"
+        and not (other.is_last_phase and other.end == state.now)
         and other.start + rules.exempt_time <= state.now
         and other.job.row not in state.started
     )
@@ -92,8 +93,7 @@ def fall(state: State, rules: Preemption, victim: Running) -> None:
     state.preempted = True
     if rules.mode == "cancel":
         state.running.remove(victim)
-        if state.priorities:
-            state.priorities.end(victim.job, state.now)
+        state.charge_no_more(victim)
         state.cancelled.append(victim)
     else:
-        state.interrupt(victim, state.now - victim.start if rules.mode == "suspend" else 0.0)
+        state.interrupt(victim, victim.done(state.now) if rules.mode == "suspend" else 0.0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from reference.allocators import Allocator
-from reference.model import Interruption, Job, Machine, Multifactor, Order, Placement
+from reference.model import Interruption, Job, Machine, Multifactor, Order, Overhead, Overheads, Placement
 from reference.orders import is_dynamic, order_key
 from reference.plan import Plan, Rectangle, room_over
 from reference.predictors import Predictor
@@ -16,15 +16,33 @@ from reference.room import Room, in_each_set, room_beside
 
 @dataclass
 class Running:
-    """A started job; schedulers do not see `end` and `state`; `holds`: it did not give its nodes back yet."""
+    """A started job; schedulers do not see what stands below `placement`.
+
+    `end` is that of the present phase: "launching", "running" or "completing" (S17). `begun` is when the run
+    began, `work` how long it lasts unless it is cut, `overhead` what is before and after it, and `state` what
+    the job will be. `holds`: it did not give its nodes back yet.
+    """
 
     job: Job
     start: float
-    end: float
-    state: str
     placement: Placement
+    overhead: Overhead = field(default_factory=Overhead)
+    work: float = 0.0
+    phase: str = "launching"
+    begun: float = inf
+    end: float = inf
+    state: str = "completed"
     holds: bool = True
     expiry: float = inf
+
+    @property
+    def is_last_phase(self) -> bool:
+        """Whether it ends when its present phase does."""
+        return self.phase == "completing" or (self.phase == "running" and not self.overhead.completion)
+
+    def done(self, now: float) -> float:
+        """Give the seconds that it has run."""
+        return now - self.begun if self.phase == "running" else 0.0
 
 
 @dataclass
@@ -51,6 +69,7 @@ class State:
     estimates: dict[int, float] = field(default_factory=dict)
     job_check: str = "nodes"
     priorities: Priorities | None = None
+    overheads: Overheads = field(default_factory=Overheads)
 
     def estimate(self, job: Job) -> float:
         """Give what schedulers take a job's run time to be."""
@@ -127,20 +146,66 @@ class State:
         return reservation or Rectangle(inf, inf, job, [])
 
     def start(self, job: Job, placement: Placement) -> None:
-        left = max(0.0, job.run_time - self.saved.get(job.row, 0.0))
-        # Where the limit is reached as the work is done, the work counts.
-        killed = self.walltime == "kill" and self.now + left > self.now + job.requested_time
-        end = self.now + (job.requested_time if killed else left)
-        running = Running(job, self.now, end, "killed" if killed else "completed", placement)
-        if self.predictor.corrects:
-            running.expiry = self.now + self.estimate(job)
+        overhead = self.overhead(job)
+        work = max(0.0, job.run_time + overhead.execution - self.saved.get(job.row, 0.0))
+        running = Running(job, self.now, placement, overhead, work)
         self.running.append(running)
-        if self.priorities:
-            self.priorities.start(job, placement, self.now)
+        if self.overheads.billed:
+            self.charge(running)
+        if overhead.launch:
+            running.end = self.now + overhead.launch
+        else:
+            self.begin_work(running)
         self.queue.remove(job)
         self.started.add(job.row)
         self.reservations.pop(job.row, None)
         self.allocator.last_node = placement[-1][0]
+
+    def overhead(self, job: Job) -> Overhead:
+        """Give the overheads of a job: no more of those that count against its limit than this admits."""
+        overhead = self.overheads.of(job)
+        if self.walltime == "run" or not self.overheads.counted:
+            return overhead
+        launch = min(overhead.launch, job.requested_time)
+        return Overhead(launch, overhead.execution, min(overhead.completion, job.requested_time - launch))
+
+    def begin_work(self, running: Running) -> None:
+        """Let a job run, whose launch is over."""
+        allowed = running.job.requested_time
+        if self.overheads.counted:
+            allowed = allowed - running.overhead.launch - running.overhead.completion
+        # Where the limit is reached as the work is done, the work counts.
+        killed = self.walltime == "kill" and self.now + running.work > self.now + allowed
+        running.phase, running.begun = "running", self.now
+        running.end = self.now + (allowed if killed else running.work)
+        running.state = "killed" if killed else "completed"
+        expiry = running.start + self.estimate(running.job)
+        if self.predictor.corrects and (expiry > self.now or not running.overhead.launch):
+            running.expiry = expiry
+        if not self.overheads.billed:
+            self.charge(running)
+
+    def goes_on(self, running: Running) -> bool:
+        """Let a job whose present phase is over go on to its next; tell whether there is one."""
+        if running.is_last_phase:
+            return False
+        if running.phase == "launching":
+            self.begin_work(running)
+            return True
+        running.phase, running.end, running.expiry = "completing", self.now + running.overhead.completion, inf
+        if not self.overheads.billed:
+            self.charge_no_more(running)
+        return True
+
+    def charge(self, running: Running) -> None:
+        """Charge a job for its nodes from now on."""
+        if self.priorities:
+            self.priorities.start(running.job, running.placement, self.now)
+
+    def charge_no_more(self, running: Running) -> None:
+        """Charge a job no more."""
+        if self.priorities:
+            self.priorities.end(running.job, self.now)
 
     def wait(self, job: Job) -> None:
         """Queue a job, which is eligible from now on."""
@@ -151,8 +216,7 @@ class State:
     def interrupt(self, running: Running, saved: float) -> None:
         """Let a running job give up its nodes and wait again."""
         self.running.remove(running)
-        if self.priorities:
-            self.priorities.end(running.job, self.now)
+        self.charge_no_more(running)
         self.wait(running.job)
         row = running.job.row
         self.saved[row] = self.saved.get(row, 0.0) + saved

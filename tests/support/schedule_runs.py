@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 import batchlab as bl
+from batchlab.options.overheads import PHASES
 from batchlab.simulation.view import View
 from reference import Conditions, Interruption, Job, Machine, Multifactor, Outcome, Sharing
 from reference.reasons import Reasons
@@ -60,6 +61,10 @@ def workload_of(case: Case) -> bl.Workload:
         names = [job.reservation for job in jobs]
         columns["reservation"] = pl.Series(names, dtype=pl.String)
     columns |= waiting_columns(jobs)
+    if case.overheads is not None:
+        for phase in PHASES:
+            seconds = [getattr(each, phase) for each in case.overheads.of_job]
+            columns[f"{phase}_seconds"] = pl.Series(seconds, dtype=pl.Float64)
     for index, name in enumerate(resources):
         columns[name] = pl.Series([job.request[index] for job in jobs], dtype=pl.Int64)
     return bl.Workload.from_table(columns, resources=resources, overrun="keep", invalid="raise")
@@ -257,7 +262,17 @@ def options_of(case: Case) -> bl.RunOptions:
         walltime=case.walltime,
         order_at_instant=case.order_at_instant,
         job_check=case.job_check,
+        overheads=overheads_of(case),
     )
+
+
+def overheads_of(case: Case) -> bl.Overheads | None:
+    """Give the overheads, which stand in columns of the jobs."""
+    if case.overheads is None:
+        return None
+    given = case.overheads
+    columns: Any = {phase: f"{phase}_seconds" for phase in PHASES}
+    return bl.Overheads(**columns, counted=given.counted, billed=given.billed)
 
 
 def simulation_of(case: Case) -> bl.Simulation:
@@ -381,7 +396,9 @@ def readable(case: Case) -> str:
         )
 
     events = [f"    {event}," for event in case.node_events]
-    settings = f"{policy_of(case)}; seed={case.seed}, {case.walltime}, {case.order_at_instant}"
+    settings = (
+        f"{policy_of(case)}; seed={case.seed}, {case.walltime}, {case.order_at_instant}, {case.overheads}"
+    )
     return "\n".join(
         [
             settings,

@@ -278,6 +278,7 @@ fn give_keys(
     }
     let keys = keys.to_vec()?;
     if let Some(at) = keys.iter().position(|key| key.is_nan()) {
+        simulation.borrow_mut().kernel.complete_queue();
         let job = simulation.borrow().kernel.state().queue.jobs()[at];
         let name = Job::new(view, job).name(py)?;
         return Err(decision_error(py, &format!("{name}: its key is nan; the order must give a number")));

@@ -8,7 +8,7 @@ use batchlab_kernel::replay::Replay;
 use batchlab_kernel::scenario::{JobCheck, WallTime};
 use batchlab_kernel::scheduler::{Capacities, PolicyChoice, PolicyParts};
 use batchlab_kernel::simulation::{Agenda, Feed, Listeners, Simulation as Kernel, YieldPoint};
-use batchlab_kernel::state::{LimitState, State};
+use batchlab_kernel::state::{ClosedJobs, LimitState, State};
 use batchlab_kernel::time::Time;
 use batchlab_kernel::workload::JobState;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -93,6 +93,7 @@ impl Simulation {
         if scenario.limits.is_some() || scenario.calendar.is_some() {
             let limits = scenario.limits.as_deref().cloned().unwrap_or_default();
             state.limited = Some(Box::new(LimitState::new(&limits, resources + 1)));
+            state.queue.closed = ClosedJobs::new(limits.counters_in_all());
         }
         if let Some(conditions) = conditions {
             let (given, course) = conditions.parts(scenario.jobs.len())?;
@@ -294,7 +295,8 @@ impl Simulation {
     }
 
     /// Which jobs wait, which run where, and what is free; and where the `latest` jobs that ended last were.
-    fn status<'py>(&self, py: Python<'py>, latest: usize) -> PyResult<Bound<'py, PyDict>> {
+    fn status<'py>(&mut self, py: Python<'py>, latest: usize) -> PyResult<Bound<'py, PyDict>> {
+        self.kernel.complete_queue();
         status::status(py, self.kernel.view(), latest)
     }
 
@@ -304,7 +306,8 @@ impl Simulation {
     }
 
     /// What was recorded of the run, in columns, by the names of the fields of an outcome; None for what was not.
-    fn recorded<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn recorded<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.kernel.complete_queue();
         recorded::columns(py, &self.kernel)
     }
 

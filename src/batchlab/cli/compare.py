@@ -21,6 +21,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Nodes,
     OrderOfEvents,
     OutputFormat,
+    Overhead,
     Overrun,
     Processors,
     Seed,
@@ -30,6 +31,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     directory,
     whole_number,
 )
+from batchlab.cli.overheads import overheads_of
 from batchlab.cli.request import LogRequest, MachineRequest, input_files
 from batchlab.options import RunOptions
 from batchlab.vocabulary import ExecutorName
@@ -88,6 +90,7 @@ def compare(
     walltime: Walltime = RunOptions.walltime,
     order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
     job_check: JobChecked = RunOptions.job_check,
+    overhead: Overhead = None,
     dispatch: _Dispatch = False,
     overrun: Overrun = "extend",
     invalid: Invalid = "drop",
@@ -112,7 +115,11 @@ def compare(
     workload, described = _read(log, machine)
     title = LogFile(log.trace).label
     options = RunOptions(
-        walltime=walltime, order_at_instant=order_at_instant, job_check=job_check, dispatch=dispatch
+        walltime=walltime,
+        order_at_instant=order_at_instant,
+        job_check=job_check,
+        overheads=overheads_of(overhead),
+        dispatch=dispatch,
     )
     experiment = Experiment(
         {title: workload}, described, policies, seeds=seed, replications=replications, options=options

@@ -33,6 +33,7 @@ __all__ = [
     "Nodes",
     "OrderOfEvents",
     "OutputFormat",
+    "Overhead",
     "Overrun",
     "Processors",
     "Seed",
@@ -115,6 +116,16 @@ JobChecked = Annotated[
     typer.Option(
         rich_help_panel=RULES,
         help="Reject jobs that do not fit on empty nodes, or ask for more than all have in total, or none.",
+    ),
+]
+
+Overhead = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PHASE=TIME",
+        rich_help_panel=RULES,
+        help="What jobs take besides their runs: launch=2, execution='norm(0, 1)', "
+        "completion='uniform(0, 2)'; once for each phase.",
     ),
 ]
 

@@ -23,6 +23,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Nodes,
     OrderOfEvents,
     OutputFormat,
+    Overhead,
     Overrun,
     Processors,
     Seed,
@@ -32,6 +33,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     system_file,
 )
 from batchlab.cli.output import tell
+from batchlab.cli.overheads import overheads_of
 from batchlab.cli.request import LogRequest, MachineRequest, RunRequest, Watching
 from batchlab.options import RunOptions
 
@@ -136,6 +138,7 @@ def run(
     walltime: Walltime = RunOptions.walltime,
     order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
     job_check: JobChecked = RunOptions.job_check,
+    overhead: Overhead = None,
     overrun: Overrun = "extend",
     invalid: Invalid = "drop",
     processors: Processors = "requested",
@@ -167,6 +170,7 @@ def run(
             walltime=walltime,
             order_at_instant=order_at_instant,
             job_check=job_check,
+            overheads=overheads_of(overhead),
             dispatch=dispatch is not None,
         ),
         out,

@@ -49,6 +49,8 @@ def stream(request: RunRequest) -> None:
         raise wrong_usage(
             f"has no table of jobs, which the order {policy.order_name} goes by. Leave it out.", "--stream"
         )
+    if request.options.overheads is not None:
+        raise wrong_usage("has no table of jobs, for which overheads are drawn. Leave it out.", "--stream")
     log = _open(request)
     system = machine_for(described, request.log, request.machine, lambda: _header(log))
     _check_streamable(system)

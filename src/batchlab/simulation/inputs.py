@@ -15,6 +15,7 @@ from batchlab.simulation.priorities import account_inputs, calculation_period
 if TYPE_CHECKING:
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
+    from batchlab.simulation.overheads import DrawnOverheads
     from batchlab.system import System
     from batchlab.workload import Workload
 
@@ -22,7 +23,13 @@ __all__ = ["kernel_simulation"]
 
 
 def kernel_simulation(
-    workload: Workload, system: System, policy: Policy, listening: _kernel.Listening, options: RunOptions
+    workload: Workload,
+    system: System,
+    policy: Policy,
+    listening: _kernel.Listening,
+    options: RunOptions,
+    *,
+    overheads: DrawnOverheads | None,
 ) -> _kernel.Simulation:
     """Make the compiled half of a simulation, before its first instant.
 
@@ -32,6 +39,8 @@ def kernel_simulation(
         The run.
     listening
         What the kernel must know of what is written in Python.
+    overheads
+        Those of the jobs.
 
     Returns
     -------
@@ -46,7 +55,7 @@ def kernel_simulation(
         If the policy asks for what jobs and system do not have.
     """
     applications = application_inputs(workload, system, options)
-    columns = job_columns(workload, system, policy)
+    columns = job_columns(workload, system, policy, overheads)
     accounts = account_inputs(workload, system, policy, options)
     try:
         return _kernel.Simulation(

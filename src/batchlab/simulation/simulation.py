@@ -21,6 +21,7 @@ from batchlab.simulation.checks import check_asked, check_decides, check_periods
 from batchlab.simulation.decision_point import points
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
 from batchlab.simulation.inputs import kernel_simulation
+from batchlab.simulation.overheads import drawn_overheads
 from batchlab.simulation.sensing import links_seen
 from batchlab.simulation.snapshot import Snapshot
 from batchlab.simulation.status import Gauges, Status, columns_of, shares_in_use
@@ -118,7 +119,10 @@ class Simulation:
         self._depth = 0
         self._assumes_estimates = False
         self._adopted: str | None = None
-        self._kernel = kernel_simulation(workload, system, policy, components.listening, options)
+        self._overheads = drawn_overheads(workload, options)
+        self._kernel = kernel_simulation(
+            workload, system, policy, components.listening, options, overheads=self._overheads
+        )
 
     @property
     def workload(self) -> Workload:
@@ -455,6 +459,8 @@ class Simulation:
             **self._kernel.outcome(),
             requested_time=self._run_of[0].jobs["requested_time"].to_numpy(),
             now=self.now,
+            launch_time=None if self._overheads is None else self._overheads.launch,
+            completion_time=None if self._overheads is None else self._overheads.completion,
             **self._kernel.recorded(),
             sensing_links=links_seen(self._options.sensing, self._run_of[1].platform),
         )

@@ -43,7 +43,7 @@ def limit_columns(workload: Workload, system: System, routes: Routes | None) -> 
     Returns
     -------
     dict or None
-        None where nothing is limited. O(jobs × limits · log jobs).
+        None where nothing is limited. O(jobs × limits × partitions that these count).
     """
     if not system.limits:
         return None
@@ -53,11 +53,11 @@ def limit_columns(workload: Workload, system: System, routes: Routes | None) -> 
     list_of: Codes = np.zeros(len(workload.jobs), np.int64)
     for number, limit in enumerate(system.limits):
         applies = admission.admits(limit.applies_to) & _in_queues(limit, system, routes, len(list_of))
+        group = _groups(limit, workload, routes)
         for of_partition in _partitions(limit, system, routes):
             mask = applies & of_partition
             if not mask.any():
                 continue
-            group = _groups(limit, workload, routes)
             distinct, places = numbered(group[mask])
             counter = np.zeros(len(list_of), np.int64)
             counter[mask] = places + 1

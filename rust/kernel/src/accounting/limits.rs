@@ -2,6 +2,8 @@
 //!
 //! A limit is counted by one counter for each group that it is counted for. Every job names its counters, in lists that
 //! jobs share. To count a job in or out, and to ask whether it is within its limits, costs O(its counters × resources).
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 /// What one counter allows. Amounts: one for each resource, then the number of nodes; `i64::MAX` for no limit.
@@ -45,6 +47,12 @@ impl Limits {
         self.some_block
     }
 
+    /// Number of counters.
+    #[must_use]
+    pub fn counters_in_all(&self) -> usize {
+        self.caps.len()
+    }
+
     /// The counters of a job.
     #[must_use]
     pub fn counters(&self, slot: u32) -> &[u32] {
@@ -56,6 +64,19 @@ impl Limits {
     #[must_use]
     pub fn list_of(&self, slot: u32) -> u32 {
         self.of_job.get(slot as usize).copied().unwrap_or_default()
+    }
+
+    /// Splits the lists so that jobs of one list also have the same value of this. O(jobs).
+    pub fn split_lists(&mut self, value: impl Fn(u32) -> u64) {
+        let (mut numbers, mut lists) = (HashMap::new(), Vec::new());
+        for (slot, list) in self.of_job.iter_mut().enumerate() {
+            let old = *list as usize;
+            *list = *numbers.entry((old, value(slot as u32))).or_insert_with(|| {
+                lists.push(self.lists[old].clone());
+                lists.len() as u32 - 1
+            });
+        }
+        self.lists = lists;
     }
 
     /// What a counter allows.

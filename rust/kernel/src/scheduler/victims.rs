@@ -46,6 +46,7 @@ fn candidates(view: View<'_>, job: u32) -> Vec<u32> {
             && jobs.start_time(other) + rules.exempt_time <= view.now()
             && !view.state.started.contains(&other)
             && !view.ends_now(other)
+            && !view.is_completing(other)
     };
     let mut found: Vec<u32> = view.state.running.jobs().into_iter().filter(may_be_victim).collect();
     let nodes = |other: u32| if rules.youngest_first { 0 } else { jobs.placement(other).len() };

@@ -1,6 +1,5 @@
 //! What happens at one instant before its passes, in the order of the agenda.
 use crate::scheduler::SchedulingRule;
-use crate::state::Phase;
 use crate::time::Time;
 use crate::workload::JobState;
 
@@ -32,7 +31,7 @@ impl<F: Feed> Simulation<F> {
         {
             let turns = calendar.next_from(self.state.now) <= self.state.now;
             self.cursor.calendar_turn = turns.then_some(Time(self.state.now));
-            self.state.turn_calendar(&self.scenario);
+            self.state.turn_calendar(&self.scenario, &self.priority);
         }
         if !self.waits_for_timers() {
             self.cursor.idle = 0;
@@ -214,7 +213,8 @@ impl<F: Feed> Simulation<F> {
 
     fn take_completion(&mut self) {
         let Some((run, at_limit)) = self.next_completion() else { return };
-        if !at_limit && self.go_on_to_next_phase(run) {
+        let goes_on = if at_limit { self.cut_run(run) } else { self.go_on_to_next_phase(run) };
+        if goes_on {
             return;
         }
         let job = self.state.running.get(run).job;
@@ -256,13 +256,7 @@ impl<F: Feed> Simulation<F> {
             self.state.work.due(now).into_iter().chain(self.state.limits.due(&(now, u64::MAX))).collect();
         ending.sort_unstable();
         ending.dedup_by_key(|&mut (_, run)| run);
-        ending.into_iter().map(|(_, run)| run).filter(|&run| self.is_last_phase(run)).collect()
-    }
-
-    fn is_last_phase(&self, run: u32) -> bool {
-        let run = self.state.running.get(run);
-        let completes = self.scenario.overheads(run.job).completion > 0.0;
-        matches!(run.phase, Phase::Completing(_)) || (run.phase == Phase::Running && !completes)
+        ending.into_iter().map(|(_, run)| run).filter(|&run| self.view().is_last_phase(run)).collect()
     }
 
     /// A timer is due. A scheduler outside decides after that; one in the kernel only if something is changed, so that
@@ -294,7 +288,7 @@ impl<F: Feed> Simulation<F> {
             if time > Time(self.state.now) {
                 return None;
             }
-            if !self.view().ends_now(self.state.running.get(run).job) {
+            if !self.view().phase_ends_now(run) {
                 return Some(run);
             }
             self.state.expiries.remove(run);

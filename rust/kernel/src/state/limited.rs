@@ -1,84 +1,40 @@
-//! Jobs over their limits: they stay in the queue, and no rule looks at them until one of their limits is counted down.
+//! Limits: what jobs have that they count, and which jobs rules look at.
 //!
 //! A job is closed when a rule comes upon it, so that a start costs nothing for those that wait. Jobs that ask for the same,
 //! for as long, and count alike have the same chance: of those that a counter closed, the first in order is opened when the
 //! counter is counted down, and the next one when a rule has started it or passed over it. So jobs are opened as they are
-//! looked at: O(log q) for each, and O(kinds of closed jobs · log q) for a counter that is counted down.
-use std::collections::{BTreeMap, BTreeSet};
-
+//! looked at: O(log q) for each, and O(kinds of closed jobs) for a counter that is counted down. Where keys change at each
+//! pass, or the whole queue is looked at from outside, all of them are opened: O(closed · log q).
 use serde::{Deserialize, Serialize};
 
 use crate::accounting::{LimitCounts, Limits};
+use crate::priority::Priority;
 use crate::scenario::Scenario;
-use crate::time::ordered_bits;
+use crate::time::{Time, ordered_bits};
 
+use super::closed::Kind;
 use super::{Rank, State};
-
-/// What a job asks for and counts in: its requests, its tasks, its estimate as ordered bits, its list of counters.
-type Shape = (u32, u32, u32, i64, u32);
-
-/// A closed job: the counter by which it is over a limit, what it asks for, its place in the queue.
-type Closed = (u32, Shape, Rank);
 
 /// Stands for a counter where a job could not end within the reservation that it uses.
 pub const OUT_OF_TIME: u32 = u32::MAX;
 
-/// What jobs have that limits count, and the jobs that wait because of that.
+/// What jobs have that limits count.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LimitState {
     /// What jobs have.
     pub counts: LimitCounts,
     /// Whether all jobs of a counter are opened at once, for a rule that plans for each.
     pub opens_all: bool,
-    closed: BTreeSet<Closed>,
-    /// The same by job.
-    of_job: BTreeMap<u32, Closed>,
+    /// Kept for its memory alone.
+    #[serde(skip)]
+    firsts: Vec<u32>,
 }
 
 impl LimitState {
     /// Nothing waits or runs; `amounts` are the resources and the number of nodes.
     #[must_use]
     pub fn new(limits: &Limits, amounts: usize) -> Self {
-        let counts = LimitCounts::new(limits, amounts);
-        Self { counts, opens_all: false, closed: BTreeSet::new(), of_job: BTreeMap::new() }
-    }
-
-    fn close(&mut self, entry: Closed) {
-        self.open(entry.2.job);
-        self.of_job.insert(entry.2.job, entry);
-        self.closed.insert(entry);
-    }
-
-    /// Forgets that a job is closed; whether it was.
-    pub(super) fn open(&mut self, job: u32) -> bool {
-        let Some(entry) = self.of_job.remove(&job) else { return false };
-        self.closed.remove(&entry)
-    }
-
-    /// The first closed job of a counter behind an entry, in the order of shapes and places.
-    fn first_behind(&self, counter: u32, behind: Option<&Closed>) -> Option<Closed> {
-        use std::ops::Bound::{Excluded, Included, Unbounded};
-        let from = match behind {
-            Some(entry) => Excluded(*entry),
-            None => Included((counter, (0, 0, 0, i64::MIN, 0), Rank::FIRST)),
-        };
-        self.closed.range((from, Unbounded)).next().copied().filter(|entry| entry.0 == counter)
-    }
-
-    /// The first closed job of each shape of a counter; or all of them.
-    fn firsts(&self, counter: u32) -> Vec<u32> {
-        let (mut found, mut last) = (Vec::new(), None);
-        while let Some(entry) = self.first_behind(counter, last.as_ref()) {
-            found.push(entry.2.job);
-            last = Some(if self.opens_all { entry } else { (counter, entry.1, Rank::LAST) });
-        }
-        found
-    }
-
-    /// The first closed job of a shape of a counter.
-    fn first_like(&self, counter: u32, shape: Shape) -> Option<u32> {
-        let first = self.closed.range((counter, shape, Rank::FIRST)..=(counter, shape, Rank::LAST)).next();
-        first.map(|entry| entry.2.job)
+        Self { counts: LimitCounts::new(limits, amounts), opens_all: false, firsts: Vec::new() }
     }
 }
 
@@ -116,116 +72,132 @@ impl State {
         }
     }
 
-    /// Counts what a job takes (1) or gives back (−1) of its limits.
-    pub(super) fn count_held(&mut self, scenario: &Scenario, job: u32, sign: i32) {
-        let Some(limits) = &scenario.limits else { return };
-        if limits.counters(job).is_empty() {
-            return;
-        }
-        let mut held = Vec::new();
-        self.held(scenario, job, &mut held);
-        held.push(self.jobs.placement(job).len() as i64);
-        if let Some(state) = &mut self.limited {
-            state.counts.hold(limits, job, &held, sign);
-        }
-        // With preemption each pass opens all of them.
-        if sign < 0 && scenario.preemption.is_none() {
-            self.open_within(scenario, limits.counters(job));
+    /// Counts what a job takes (1) or gives back (−1) of its limits; `held` are the resources that it holds.
+    pub(super) fn count_held(&mut self, scenario: &Scenario, job: u32, held: &mut Vec<i64>, sign: i32) {
+        if let (Some(limits), Some(state)) = (&scenario.limits, &mut self.limited) {
+            held.push(self.jobs.placement(job).len() as i64);
+            state.counts.hold(limits, job, held, sign);
+            held.pop();
         }
     }
 
     /// Lets no rule look at a queued job until a limit of this counter is counted down.
-    pub fn close(&mut self, scenario: &Scenario, job: u32, counter: u32) {
-        let rank = self.rank_of(scenario, job);
-        let width = self.machine.node_sets().count() * (self.machine.resources() + 1);
-        self.queue.index.remove(&rank);
-        self.queue.index.insert(rank, &vec![i64::MAX; width]);
-        let entry = (counter, self.shape_of(scenario, job), rank);
-        if let Some(state) = &mut self.limited {
-            state.close(entry);
+    pub fn close(&mut self, scenario: &Scenario, priority: &Priority, job: u32, counter: u32) {
+        self.take_out(scenario, priority, job);
+        let (kind, place) = self.kind_of(scenario, priority, job);
+        self.queue.closed.close(counter, kind, place);
+    }
+
+    /// The kind of a job, and its place among those of its kind.
+    fn kind_of(&self, scenario: &Scenario, priority: &Priority, job: u32) -> (Kind, Rank) {
+        let (row, limits) = (scenario.job(job), scenario.limits.as_ref());
+        let mut kind = Kind {
+            list: limits.map_or(0, |limits| limits.list_of(job)),
+            request: row.request,
+            alternatives: scenario.alternatives.list_of(job),
+            tasks: row.tasks,
+            estimate: ordered_bits(self.jobs.estimate(job)),
+            requested_time: ordered_bits(row.requested_time),
+            apart: 0,
+        };
+        let mut place = self.rank_of(scenario, job);
+        if let (Some(calculation), Priority::Multifactor(_)) = (&self.calculation, priority) {
+            // The age decides, so that the job comes first that was submitted first, unless it has been eligible only since.
+            place.key = Time(0.0);
+            if Time(calculation.eligible_since(job)) != Time(row.submit_time) {
+                kind.apart = job + 1;
+            }
+        }
+        (kind, place)
+    }
+
+    /// Forgets that a job is closed; whether it was.
+    pub(super) fn forget_closed(&mut self, scenario: &Scenario, priority: &Priority, job: u32) -> bool {
+        self.queue.closed.contains(job) && {
+            let (kind, place) = self.kind_of(scenario, priority, job);
+            self.queue.closed.open(&kind, &place).is_some()
         }
     }
 
-    fn shape_of(&self, scenario: &Scenario, job: u32) -> Shape {
-        let (row, limits) = (scenario.job(job), scenario.limits.as_ref());
-        let list = limits.map_or(0, |limits| limits.list_of(job));
-        let estimate = ordered_bits(self.jobs.estimate(job));
-        (row.request, scenario.alternatives.list_of(job), row.tasks, estimate, list)
-    }
-
     /// A rule has started a job or passed over it, or it left the queue: lets rules look at the next one that is like it.
-    pub fn open_next_like(&mut self, scenario: &Scenario, job: u32) {
-        let (Some(limits), Some(_), None) = (&scenario.limits, &self.limited, &scenario.preemption) else {
+    pub fn open_next_like(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        let (Some(limits), None, false) =
+            (&scenario.limits, &scenario.preemption, self.queue.closed.is_empty())
+        else {
             return;
         };
-        let shape = self.shape_of(scenario, job);
+        let (kind, _) = self.kind_of(scenario, priority, job);
         for &counter in limits.counters(job) {
-            let next = self.limited.as_ref().and_then(|state| state.first_like(counter, shape));
-            if let Some(next) = next {
-                self.open_or_move(scenario, next);
+            if let Some(next) = self.queue.closed.first(counter, &kind) {
+                self.open_or_move(scenario, priority, next);
             }
         }
     }
 
     /// Opens a closed job that is within its limits; one that is over another limit waits for that.
-    fn open_or_move(&mut self, scenario: &Scenario, job: u32) {
-        match self.over_limit(scenario, job, scenario.job(job).tasks) {
-            None => self.open(scenario, job),
-            Some(over) => {
-                let entry = (over, self.shape_of(scenario, job), self.rank_of(scenario, job));
-                if let Some(state) = &mut self.limited {
-                    state.close(entry);
-                }
+    fn open_or_move(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        let over = self.over_limit(scenario, job, scenario.job(job).tasks);
+        match over {
+            None => self.open(scenario, priority, job),
+            Some(counter) if self.queue.closed.counter_of(job) != over => {
+                let (kind, place) = self.kind_of(scenario, priority, job);
+                self.queue.closed.open(&kind, &place);
+                self.queue.closed.close(counter, kind, place);
             }
+            Some(_) => {}
         }
-    }
-
-    /// The keys of the queue have changed: closed jobs stand in their new order, and the first of each kind are opened.
-    pub(super) fn reorder_closed(&mut self, scenario: &Scenario) {
-        let Some(state) = &self.limited else { return };
-        let closed: Vec<(u32, u32)> = state.of_job.values().map(|entry| (entry.0, entry.2.job)).collect();
-        let entries: Vec<Closed> = closed
-            .iter()
-            .map(|&(counter, job)| (counter, self.shape_of(scenario, job), self.rank_of(scenario, job)))
-            .collect();
-        let mut counters: Vec<u32> = closed.iter().map(|&(counter, _)| counter).collect();
-        counters.sort_unstable();
-        counters.dedup();
-        if let Some(state) = &mut self.limited {
-            state.closed = entries.iter().copied().collect();
-            state.of_job = entries.into_iter().map(|entry| (entry.2.job, entry)).collect();
-        }
-        self.open_within(scenario, &counters);
     }
 
     /// Opens all closed jobs: where some limits block, it may be another limit now that they are over. O(closed · log q).
-    pub fn open_all(&mut self, scenario: &Scenario) {
-        let closed = self.limited.as_ref().map_or(Vec::new(), |state| state.of_job.keys().copied().collect());
-        for job in closed {
-            self.open(scenario, job);
+    pub fn open_all(&mut self, scenario: &Scenario, priority: &Priority) {
+        if !self.queue.closed.is_empty() {
+            for job in self.queue.closed.jobs() {
+                self.open(scenario, priority, job);
+            }
         }
     }
 
-    /// Lets rules look at a closed job again.
-    fn open(&mut self, scenario: &Scenario, job: u32) {
-        self.queue.index.remove(&self.rank_of(scenario, job));
-        self.insert(scenario, job);
-        self.queue.arrived.push(job);
+    /// Lets rules look at a closed job again; a priority that is calculated is that of the latest calculation.
+    fn open(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        if self.forget_closed(scenario, priority, job) {
+            if matches!(priority, Priority::Multifactor(_)) {
+                self.rekey(scenario, priority, job);
+            }
+            self.insert(scenario, job);
+            self.queue.arrived.push(job);
+        }
     }
 
     /// Nodes are reserved, or no longer: what did not fit may fit now, and jobs of reservations may be in time.
-    pub fn turn_calendar(&mut self, scenario: &Scenario) {
+    pub fn turn_calendar(&mut self, scenario: &Scenario, priority: &Priority) {
         self.releases += 1;
-        self.open_within(scenario, &[OUT_OF_TIME]);
+        self.open_within(scenario, priority, OUT_OF_TIME);
     }
 
-    /// Opens the first jobs of each kind that were closed by these counters and are within their limits now.
-    fn open_within(&mut self, scenario: &Scenario, counters: &[u32]) {
-        for &counter in counters {
-            let firsts = self.limited.as_ref().map_or(Vec::new(), |state| state.firsts(counter));
-            for job in firsts {
-                self.open_or_move(scenario, job);
+    /// A job has given back its nodes: opens the first jobs of each kind that are within their limits now.
+    pub fn open_after(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        // With preemption each pass opens all of them.
+        if let (Some(limits), None) = (&scenario.limits, &scenario.preemption) {
+            for &counter in limits.counters(job) {
+                self.open_within(scenario, priority, counter);
             }
+        }
+    }
+
+    /// Opens the first jobs of each kind that were closed by a counter and are within their limits now.
+    fn open_within(&mut self, scenario: &Scenario, priority: &Priority, counter: u32) {
+        if self.queue.closed.is_empty() || self.queue.closed.has_none_of(counter) {
+            return;
+        }
+        let Some(state) = &mut self.limited else { return };
+        let mut firsts = std::mem::take(&mut state.firsts);
+        firsts.clear();
+        self.queue.closed.firsts(counter, state.opens_all, &mut firsts);
+        for &job in &firsts {
+            self.open_or_move(scenario, priority, job);
+        }
+        if let Some(state) = &mut self.limited {
+            state.firsts = firsts;
         }
     }
 }
