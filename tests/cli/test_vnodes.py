@@ -34,8 +34,8 @@ def alone() -> Iterator[None]:
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    """Write a stream of 16 jobs of 1 to 9 s within 24 s, which fill 8 nodes for about a minute."""
-    count = 16
+    """Write a stream of 14 jobs of 1 to 9 s within 20 s, which fill 8 nodes for about a minute."""
+    count = 14
     jobs = {
         "job_id": range(1, count + 1),
         "submit_time": [1.5 * place for place in range(count)],
@@ -55,7 +55,7 @@ def test_model_time(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     printed = capsys.readouterr()
     numbers = json.loads(printed.out)
     assert numbers == json.loads((tmp_path / "out/metrics.json").read_text())
-    assert numbers["model"]["states"]["completed"] == 16
+    assert numbers["model"]["states"]["completed"] == 14
     assert "real" not in numbers
     assert "limits are whole minutes: 15.0 s longer on average, 30.0 s at most" in printed.err
     jobs = pl.read_csv(tmp_path / "out/jobs.csv")
@@ -127,6 +127,10 @@ class TestWithSlurm:
         numbers = json.loads((out / "metrics.json").read_text())
         assert numbers["P"] == pytest.approx(bl.adequacy.compare(real, model).P)
         assert f"{numbers['P']:.2f} s between Slurm and the model" in printed.out
+        logged = bl.read_jobcomp(out / "jobcomp.txt").jobs.sort("job_id")
+        started = logged["submit_time"] + logged["logged_wait_time"]
+        origin = started[0] - real["start_time"][0]
+        assert (started - origin).to_list() == real["start_time"].to_list()
         said = json.loads((out / "manifest.json").read_text())["slurm"]
         assert said["version"]
         assert said["lateness"]["max"] == max(real["lateness"])

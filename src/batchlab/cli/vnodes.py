@@ -90,7 +90,10 @@ _Patience = Annotated[
     ),
 ]
 _Out = Annotated[
-    Path | None, directory("Gets jobs.csv (as Slurm ran it), model.csv, metrics.json, manifest.json.", OUTPUT)
+    Path | None,
+    directory(
+        "Gets jobs.csv (as Slurm ran it), model.csv, jobcomp.txt, metrics.json, manifest.json.", OUTPUT
+    ),
 ]
 
 

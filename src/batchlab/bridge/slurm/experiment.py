@@ -44,6 +44,8 @@ class RealRun:
         What sbatch said, by the ids of the jobs that it refused.
     left
         The ids of jobs that Slurm would never have started.
+    completions
+        What Slurm's plugin jobcomp/filetxt wrote, with times in UTC: for `read_jobcomp`.
     """
 
     jobs: pl.DataFrame
@@ -53,6 +55,7 @@ class RealRun:
     nodes: tuple[Node, ...]
     refusals: dict[int, str] = field(default_factory=dict)
     left: tuple[int, ...] = ()
+    completions: str = ""
 
     def lateness(self) -> dict[str, float]:
         """Give by how much submissions were later than planned, in seconds: mean and max."""
@@ -94,16 +97,17 @@ def run_real(
     with cluster:
         text = Path(cluster.directory, "slurm.conf").read_text("utf-8")
         fed = feed(cluster, jobs, patience=patience, progress=progress)
-        stream = returned_stream(cluster.completions(), fed, cluster.nodes)
+        completions = cluster.completions()
         text = text.replace(str(cluster.directory), "DIRECTORY")
     return RealRun(
-        stream,
+        returned_stream(completions, fed, cluster.nodes),
         fed.origin,
         cluster.version,
         text,
         cluster.nodes,
         {each.job.job_id: each.refusal for each in fed.issued if each.refusal is not None},
         tuple(each.job.job_id for each in fed.issued if each.slurm_id in fed.left),
+        completions,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.adequacy import compare
+from batchlab.atomic import atomic_write
 from batchlab.bridge.slurm.submission import rounding
 from batchlab.errors import AdequacyError, ResultError, reason_of
 from batchlab.result import metrics
@@ -99,7 +100,8 @@ class Outcome:
     ) -> Path:
         """Write ``jobs.csv``, ``metrics.json``, ``manifest.json``; ``model.csv`` where both ran.
 
-        ``jobs.csv`` is the stream that Slurm returned; the model's, where Slurm did not run.
+        ``jobs.csv`` is the stream that Slurm returned (the model's, without Slurm); ``jobcomp.txt`` is
+        what Slurm wrote itself.
 
         Parameters
         ----------
@@ -121,6 +123,9 @@ class Outcome:
         try:
             content = {"format": 1, "command": command} | self._manifest(inputs or {})
             write(target, content, tables[0], more, self.metrics())
+            if self.real is not None:
+                with atomic_write(target / "jobcomp.txt") as file:
+                    file.write(self.real.completions)
         except OSError as error:
             raise ResultError(
                 f"{error.filename or target}: {reason_of(error)}. Choose another place."
