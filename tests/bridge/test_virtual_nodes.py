@@ -229,7 +229,7 @@ def test_returned_stream() -> None:
     assert jobs["submit_time"].to_list() == [1.0, 1.0, 1.0, 3.0, 1.0]
     assert jobs["start_time"].to_list() == [2.0, 3.0, None, None, 30.0]
     assert jobs["run_time"].to_list() == [10.0, 87.0, None, None, 10.0]
-    assert jobs["nodes"].to_list() == [[1, 2], [0, 1], None, None, [2]]
+    assert jobs["nodes"].to_list() == [[1, 2], [0, 1], [], [], [2]]
     assert jobs["requested_time"].to_list() == [120.0, 120.0, 120.0, 60.0, 120.0]
     assert jobs["lateness"].to_list() == pytest.approx([0.2, 0.3, 0.5, 0.5, 0.5])
 

@@ -23,8 +23,6 @@ from support.virtual_clusters import (
     until,
 )
 
-with_slurm = [needs_slurm(), pytest.mark.timeout(300)]
-
 
 @pytest.fixture
 def alone() -> Iterator[None]:
@@ -103,10 +101,10 @@ def test_without_slurm(
 
 
 @pytest.mark.usefixtures("alone")
+@pytest.mark.timeout(300)
+@needs_slurm()
 class TestWithSlurm:
     """A private Slurm on 8 nodes."""
-
-    pytestmark = with_slurm
 
     def test_fed_and_compared(self, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The stream comes back, P is that of the two tables, and no daemon is left."""
@@ -181,6 +179,55 @@ class TestWithSlurm:
         assert (states["completed"], states["queued"], states["rejected"]) == (1, 1, 1)
         assert numbers["P"] is not None
 
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.timeout(300)
+@needs_slurm(accounting=True)
+class TestWithAccounts:
+    """A private Slurm with a slurmdbd and a database."""
+
+    def test_accounts(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Accounts and qualities of service are loaded, charged, and in what sacct tells."""
+        conf = configured(tmp_path, f"{WITH_ACCOUNTS}AccountingStorageEnforce=associations,limits,qos\n")
+        (conf / "sacctmgr.txt").write_text("add qos high priority=100  # first\n\n")
+        (conf / "accounts.cfg").write_text(ACCOUNTS)
+        jobs = {
+            "submit_time": [0, 0, 1],
+            "run_time": [2, 2, 1],
+            "tasks": [2, 2, 2],
+            "account": ["bio", "chem", "nobody"],
+            "qos": ["normal", "high", "normal"],
+        }
+        path, out = tmp_path / "three.csv", tmp_path / "out"
+        pl.DataFrame(jobs).write_csv(path)
+        before = set(clusters())
+        command = ["vnodes", str(path), "--conf", str(conf), "--nodes", "1", "--cores", "2"]
+        assert main([*command, "--out", str(out)]) == 0
+        assert set(clusters()) <= before
+        said = capsys.readouterr().err
+        assert "note: the model has no accounts" in said
+        assert "note: job 3: refused: " in said
+        real = pl.read_csv(out / "jobs.csv")
+        assert real["state"].to_list() == ["completed", "completed", "rejected"]
+        told = bl.read_sacct(out / "sacct.txt").jobs.sort("job_id")
+        assert told["account"].to_list() == ["bio", "chem"]
+        assert told["qos"].to_list() == ["normal", "high"]
+        started = told["submit_time"] + told["logged_wait_time"]
+        apart = (started - real["start_time"][:2]).to_list()
+        assert apart[0] == apart[1]
+
+
+WITH_ACCOUNTS = (
+    "PriorityType=priority/multifactor\nPriorityWeightFairshare=1000\nPriorityWeightQOS=500\n"
+    "Epilog=/bin/true\nSchedulerParameters=bf_interval=2\n"
+)
+ACCOUNTS = """\
+Cluster - 'elsewhere':Fairshare=1:QOS='normal,high'
+Parent - 'root'
+User - 'root':DefaultAccount='root':AdminLevel='Administrator':Fairshare=1
+Account - 'bio':Description='bio':Organization='lab':Fairshare=20:QOS='high,normal'
+Account - 'chem':Description='chem':Organization='lab':Fairshare=30:QOS='high,normal'
+"""
 
 # A shell that starts tests in the background has them ignore Ctrl-C.
 INTERRUPTIBLE = """

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from batchlab.bridge.slurm.accounting import ACCOUNTS, COMMANDS
 from batchlab.bridge.slurm.hosts import expand
 from batchlab.errors import BridgeError, one_line
 
@@ -47,6 +48,17 @@ _SCRIPTS = frozenset({"epilog", "epilogslurmctld", "prolog", "prologslurmctld"})
 _NOTHING = "/bin/true"
 _OF_MACHINE = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state", "bcastaddr", "reason"})
 _OF_PEOPLE = frozenset({"allowgroups", "allowallocnodes"})
+# What makes Slurm ask for accounts, and the values that do not.
+_ACCOUNTS_NEEDED = frozenset(
+    {
+        "accountingstorageenforce",
+        "accountingstoragetype",
+        "priorityweightassoc",
+        "priorityweightfairshare",
+        "priorityweightqos",
+    }
+)
+_NO_ACCOUNTS = frozenset({"", "0", "none", "accounting_storage/none"})
 _ASSIGNMENT = re.compile(r'(\S+?)\s*=\s*("[^"]*"|\S*)')
 _DEFAULT = "default"
 _PARTITION = "PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
@@ -117,7 +129,7 @@ def read_configuration(directory: str | os.PathLike[str]) -> Configuration:
     ----------
     directory
         Holds ``slurm.conf``, whole or a part: scheduler, selection, priority, preemption, partitions, nodes.
-        ``accounts.cfg``, a dump of ``sacctmgr``, is loaded where it is there.
+        ``sacctmgr.txt`` and ``accounts.cfg``, see `account_commands`, are taken where they are there.
 
     Returns
     -------
@@ -131,7 +143,7 @@ def read_configuration(directory: str | os.PathLike[str]) -> Configuration:
     path = Path(directory) / "slurm.conf"
     if not path.is_file():
         raise BridgeError(f"{path}: no such file; put Slurm's policy lines there (it may be empty).")
-    draft = _Draft(accounts=(path.parent / "accounts.cfg").is_file())
+    draft = _Draft(accounts=any((path.parent / name).is_file() for name in (ACCOUNTS, COMMANDS)))
     for number, line in _lines(path):
         _take(draft, line, f"{path}:{number}")
     if not any(line.lower().startswith("partitionname=") for line in draft.lines):
@@ -184,8 +196,8 @@ def _take(draft: _Draft, line: str, where: str) -> None:
 
 def _set(draft: _Draft, name: str, value: str) -> None:
     key = name.lower()
-    if key == "accountingstoragetype":
-        draft.accounts = draft.accounts or value.lower().endswith("slurmdbd")
+    if key in _ACCOUNTS_NEEDED and value.lower() not in _NO_ACCOUNTS:
+        draft.accounts = True
     if key in _OURS:
         draft.replaced.append(name)
         return

@@ -46,6 +46,8 @@ class RealRun:
         The ids of jobs that Slurm would never have started.
     completions
         What Slurm's plugin jobcomp/filetxt wrote, with times in UTC: for `read_jobcomp`.
+    accounting
+        What sacct told at the end, with times in UTC: for `read_sacct`. Empty without accounts.
     """
 
     jobs: pl.DataFrame
@@ -56,6 +58,7 @@ class RealRun:
     refusals: dict[int, str] = field(default_factory=dict)
     left: tuple[int, ...] = ()
     completions: str = ""
+    accounting: str = ""
 
     def lateness(self) -> dict[str, float]:
         """Give by how much submissions were later than planned, in seconds: mean and max."""
@@ -97,7 +100,7 @@ def run_real(
     with cluster:
         text = Path(cluster.directory, "slurm.conf").read_text("utf-8")
         fed = feed(cluster, jobs, patience=patience, progress=progress)
-        completions = cluster.completions()
+        completions, accounting = cluster.completions(), cluster.accounting()
         text = text.replace(str(cluster.directory), "DIRECTORY")
     return RealRun(
         returned_stream(completions, fed, cluster.nodes),
@@ -108,6 +111,7 @@ def run_real(
         {each.job.job_id: each.refusal for each in fed.issued if each.refusal is not None},
         tuple(each.job.job_id for each in fed.issued if each.slurm_id in fed.left),
         completions,
+        accounting,
     )
 
 
@@ -120,6 +124,8 @@ def notes_of(workload: Workload, configuration: Configuration, jobs: list[Submis
         found.append(
             f"{configuration.path}: replaced by those of the cluster: {', '.join(configuration.replaced)}"
         )
+    if configuration.accounts:
+        found.append("the model has no accounts: shares and qualities of service do not count there")
     if len(configuration.partitions) > 1:
         found.append(f"the model has no partitions; the cluster has {', '.join(configuration.partitions)}")
     added = rounding(jobs)

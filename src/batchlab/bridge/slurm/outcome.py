@@ -100,8 +100,8 @@ class Outcome:
     ) -> Path:
         """Write ``jobs.csv``, ``metrics.json``, ``manifest.json``; ``model.csv`` where both ran.
 
-        ``jobs.csv`` is the stream that Slurm returned (the model's, without Slurm); ``jobcomp.txt`` is
-        what Slurm wrote itself.
+        ``jobs.csv`` is the stream that Slurm returned (the model's, without Slurm); ``jobcomp.txt`` and,
+        where it has accounts, ``sacct.txt`` are what Slurm wrote itself.
 
         Parameters
         ----------
@@ -123,14 +123,21 @@ class Outcome:
         try:
             content = {"format": 1, "command": command} | self._manifest(inputs or {})
             write(target, content, tables[0], more, self.metrics())
-            if self.real is not None:
-                with atomic_write(target / "jobcomp.txt") as file:
-                    file.write(self.real.completions)
+            for name, text in self._records().items():
+                with atomic_write(target / name) as file:
+                    file.write(text)
         except OSError as error:
             raise ResultError(
                 f"{error.filename or target}: {reason_of(error)}. Choose another place."
             ) from error
         return target
+
+    def _records(self) -> dict[str, str]:
+        """Give what Slurm wrote itself, by the names of files."""
+        if self.real is None:
+            return {}
+        told = {"jobcomp.txt": self.real.completions, "sacct.txt": self.real.accounting}
+        return {name: text for name, text in told.items() if text}
 
     def _manifest(self, inputs: Mapping[str, str | os.PathLike[str]]) -> dict[str, object]:
         model, real = self.model, self.real

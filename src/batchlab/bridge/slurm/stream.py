@@ -82,6 +82,8 @@ def _row(
         "submit_time": float(math.floor(issued.returned)),
         "requested_time": job.limit * _MINUTE,
         "tasks": job.tasks,
+        "nodes": [],
+        "allocated_core": 0,
         "core": job.cores,
         "planned_submit_time": job.submit_time,
         "lateness": issued.returned - job.submit_time,
