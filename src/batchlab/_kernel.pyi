@@ -57,6 +57,7 @@ class PreemptionColumns(TypedDict):
     importance: list[float]
     mode: str
     exempt_time: float
+    grace_time: float
     youngest_first: bool
 
 class ReservationColumns(TypedDict):

@@ -11,6 +11,7 @@ from reference.limits import refuses_submission
 from reference.model import Interruption, Job, Machine, Multifactor, NodeEvent, Order, Outcome, Overheads
 from reference.node_events import apply
 from reference.predictors import Predictor
+from reference.preemption import end_graces, start_preemptors
 from reference.priorities import Priorities
 from reference.queues import routed
 from reference.reasons import Reasons
@@ -41,7 +42,7 @@ class Kernel:
     def next_instant(self) -> float:
         submissions = [job.submit_time for job in self.to_come]
         events = [event.time for event in self.node_events]
-        ends = [min(running.end, running.expiry) for running in self.state.running]
+        ends = [min(each.end, each.expiry, each.grace_end) for each in self.state.running]
         due = [*(each.start for each in self.state.reservations.values()), *self.exemptions()]
         due += instants(self.state.machine) if self.state.queue else []
         # A reservation that was due and still has to wait gets no second pass at the same instant.
@@ -62,6 +63,7 @@ class Kernel:
             # A rule written in Python decides also where an event changes nothing.
             self.entered |= self.asked_at_timers
             apply(self.state, event, self.kill)
+        end_graces(self.state, self.kill)
 
     def completions_first(self) -> None:
         is_due = self.is_due()
@@ -100,7 +102,7 @@ class Kernel:
         self.correct_each()
         ending = self.ending()
         for running in ending:
-            running.holds = running.end < running.start + self.state.estimate(running.job)
+            running.holds = running.end < self.state.expected_end(running)
         if is_due and not is_looked_at and not ending and not self.submissions():
             self.make_pass()
         for job in self.submissions():
@@ -145,7 +147,7 @@ class Kernel:
 
     def ending(self) -> list[Running]:
         """List those of them that end with it."""
-        return [running for running in self.turning() if running.is_last_phase]
+        return [running for running in self.state.running if running.ends_at(self.state.now)]
 
     def submissions(self) -> list[Job]:
         return [job for job in self.to_come if job.submit_time == self.state.now]
@@ -226,6 +228,7 @@ class Kernel:
         self.entered = False
         self.state.started, self.state.preempted = set(), False
         if self.backfill != "reject":
+            start_preemptors(self.state)
             RULES[self.backfill](self.state, self.reservations)
         self.state.completed_since_pass = False
         self.state.disturbed = False

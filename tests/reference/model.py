@@ -186,6 +186,7 @@ class Preemption:
     by: str = "tier"
     mode: str = "requeue"
     exempt_time: float = 0.0
+    grace_time: float = 0.0
     youngest_first: bool = False
 
 

@@ -21,6 +21,8 @@ class Running:
     `end` is that of the present phase: "launching", "running" or "completing" (S17). `begun` is when the run
     began, `work` how long it lasts unless it is cut, `overhead` what is before and after it, and `state` what
     the job will be. `holds`: it did not give its nodes back yet.
+
+    As a victim it gives its nodes up at `grace_end`, for the job of the row `preemptor` (S16).
     """
 
     job: Job
@@ -34,11 +36,17 @@ class Running:
     state: str = "completed"
     holds: bool = True
     expiry: float = inf
+    grace_end: float = inf
+    preemptor: int | None = None
 
     @property
     def is_last_phase(self) -> bool:
         """Whether it ends when its present phase does."""
         return self.phase == "completing" or (self.phase == "running" and not self.overhead.completion)
+
+    def ends_at(self, now: float) -> bool:
+        """Tell whether it ends at this instant."""
+        return self.is_last_phase and self.end == now
 
     def done(self, now: float) -> float:
         """Give the seconds that it has run."""
@@ -64,6 +72,7 @@ class State:
     interruptions: list[Interruption] = field(default_factory=list)
     started: set[int] = field(default_factory=set)
     preempted: bool = False
+    preemptors: set[int] = field(default_factory=set)
     cancelled: list[Running] = field(default_factory=list)
     predictor: Predictor = field(default_factory=Predictor)
     estimates: dict[int, float] = field(default_factory=dict)
@@ -100,9 +109,13 @@ class State:
         plan = []
         for each in self.running:
             if each.holds:
-                estimated_end = max(each.start + self.estimate(each.job), self.now)
-                plan.append(Rectangle(each.start, estimated_end, each.job, each.placement))
+                end = max(self.expected_end(each), self.now)
+                plan.append(Rectangle(each.start, end, each.job, each.placement))
         return plan
+
+    def expected_end(self, running: Running) -> float:
+        """Give when a running job is expected to give back its nodes: by its estimate, or as a victim."""
+        return min(running.start + self.estimate(running.job), running.grace_end)
 
     def room_now(self) -> Room:
         """Give what is really free now: past its estimate a job still holds its nodes."""

@@ -16,6 +16,7 @@ impl<F: Feed> Simulation<F> {
             EventKind::Expiry => self.listeners.estimates,
             EventKind::Periodic => self.agenda.triggers.is_some(),
             EventKind::Begin => self.state.conditions.is_some(),
+            EventKind::GraceEnd => self.view().victims_run_on(),
             EventKind::Timer | EventKind::Completion | EventKind::Submission | EventKind::EarlyRelease => {
                 true
             }
@@ -112,6 +113,7 @@ impl<F: Feed> Simulation<F> {
         let now = Time(self.state.now);
         match kind {
             EventKind::Timer => self.cursor.timers.next_time() <= now,
+            EventKind::GraceEnd => self.next_grace_end() <= now,
             EventKind::Application => self.next_notice(),
             EventKind::Completion => self.next_completion().is_some(),
             EventKind::Expiry => self.next_expiry().is_some(),
@@ -129,6 +131,7 @@ impl<F: Feed> Simulation<F> {
     fn take_event(&mut self, kind: EventKind) -> Result<Option<YieldPoint>, F::Error> {
         match kind {
             EventKind::Timer => return Ok(self.wake()),
+            EventKind::GraceEnd => self.end_graces(),
             EventKind::Application => self.take_notice(),
             EventKind::Completion => {
                 if self.agenda.ties == EndTies::ByStart && self.cursor.round.is_none() {
@@ -148,10 +151,10 @@ impl<F: Feed> Simulation<F> {
         Ok(None)
     }
 
-    /// Whether timers are due before any pass: what they change at one instant counts as one event, unless the scheduler is
-    /// asked event by event.
+    /// Whether timers are due before any pass, or ends of grace times: what they change at one instant counts as one event,
+    /// unless the scheduler is asked event by event.
     fn timers_come_first(&self) -> bool {
-        let are_due = self.cursor.timers.next_time() <= Time(self.state.now);
+        let are_due = self.cursor.timers.next_time().min(self.next_grace_end()) <= Time(self.state.now);
         are_due && self.agenda.triggers.is_none() && self.cursor.round.is_none()
     }
 

@@ -144,9 +144,9 @@ impl<F: Feed> Simulation<F> {
         if self.state.running.get(run).phase != Phase::Running {
             return;
         }
-        let end = self.view().expected_end(job);
-        if end.time >= from && end.time != Time::NEVER {
-            self.state.expiries.set(run, (end.time, end.row));
+        let end = self.state.estimated_end(job);
+        if end >= from && end != Time::NEVER {
+            self.state.expiries.set(run, (end, self.scenario.job(job).row));
         } else {
             self.state.expiries.remove(run);
         }

@@ -43,7 +43,7 @@ impl<F: Feed> Simulation<F> {
         if !self.state.holds_nodes(job) || self.state.started.contains(&job) {
             return;
         }
-        let end = self.view().expected_end(job).time.0.max(self.state.now);
+        let end = self.state.estimated_end(job).0.max(self.state.now);
         let phase = &mut self.state.running.get_mut(run).phase;
         if *phase == Phase::Launching {
             *phase = Phase::Running;

@@ -194,11 +194,11 @@ impl<F: Feed> Simulation<F> {
         if is_timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next }
     }
 
-    /// The next end, limit, expiry, or deed of an application.
+    /// The next end, limit, expiry, end of a grace time, or deed of an application.
     fn next_end(&self) -> Time {
         let applications = self.state.applications.as_ref().map_or(Time::NEVER, |running| running.next);
         let first = |next: Option<((Time, u64), u32)>| next.map_or(Time::NEVER, |((time, _), _)| time);
-        let expiry = first(self.state.expiries.peek());
+        let expiry = first(self.state.expiries.peek()).min(self.next_grace_end());
         applications.min(first(self.state.work.next())).min(first(self.state.limits.peek())).min(expiry)
     }
 

@@ -22,9 +22,6 @@ impl<F: Feed> Simulation<F> {
             self.cursor.stopwatch = Some(log.begin());
         }
         self.cursor.is_disturbed = false;
-        if let Some(preemption) = &mut self.state.preemption {
-            preemption.pass_exemptions(self.state.now);
-        }
         self.refresh_calculated();
         self.cursor.calendar_turn = None;
         let keys_change = self.priority.changes_with_time();
@@ -39,6 +36,7 @@ impl<F: Feed> Simulation<F> {
         if looks_at_all && keys_change && !self.priority.is_external() {
             self.state.refresh_priorities(&self.scenario, &self.priority);
         }
+        self.begin_preemption();
     }
 
     /// Takes the scheduler's proposals until the pass is over, or something outside is asked.
@@ -51,9 +49,7 @@ impl<F: Feed> Simulation<F> {
                 let question = self.allocator.as_external().and_then(|allocator| allocator.question());
                 return question.map(|question| YieldPoint::Allocation(question.job));
             };
-            if let Some(preemption) = &mut self.state.preemption {
-                preemption.started_for = None;
-            }
+            self.forget_preempting_jobs(&step);
             let goes_on = match step {
                 Step::Ask if self.is_asked() => return Some(YieldPoint::Decision),
                 Step::Ask | Step::Continue => true,

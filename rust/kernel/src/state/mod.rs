@@ -425,6 +425,9 @@ impl State {
             self.work.stop(self.now, run);
             self.limits.remove(run);
             self.expiries.remove(run);
+            if let Some(preemption) = &mut self.preemption {
+                preemption.end_grace(run);
+            }
             self.running.remove(run);
         }
     }
@@ -471,10 +474,16 @@ impl State {
         }
     }
 
-    /// When a running job is expected to end, not raised to now.
+    /// When a running job ends by its estimate.
+    #[must_use]
+    pub fn estimated_end(&self, job: u32) -> Time {
+        Time(self.jobs.start_time(job) + self.jobs.estimate(job))
+    }
+
+    /// When a running job is expected to give back its nodes, not raised to now: by its estimate, or as a victim.
     #[must_use]
     pub fn expected_end(&self, scenario: &Scenario, job: u32) -> ExpectedEnd {
-        let time = Time(self.jobs.start_time(job) + self.jobs.estimate(job));
+        let time = self.estimated_end(job).min(self.grace_end(job));
         ExpectedEnd { time, row: scenario.job(job).row, job }
     }
 

@@ -208,10 +208,34 @@ impl<'a> View<'a> {
         self.sort_by_rank(arrivals);
     }
 
-    /// The job for which others have just been preempted, and which is to start before any other is looked at.
+    /// The queued jobs for which others have just been preempted, and which are to start before any other is looked at.
+    pub fn preempting_jobs(self) -> impl Iterator<Item = u32> {
+        let jobs = self.state.preemption.as_ref().map_or(&[][..], |preemption| &preemption.started_for);
+        jobs.iter().copied().filter(move |&job| self.is_in_queue(job))
+    }
+
+    /// Whether a job is in the order of the queue.
     #[must_use]
-    pub fn preempting_job(self) -> Option<u32> {
-        self.state.preemption.as_ref().and_then(|preemption| preemption.started_for)
+    pub fn is_in_queue(self, job: u32) -> bool {
+        self.state.jobs.state(job) == JobState::Queued && !self.state.queue.on_hold.contains(&job)
+    }
+
+    /// Whether running jobs are to give up their nodes for this one.
+    #[must_use]
+    pub fn has_victims(self, job: u32) -> bool {
+        self.state.preemption.as_ref().is_some_and(|preemption| preemption.has_victims(job))
+    }
+
+    /// Whether a running job is to give up its nodes for another.
+    #[must_use]
+    pub fn is_victim(self, job: u32) -> bool {
+        self.state.grace_end(job) != Time::NEVER
+    }
+
+    /// Whether victims run on for a while after the decision.
+    #[must_use]
+    pub fn victims_run_on(self) -> bool {
+        self.scenario.preemption.as_ref().is_some_and(|rules| rules.grace_time > 0.0)
     }
 
     /// What a job spends on its nodes besides its run; nothing where its estimate is all that it takes.
