@@ -1,5 +1,6 @@
 """What is given to a virtual cluster, and what is made of its answer; without any Slurm."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -189,8 +190,9 @@ class TestSubmissions:
         }
         configuration = slurm.read_configuration(configured(tmp_path, WHOLE))
         first, second = slurm.submissions(bl.Workload.from_table(jobs), configuration)
-        assert first.options == ("--ntasks-per-node=1", "--exclusive", "--partition=night")
+        assert first.options == ("--ntasks-per-node=1", "--exclusive")
         assert (first.cores, second.cores, second.options) == (4, 1, ())
+        assert (first.partition, second.partition) == ("night", None)
 
     @pytest.mark.parametrize(
         ("more", "match"), [({"mem": [5]}, "the jobs ask for mem. Leave it out"), (None, "has no jobs")]
@@ -246,6 +248,33 @@ def test_model_of_a_stream(tmp_path: Path) -> None:
     outcome = slurm.Outcome([submission(1, 0.0)], nodes, run, modelled)
     assert outcome.metrics()["P"] == 2.0
     assert "P             2.00 s between Slurm and the model; 3 of 3 waits differ" in outcome.summary()
+
+
+def test_partitions(tmp_path: Path) -> None:
+    """The model has the partitions with their nodes and tiers; jobs that name none are in the default one."""
+    text = (
+        "SchedulerType=sched/builtin\nNodeName=n[1-4] CPUs=1\nNodeSet=last Nodes=n4\n"
+        "PartitionName=DEFAULT PriorityTier=2\n"
+        "PartitionName=few Nodes=n[1,3],last\nPartitionName=all Nodes=ALL Default=YES PriorityTier=1\n"
+    )
+    configuration = slurm.read_configuration(configured(tmp_path, text))
+    system = slurm.system_of(configuration.nodes, configuration)
+    assert [(each.name, each.nodes, each.tier) for each in system.partitions] == [
+        ("few", "0-0,2-3", 2),
+        ("all", "0-3", 1),
+    ]
+    few = replace(submission(3, 1.0, tasks=3), partition="few")
+    jobs = [submission(1, 0.0, tasks=2), submission(2, 1.0, tasks=3), few]
+    run = slurm.run_model(slurm.planned_stream(jobs), configuration.nodes, configuration)
+    assert run.jobs["start_time"].to_list() == [0.0, 20.0, 10.0]
+
+
+def test_unknown_node(tmp_path: Path) -> None:
+    """A partition of nodes that are not there is refused before anything is started."""
+    configuration = slurm.read_configuration(configured(tmp_path, "PartitionName=p Nodes=c[1-2]\n"))
+    nodes = slurm.nodes_of(bl.System.homogeneous(nodes=2, resources={"core": 1}))
+    with pytest.raises(BridgeError, match=r"p: Nodes = c\[1-2\]: no node 'c1' is in the cluster"):
+        slurm.system_of(nodes, configuration)
 
 
 def test_slurm_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,8 +103,28 @@ class Configuration:
     @property
     def partitions(self) -> tuple[str, ...]:
         """The names of the partitions."""
-        said = (dict(_ASSIGNMENT.findall(line.lower())) for line in self.lines)
-        return tuple(words["partitionname"] for words in said if "partitionname" in words)
+        return tuple(words["partitionname"] for words in self.described_partitions)
+
+    @property
+    def described_partitions(self) -> list[dict[str, str]]:
+        """What is said of each partition, by key in lower case, with what ``DEFAULT`` says of it."""
+        defaults: dict[str, str] = {}
+        found = []
+        for words in self._said("partitionname"):
+            if words["partitionname"].lower() == _DEFAULT:
+                defaults |= words
+            else:
+                found.append(defaults | words)
+        return found
+
+    @property
+    def node_sets(self) -> list[dict[str, str]]:
+        """What is said of each set of nodes, by key in lower case."""
+        return self._said("nodeset")
+
+    def _said(self, key: str) -> list[dict[str, str]]:
+        lines = ({name.lower(): value for name, value in _ASSIGNMENT.findall(line)} for line in self.lines)
+        return [words for words in lines if key in words]
 
     @property
     def whole_nodes(self) -> bool:

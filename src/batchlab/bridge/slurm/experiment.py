@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RealRun", "notes_of", "run_real"]
 
+_MOST_SHOWN = 5
+
 
 @dataclass(frozen=True, eq=False)
 class RealRun:
@@ -121,13 +123,12 @@ def notes_of(workload: Workload, configuration: Configuration, jobs: list[Submis
     if unused := unused_columns(workload):
         found.append(f"jobs are submitted without {', '.join(unused)}")
     if configuration.replaced:
-        found.append(
-            f"{configuration.path}: replaced by those of the cluster: {', '.join(configuration.replaced)}"
-        )
+        named = ", ".join(configuration.replaced[:_MOST_SHOWN])
+        others = len(configuration.replaced) - _MOST_SHOWN
+        more = f" and {others} more" if others > 0 else ""
+        found.append(f"{configuration.path}: the cluster has its own {named}{more}")
     if configuration.accounts:
         found.append("the model has no accounts: shares and qualities of service do not count there")
-    if len(configuration.partitions) > 1:
-        found.append(f"the model has no partitions; the cluster has {', '.join(configuration.partitions)}")
     added = rounding(jobs)
     if added.most > 0:
         found.append(

@@ -97,6 +97,7 @@ def feed(
 
 def _issue(cluster: VirtualCluster, job: Submission, begin: float) -> Issued:
     called = time.time() - begin
+    named = [] if job.partition is None else [f"--partition={job.partition}"]
     refusal = number = None
     try:
         number = cluster.submit(
@@ -105,7 +106,7 @@ def _issue(cluster: VirtualCluster, job: Submission, begin: float) -> Issued:
             cores=job.cores,
             run_time=job.run_time,
             limit=job.limit,
-            options=job.options,
+            options=[*job.options, *named],
         )
     except ClusterError as error:
         cluster.check()
