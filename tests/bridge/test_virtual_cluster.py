@@ -59,7 +59,7 @@ def test_up_and_down(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("number", "group"), [(signal.SIGKILL, True), (signal.SIGTERM, False)])
 def test_parent_killed(tmp_path: Path, number: signal.Signals, group: bool) -> None:
-    """However the process that started a cluster, or its whole group, ends, its daemons, its jobs and its files are gone."""
+    """However the process that started a cluster, or its group, ends: daemons, jobs and files are gone."""
     command = [sys.executable, "-c", CHILD, str(configured(tmp_path))]
     with subprocess.Popen(  # noqa: S603  # our own Python
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
