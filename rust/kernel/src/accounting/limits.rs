@@ -69,12 +69,19 @@ impl Limits {
     /// Splits the lists so that jobs of one list also have the same value of this. O(jobs).
     pub fn split_lists(&mut self, value: impl Fn(u32) -> u64) {
         let (mut numbers, mut lists) = (HashMap::new(), Vec::new());
+        // Jobs that follow each other are often alike.
+        let mut latest = None;
         for (slot, list) in self.of_job.iter_mut().enumerate() {
-            let old = *list as usize;
-            *list = *numbers.entry((old, value(slot as u32))).or_insert_with(|| {
-                lists.push(self.lists[old].clone());
-                lists.len() as u32 - 1
-            });
+            let own = (*list, value(slot as u32));
+            let number = match latest {
+                Some((before, number)) if before == own => number,
+                _ => *numbers.entry(own).or_insert_with(|| {
+                    lists.push(self.lists[own.0 as usize].clone());
+                    lists.len() as u32 - 1
+                }),
+            };
+            latest = Some((own, number));
+            *list = number;
         }
         self.lists = lists;
     }

@@ -267,25 +267,28 @@ impl State {
         if priority.changes_with_time() {
             self.open_all(scenario, priority);
         }
-        let queued = self.queue.jobs();
-        for &job in &queued {
-            self.rekey(scenario, priority, job);
-        }
-        self.sort_queue(scenario, &queued);
+        self.sort_queue(scenario, |state, job| state.rekey(scenario, priority, job));
     }
 
     /// Sorts the queue by given keys, one per queued job in the present order; none may be closed.
     pub fn sort_queue_by(&mut self, scenario: &Scenario, keys: &[f64]) {
-        let queued = self.queue.jobs();
-        for (&job, key) in queued.iter().zip(keys) {
-            self.jobs.set_key(job, key + 0.0);
-        }
-        self.sort_queue(scenario, &queued);
+        let mut keys = keys.iter();
+        self.sort_queue(scenario, |state, job| {
+            if let Some(key) = keys.next() {
+                state.jobs.set_key(job, key + 0.0);
+            }
+        });
     }
 
-    fn sort_queue(&mut self, scenario: &Scenario, queued: &[u32]) {
-        let ranks: Vec<Rank> = queued.iter().map(|&job| self.rank_of(scenario, job)).collect();
-        self.queue.index.rekey(&ranks);
+    /// Sorts the queue by keys that `set` gives its jobs.
+    fn sort_queue(&mut self, scenario: &Scenario, mut set: impl FnMut(&mut Self, u32)) {
+        let empty = QueueIndex::new(0);
+        let mut index = std::mem::replace(&mut self.queue.index, empty);
+        index.rekey(|rank| {
+            set(self, rank.job);
+            self.rank_of(scenario, rank.job)
+        });
+        self.queue.index = index;
     }
 
     /// Sets what schedulers take a queued job's run_time to be; keys that were given from outside stay.
