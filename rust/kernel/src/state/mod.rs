@@ -192,6 +192,12 @@ impl State {
     }
 
     fn rekey(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        let key = self.key_of(scenario, priority, job);
+        self.jobs.set_key(job, key);
+    }
+
+    /// The key that the rule gives a job now.
+    fn key_of(&self, scenario: &Scenario, priority: &Priority, job: u32) -> f64 {
         let (mut eligible_for, mut fair_share) = (0.0, 0.0);
         if let Some(calculation) = &self.calculation {
             eligible_for = calculation.eligible_for(job);
@@ -200,8 +206,7 @@ impl State {
             }
         }
         let (estimate, now) = (self.jobs.estimate(job), self.now);
-        let key = priority.key(&Candidate { scenario, job, estimate, now, eligible_for, fair_share });
-        self.jobs.set_key(job, key);
+        priority.key(&Candidate { scenario, job, estimate, now, eligible_for, fair_share })
     }
 
     /// Takes into account what a job holds that has got its nodes: for charges, limits and expected ends.
@@ -267,26 +272,22 @@ impl State {
         if priority.changes_with_time() {
             self.open_all(scenario, priority);
         }
-        self.sort_queue(scenario, |state, job| state.rekey(scenario, priority, job));
+        self.sort_queue(|state, job| state.key_of(scenario, priority, job));
     }
 
     /// Sorts the queue by given keys, one per queued job in the present order; none may be closed.
-    pub fn sort_queue_by(&mut self, scenario: &Scenario, keys: &[f64]) {
+    pub fn sort_queue_by(&mut self, keys: &[f64]) {
         let mut keys = keys.iter();
-        self.sort_queue(scenario, |state, job| {
-            if let Some(key) = keys.next() {
-                state.jobs.set_key(job, key + 0.0);
-            }
-        });
+        self.sort_queue(|_, _| keys.next().copied().unwrap_or_default() + 0.0);
     }
 
-    /// Sorts the queue by keys that `set` gives its jobs.
-    fn sort_queue(&mut self, scenario: &Scenario, mut set: impl FnMut(&mut Self, u32)) {
-        let empty = QueueIndex::new(0);
-        let mut index = std::mem::replace(&mut self.queue.index, empty);
+    /// Sorts the queue by the keys that `key` gives for its jobs.
+    fn sort_queue(&mut self, mut key: impl FnMut(&Self, u32) -> f64) {
+        let mut index = std::mem::replace(&mut self.queue.index, QueueIndex::new(0));
         index.rekey(|rank| {
-            set(self, rank.job);
-            self.rank_of(scenario, rank.job)
+            let key = key(self, rank.job);
+            self.jobs.set_key(rank.job, key);
+            Rank { key: Time(key), ..*rank }
         });
         self.queue.index = index;
     }
