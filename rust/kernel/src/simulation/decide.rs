@@ -321,7 +321,7 @@ impl<F: Feed> Simulation<F> {
     /// Gives the keys of the queued jobs, in the present order of the queue.
     pub fn set_priorities(&mut self, keys: &[f64]) {
         self.complete_queue();
-        self.state.sort_queue_by(&self.scenario, keys);
+        self.state.sort_queue_by(keys);
     }
 
     fn set_drained(&mut self, node: u32, drained: bool) -> Result<(), Refusal> {

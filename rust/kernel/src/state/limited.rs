@@ -27,7 +27,7 @@ pub struct LimitState {
     pub opens_all: bool,
     /// Kept for its memory alone.
     #[serde(skip)]
-    firsts: Vec<u32>,
+    firsts: Vec<(Kind, Rank)>,
 }
 
 impl LimitState {
@@ -116,10 +116,9 @@ impl State {
 
     /// Forgets that a job is closed; whether it was.
     pub(super) fn forget_closed(&mut self, scenario: &Scenario, priority: &Priority, job: u32) -> bool {
-        self.queue.closed.contains(job) && {
-            let (kind, place) = self.kind_of(scenario, priority, job);
-            self.queue.closed.open(&kind, &place).is_some()
-        }
+        let Some(counter) = self.queue.closed.counter_of(job) else { return false };
+        let (kind, place) = self.kind_of(scenario, priority, job);
+        self.queue.closed.open(counter, &kind, &place)
     }
 
     /// A rule has started a job or passed over it, or it left the queue: lets rules look at the next one that is like it.
@@ -132,43 +131,49 @@ impl State {
         let (kind, _) = self.kind_of(scenario, priority, job);
         for &counter in limits.counters(job) {
             if let Some(next) = self.queue.closed.first(counter, &kind) {
-                self.open_or_move(scenario, priority, next);
+                self.open_or_move(scenario, priority, counter, kind, next);
             }
         }
     }
 
-    /// Opens a closed job that is within its limits; one that is over another limit waits for that.
-    fn open_or_move(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        let over = self.over_limit(scenario, job, scenario.job(job).tasks);
+    /// Opens a job that a counter closed, if it is within its limits; one that is over another limit waits for that.
+    fn open_or_move(
+        &mut self,
+        scenario: &Scenario,
+        priority: &Priority,
+        counter: u32,
+        kind: Kind,
+        place: Rank,
+    ) {
+        let over = self.over_limit(scenario, place.job, kind.tasks);
+        if over == Some(counter) || !self.queue.closed.open(counter, &kind, &place) {
+            return;
+        }
         match over {
-            None => self.open(scenario, priority, job),
-            Some(counter) if self.queue.closed.counter_of(job) != over => {
-                let (kind, place) = self.kind_of(scenario, priority, job);
-                self.queue.closed.open(&kind, &place);
-                self.queue.closed.close(counter, kind, place);
-            }
-            Some(_) => {}
+            None => self.look_again(scenario, priority, place.job),
+            Some(other) => self.queue.closed.close(other, kind, place),
         }
     }
 
     /// Opens all closed jobs: where some limits block, it may be another limit now that they are over. O(closed · log q).
     pub fn open_all(&mut self, scenario: &Scenario, priority: &Priority) {
-        if !self.queue.closed.is_empty() {
-            for job in self.queue.closed.jobs() {
-                self.open(scenario, priority, job);
+        if self.queue.closed.is_empty() {
+            return;
+        }
+        for job in self.queue.closed.jobs() {
+            if self.forget_closed(scenario, priority, job) {
+                self.look_again(scenario, priority, job);
             }
         }
     }
 
-    /// Lets rules look at a closed job again; a priority that is calculated is that of the latest calculation.
-    fn open(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        if self.forget_closed(scenario, priority, job) {
-            if matches!(priority, Priority::Multifactor(_)) {
-                self.rekey(scenario, priority, job);
-            }
-            self.insert(scenario, job);
-            self.queue.arrived.push(job);
+    /// Lets rules look at a job that was closed; a priority that is calculated is that of the latest calculation.
+    fn look_again(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        if matches!(priority, Priority::Multifactor(_)) {
+            self.rekey(scenario, priority, job);
         }
+        self.insert(scenario, job);
+        self.queue.arrived.push(job);
     }
 
     /// Nodes are reserved, or no longer: what did not fit may fit now, and jobs of reservations may be in time.
@@ -196,8 +201,8 @@ impl State {
         let mut firsts = std::mem::take(&mut state.firsts);
         firsts.clear();
         self.queue.closed.firsts(counter, state.opens_all, &mut firsts);
-        for &job in &firsts {
-            self.open_or_move(scenario, priority, job);
+        for &(kind, place) in &firsts {
+            self.open_or_move(scenario, priority, counter, kind, place);
         }
         if let Some(state) = &mut self.limited {
             state.firsts = firsts;

@@ -6,7 +6,7 @@ use crate::scenario::Scenario;
 use crate::time::{Time, ordered_bits};
 use crate::workload::JobState;
 
-use super::{Rank, State};
+use super::{QueueIndex, Rank, State};
 
 impl State {
     /// The place of a queued job, by the key that it was given.
@@ -46,6 +46,12 @@ impl State {
     }
 
     pub(super) fn rekey(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        let key = self.key_of(scenario, priority, job);
+        self.jobs.set_key(job, key);
+    }
+
+    /// The key that the rule gives a job now, unless its priority is fixed.
+    fn key_of(&self, scenario: &Scenario, priority: &Priority, job: u32) -> f64 {
         let (mut eligible_for, mut fair_share) = (0.0, 0.0);
         if let Some(calculation) = &self.calculation {
             eligible_for = calculation.eligible_for(job);
@@ -56,14 +62,13 @@ impl State {
         let (estimate, now) = (self.jobs.estimate(job), self.now);
         let requested_time = self.jobs.requested_time(job);
         let candidate = Candidate { scenario, job, estimate, requested_time, now, eligible_for, fair_share };
-        self.set_key(job, priority.key(&candidate));
+        self.unless_fixed(job, priority.key(&candidate))
     }
 
-    /// Gives a job its key, or the one that follows from its fixed priority.
-    fn set_key(&mut self, job: u32, key: f64) {
+    /// A key; or the one that follows from the fixed priority of a job.
+    fn unless_fixed(&self, job: u32, key: f64) -> f64 {
         // Adding 0 turns −0 into 0.
-        let key = self.fixed_priorities.get(&job).map_or(key, |priority| -priority);
-        self.jobs.set_key(job, key + 0.0);
+        self.fixed_priorities.get(&job).map_or(key, |priority| -priority) + 0.0
     }
 
     pub(super) fn insert(&mut self, scenario: &Scenario, job: u32) {
@@ -107,25 +112,24 @@ impl State {
         if priority.changes_with_time() {
             self.open_all(scenario, priority);
         }
-        let queued = self.queue.jobs();
-        for &job in &queued {
-            self.rekey(scenario, priority, job);
-        }
-        self.sort_queue(scenario, &queued);
+        self.sort_queue(|state, job| state.key_of(scenario, priority, job));
     }
 
     /// Sorts the queue by given keys, one per queued job in the present order; none may be closed.
-    pub fn sort_queue_by(&mut self, scenario: &Scenario, keys: &[f64]) {
-        let queued = self.queue.jobs();
-        for (&job, key) in queued.iter().zip(keys) {
-            self.set_key(job, *key);
-        }
-        self.sort_queue(scenario, &queued);
+    pub fn sort_queue_by(&mut self, keys: &[f64]) {
+        let mut keys = keys.iter();
+        self.sort_queue(|state, job| state.unless_fixed(job, keys.next().copied().unwrap_or_default()));
     }
 
-    fn sort_queue(&mut self, scenario: &Scenario, queued: &[u32]) {
-        let ranks: Vec<Rank> = queued.iter().map(|&job| self.rank_of(scenario, job)).collect();
-        self.queue.index.rekey(&ranks);
+    /// Sorts the queue by the keys that `key` gives for its jobs.
+    fn sort_queue(&mut self, mut key: impl FnMut(&Self, u32) -> f64) {
+        let mut index = std::mem::replace(&mut self.queue.index, QueueIndex::new(0));
+        index.rekey(|rank| {
+            let key = key(self, rank.job);
+            self.jobs.set_key(rank.job, key);
+            Rank { key: Time(key), ..*rank }
+        });
+        self.queue.index = index;
     }
 
     /// Sets what schedulers take a queued job's run_time to be; keys that were given from outside stay.
@@ -171,7 +175,8 @@ impl State {
         change(self);
         if is_in_order {
             if priority.is_external() {
-                self.set_key(job, self.jobs.key(job));
+                let key = self.unless_fixed(job, self.jobs.key(job));
+                self.jobs.set_key(job, key);
             } else {
                 self.rekey(scenario, priority, job);
             }
