@@ -111,7 +111,7 @@ class AlgorithmError(SimulationError):
 
 
 class ClusterError(SimulationError):
-    """A batch system on virtual nodes did not start, ended, or refused an order; the message has its words."""
+    """A batch system on virtual nodes did not start, ended, or refused an order; the message quotes it."""
 
 
 class ObserverError(BatchlabError, ValueError):

@@ -8,8 +8,10 @@ from typing import Final, Literal, get_args
 
 __all__ = [
     "EXECUTORS",
+    "EXTERNAL_EVENTS",
     "FAIR_SHARE_RULES",
     "FAVOURED_SIZES",
+    "INTERNAL_EVENTS",
     "INVALID_ACTIONS",
     "JOB_CHECKS",
     "JOB_STATES",
@@ -31,8 +33,10 @@ __all__ = [
     "BackfillName",
     "CauseKind",
     "ExecutorName",
+    "ExternalEvent",
     "FairShareRuleName",
     "FavouredSize",
+    "InternalEvent",
     "InvalidAction",
     "JobCheck",
     "JobState",
@@ -74,6 +78,32 @@ WaitingReason = Literal[
 ]
 WAITING_REASONS: tuple[WaitingReason, ...] = get_args(WaitingReason)
 """Why a job waits, besides the names of limits; a reason's number is its place here."""
+
+ExternalEvent = Literal[
+    "submit",
+    "cancel",
+    "kill",
+    "end",
+    "requeue",
+    "hold",
+    "release",
+    "requested_time",
+    "priority",
+    "drain",
+    "resume",
+    "remove",
+    "add",
+    "down",
+    "up",
+    "scheduler_stop",
+    "scheduler_start",
+]
+EXTERNAL_EVENTS: tuple[ExternalEvent, ...] = get_args(ExternalEvent)
+"""What users, administrators and faults do; an event's number is its place here."""
+
+InternalEvent = Literal["start", "interrupted", "completed", "killed", "rejected"]
+INTERNAL_EVENTS: tuple[InternalEvent, ...] = get_args(InternalEvent)
+"""What a scheduler does, and what follows from it."""
 
 JobType = Literal["rigid", "moldable", "malleable", "evolving", "adaptive"]
 JOB_TYPES: tuple[JobType, ...] = get_args(JobType)

@@ -174,6 +174,8 @@ class TestTableOne:
         """Unless asked for others, the paper's numbers as far as the jobs go, then all of them."""
         jobs = stream(tasks=[1] * 120)
         assert compare(jobs, jobs).by_first()["jobs"].to_list() == [50, 100, 120]
+        many = stream(tasks=[1] * 3000)
+        assert compare(many, many).by_first()["jobs"].to_list()[-3:] == [1000, 2500, 3000]
         assert compare(jobs[:50], jobs[:50]).by_first()["jobs"].to_list() == [50]
 
     @pytest.mark.parametrize("k", [0, 4, True, 1.5])

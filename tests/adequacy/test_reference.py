@@ -111,6 +111,25 @@ class TestRepetitions:
         assert [run.options.seed for run in runs.values()] == [3, 4, 9]
         assert reference(runs).P_max == 0
 
+    def test_random_overheads(self) -> None:
+        """Other launches are other runs; the same seed gives the same run."""
+        workload, system = bl.generate.demo_workload(200), bl.generate.demo_system()
+        overheads = bl.Overheads(launch="uniform(0, 2)")
+        runs = bl.adequacy.repeat(workload, system, "fcfs", seeds=3, overheads=overheads)
+        assert (reference(runs).pairs["P"] > 0).all()
+        again = bl.adequacy.repeat(workload, system, "fcfs", seeds=[1], overheads=overheads)
+        assert compare(runs["seed 1"], again["seed 1"]).verdict == "completely reliable"
+
+    def test_processing_counts_all_overheads(self) -> None:
+        """The processing of a job is launch, execution and completion: a residence of 10 + 1 + 2 + 4 s."""
+        workload = bl.Workload.from_table({"submit_time": [0.0], "run_time": [10.0], "tasks": [1]})
+        system = bl.System.homogeneous(nodes=1, resources={"core": 1})
+        overheads = bl.Overheads(launch=1.0, execution=2.0, completion=4.0)
+        with_them = bl.simulate(workload, system, "fcfs", overheads=overheads)
+        found = compare(bl.simulate(workload, system, "fcfs"), with_them)
+        assert found.differences["model_residence"].to_list() == [17]
+        assert (found.P, found.differing_waits) == (7, 0)
+
     @pytest.mark.parametrize("seeds", ["12", None, True])
     def test_seeds_are_checked(self, seeds: object) -> None:
         """A number, or several."""

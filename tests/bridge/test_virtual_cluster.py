@@ -57,17 +57,19 @@ def test_up_and_down(tmp_path: Path) -> None:
     assert none_left(str(cluster.directory), 0)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_parent_killed(tmp_path: Path, number: signal.Signals) -> None:
-    """However the process that started a cluster ends, its daemons, its jobs and its files are gone."""
+@pytest.mark.parametrize(("number", "group"), [(signal.SIGKILL, True), (signal.SIGTERM, False)])
+def test_parent_killed(tmp_path: Path, number: signal.Signals, group: bool) -> None:
+    """However the process that started a cluster, or its group, ends: daemons, jobs and files are gone."""
     command = [sys.executable, "-c", CHILD, str(configured(tmp_path))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+    with subprocess.Popen(  # noqa: S603  # our own Python
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    ) as child:
         try:
             assert child.stdout is not None
             directory = child.stdout.readline().strip()
             assert until(lambda: any("sleep" in each for each in left_running(directory).values()), 10)
         finally:
-            child.send_signal(number)
+            (os.killpg if group else os.kill)(child.pid, number)
     assert none_left(directory), left_running(directory)
 
 
@@ -93,9 +95,11 @@ def test_refused_configuration(tmp_path: Path) -> None:
 
 def test_a_refused_job(tmp_path: Path) -> None:
     """What sbatch says is the error."""
-    with VirtualCluster(configured(tmp_path), nodes=1) as cluster:
-        with pytest.raises(ClusterError, match=r"(?i)invalid partition"):
-            cluster.submit("1", tasks=1, run_time=1, limit=1, options=["--partition=none"])
+    with (
+        VirtualCluster(configured(tmp_path), nodes=1) as cluster,
+        pytest.raises(ClusterError, match=r"(?i)invalid partition"),
+    ):
+        cluster.submit("1", tasks=1, run_time=1, limit=1, options=["--partition=none"])
 
 
 def test_no_nodes(tmp_path: Path) -> None:

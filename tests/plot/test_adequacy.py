@@ -63,6 +63,14 @@ def test_reference() -> None:
     assert pair.lines[0].get_label() == "the reference pair"
 
 
+def test_logarithmic() -> None:
+    """Both scales, where there is anything above 0."""
+    ax = bl.plot.adequacy_by_jobs(COMPARISON, log=True)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    same = bl.adequacy.compare(first_case()[0], first_case()[0])
+    assert bl.plot.adequacy_by_jobs(same, log=True).get_yscale() == "linear"
+
+
 def test_long_curves_are_thinned() -> None:
     """First and last job are there, and not much more than can be seen."""
     jobs = stream(tasks=[1] * 20_000)

@@ -33,9 +33,9 @@ def apply(state: State, event: NodeEvent, kill: Callable[[Running], None]) -> No
 
 
 def victims(state: State, node: int) -> list[Running]:
-    """List the jobs with tasks on a node, by start + requested_time, then row."""
+    """List the jobs with tasks on a node, by expected end, then row."""
     there = [running for running in state.running if node in dict(running.placement)]
-    return sorted(there, key=lambda each: (each.start + each.job.requested_time, each.job.row))
+    return sorted(there, key=lambda each: (state.expected_end(each), each.job.row))
 
 
 def saved(state: State, victim: Running, event: NodeEvent) -> float:

@@ -79,6 +79,9 @@ class State:
     job_check: str = "nodes"
     priorities: Priorities | None = None
     overheads: Overheads = field(default_factory=Overheads)
+    holds: set[int] = field(default_factory=set)
+    held: dict[int, Job] = field(default_factory=dict)
+    fixed: dict[int, float] = field(default_factory=dict)
 
     def estimate(self, job: Job) -> float:
         """Give what schedulers take a job's run time to be."""
@@ -102,6 +105,7 @@ class State:
         for job in [] if self.priorities else self.queue:
             if is_dynamic(self.order) or job.row not in self.keys:
                 self.keys[job.row] = order_key(self.order, job, self.machine, self.now, self.estimate(job))
+        self.keys |= {job.row: -self.fixed[job.row] for job in self.queue if job.row in self.fixed}
         return sorted(self.queue, key=lambda job: (-job.tier, self.keys[job.row], job.submit_time, job.row))
 
     def running_plan(self) -> Plan:
@@ -179,24 +183,31 @@ class State:
         overhead = self.overheads.of(job)
         if self.walltime == "run" or not self.overheads.counted:
             return overhead
-        launch = min(overhead.launch, job.requested_time)
-        return Overhead(launch, overhead.execution, min(overhead.completion, job.requested_time - launch))
+        launch = min(overhead.launch, job.first_limit)
+        return Overhead(launch, overhead.execution, min(overhead.completion, job.first_limit - launch))
 
     def begin_work(self, running: Running) -> None:
         """Let a job run, whose launch is over."""
-        allowed = running.job.requested_time
-        if self.overheads.counted:
-            allowed = allowed - running.overhead.launch - running.overhead.completion
-        # Where the limit is reached as the work is done, the work counts.
-        killed = self.walltime == "kill" and self.now + running.work > self.now + allowed
         running.phase, running.begun = "running", self.now
-        running.end = self.now + (allowed if killed else running.work)
-        running.state = "killed" if killed else "completed"
+        running.end = self.now + running.work
+        self.limit_run(running)
         expiry = running.start + self.estimate(running.job)
         if self.predictor.corrects and (expiry > self.now or not running.overhead.launch):
             running.expiry = expiry
         if not self.overheads.billed:
             self.charge(running)
+
+    def limit_run(self, running: Running) -> None:
+        """Let a run be cut at its limit, or now where that is over, if it is not done before."""
+        allowed = running.job.requested_time
+        if self.overheads.counted:
+            allowed = max(0.0, allowed - running.overhead.launch - running.overhead.completion)
+        elapsed = self.now - running.begun
+        end, limit = running.begun + running.work, self.now + max(0.0, allowed - elapsed)
+        # Where the limit is reached as the work is done, the work counts.
+        killed = self.walltime == "kill" and end > limit
+        running.end = limit if killed else end
+        running.state = "killed" if killed else "completed"
 
     def goes_on(self, running: Running) -> bool:
         """Let a job whose present phase is over go on to its next; tell whether there is one."""

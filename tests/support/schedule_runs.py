@@ -18,6 +18,7 @@ from support.schedule_cases import Case
 __all__ = [
     "NodeEvents",
     "differences",
+    "events_of",
     "interruptions_of",
     "observers_of",
     "outcomes",
@@ -283,7 +284,22 @@ def simulation_of(case: Case) -> bl.Simulation:
         policy_of(case),
         options=options_of(case),
         observers=observers_of(case),
+        events=events_of(case),
     )
+
+
+def events_of(case: Case) -> bl.EventStream | None:
+    """Give the external events; None where there are none."""
+    if not case.events:
+        return None
+    rows = []
+    for event in case.events:
+        row: dict[str, Any] = {"time": event.time, "event": event.kind, "job_id": event.row}
+        row |= {"value": event.value, "nodes": ",".join(map(str, event.nodes)) or None}
+        if event.kind == "down":
+            row["jobs"] = "kill" if event.kills else "requeue"
+        rows.append(row)
+    return bl.EventStream(rows)
 
 
 def outcomes(
@@ -296,6 +312,7 @@ def outcomes(
         policy or policy_of(case),
         options=options_of(case),
         observers=observers_of(case),
+        events=events_of(case),
     )
     if interruptions is not None:
         interruptions.extend(interruptions_of(result))
@@ -356,6 +373,7 @@ def reason_differences(case: Case) -> list[str]:
         policy_of(case),
         options=replace(options_of(case), reasons=True),
         observers=observers_of(case),
+        events=events_of(case),
     )
     found = result.reasons.select("row", "reason", "start_time", "end_time").rows()
     return [
@@ -368,9 +386,9 @@ def reason_differences(case: Case) -> list[str]:
 def shrunk(case: Case, fails: Callable[[Case], bool]) -> Case:
     """Leave out jobs and node events as long as the case still fails."""
     number = 0
-    while number < len(case.node_events):
+    while number < len(case.node_events) + len(case.events):
         smaller = case.without_event(number)
-        if smaller.node_events and fails(smaller):
+        if (smaller.node_events or smaller.events) and fails(smaller):
             case, number = smaller, 0
         else:
             number += 1
@@ -395,7 +413,7 @@ def readable(case: Case) -> str:
             f"array={job.array}%{job.array_limit}"
         )
 
-    events = [f"    {event}," for event in case.node_events]
+    events = [f"    {event}," for event in (*case.node_events, *case.events)]
     settings = (
         f"{policy_of(case)}; seed={case.seed}, {case.walltime}, {case.order_at_instant}, {case.overheads}"
     )

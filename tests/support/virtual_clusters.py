@@ -1,4 +1,4 @@
-"""What tests of virtual clusters share: whether Slurm is there, one cluster at a time, what is left running."""
+"""What tests of virtual clusters share: is Slurm there, one cluster at a time, what is left running."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ from batchlab.errors import BridgeError
 __all__ = ["FRAGMENTS", "configured", "left_running", "needs_slurm", "none_left", "one_at_a_time", "until"]
 
 FRAGMENTS = {
-    "fcfs": "SchedulerType=sched/builtin\nSelectType=select/linear\n",
+    "fcfs": "SchedulerType=sched/builtin\nSelectType=select/linear\nEpilog=/bin/true\n",
     "backfill": "SchedulerType=sched/backfill\nSchedulerParameters=bf_interval=2,bf_resolution=1\n",
 }
 """Policies, as lines of slurm.conf."""
@@ -51,14 +51,12 @@ def one_at_a_time() -> Iterator[None]:
 def left_running(directory: str) -> dict[int, str]:
     """Give the processes whose command line or environment names a cluster's directory."""
     found = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit() and int(entry) != os.getpid():
+    for entry in Path("/proc").glob("[0-9]*"):
+        if int(entry.name) != os.getpid():
             with suppress(OSError):
-                command, environment = (
-                    Path("/proc", entry, name).read_bytes() for name in ("cmdline", "environ")
-                )
+                command, environment = ((entry / name).read_bytes() for name in ("cmdline", "environ"))
                 if directory.encode() in command + environment:
-                    found[int(entry)] = command.replace(b"\0", b" ").decode(errors="replace")
+                    found[int(entry.name)] = command.replace(b"\0", b" ").decode(errors="replace")
     return found
 
 
@@ -69,7 +67,6 @@ def none_left(directory: str, seconds: float = 20.0) -> bool:
 
 def until(condition: Callable[[], bool], seconds: float) -> bool:
     """Wait for a condition; false where it does not come about in time."""
-
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::accounting::{Accounts, Limits};
 use crate::application::ApplicationJob;
 use crate::cluster::{Calendar, NodeSets, NodeTasks, Request, Requests};
-use crate::workload::{Attributes, Conditions, Job, PreemptionRules, value_of};
+use crate::workload::{Attributes, Conditions, Job, PreemptionRules, TimedEvent, value_of};
 
 /// What happens to a job that reaches its requested time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,6 +143,8 @@ pub struct Scenario {
     pub calendar: Option<Box<Calendar>>,
     /// What jobs spend on their nodes besides their runs; None where they spend nothing.
     pub overheads: Option<Box<Overheads>>,
+    /// The external events, by time; empty where there are none, or where the feed reads them.
+    pub events: Vec<TimedEvent>,
     /// What identifies it, once it was asked for.
     #[serde(skip)]
     pub(crate) digest: OnceLock<[u8; 32]>,

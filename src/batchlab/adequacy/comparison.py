@@ -31,7 +31,11 @@ class Limit(Protocol):
         """The greatest P of a model that is adequate; seconds."""
 
 
-_TABLE_I = (50, 100, 250, 500, 750, 1000)
+# The paper's numbers, and on.
+_TABLE_I = (
+    *(50, 100, 250, 500, 750, 1000, 2500, 5000),
+    *(10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000),
+)
 _WIDTH = 78
 
 
@@ -116,8 +120,8 @@ class Comparison:
         Parameters
         ----------
         counts
-            The numbers k, each from 1 to n; unless given, 50, 100, 250, 500, 750, 1000 as far as they go,
-            then n.
+            The numbers k, each from 1 to n; unless given, 50, 100, 250, 500, 750, 1000, as in the paper, and
+            on, as far as they go, then n.
 
         Returns
         -------

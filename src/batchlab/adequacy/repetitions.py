@@ -40,7 +40,8 @@ def repeat(
     seeds
         The seeds, or how many: 0, 1, 2 and so on.
     options, **arguments
-        As for `simulate`, but for the seed. Something in the run must depend on chance, or all are alike.
+        As for `simulate`, but for the seed. Something in the run must depend on chance, such as `Overheads`,
+        or all runs are alike.
 
     Returns
     -------
@@ -56,9 +57,9 @@ def repeat(
     --------
     >>> import batchlab as bl
     >>> workload, system = bl.generate.demo_workload(50), bl.generate.demo_system()
-    >>> runs = repeat(workload, system, "easy", seeds=3)
-    >>> bl.adequacy.reference(runs).P_max
-    0.0
+    >>> runs = repeat(workload, system, "easy", seeds=3, overheads=bl.Overheads(launch="uniform(0, 2)"))
+    >>> bl.adequacy.reference(runs).P_max > 0
+    True
     """
     if isinstance(seeds, bool | str) or not isinstance(seeds, int | Iterable):
         raise AdequacyError(f"seeds = {shown(seeds)}; must be a number of runs, or the seeds themselves.")

@@ -35,6 +35,7 @@ _CUT_SHORT = (
     *("node_fail", "boot_fail", "out_of_memory"),
 )
 _SWF_CANCELLED = 5
+_TOO_LARGE = 1e15
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,9 +178,11 @@ def _number(column: pl.Series, name: str) -> pl.Series:
         values = column.cast(pl.Float64).fill_nan(None)
     except UNREADABLE as error:
         raise AdequacyError(f"{name}: column {column.name}: {reason_of(error)}. Give numbers.") from error
-    # A job may have no limit, but nothing happens at no time.
-    if column.name != "requested_time" and values.is_infinite().any():
-        raise AdequacyError(f"{name}: column {column.name} has an infinite value; must be finite, or null.")
+    # A job may have no limit, but nothing happens where float64 has no fractions of seconds.
+    if column.name != "requested_time" and (values.abs() >= _TOO_LARGE).any():
+        raise AdequacyError(
+            f"{name}: column {column.name} has a value of 1e15 or more; must be less, or null."
+        )
     return values
 
 

@@ -19,6 +19,7 @@ from batchlab.cli.policies import policies
 from batchlab.cli.run import run
 from batchlab.cli.systems import systems
 from batchlab.cli.traces import traces
+from batchlab.cli.vnodes import vnodes
 from batchlab.cli.watch import watch
 
 __all__ = ["answer"]
@@ -63,6 +64,7 @@ application.command()(generate)
 application.command()(platform)
 application.command()(policies)
 application.command()(adequacy)
+application.command()(vnodes)
 application.command()(watch)
 application.add_typer(systems, name="systems")
 application.add_typer(traces, name="traces")

@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from batchlab.adequacy import Comparison, Reference
 from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import INK, begin, choice, colour, dress, legend, line_style, tint
-from batchlab.plot.scales import duration_axis, short_duration
+from batchlab.plot.scales import duration_axis, log_axis, short_duration
 from batchlab.units import is_finite
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def adequacy_by_jobs(
     *,
     reference: Reference | float | None = None,
     ax: Axes | None = None,
+    log: bool = False,
     title: str | None = None,
 ) -> Axes:
     """Draw the measure P over the first k jobs, by k, as Table I of the paper has it.
@@ -57,6 +58,8 @@ def adequacy_by_jobs(
         and greatest value are drawn; or seconds. That of the comparison unless given.
     ax
         The axes to draw on; new ones unless given.
+    log
+        Whether both scales are logarithmic; where P = 0 there is no line then.
     title
         A title, where one is wanted.
 
@@ -87,13 +90,7 @@ def adequacy_by_jobs(
     if limit is not None:
         text = f"reference {short_duration(limit)}"
         ax.axhline(limit, color=INK, linewidth=0.9, linestyle="--", label=text)
-    ax.set_xlabel("first jobs by arrival, k")
-    ax.set_ylabel("measure P")
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    ax.set_ylim(bottom=0)
-    ax.margins(x=0.01)
-    duration_axis(ax, "y")
+    _scale(ax, log=log and any(comparison.P for comparison in found.values()))
     legend(ax, len(ax.get_legend_handles_labels()[0]))
     return dress(ax, grid="both")
 
@@ -240,6 +237,20 @@ def _draw_band(ax: Axes, reference: Reference) -> None:
         )
     label = "their median" if pairs > 1 else "the reference pair"
     ax.plot(reference.counts, median, color=_REFERENCE, linewidth=1.0, label=label)
+
+
+def _scale(ax: Axes, *, log: bool) -> None:
+    ax.set_xlabel("first jobs by arrival, k")
+    ax.set_ylabel("measure P")
+    ax.margins(x=0.01)
+    if log:
+        log_axis(ax, "x")
+        log_axis(ax, "y", durations=True)
+        return
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    ax.set_ylim(bottom=0)
+    duration_axis(ax, "y")
 
 
 def _thinned(jobs: int) -> npt.NDArray[np.int64]:

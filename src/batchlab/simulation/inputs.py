@@ -30,6 +30,7 @@ def kernel_simulation(
     options: RunOptions,
     *,
     overheads: DrawnOverheads | None,
+    events: _kernel.EventColumns | None,
 ) -> _kernel.Simulation:
     """Make the compiled half of a simulation, before its first instant.
 
@@ -39,8 +40,8 @@ def kernel_simulation(
         The run.
     listening
         What the kernel must know of what is written in Python.
-    overheads
-        Those of the jobs.
+    overheads, events
+        Those of the jobs, and what comes from outside.
 
     Returns
     -------
@@ -74,6 +75,7 @@ def kernel_simulation(
             invocation=options.invocation,
             period=calculation_period(policy, options),
             accounts=accounts,
+            events=events,
         )
     except ValueError as error:
         # Everything else has been checked: it is the formula.

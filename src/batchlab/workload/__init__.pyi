@@ -2,6 +2,9 @@
 
 from batchlab.workload.anonymisation import anonymise as anonymise
 from batchlab.workload.description import JobDescription as JobDescription
+from batchlab.workload.event_files import read_events as read_events
+from batchlab.workload.event_files import write_events as write_events
+from batchlab.workload.event_stream import EventStream as EventStream
 from batchlab.workload.header import Header as Header
 from batchlab.workload.header import HeaderEntry as HeaderEntry
 from batchlab.workload.logs.jobcomp import read_jobcomp as read_jobcomp

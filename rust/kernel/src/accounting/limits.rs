@@ -26,6 +26,8 @@ pub struct Cap {
 pub struct Limits {
     caps: Vec<Cap>,
     some_block: bool,
+    /// By counter: whether it limits amounts.
+    has_amounts: Vec<bool>,
     /// By slot: the place of its list of counters.
     of_job: Vec<u32>,
     lists: Vec<Vec<u32>>,
@@ -38,7 +40,8 @@ impl Limits {
     #[must_use]
     pub fn new(caps: Vec<Cap>, of_job: Vec<u32>, lists: Vec<Vec<u32>>, least_nodes: Vec<u32>) -> Self {
         let some_block = caps.iter().any(|cap| cap.blocks);
-        Self { caps, some_block, of_job, lists, least_nodes }
+        let has_amounts = caps.iter().map(|cap| cap.amounts.iter().any(|&most| most < i64::MAX)).collect();
+        Self { caps, some_block, has_amounts, of_job, lists, least_nodes }
     }
 
     /// Whether a job over some limit holds up those behind it.
@@ -69,12 +72,19 @@ impl Limits {
     /// Splits the lists so that jobs of one list also have the same value of this. O(jobs).
     pub fn split_lists(&mut self, value: impl Fn(u32) -> u64) {
         let (mut numbers, mut lists) = (HashMap::new(), Vec::new());
+        // Jobs that follow each other are often alike.
+        let mut latest = None;
         for (slot, list) in self.of_job.iter_mut().enumerate() {
-            let old = *list as usize;
-            *list = *numbers.entry((old, value(slot as u32))).or_insert_with(|| {
-                lists.push(self.lists[old].clone());
-                lists.len() as u32 - 1
-            });
+            let own = (*list, value(slot as u32));
+            let number = match latest {
+                Some((before, number)) if before == own => number,
+                _ => *numbers.entry(own).or_insert_with(|| {
+                    lists.push(self.lists[own.0 as usize].clone());
+                    lists.len() as u32 - 1
+                }),
+            };
+            latest = Some((own, number));
+            *list = number;
         }
         self.lists = lists;
     }
@@ -97,6 +107,7 @@ impl Limits {
 struct Count {
     running: u32,
     submitted: u32,
+    /// Counted where the cap limits amounts.
     amounts: Vec<i64>,
 }
 
@@ -127,6 +138,9 @@ impl LimitCounts {
         for &counter in limits.counters(slot) {
             let count = &mut self.counts[counter as usize];
             count.running = count.running.saturating_add_signed(sign);
+            if !limits.has_amounts[counter as usize] {
+                continue;
+            }
             for (amount, held) in count.amounts.iter_mut().zip(held) {
                 *amount += held * i64::from(sign);
             }
@@ -150,7 +164,8 @@ impl LimitCounts {
             let is_beyond = |(amount, (used, most)): (usize, (&i64, &i64))| {
                 *most < i64::MAX && used.saturating_add(need(amount)) > *most
             };
-            count.running >= cap.running || amounts.any(is_beyond)
+            let may_be_beyond = limits.has_amounts[counter as usize];
+            count.running >= cap.running || (may_be_beyond && amounts.any(is_beyond))
         };
         limits.counters(slot).iter().copied().find(is_over)
     }

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 pub enum EventKind {
     /// A timer is due.
     Timer,
+    /// Users, administrators or faults do something.
+    External,
     /// Victims of preemption have run on for their grace time.
     GraceEnd,
     /// An application ends, comes to a scheduling point or asks for other nodes.
@@ -99,9 +101,21 @@ impl Agenda {
     /// Completions, submissions, one pass (S2).
     #[must_use]
     pub fn completions_first() -> Self {
-        use EventKind::{Application, Begin, Completion, Expiry, GraceEnd, Periodic, Submission, Timer};
+        use EventKind::{
+            Application, Begin, Completion, Expiry, External, GraceEnd, Periodic, Submission, Timer,
+        };
         Self {
-            order: vec![Begin, Timer, GraceEnd, Application, Completion, Expiry, Periodic, Submission],
+            order: vec![
+                Begin,
+                External,
+                Timer,
+                GraceEnd,
+                Application,
+                Completion,
+                Expiry,
+                Periodic,
+                Submission,
+            ],
             pass: PassRule::OncePerInstant,
             ties: EndTies::ByRow,
             releases_early: false,
@@ -113,11 +127,13 @@ impl Agenda {
     #[must_use]
     pub fn arrivals_first() -> Self {
         use EventKind::{
-            Application, Begin, Completion, EarlyRelease, Expiry, GraceEnd, Periodic, Submission, Timer,
+            Application, Begin, Completion, EarlyRelease, Expiry, External, GraceEnd, Periodic, Submission,
+            Timer,
         };
         Self {
             order: vec![
                 Begin,
+                External,
                 Timer,
                 GraceEnd,
                 Expiry,

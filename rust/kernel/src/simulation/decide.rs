@@ -282,15 +282,14 @@ impl<F: Feed> Simulation<F> {
         }
         let (now, sequence) = (self.state.now, self.state.running.get(run).sequence);
         self.state.work.set_rate(now, run, sequence, rate);
-        let begun = self.state.jobs.start_time(job) + self.view().overhead(job).launch;
-        self.schedule_limit(job, run, self.view().allowed_run(job) - (now - begun));
+        self.limit_run(job, run);
         Ok(())
     }
 
     fn set_estimate(&mut self, job: u32, estimate: f64) -> Result<(), Refusal> {
         self.check_job(job)?;
         // Nothing else may be known of a job without a limit.
-        let no_limit = self.scenario.job(job).requested_time.is_infinite();
+        let no_limit = self.state.jobs.requested_time(job).is_infinite();
         if !(estimate >= 0.0 && (no_limit || estimate.is_finite())) {
             return Err(Refusal::BadDuration(estimate));
         }
@@ -322,7 +321,7 @@ impl<F: Feed> Simulation<F> {
     /// Gives the keys of the queued jobs, in the present order of the queue.
     pub fn set_priorities(&mut self, keys: &[f64]) {
         self.complete_queue();
-        self.state.sort_queue_by(&self.scenario, keys);
+        self.state.sort_queue_by(keys);
     }
 
     fn set_drained(&mut self, node: u32, drained: bool) -> Result<(), Refusal> {

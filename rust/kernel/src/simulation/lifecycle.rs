@@ -97,7 +97,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// Begins the work of a job, whose launch is over.
-    fn begin_work(&mut self, job: u32, run: u32) {
+    pub(super) fn begin_work(&mut self, job: u32, run: u32) {
         let now = self.state.now;
         self.state.running.get_mut(run).phase = Phase::Running;
         let sequence = self.state.running.get(run).sequence;
@@ -108,7 +108,7 @@ impl<F: Feed> Simulation<F> {
             let work = self.state.jobs.work_left(job);
             self.state.work.start(now, run, sequence, work, 1.0);
         }
-        self.schedule_limit(job, run, self.view().allowed_run(job));
+        self.limit_run(job, run);
         // An estimate of no time expires at once, a corrected one later: at most one correction is made at an instant.
         let was_launched = self.view().overhead(job).launch > 0.0;
         self.schedule_expiry(job, Time(if was_launched { now.next_up() } else { now }));
@@ -117,9 +117,16 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
+    /// Sets when the wall time rule kills a job that runs.
+    pub(super) fn limit_run(&mut self, job: u32, run: u32) {
+        let begun = self.state.jobs.start_time(job) + self.view().overhead(job).launch;
+        let elapsed = self.state.now - begun;
+        self.schedule_limit(job, run, (self.view().allowed_run(job) - elapsed).max(0.0));
+    }
+
     /// Sets when the wall time rule kills a job, which may run for `allowed` seconds more: not at all where it is done
     /// before at its present rate.
-    pub(super) fn schedule_limit(&mut self, job: u32, run: u32, allowed: f64) {
+    fn schedule_limit(&mut self, job: u32, run: u32, allowed: f64) {
         let now = self.state.now;
         let is_cut = || {
             self.view().has_application(job) || {
@@ -226,6 +233,7 @@ impl<F: Feed> Simulation<F> {
         }
         self.state.count_submitted(&self.scenario, job, -1);
         self.state.leave_running(job);
+        self.state.forget_priority(job);
         self.state.jobs.end(job, self.state.now, state);
         self.state.ended.push(job);
         self.state.finished += 1;

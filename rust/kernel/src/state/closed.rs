@@ -43,6 +43,9 @@ pub struct ClosedJobs {
     /// By slot: the counter that closed the job.
     counter_of: SharedColumn<u32>,
     count: usize,
+    /// Kept for their memory alone.
+    #[serde(skip)]
+    vacant: Vec<VecDeque<Rank>>,
 }
 
 impl ClosedJobs {
@@ -87,7 +90,8 @@ impl ClosedJobs {
         *self.counter_of.get_mut(place.job as usize) = counter;
         self.count += 1;
         let at = self.group(counter);
-        let places = self.groups[at].entry(kind).or_default();
+        let vacant = &mut self.vacant;
+        let places = self.groups[at].entry(kind).or_insert_with(|| vacant.pop().unwrap_or_default());
         // Most are closed in order, and the first again that was opened last.
         if places.back().is_none_or(|last| *last < place) {
             places.push_back(place);
@@ -97,32 +101,34 @@ impl ClosedJobs {
         }
     }
 
-    /// Opens a job of this kind and place; the counter that closed it, None where it is not closed.
-    pub(super) fn open(&mut self, kind: &Kind, place: &Rank) -> Option<u32> {
-        let counter = self.counter_of(place.job)?;
+    /// Opens a job of this kind and place, which this counter closed; whether it had.
+    pub(super) fn open(&mut self, counter: u32, kind: &Kind, place: &Rank) -> bool {
         let at = self.group(counter);
-        let places = self.groups[at].get_mut(kind)?;
-        let found = places.binary_search(place).ok()?;
-        places.remove(found);
+        let Some(places) = self.groups[at].get_mut(kind) else { return false };
+        if places.front() == Some(place) {
+            places.pop_front();
+        } else {
+            let Ok(found) = places.binary_search(place) else { return false };
+            places.remove(found);
+        }
         if places.is_empty() {
-            self.groups[at].remove(kind);
+            self.vacant.extend(self.groups[at].remove(kind));
         }
         *self.counter_of.get_mut(place.job as usize) = OPEN;
         self.count -= 1;
-        Some(counter)
+        true
     }
 
-    /// The first job of a kind that this counter closed.
-    pub(super) fn first(&self, counter: u32, kind: &Kind) -> Option<u32> {
-        let places = self.groups[self.group(counter)].get(kind)?;
-        places.front().map(|place| place.job)
+    /// The place of the first job of a kind that this counter closed.
+    pub(super) fn first(&self, counter: u32, kind: &Kind) -> Option<Rank> {
+        self.groups[self.group(counter)].get(kind)?.front().copied()
     }
 
     /// Puts into `found` the first job of each kind that this counter closed; or all of them.
-    pub(super) fn firsts(&self, counter: u32, all: bool, found: &mut Vec<u32>) {
-        for places in self.groups[self.group(counter)].values() {
+    pub(super) fn firsts(&self, counter: u32, all: bool, found: &mut Vec<(Kind, Rank)>) {
+        for (kind, places) in &self.groups[self.group(counter)] {
             let taken = if all { places.len() } else { 1 };
-            found.extend(places.iter().take(taken).map(|place| place.job));
+            found.extend(places.iter().take(taken).map(|place| (*kind, *place)));
         }
     }
 

@@ -27,7 +27,7 @@ pub struct LimitState {
     pub opens_all: bool,
     /// Kept for its memory alone.
     #[serde(skip)]
-    firsts: Vec<u32>,
+    firsts: Vec<(Kind, Rank)>,
 }
 
 impl LimitState {
@@ -43,7 +43,7 @@ impl State {
     #[must_use]
     pub fn over_limit(&self, scenario: &Scenario, job: u32, tasks: u32) -> Option<u32> {
         if let Some(calendar) = &scenario.calendar
-            && !calendar.of(job, scenario.job(job).requested_time).is_in_time(self.now)
+            && !calendar.of(job, self.jobs.requested_time(job)).is_in_time(self.now)
         {
             return Some(OUT_OF_TIME);
         }
@@ -97,7 +97,7 @@ impl State {
             alternatives: scenario.alternatives.list_of(job),
             tasks: row.tasks,
             estimate: ordered_bits(self.jobs.estimate(job)),
-            requested_time: ordered_bits(row.requested_time),
+            requested_time: ordered_bits(self.jobs.requested_time(job)),
             apart: 0,
         };
         let mut place = self.rank_of(scenario, job);
@@ -108,15 +108,17 @@ impl State {
                 kind.apart = job + 1;
             }
         }
+        if self.fixed_priorities.contains_key(&job) {
+            kind.apart = job + 1;
+        }
         (kind, place)
     }
 
     /// Forgets that a job is closed; whether it was.
     pub(super) fn forget_closed(&mut self, scenario: &Scenario, priority: &Priority, job: u32) -> bool {
-        self.queue.closed.contains(job) && {
-            let (kind, place) = self.kind_of(scenario, priority, job);
-            self.queue.closed.open(&kind, &place).is_some()
-        }
+        let Some(counter) = self.queue.closed.counter_of(job) else { return false };
+        let (kind, place) = self.kind_of(scenario, priority, job);
+        self.queue.closed.open(counter, &kind, &place)
     }
 
     /// A rule has started a job or passed over it, or it left the queue: lets rules look at the next one that is like it.
@@ -129,43 +131,49 @@ impl State {
         let (kind, _) = self.kind_of(scenario, priority, job);
         for &counter in limits.counters(job) {
             if let Some(next) = self.queue.closed.first(counter, &kind) {
-                self.open_or_move(scenario, priority, next);
+                self.open_or_move(scenario, priority, counter, kind, next);
             }
         }
     }
 
-    /// Opens a closed job that is within its limits; one that is over another limit waits for that.
-    fn open_or_move(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        let over = self.over_limit(scenario, job, scenario.job(job).tasks);
+    /// Opens a job that a counter closed, if it is within its limits; one that is over another limit waits for that.
+    fn open_or_move(
+        &mut self,
+        scenario: &Scenario,
+        priority: &Priority,
+        counter: u32,
+        kind: Kind,
+        place: Rank,
+    ) {
+        let over = self.over_limit(scenario, place.job, kind.tasks);
+        if over == Some(counter) || !self.queue.closed.open(counter, &kind, &place) {
+            return;
+        }
         match over {
-            None => self.open(scenario, priority, job),
-            Some(counter) if self.queue.closed.counter_of(job) != over => {
-                let (kind, place) = self.kind_of(scenario, priority, job);
-                self.queue.closed.open(&kind, &place);
-                self.queue.closed.close(counter, kind, place);
-            }
-            Some(_) => {}
+            None => self.look_again(scenario, priority, place.job),
+            Some(other) => self.queue.closed.close(other, kind, place),
         }
     }
 
     /// Opens all closed jobs: where some limits block, it may be another limit now that they are over. O(closed · log q).
     pub fn open_all(&mut self, scenario: &Scenario, priority: &Priority) {
-        if !self.queue.closed.is_empty() {
-            for job in self.queue.closed.jobs() {
-                self.open(scenario, priority, job);
+        if self.queue.closed.is_empty() {
+            return;
+        }
+        for job in self.queue.closed.jobs() {
+            if self.forget_closed(scenario, priority, job) {
+                self.look_again(scenario, priority, job);
             }
         }
     }
 
-    /// Lets rules look at a closed job again; a priority that is calculated is that of the latest calculation.
-    fn open(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        if self.forget_closed(scenario, priority, job) {
-            if matches!(priority, Priority::Multifactor(_)) {
-                self.rekey(scenario, priority, job);
-            }
-            self.insert(scenario, job);
-            self.queue.arrived.push(job);
+    /// Lets rules look at a job that was closed; a priority that is calculated is that of the latest calculation.
+    fn look_again(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        if matches!(priority, Priority::Multifactor(_)) {
+            self.rekey(scenario, priority, job);
         }
+        self.insert(scenario, job);
+        self.queue.arrived.push(job);
     }
 
     /// Nodes are reserved, or no longer: what did not fit may fit now, and jobs of reservations may be in time.
@@ -193,8 +201,8 @@ impl State {
         let mut firsts = std::mem::take(&mut state.firsts);
         firsts.clear();
         self.queue.closed.firsts(counter, state.opens_all, &mut firsts);
-        for &job in &firsts {
-            self.open_or_move(scenario, priority, job);
+        for &(kind, place) in &firsts {
+            self.open_or_move(scenario, priority, counter, kind, place);
         }
         if let Some(state) = &mut self.limited {
             state.firsts = firsts;

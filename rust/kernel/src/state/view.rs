@@ -90,7 +90,7 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn calendar_of(self, job: u32) -> Option<JobCalendar<'a>> {
         let calendar = self.scenario.calendar.as_deref()?;
-        Some(calendar.of(job, self.scenario.job(job).requested_time))
+        Some(calendar.of(job, self.state.jobs.requested_time(job)))
     }
 
     /// Whether none of these nodes is reserved for others before a queued job, started now, would be gone.
@@ -250,10 +250,10 @@ impl<'a> View<'a> {
     /// How long a job may run by its limit, seconds.
     #[must_use]
     pub fn allowed_run(self, job: u32) -> f64 {
-        let requested = self.scenario.job(job).requested_time;
+        let requested = self.state.jobs.requested_time(job);
         if self.scenario.overheads.as_ref().is_some_and(|overheads| overheads.counted) {
             let Overhead { launch, completion } = self.overhead(job);
-            requested - launch - completion
+            (requested - launch - completion).max(0.0)
         } else {
             requested
         }
@@ -268,6 +268,14 @@ impl<'a> View<'a> {
             Phase::Running => self.overhead(run.job).completion <= 0.0,
             Phase::Completing(_) => true,
         }
+    }
+
+    /// The running jobs with tasks on a node, by expected end, then by row. O(running jobs).
+    #[must_use]
+    pub fn jobs_on(self, node: u32) -> Vec<u32> {
+        let is_there =
+            |&job: &u32| self.state.jobs.placement(job).binary_search_by_key(&node, |part| part.node).is_ok();
+        self.running_jobs().into_iter().filter(is_there).collect()
     }
 
     /// Whether the run of a job is over that still holds its nodes.

@@ -10,9 +10,10 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Self
 
+from batchlab.bridge.slurm import accounting as database
 from batchlab.bridge.slurm.configuration import Configuration, equal_nodes, read_configuration
-from batchlab.bridge.slurm.layout import munge_arguments, prepare
-from batchlab.bridge.slurm.ports import free_ports
+from batchlab.bridge.slurm.layout import CLUSTER_NAME, munge_arguments, prepare, user_name
+from batchlab.bridge.slurm.ports import free_ports, listens
 from batchlab.bridge.slurm.processes import MARK, Daemons
 from batchlab.bridge.slurm.programs import find_programs, version
 from batchlab.errors import BridgeError, ClusterError, one_line
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["VirtualCluster"]
 
 _PERIOD = 0.25
+# The one that is no daemon.
+_INSTALLER = "mariadb-install-db"
 _LONGEST_COMMAND = 60.0
 _LONGEST_LINE = 300
 _LONGEST_SOCKET = 100
@@ -43,9 +46,9 @@ class VirtualCluster:
     configuration
         A directory with a ``slurm.conf`` (see `read_configuration`), or what was read of one.
     nodes
-        The number of equal nodes, ``n1`` and so on; those of the configuration unless given.
+        The nodes, or the number of equal ones, ``n1`` and so on; those of the configuration unless given.
     cores
-        Of each node, with `nodes`.
+        Of each of equal nodes.
     timeout
         How long to wait until all nodes are idle, in seconds, besides 1 s per node.
 
@@ -58,8 +61,8 @@ class VirtualCluster:
     def __init__(
         self,
         configuration: str | os.PathLike[str] | Configuration,
+        nodes: int | Sequence[Node] | None = None,
         *,
-        nodes: int | None = None,
         cores: int = 1,
         timeout: float = 60.0,
     ) -> None:
@@ -67,7 +70,8 @@ class VirtualCluster:
             configuration if isinstance(configuration, Configuration) else read_configuration(configuration)
         )
         self.configuration = given
-        self.nodes: tuple[Node, ...] = given.nodes if nodes is None else tuple(equal_nodes(nodes, cores))
+        chosen = equal_nodes(nodes, cores) if isinstance(nodes, int) else nodes
+        self.nodes: tuple[Node, ...] = given.nodes if chosen is None else tuple(chosen)
         if not self.nodes:
             raise BridgeError(f"{given.path}: no line NodeName=…; add one, or pass the number of nodes.")
         self._programs = find_programs(accounting=given.accounts)
@@ -186,9 +190,16 @@ class VirtualCluster:
         return {int(job): state for job, state in map(str.split, lines)}
 
     def completions(self) -> str:
-        """Give the lines that Slurm has written of jobs that have ended, as its plugin jobcomp/filetxt does."""
+        """Give what Slurm's plugin jobcomp/filetxt has written of jobs that have ended."""
         path = self.directory / "log/jobcomp.txt"
         return path.read_text("utf-8", "replace") if path.is_file() else ""
+
+    def accounting(self) -> str:
+        """Give what sacct tells of all jobs, every field, for `read_sacct`; empty without accounts."""
+        if not self.configuration.accounts:
+            return ""
+        options = ("--allusers", "--duplicates", "--parsable2", "--starttime=2000-01-01", "--format=ALL")
+        return self.command("sacct", *options)
 
     def command(self, program: str, *arguments: str, script: str | None = None) -> str:
         """Run one of Slurm's commands on this cluster.
@@ -239,6 +250,8 @@ class VirtualCluster:
         if self._daemons is None:
             raise ClusterError("virtual nodes: the cluster is not up; call start, or use it in a with block.")
         for name, code in self._daemons.ended().items():
+            if (name, code) == (_INSTALLER, 0):
+                continue
             how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
             raise self._failure(f"{name} has ended ({how})", name)
 
@@ -246,25 +259,48 @@ class VirtualCluster:
     def _environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "USER", "TMPDIR") if name in os.environ}
         # Slurm writes local times.
-        own = {"TZ": "UTC", "LC_ALL": "C", "SLURM_CONF": str(self.directory / "slurm.conf")}
+        own = {
+            "TZ": "UTC",
+            "LC_ALL": "C",
+            "SLURM_CONF": str(self.directory / "slurm.conf"),
+            # Where slurmdbd looks for its database.
+            "MYSQL_UNIX_PORT": str(self.directory / "database.socket"),
+        }
         # Jobs inherit the mark from sbatch.
         return {**kept, **own, MARK: str(self.directory)}
 
     def _start(self, daemons: Daemons) -> None:
-        ports = free_ports(1 + len(self.nodes))
-        prepare(
-            self.directory,
-            self.configuration,
-            self.nodes,
-            ports,
-            ["AccountingStorageType=accounting_storage/none"],
+        *ports, accounts = free_ports(2 + len(self.nodes))
+        more = (
+            database.slurm_lines(self.directory, accounts) if self.configuration.accounts else database.NONE
         )
+        prepare(self.directory, self.configuration, self.nodes, ports, more)
         self._run(daemons, "munged", *munge_arguments(self.directory))
-        self._wait("munged", lambda: (self.directory / "munge.socket").is_socket())
+        self._wait("munged", (self.directory / "munge.socket").is_socket)
+        if self.configuration.accounts:
+            self._start_accounting(daemons, accounts)
         self._run(daemons, "slurmctld", "-D")
+        # Slurm's commands try for ten seconds to reach it, and would not notice that it has ended.
+        self._wait("slurmctld", lambda: listens(ports[0]))
         for node in self.nodes:
             self._run(daemons, "slurmd", "-D", "-N", node.name, name=f"slurmd.{node.name}")
         self._wait("slurmctld", self._all_idle)
+
+    def _start_accounting(self, daemons: Daemons, port: int) -> None:
+        """Start a database and slurmdbd, and make the accounts; this user may charge all of them."""
+        user = user_name()
+        database.prepare(self.directory, port, user)
+        self._run(daemons, _INSTALLER, *database.installation_arguments(self.directory, user))
+        self._wait(_INSTALLER, lambda: daemons.ended().get(_INSTALLER) == 0)
+        self._run(daemons, "mariadbd", *database.database_arguments(self.directory, user))
+        self._wait("mariadbd", (self.directory / "database.socket").is_socket)
+        self._run(daemons, "slurmdbd", "-D")
+        self._wait("slurmdbd", lambda: listens(port))
+        for arguments in database.account_commands(self.configuration.path.parent, CLUSTER_NAME):
+            self.command("sacctmgr", "--immediate", "--quiet", *arguments)
+        names = self.command("sacctmgr", "--noheader", "--parsable2", "list", "account", "format=account")
+        if known := ",".join(set(names.split()) - {"root"}):
+            self.command("sacctmgr", "--immediate", "--quiet", "add", "user", user, f"account={known}")
 
     def _run(self, daemons: Daemons, program: str, *arguments: str, name: str | None = None) -> None:
         log = self.directory / "log" / f"{name or program}.out"

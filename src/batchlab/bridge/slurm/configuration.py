@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from batchlab.bridge.slurm.accounting import ACCOUNTS, COMMANDS
 from batchlab.bridge.slurm.hosts import expand
 from batchlab.errors import BridgeError, one_line
 
@@ -20,32 +21,44 @@ if TYPE_CHECKING:
 
 __all__ = ["Configuration", "Node", "equal_nodes", "read_configuration"]
 
-_OURS = frozenset(
-    """
-    accountingstoragebackuphost accountingstorageexternalhost accountingstoragehost accountingstorageparameters
-    accountingstoragepass accountingstorageport accountingstoragetype accountingstorageuser authaltparameters
-    authalttypes authinfo authtype backupaddr backupcontroller burstbuffertype clustername communicationparameters
-    controladdr controlmachine credtype cryptotype debugflags dependencyparameters federationparameters
-    healthcheckinterval healthchecknodestate healthcheckprogram jobacctgatherfrequency jobacctgatherparams
-    jobacctgathertype jobcomphost jobcomploc jobcompparams jobcomppass jobcompport jobcomptype jobcompuser
-    jobcontainertype jobcredentialprivatekey jobcredentialpubliccertificate launchparameters launchtype
-    logtimeformat mailprog minjobage mpidefault mpiparams plugindir plugstackconfig prepparameters
-    prepplugins privatedata proctracktype propagateprioprocess propagateresourcelimits
-    propagateresourcelimitsexcept rebootprogram resumeprogram returntoservice slurmctldaddr slurmctlddebug
-    slurmctldhost slurmctldlogfile slurmctldparameters slurmctldpidfile slurmctldport slurmctldprimaryoffprog
-    slurmctldprimaryonprog slurmctldsyslogdebug slurmddebug slurmdlogfile slurmdparameters slurmdpidfile slurmdport
-    slurmdspooldir slurmdsyslogdebug slurmduser slurmschedlogfile slurmschedloglevel slurmuser
-    srunepilog srunportrange srunprolog statesavelocation suspendprogram switchtype taskepilog taskplugin
-    taskpluginparam taskprolog tmpfs unkillablestepprogram usepam x11parameters
-    """.lower().split()
-)
-"""Keys that are about machines, files, messages and scripts, in lower case."""
+# In lower case.
+_ABOUT_MACHINES = """
+accountingstoragebackuphost accountingstorageexternalhost accountingstoragehost
+accountingstorageparameters accountingstoragepass accountingstorageport accountingstoragetype
+accountingstorageuser authaltparameters authalttypes authinfo authtype backupaddr backupcontroller
+burstbuffertype clustername communicationparameters controladdr controlmachine credtype cryptotype
+debugflags dependencyparameters federationparameters healthcheckinterval healthchecknodestate
+healthcheckprogram jobacctgatherfrequency jobacctgatherparams jobacctgathertype jobcomphost jobcomploc
+jobcompparams jobcomppass jobcompport jobcomptype jobcompuser jobcontainertype jobcredentialprivatekey
+jobcredentialpubliccertificate launchparameters launchtype logtimeformat mailprog minjobage mpidefault
+mpiparams plugindir plugstackconfig prepparameters prepplugins privatedata proctracktype
+propagateprioprocess propagateresourcelimits propagateresourcelimitsexcept rebootprogram resumeprogram
+returntoservice slurmctldaddr slurmctlddebug slurmctldhost slurmctldlogfile slurmctldparameters
+slurmctldpidfile slurmctldport slurmctldprimaryoffprog slurmctldprimaryonprog slurmctldsyslogdebug
+slurmddebug slurmdlogfile slurmdparameters slurmdpidfile slurmdport slurmdspooldir slurmdsyslogdebug
+slurmduser slurmschedlogfile slurmschedloglevel slurmuser srunepilog srunportrange srunprolog
+statesavelocation suspendprogram switchtype taskepilog taskplugin taskpluginparam taskprolog tmpfs
+unkillablestepprogram usepam x11parameters
+"""
+_OURS = frozenset(_ABOUT_MACHINES.split())
+"""Keys that are about machines, files, messages and scripts: those of a cluster are its own."""
 
-# Slurm schedules differently where there is one (an epilog's end calls the scheduler): it is kept, and does nothing.
+# They bear on the schedule (the end of an epilog calls the scheduler): they are kept, and do nothing.
 _SCRIPTS = frozenset({"epilog", "epilogslurmctld", "prolog", "prologslurmctld"})
 _NOTHING = "/bin/true"
 _OF_MACHINE = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state", "bcastaddr", "reason"})
 _OF_PEOPLE = frozenset({"allowgroups", "allowallocnodes"})
+# What makes Slurm ask for accounts, and the values that do not.
+_ACCOUNTS_NEEDED = frozenset(
+    {
+        "accountingstorageenforce",
+        "accountingstoragetype",
+        "priorityweightassoc",
+        "priorityweightfairshare",
+        "priorityweightqos",
+    }
+)
+_NO_ACCOUNTS = frozenset({"", "0", "none", "accounting_storage/none"})
 _ASSIGNMENT = re.compile(r'(\S+?)\s*=\s*("[^"]*"|\S*)')
 _DEFAULT = "default"
 _PARTITION = "PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
@@ -90,8 +103,28 @@ class Configuration:
     @property
     def partitions(self) -> tuple[str, ...]:
         """The names of the partitions."""
-        said = (dict(_ASSIGNMENT.findall(line.lower())) for line in self.lines)
-        return tuple(words["partitionname"] for words in said if "partitionname" in words)
+        return tuple(words["partitionname"] for words in self.described_partitions)
+
+    @property
+    def described_partitions(self) -> list[dict[str, str]]:
+        """What is said of each partition, by key in lower case, with what ``DEFAULT`` says of it."""
+        defaults: dict[str, str] = {}
+        found = []
+        for words in self._said("partitionname"):
+            if words["partitionname"].lower() == _DEFAULT:
+                defaults |= words
+            else:
+                found.append(defaults | words)
+        return found
+
+    @property
+    def node_sets(self) -> list[dict[str, str]]:
+        """What is said of each set of nodes, by key in lower case."""
+        return self._said("nodeset")
+
+    def _said(self, key: str) -> list[dict[str, str]]:
+        lines = ({name.lower(): value for name, value in _ASSIGNMENT.findall(line)} for line in self.lines)
+        return [words for words in lines if key in words]
 
     @property
     def whole_nodes(self) -> bool:
@@ -116,7 +149,7 @@ def read_configuration(directory: str | os.PathLike[str]) -> Configuration:
     ----------
     directory
         Holds ``slurm.conf``, whole or a part: scheduler, selection, priority, preemption, partitions, nodes.
-        ``accounts.cfg``, a dump of ``sacctmgr``, is loaded where it is there.
+        ``sacctmgr.txt`` and ``accounts.cfg``, see `account_commands`, are taken where they are there.
 
     Returns
     -------
@@ -130,7 +163,7 @@ def read_configuration(directory: str | os.PathLike[str]) -> Configuration:
     path = Path(directory) / "slurm.conf"
     if not path.is_file():
         raise BridgeError(f"{path}: no such file; put Slurm's policy lines there (it may be empty).")
-    draft = _Draft(accounts=(path.parent / "accounts.cfg").is_file())
+    draft = _Draft(accounts=any((path.parent / name).is_file() for name in (ACCOUNTS, COMMANDS)))
     for number, line in _lines(path):
         _take(draft, line, f"{path}:{number}")
     if not any(line.lower().startswith("partitionname=") for line in draft.lines):
@@ -164,7 +197,7 @@ def _lines(path: Path) -> list[tuple[int, str]]:
 
 def _take(draft: _Draft, line: str, where: str) -> None:
     words = {key.lower(): value for key, value in _ASSIGNMENT.findall(line)}
-    if not words or "=" not in line.split()[0] + line.partition("=")[1]:
+    if not _ASSIGNMENT.match(line):
         raise BridgeError(f"{where}: {one_line(line)!r} is no Key=Value; put all settings into this file.")
     key = next(iter(words))
     if key == "nodename":
@@ -183,8 +216,8 @@ def _take(draft: _Draft, line: str, where: str) -> None:
 
 def _set(draft: _Draft, name: str, value: str) -> None:
     key = name.lower()
-    if key == "accountingstoragetype":
-        draft.accounts = draft.accounts or value.lower().endswith("slurmdbd")
+    if key in _ACCOUNTS_NEEDED and value.lower() not in _NO_ACCOUNTS:
+        draft.accounts = True
     if key in _OURS:
         draft.replaced.append(name)
         return
@@ -220,5 +253,5 @@ def _cores(said: Mapping[str, str], where: str) -> int:
 
 
 def equal_nodes(count: int, cores: int) -> Sequence[Node]:
-    """Make so many equal nodes: ``n1``, ``n2``, …"""
+    """Make so many equal nodes, ``n1`` and so on."""
     return [Node(f"n{number}", cores, (f"CPUs={cores}",)) for number in range(1, count + 1)]

@@ -7,7 +7,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-
 from batchlab.bridge.slurm.feed import feed
 from batchlab.bridge.slurm.stream import returned_stream
 from batchlab.bridge.slurm.submission import rounding, unused_columns
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from batchlab.workload import Workload
 
 __all__ = ["RealRun", "notes_of", "run_real"]
+
+_MOST_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,10 @@ class RealRun:
         What sbatch said, by the ids of the jobs that it refused.
     left
         The ids of jobs that Slurm would never have started.
+    completions
+        What Slurm's plugin jobcomp/filetxt wrote, with times in UTC: for `read_jobcomp`.
+    accounting
+        What sacct told at the end, with times in UTC: for `read_sacct`. Empty without accounts.
     """
 
     jobs: pl.DataFrame
@@ -54,6 +59,8 @@ class RealRun:
     nodes: tuple[Node, ...]
     refusals: dict[int, str] = field(default_factory=dict)
     left: tuple[int, ...] = ()
+    completions: str = ""
+    accounting: str = ""
 
     def lateness(self) -> dict[str, float]:
         """Give by how much submissions were later than planned, in seconds: mean and max."""
@@ -74,7 +81,7 @@ def run_real(
     jobs: Sequence[Submission],
     *,
     patience: float = 120.0,
-    progress: Callable[[int, int, int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> RealRun:
     """Start a virtual cluster, feed it, take its stream, and end it.
 
@@ -95,16 +102,18 @@ def run_real(
     with cluster:
         text = Path(cluster.directory, "slurm.conf").read_text("utf-8")
         fed = feed(cluster, jobs, patience=patience, progress=progress)
-        stream = returned_stream(cluster.completions(), fed, cluster.nodes)
+        completions, accounting = cluster.completions(), cluster.accounting()
         text = text.replace(str(cluster.directory), "DIRECTORY")
     return RealRun(
-        stream,
+        returned_stream(completions, fed, cluster.nodes),
         fed.origin,
         cluster.version,
         text,
         cluster.nodes,
         {each.job.job_id: each.refusal for each in fed.issued if each.refusal is not None},
         tuple(each.job.job_id for each in fed.issued if each.slurm_id in fed.left),
+        completions,
+        accounting,
     )
 
 
@@ -114,9 +123,12 @@ def notes_of(workload: Workload, configuration: Configuration, jobs: list[Submis
     if unused := unused_columns(workload):
         found.append(f"jobs are submitted without {', '.join(unused)}")
     if configuration.replaced:
-        found.append(
-            f"{configuration.path}: replaced by those of the cluster: {', '.join(configuration.replaced)}"
-        )
+        named = ", ".join(configuration.replaced[:_MOST_SHOWN])
+        others = len(configuration.replaced) - _MOST_SHOWN
+        more = f" and {others} more" if others > 0 else ""
+        found.append(f"{configuration.path}: the cluster has its own {named}{more}")
+    if configuration.accounts:
+        found.append("the model has no accounts: shares and qualities of service do not count there")
     added = rounding(jobs)
     if added.most > 0:
         found.append(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from batchlab.bridge.slurm.cluster import VirtualCluster
     from batchlab.bridge.slurm.submission import Submission
 
-    Progress = Callable[[int, int, int], None]
+    Progress = Callable[[int, int], None]
 
 __all__ = ["Fed", "Issued", "feed"]
 
@@ -75,7 +75,7 @@ def feed(
         When nothing has run for so many seconds, jobs that still wait are cancelled: Slurm will never
         start them.
     progress
-        Called with the numbers of jobs submitted, ended, and all.
+        Called about once a second with the numbers of jobs that have ended, and of all.
 
     Returns
     -------
@@ -89,14 +89,15 @@ def feed(
     begin = math.ceil(time.time() + _NOTICE) + _PHASE
     fed = Fed(math.floor(begin))
     for job in jobs:
-        _sleep_until(begin + job.submit_time, lambda: _show(cluster, fed, len(jobs), progress))
+        _sleep_until(begin + job.submit_time, lambda: _show(cluster, len(jobs), progress))
         fed.issued.append(_issue(cluster, job, begin))
-    fed.left = _finish(cluster, patience, lambda: _show(cluster, fed, len(jobs), progress))
+    fed.left = _finish(cluster, patience, lambda: _show(cluster, len(jobs), progress))
     return fed
 
 
 def _issue(cluster: VirtualCluster, job: Submission, begin: float) -> Issued:
     called = time.time() - begin
+    named = [] if job.partition is None else [f"--partition={job.partition}"]
     refusal = number = None
     try:
         number = cluster.submit(
@@ -105,7 +106,7 @@ def _issue(cluster: VirtualCluster, job: Submission, begin: float) -> Issued:
             cores=job.cores,
             run_time=job.run_time,
             limit=job.limit,
-            options=job.options,
+            options=[*job.options, *named],
         )
     except ClusterError as error:
         cluster.check()
@@ -138,7 +139,7 @@ def _finish(cluster: VirtualCluster, patience: float, meanwhile: Callable[[], No
     return left
 
 
-def _show(cluster: VirtualCluster, fed: Fed, total: int, progress: Progress | None) -> None:
+def _show(cluster: VirtualCluster, total: int, progress: Progress | None) -> None:
     cluster.check()
     if progress is not None:
-        progress(len(fed.issued), cluster.completions().count("\n"), total)
+        progress(cluster.completions().count("\n"), total)

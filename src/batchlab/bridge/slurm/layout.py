@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import getpass
 import os
+import pwd
 import secrets
 import shutil
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from batchlab.bridge.slurm.configuration import Configuration, Node
 
-__all__ = ["CLUSTER_NAME", "munge_arguments", "prepare"]
+__all__ = ["CLUSTER_NAME", "munge_arguments", "prepare", "user_name"]
 
 CLUSTER_NAME = "vnodes"
 _NOT_COPIED = frozenset({"slurm.conf", "slurmdbd.conf", "cgroup.conf", "plugstack.conf"})
@@ -81,8 +81,14 @@ def munge_arguments(directory: Path) -> list[str]:
     ]
 
 
+def user_name() -> str:
+    """Give the name of the user as whom all runs."""
+    # Not by the environment, which may be that of another user.
+    return pwd.getpwuid(os.getuid()).pw_name
+
+
 def _own(directory: Path, port: int) -> list[str]:
-    user = getpass.getuser() if os.getuid() else "root"
+    user = user_name()
     return [
         f"ClusterName={CLUSTER_NAME}",
         "SlurmctldHost=localhost(127.0.0.1)",
@@ -102,11 +108,7 @@ def _own(directory: Path, port: int) -> list[str]:
         "LogTimeFormat=iso8601_ms",
         # Steps are followed by their process groups: no control groups of the machine are touched.
         "ProctrackType=proctrack/linuxproc",
-        "TaskPlugin=task/none",
-        "SwitchType=switch/none",
-        "MpiDefault=none",
         f"MailProg={shutil.which('true') or '/bin/true'}",
-        "JobAcctGatherType=jobacct_gather/none",
         "JobCompType=jobcomp/filetxt",
         f"JobCompLoc={directory}/log/jobcomp.txt",
         "PropagateResourceLimits=NONE",
@@ -123,7 +125,8 @@ def _policy(configuration: Configuration) -> list[str]:
 
 
 def _nodes(nodes: Sequence[Node], ports: Sequence[int]) -> list[str]:
+    own = "NodeHostname=localhost NodeAddr=127.0.0.1 State=UNKNOWN"
     return [
-        f"NodeName={node.name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} State=UNKNOWN {' '.join(node.more)}"
+        f"NodeName={node.name} {own} Port={port} {' '.join(node.more)}"
         for node, port in zip(nodes, ports, strict=True)
     ]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from batchlab.bridge.slurm.configuration import Node
+from batchlab.bridge.slurm.partitions import default_partition, partitions_of
 from batchlab.errors import BridgeError, one_line
 from batchlab.simulation import simulate
 from batchlab.system import NodeGroup, System
@@ -16,15 +18,28 @@ from batchlab.workload import Workload
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from batchlab.bridge.slurm.configuration import Configuration, Node
+    from batchlab.bridge.slurm.configuration import Configuration
     from batchlab.bridge.slurm.submission import Submission
     from batchlab.policy import Policy
-    from batchlab.result import Result
+    from batchlab.result.result import Result
 
 __all__ = ["planned_stream", "policy_of", "run_model", "system_of"]
 
 _DAY = 86_400.0
 _DURATION = re.compile(r"(?:([0-9]+)-)?([0-9]+(?::[0-9]+){0,2})")
+_WEIGHTS = {
+    "age": "priorityweightage",
+    "job_size": "priorityweightjobsize",
+    "partition": "priorityweightpartition",
+}
+_COLUMNS = {
+    "job_id": pl.Int64,
+    "submit_time": pl.Float64,
+    "run_time": pl.Float64,
+    "requested_time": pl.Float64,
+    "tasks": pl.Int64,
+    "core": pl.Int64,
+}
 _RULES = {"sched/builtin": "fcfs", "sched/backfill": "conservative"}
 _MINUTE = 60.0
 
@@ -34,7 +49,7 @@ def policy_of(configuration: Configuration) -> str:
 
     ``sched/builtin`` is ``fcfs``; ``sched/backfill`` reserves for every waiting job, so it is
     ``conservative``, or ``easy`` where ``bf_job_part_count_reserve=1`` lets it reserve for one. Of the
-    multifactor priority the weights of age and size are taken. Slurm's polling is not modelled.
+    multifactor priority the weights of age, size and partition are taken. Slurm's polling is not modelled.
 
     Raises
     ------
@@ -55,36 +70,44 @@ def policy_of(configuration: Configuration) -> str:
         rule = "easy"
     if said.get("prioritytype", "priority/basic").lower() != "priority/multifactor":
         return rule
-    return f"{rule}(order={_multifactor(said)})" if rule != "fcfs" else _multifactor(said)
+    order = _multifactor(said)
+    if order == "fcfs":
+        return rule
+    return order if rule == "fcfs" else f"{rule}(order={order})"
 
 
-def system_of(nodes: Sequence[Node]) -> System:
-    """Make the machine of a virtual cluster: groups of equal nodes, in its order."""
+def system_of(nodes: Sequence[Node], configuration: Configuration) -> System:
+    """Make the machine of a virtual cluster: groups of equal nodes, in its order, and its partitions."""
     runs = [(cores, len(list(each))) for cores, each in groupby(node.cores for node in nodes)]
     groups = tuple(
         NodeGroup(name=f"n{place}", count=count, resources={"core": cores})
         for place, (cores, count) in enumerate(runs)
     )
-    return System(groups=groups, name="virtual nodes")
+    partitions = partitions_of(configuration, nodes)
+    return System(groups=groups, name="virtual nodes", partitions=partitions)
+
+
+def nodes_of(system: System) -> tuple[Node, ...]:
+    """Make the virtual nodes of a machine: ``n1`` and so on, in its order, with its cores.
+
+    Raises
+    ------
+    BridgeError
+        If its nodes have no cores.
+    """
+    each = [group.resources.get("core", 0) for group in system.groups for _ in range(group.count)]
+    if 0 in each:
+        raise BridgeError("virtual nodes have cores; every node of the machine must have some.")
+    return tuple(Node(f"n{number}", cores, (f"CPUs={cores}",)) for number, cores in enumerate(each, 1))
 
 
 def planned_stream(jobs: Sequence[Submission]) -> pl.DataFrame:
     """Make the table of a stream that is not submitted to a cluster, for model time alone."""
-    return pl.DataFrame(
-        [
-            (job.job_id, job.submit_time, job.run_time, job.limit * _MINUTE, job.tasks, job.cores)
-            for job in jobs
-        ],
-        schema={
-            "job_id": pl.Int64,
-            "submit_time": pl.Float64,
-            "run_time": pl.Float64,
-            "requested_time": pl.Float64,
-            "tasks": pl.Int64,
-            "core": pl.Int64,
-        },
-        orient="row",
-    )
+    rows = [
+        (job.job_id, job.submit_time, job.run_time, job.limit * _MINUTE, job.tasks, job.cores, job.partition)
+        for job in jobs
+    ]
+    return pl.DataFrame(rows, schema={**_COLUMNS, "partition": pl.String}, orient="row")
 
 
 def run_model(
@@ -100,8 +123,8 @@ def run_model(
     Parameters
     ----------
     stream
-        Columns ``job_id``, ``submit_time``, ``run_time``, ``requested_time`` (s), ``tasks`` and ``core`` (per
-        task). Its start times are not looked at; jobs without a run time are left out.
+        Columns ``job_id``, ``submit_time``, ``run_time``, ``requested_time`` (s), ``tasks``, ``core`` (per
+        task) and ``partition``. Its start times are not looked at; jobs without a run time are left out.
     nodes, configuration
         The cluster's.
     policy
@@ -109,22 +132,19 @@ def run_model(
     seed
         For policies that use chance.
     """
-    columns = ("job_id", "submit_time", "run_time", "requested_time", "tasks", "core")
-    table = stream.select(columns).filter(pl.col("run_time").is_not_null())
+    system = system_of(nodes, configuration)
+    named = [pl.col("partition").fill_null(default_partition(configuration))] if system.partitions else []
+    table = stream.filter(pl.col("run_time").is_not_null()).select(*_COLUMNS, *named)
     if configuration.whole_nodes:
         table = table.with_columns(exclusive=True)
     # A job that Slurm killed late has run longer than its limit, and does so here.
     workload = Workload.from_table(table, resources=["core"], overrun="keep")
-    return simulate(workload, system_of(nodes), policy or policy_of(configuration), seed=seed)
+    return simulate(workload, system, policy or policy_of(configuration), seed=seed)
 
 
 def _multifactor(said: Mapping[str, str]) -> str:
     """Give the order with the weights that a job has without accounts and partitions."""
-    weights = {
-        name: value
-        for name, key in (("age", "priorityweightage"), ("job_size", "priorityweightjobsize"))
-        if (value := int(said.get(key, "0") or 0))
-    }
+    weights = {name: value for name, key in _WEIGHTS.items() if (value := int(said.get(key, "0") or 0))}
     if not weights:
         return "fcfs"
     parts = [f"{name}={value}" for name, value in weights.items()]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from batchlab.errors import ClusterError
 
-__all__ = ["free_ports"]
+__all__ = ["free_ports", "listens"]
 
 _FIRST = 10_000
 _RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -54,3 +54,10 @@ def free_ports(count: int) -> list[int]:
     if len(found) < count:
         raise ClusterError(f"virtual nodes: {count} free ports needed, {len(found)} found; use fewer nodes.")
     return sorted(found)
+
+
+def listens(port: int) -> bool:
+    """Tell whether something listens on a port of 127.0.0.1."""
+    with socket.socket() as each:
+        each.settimeout(1.0)
+        return each.connect_ex(("127.0.0.1", port)) == 0

@@ -128,8 +128,8 @@ class Daemons:
 def _end_marked(directory: Path) -> None:
     """Kill the processes that have a cluster's mark in their environments."""
     mark = f"{MARK}={directory}".encode()
-    for entry in os.listdir("/proc") if Path("/proc").is_dir() else ():
-        if entry.isdigit() and int(entry) != os.getpid():
+    for entry in Path("/proc").glob("[0-9]*"):
+        if int(entry.name) != os.getpid():
             with suppress(OSError):
-                if mark in Path("/proc", entry, "environ").read_bytes().split(b"\0"):
-                    os.kill(int(entry), signal.SIGKILL)
+                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(entry.name), signal.SIGKILL)

@@ -22,7 +22,7 @@ __all__ = ["returned_stream"]
 
 _FIELD = re.compile(r"(\w+)=(.*?)(?= \w+=|\s*$)")
 _MINUTE = 60.0
-_SCHEMA = {
+_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "job_id": pl.Int64,
     "state": pl.Enum(JOB_STATES),
     "submit_time": pl.Float64,
@@ -34,6 +34,7 @@ _SCHEMA = {
     "nodes": pl.List(pl.UInt32),
     "allocated_core": pl.Int64,
     "core": pl.Int64,
+    "partition": pl.String,
     "planned_submit_time": pl.Float64,
     "lateness": pl.Float64,
     "slurm_id": pl.Int64,
@@ -60,8 +61,8 @@ def returned_stream(completions: str, fed: Fed, nodes: Sequence[Node]) -> pl.Dat
         ``"killed"``: ended otherwise after its start; ``"queued"``: never started; ``"rejected"``: refused by
         sbatch), ``submit_time``, ``start_time``, ``end_time`` (whole seconds since the stream's origin, as
         Slurm keeps them), ``run_time`` (s, from start to end), ``requested_time`` (s, the limit), ``tasks``,
-        ``nodes``, ``allocated_core``. Then ``core`` (per task), ``planned_submit_time``, ``lateness`` (s,
-        from the planned instant to sbatch's answer), ``slurm_id`` and ``slurm_state``.
+        ``nodes``, ``allocated_core``. Then ``core`` (per task), ``partition``, ``planned_submit_time``,
+        ``lateness`` (s, from the planned instant to sbatch's answer), ``slurm_id`` and ``slurm_state``.
     """
     places = {node.name: place for place, node in enumerate(nodes)}
     records: dict[int, list[dict[str, str]]] = {}
@@ -82,7 +83,10 @@ def _row(
         "submit_time": float(math.floor(issued.returned)),
         "requested_time": job.limit * _MINUTE,
         "tasks": job.tasks,
+        "nodes": [],
+        "allocated_core": 0,
         "core": job.cores,
+        "partition": job.partition,
         "planned_submit_time": job.submit_time,
         "lateness": issued.returned - job.submit_time,
         "slurm_id": issued.slurm_id,
@@ -93,6 +97,7 @@ def _row(
     last = records[-1]
     row["submit_time"] = _seconds(records[0]["SubmitTime"], origin)
     row["slurm_state"] = last["JobState"]
+    row["partition"] = last["Partition"]
     if last["TimeLimit"].isdecimal():
         row["requested_time"] = int(last["TimeLimit"]) * _MINUTE
     start, end = _seconds(last["StartTime"], origin), _seconds(last["EndTime"], origin)

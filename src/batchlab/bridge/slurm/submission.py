@@ -1,4 +1,4 @@
-"""What is submitted to a virtual cluster: a workload's jobs as sleeps, with Slurm's whole minutes as limits."""
+"""What is submitted to a virtual cluster: a workload's jobs as sleeps, with limits in whole minutes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from batchlab.errors import BridgeError
 from batchlab.workload.attribute_columns import Attribute, attribute_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Sequence
 
     from batchlab.bridge.slurm.configuration import Configuration
     from batchlab.workload import Workload
@@ -42,6 +42,8 @@ class Submission:
         How many, and of how many cores each.
     options
         Further options of ``sbatch``.
+    partition
+        The partition, where the job names one that the cluster has.
     """
 
     job_id: int
@@ -52,6 +54,7 @@ class Submission:
     tasks: int
     cores: int
     options: tuple[str, ...] = ()
+    partition: str | None = None
 
 
 @dataclass(frozen=True)
@@ -115,10 +118,10 @@ def submissions(
     )
     if duration is not None:
         table = table.filter(pl.col("_submit") <= duration)
-    return list(_each(table, _options(table, configuration)))
+    return list(_each(table, configuration))
 
 
-def rounding(jobs: list[Submission]) -> Rounding:
+def rounding(jobs: Sequence[Submission]) -> Rounding:
     """Give by how much whole minutes lengthen the limits."""
     added = [job.limit * _MINUTE - job.requested_time for job in jobs]
     return Rounding(sum(added) / len(added), max(added)) if added else Rounding(0.0, 0.0)
@@ -129,11 +132,12 @@ def unused_columns(workload: Workload) -> list[str]:
     return [name for name in _CONDITIONS if name in workload.jobs.columns and workload.jobs[name].count()]
 
 
-def _each(table: pl.DataFrame, options: list[tuple[str, ...]]) -> Iterator[Submission]:
+def _each(table: pl.DataFrame, configuration: Configuration) -> Iterator[Submission]:
+    options, partitions = _options(table, configuration), _partitions(table, configuration)
     columns = ("job_id", "_submit", "_run", "_requested", "tasks", "_cores")
-    for row, more in zip(table.select(columns).iter_rows(), options, strict=True):
+    for row, more, named in zip(table.select(columns).iter_rows(), options, partitions, strict=True):
         job_id, submit, run, requested, tasks, cores = row
-        yield Submission(job_id, submit, run, requested, _minutes(requested), tasks, cores, more)
+        yield Submission(job_id, submit, run, requested, _minutes(requested), tasks, cores, more, named)
 
 
 def _minutes(seconds: float) -> int:
@@ -147,19 +151,12 @@ def _options(table: pl.DataFrame, configuration: Configuration) -> list[tuple[st
         if name in table.columns:
             for row, value in enumerate(table[name]):
                 found[row] += [word.format(value)] if value else []
-    for name, values in _names(table, configuration).items():
-        for row, value in enumerate(values):
+    for name in _OWNED if configuration.accounts else ():
+        for row, value in enumerate(attribute_in(table, name)):
             found[row] += [f"--{name}={value}"] if value else []
     return [tuple(each) for each in found]
 
 
-def _names(table: pl.DataFrame, configuration: Configuration) -> Mapping[str, list[str | None]]:
-    """Give the partitions that the cluster has, and accounts and qualities of service where it has some."""
-    partitions = attribute_in(table, "partition").to_list()
-    known = {name.lower() for name in configuration.partitions}
-    names: dict[str, list[str | None]] = {
-        "partition": [name if name and name.lower() in known else None for name in partitions]
-    }
-    if configuration.accounts:
-        names |= {name: attribute_in(table, name).to_list() for name in _OWNED}
-    return names
+def _partitions(table: pl.DataFrame, configuration: Configuration) -> list[str | None]:
+    known = {*configuration.partitions}
+    return [name if name in known else None for name in attribute_in(table, "partition")]

@@ -1,4 +1,4 @@
-"""The process that starts the daemons of a virtual cluster, and ends them when its parent ends, however that ends.
+"""The process that starts the daemons of a virtual cluster, and ends them when its parent ends.
 
 It runs alone, without batchlab: ``python -I supervisor.py DIRECTORY``. Orders are lines of JSON on standard
 input, each with one line in answer. At the order ``stop``, at the end of the input (which the system brings
@@ -83,12 +83,11 @@ def end(ancestor: int) -> list[int]:
 def descendants(ancestor: int) -> list[int]:
     """Give the ids of all processes that descend from one, zombies included."""
     children: dict[int, list[int]] = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            with suppress(OSError, IndexError, ValueError):
-                # A process names itself between the parentheses; state and parent follow the last of them.
-                text = Path("/proc", entry, "stat").read_text("utf-8", "replace")
-                children.setdefault(int(text.rpartition(")")[2].split()[1]), []).append(int(entry))
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, IndexError, ValueError):
+            # A process names itself between the parentheses; state and parent follow the last of them.
+            text = (entry / "stat").read_text("utf-8", "replace")
+            children.setdefault(int(text.rpartition(")")[2].split()[1]), []).append(int(entry.name))
     found: list[int] = []
     waiting = [ancestor]
     while waiting:
