@@ -10,7 +10,7 @@ import pytest
 
 from reference import Multifactor
 from support.combinations import Combinations
-from support.schedule_cases import BACKFILLS, Case, prioritised, scored
+from support.schedule_cases import BACKFILLS, Case, limited, prioritised, scored
 
 CASES = 480
 CHUNKS = 12
@@ -22,8 +22,9 @@ CAMPAIGN_CHUNK = 250
 
 
 def ordered(case: Case, rng: Random) -> Case:
-    """Order the jobs by priorities, some of the time by scores."""
-    return scored(case, rng) if rng.random() < 0.1 else prioritised(case, rng)
+    """Order the jobs by priorities, some of the time by scores; limit what jobs may have at a time in half of the cases."""
+    case = scored(case, rng) if rng.random() < 0.1 else prioritised(case, rng)
+    return limited(case, rng) if rng.random() < 0.5 else case
 
 
 PRIORITISED = Combinations(ordered)

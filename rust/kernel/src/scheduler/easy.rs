@@ -151,10 +151,8 @@ impl Easy {
     fn next_behind(&mut self, view: View<'_>, after: Rank) -> Option<u32> {
         let shadow = self.shadow.as_ref()?;
         let each = view.looks_at_each();
-        let may_start = |values: &[i64]| {
-            each
-                || view.may_fit_where(values, |set, own| shadow.may_admit(view, set, own))
-        };
+        let may_start =
+            |values: &[i64]| each || view.may_fit_where(values, |set, own| shadow.may_admit(view, set, own));
         let found = view.state.queue.first_matching(Some(&after), &may_start)?;
         self.pass = Pass::Behind(found);
         Some(found.job)

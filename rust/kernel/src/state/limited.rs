@@ -104,7 +104,7 @@ impl State {
         if let (Some(calculation), Priority::Multifactor(_)) = (&self.calculation, priority) {
             // The age decides, so that the job comes first that was submitted first, unless it has been eligible only since.
             place.key = Time(0.0);
-            if calculation.eligible_since(job) != row.submit_time {
+            if Time(calculation.eligible_since(job)) != Time(row.submit_time) {
                 kind.apart = job + 1;
             }
         }
