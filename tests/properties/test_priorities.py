@@ -22,7 +22,7 @@ CAMPAIGN_CHUNK = 250
 
 
 def ordered(case: Case, rng: Random) -> Case:
-    """Order the jobs by priorities, some of the time by scores; limit what jobs may have at a time in half of the cases."""
+    """Order the jobs by priorities, some of the time by scores; limit what jobs may have in half of the cases."""
     case = scored(case, rng) if rng.random() < 0.1 else prioritised(case, rng)
     return limited(case, rng) if rng.random() < 0.5 else case
 
