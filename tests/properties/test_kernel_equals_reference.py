@@ -9,7 +9,8 @@ from random import Random
 import pytest
 
 from reference import Job, Machine, NodeEvent
-from support.schedule_cases import ALLOCATORS, BACKFILLS, FORMULAS, ORDERS, Case, conditioned, random_case
+from support.dependent_cases import conditioned
+from support.schedule_cases import ALLOCATORS, BACKFILLS, FORMULAS, ORDERS, Case, random_case
 from support.schedule_runs import differences, readable, shrunk
 
 COMBINATIONS = tuple(product(ORDERS, BACKFILLS, ALLOCATORS))

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 import batchlab as bl
 from batchlab.simulation.view import View
 from reference.model import Interruption  # noqa: TC001  # mypy wants the name
+from support.dependent_cases import conditioned
 from support.large_cases import QUICK, big_cases, record, run
 from support.python_schedulers import Easy, FirstFit, InOrder
-from support.schedule_cases import BACKFILLS, FATES, Case, conditioned, disturbed, random_case
+from support.schedule_cases import BACKFILLS, FATES, Case, disturbed, random_case
 from support.schedule_runs import (
     NodeEvents,
     differences,

@@ -9,8 +9,9 @@ import pytest
 
 import batchlab as bl
 from reference.predictors import PREDICTORS
+from support.dependent_cases import conditioned
 from support.python_policies import ALLOCATORS, DYNAMIC_ORDERS, SCHEDULERS, STATIC_ORDERS
-from support.schedule_cases import Case, conditioned, random_case
+from support.schedule_cases import Case, random_case
 from support.schedule_runs import differences, outcomes, policy_of, readable, shrunk
 
 CASES = 360

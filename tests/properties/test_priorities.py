@@ -2,17 +2,23 @@
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
 
 import pytest
 
-from reference import Multifactor
+from reference import Job, Multifactor, preemption
+from reference.preemption import victims
+from reference.state import Running, State
 from support.combinations import Combinations
-from support.schedule_cases import BACKFILLS, Case, limited, prioritised, scored
+from support.preemption_cases import preempting
+from support.priority_cases import prioritised, scored
+from support.queue_cases import limited
+from support.schedule_cases import BACKFILLS, Case
 
-CASES = 480
+CASES = 720
 CHUNKS = 12
 # Longer queues are slow in the reference.
 SHORT = 25
@@ -22,9 +28,10 @@ CAMPAIGN_CHUNK = 250
 
 
 def ordered(case: Case, rng: Random) -> Case:
-    """Order the jobs by priorities, some of the time by scores; limit what jobs may have in half of the cases."""
+    """Order the jobs by priorities, some of the time by scores; often with preemption and limits."""
     case = scored(case, rng) if rng.random() < 0.1 else prioritised(case, rng)
-    return limited(case, rng) if rng.random() < 0.5 else case
+    case = preempting(case, rng) if rng.random() < 0.3 else case
+    return limited(case, rng) if rng.random() < 0.3 else case
 
 
 PRIORITISED = Combinations(ordered)
@@ -68,6 +75,29 @@ def test_coverage() -> None:
     kinds = ("age", "association", "fair_share", "job_size", "partition", "qos", "period")
     assert min(sum(seen[name, kind] for name in BACKFILLS) for kind in kinds) >= 5, seen
     assert min(seen[name, "fair_share"] for name in BACKFILLS) >= 3, seen
+
+
+def test_coverage_of_preemption_and_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs ordered by the multifactor priority fall for others, and wait for limits."""
+    seen: Counter[tuple[str, str]] = Counter()
+
+    def counted(state: State, job: Job, candidates: Sequence[Running]) -> list[Running]:
+        found = victims(state, job, candidates)
+        seen[case.backfill, "preempted"] += len(found)
+        return found
+
+    monkeypatch.setattr(preemption, "victims", counted)
+    for number in range(CASES):
+        case = PRIORITISED.case(number)
+        if not isinstance(case.order_argument, Multifactor) or len(case.jobs) > SHORT:
+            continue
+        if case.machine.preemption is not None:
+            case.expected()
+        if case.machine.limits and case.machine.preemption is None:
+            unlimited = replace(case, machine=replace(case.machine, limits=()))
+            seen[case.backfill, "limited"] += unlimited.expected() != case.expected()
+    assert min(seen[name, "preempted"] for name in BACKFILLS if name != "conservative") > 10, seen
+    assert min(seen[name, "limited"] for name in BACKFILLS) > 3, seen
 
 
 @pytest.mark.campaign

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reference import preemption
-from reference.preemption import fall
+from reference import kernel, preemption
+from reference.preemption import end_graces, fall
 from reference.queues import routed
 from support.combinations import COMBINATIONS, Combinations
 from support.preemption_cases import preempting
-from support.schedule_cases import BACKFILLS, Case, grouped, limited, queued, reserved
+from support.queue_cases import limited, queued, reserved
+from support.schedule_cases import BACKFILLS, Case, grouped
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from random import Random
 
     from reference import Preemption
@@ -73,20 +75,26 @@ def test_coverage() -> None:
 
 
 def test_coverage_of_preemption(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs are preempted by tier and by quality of service, under every rule that does so."""
+    """Jobs are preempted by tier and by quality of service, at once or later, under every rule but one."""
     seen: Counter[tuple[str, str]] = Counter()
 
     def counted(state: State, rules: Preemption, victim: Running) -> None:
         seen[case.backfill, rules.by] += 1
         fall(state, rules, victim)
 
+    def counted_at_end(state: State, kill: Callable[[Running], None]) -> None:
+        due = sum(each.grace_end <= state.now < each.end for each in state.running)
+        seen[case.backfill, "later"] += due
+        end_graces(state, kill)
+
     monkeypatch.setattr(preemption, "fall", counted)
+    monkeypatch.setattr(kernel, "end_graces", counted_at_end)
     for number in range(CASES):
         case = QUEUED.case(number)
         if case.machine.preemption is not None and case.backfill != "conservative":
             case.expected()
-    kinds = [(name, by) for name in ("none", "first_fit", "easy") for by in ("tier", "qos")]
-    assert min(seen[kind] for kind in kinds) > 10, seen
+    kinds = [(name, by) for name in ("none", "first_fit", "easy") for by in ("tier", "qos", "later")]
+    assert min(seen[kind] for kind in kinds) >= 10, seen
 
 
 @pytest.mark.campaign

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from reference.limits import over_limit
 from reference.reservations import opened
 from reference.room import in_each_set, may_use, room_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from reference.model import Job, Machine, Placement, Preemption
     from reference.state import Running, State
 
 
 def place_by_preempting(state: State, job: Job) -> Placement | None:
-    """Place a job that does not fit, on nodes that others give up for it; None where these are not enough."""
+    """Place a job that does not fit, on nodes that others give up for it; None where these are not enough.
+
+    With a grace time it waits, and the others run on until that is over.
+    """
     rules = state.machine.preemption
-    if rules is None:
+    if rules is None or any(each.preemptor == job.row for each in state.running):
         return None
     candidates = [each for each in state.running if may_be_victim(state, rules, job, each)]
     candidates.sort(key=lambda each: order_of_victims(state.machine, rules, each))
     for bound in in_each_set(job):
         found = victims(state, bound, candidates)
+        if found and rules.grace_time:
+            for victim in found:
+                victim.grace_end, victim.preemptor = state.now + rules.grace_time, job.row
+            return None
         if found:
             for victim in found:
                 fall(state, rules, victim)
@@ -34,9 +43,11 @@ def may_be_victim(state: State, rules: Preemption, job: Job, other: Running) -> 
     return (
         may_preempt(state.machine, rules, job, other.job)
         and other.holds
-        and other.end != state.now
+        and other.phase != "completing"
+        and not other.ends_at(state.now)
         and other.start + rules.exempt_time <= state.now
         and other.job.row not in state.started
+        and other.preemptor is None
     )
 
 
@@ -92,8 +103,34 @@ def fall(state: State, rules: Preemption, victim: Running) -> None:
     state.preempted = True
     if rules.mode == "cancel":
         state.running.remove(victim)
-        if state.priorities:
-            state.priorities.end(victim.job, state.now)
+        state.charge_no_more(victim)
         state.cancelled.append(victim)
     else:
-        state.interrupt(victim, state.now - victim.start if rules.mode == "suspend" else 0.0)
+        state.interrupt(victim, victim.done(state.now) if rules.mode == "suspend" else 0.0)
+
+
+def end_graces(state: State, kill: Callable[[Running], None]) -> None:
+    """Take the victims whose grace time is over from their nodes: they wait again, or are killed.
+
+    The jobs for which they do come first in the next pass.
+    """
+    due = [each for each in state.running if each.grace_end <= state.now and not each.ends_at(state.now)]
+    for victim in sorted(due, key=attrgetter("job.row")):
+        state.disturbed = True
+        if victim.preemptor is not None:
+            state.preemptors.add(victim.preemptor)
+        cancels = state.machine.preemption is not None and state.machine.preemption.mode == "cancel"
+        if cancels or victim.phase == "completing":
+            kill(victim)
+        else:
+            state.interrupt(victim, 0.0)
+
+
+def start_preemptors(state: State) -> None:
+    """Start the jobs whose victims have just given up their nodes, if they fit, before all others."""
+    for job in state.ordered_queue() if state.preemptors else []:
+        if job.row in state.preemptors and over_limit(state, job) is None:
+            placement = state.place_now(job)
+            if placement is not None:
+                state.start(job, placement)
+    state.preemptors.clear()

@@ -6,7 +6,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.errors import SystemDescriptionError
-from batchlab.vocabulary import PreemptionMode
+from batchlab.vocabulary import OrderAtInstant, PreemptionMode
 
 SPARE_AND_URGENT = (bl.Partition("spare"), bl.Partition("urgent", tier=2))
 
@@ -89,6 +89,59 @@ def test_exempt_time(exempt_time: float, start: float) -> None:
     assert times(bl.simulate(jobs, system, "easy"))[1] == ("completed", start, start + 5)
 
 
+@pytest.mark.parametrize("policy", ["none", "first_fit", "easy", "easy(reservations=2)"])
+@pytest.mark.parametrize("order_at_instant", ["completions_first", "arrivals_first"])
+@pytest.mark.parametrize(
+    ("mode", "grace_time", "expected"),
+    [
+        ("requeue", 4, [("completed", 19, 39), ("completed", 14, 19)]),
+        ("cancel", 4, [("killed", 0, 14), ("completed", 14, 19)]),
+        # It ends by itself, before the grace time or with it.
+        ("cancel", 15, [("completed", 0, 20), ("completed", 20, 25)]),
+        ("requeue", 10, [("completed", 0, 20), ("completed", 20, 25)]),
+    ],
+)
+def test_grace_time(
+    policy: str,
+    order_at_instant: OrderAtInstant,
+    mode: PreemptionMode,
+    grace_time: float,
+    expected: list[tuple[str, float, float]],
+) -> None:
+    """A victim runs on for its grace time, and the other starts when that is over."""
+    system = machine(4, preemption=bl.Preemption(mode=mode, grace_time=grace_time))
+    jobs = workload((0, 20, 4, "spare"), (10, 5, 3, "urgent"))
+    rule = bl.Policy.parse(policy if "(" in policy else f"fcfs(backfill={policy})")
+    result = bl.simulate(jobs, system, rule, order_at_instant=order_at_instant)
+    assert times(result) == expected
+
+
+def test_victims_in_their_grace_time() -> None:
+    """A job takes no second victim while one runs on, and another job takes another one."""
+    system = machine(4, preemption=bl.Preemption(grace_time=10))
+    running = [(0, 50, 2, "spare"), (1, 50, 2, "spare")]
+    jobs = workload(*running, (5, 5, 2, "urgent"), (6, 5, 2, "urgent"), (7, 5, 2, "urgent"))
+    simulation = bl.Simulation(jobs, system, "fcfs(backfill=first_fit)")
+    simulation.run_until(12)
+    copies = [
+        simulation.fork(),
+        bl.Simulation.restore(simulation.snapshot(), jobs, system, simulation.policy),
+    ]
+    for each in (simulation, *copies):
+        each.run_until(1000)
+        result = each.result()
+        # The youngest of equal size falls first; the third finds no candidate left.
+        assert result.interruptions.select("row", "end_time").rows() == [(1, 15), (0, 16)]
+        assert result.jobs["start_time"].to_list()[2:] == [15, 16, 20]
+
+
+def test_shadow_time_is_the_end_of_the_grace_time() -> None:
+    """A job behind the head is backfilled only if it ends by the end of the grace time."""
+    system = machine(4, preemption=bl.Preemption(grace_time=10))
+    jobs = workload((0, 90, 3, "spare"), (5, 5, 4, "urgent"), (6, 9, 1, "spare"), (6, 10, 1, "spare"))
+    assert bl.simulate(jobs, system, "easy").jobs["start_time"].to_list()[1:] == [15, 6, 20]
+
+
 def test_limits_come_first() -> None:
     """A job that is over a limit takes no nodes."""
     one = bl.Limit("One", partitions=("urgent",), running_jobs=1)
@@ -161,6 +214,10 @@ def test_wrong_systems(given: dict[str, Any], message: str) -> None:
     [
         ({"by": "tiers"}, "preemption.by = 'tiers'; must be one of tier, qos. Did you mean 'tier'?"),
         ({"mode": "kill"}, "preemption.mode = 'kill'; must be one of cancel, requeue, suspend."),
+        (
+            {"grace_time": 5, "mode": "suspend"},
+            "preemption.grace_time = 5.0 with mode = 'suspend'; must be 0 there. Leave it out, or take",
+        ),
         ({"exempt_time": -1}, "preemption.exempt_time = -1; must be a number of seconds"),
         ({"youngest_first": 1}, "preemption.youngest_first = 1; must be true or false."),
     ],

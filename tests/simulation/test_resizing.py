@@ -4,58 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
 import batchlab as bl
 from batchlab import tasks
+from support.resizing import STEPS, SYSTEM, Closes, Scripted, job, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from batchlab.vocabulary import JobType, SizeOrderName
-
-PLATFORM = bl.Platform.crossbar(4, speed="1Gf", bandwidth="1GBps", latency=0)
-SYSTEM = bl.System.of(PLATFORM)
-# An iteration takes 12 s on one task, 6 s on two, 3 s on four.
-STEPS = bl.Application([bl.Phase([tasks.Compute(flops=12e9, computation_pattern="all_ranks")], iterations=4)])
-
-
-def job(
-    job_type: JobType = "malleable", least: int = 1, most: int = 4, **others: object
-) -> bl.JobDescription:
-    return bl.JobDescription(
-        application=STEPS,
-        job_type=job_type,
-        tasks=2,
-        tasks_min=least,
-        tasks_max=most,
-        **others,  # type: ignore[arg-type]
-    )
-
-
-class Scripted(bl.Scheduler):
-    """Starts what waits, and does what it is told at given times."""
-
-    every_instant = True
-
-    def __init__(self, script: dict[float, Callable[[bl.View], object]]) -> None:
-        self.script = script
-        self.points: list[tuple[float, list[int]]] = []
-
-    def schedule(self, view: bl.View) -> None:
-        if view.at_scheduling_point:
-            self.points.append((view.now, [job.row for job in view.at_scheduling_point]))
-        act = self.script.pop(view.now, None)
-        if act is not None:
-            act(view)
-        for job in view.candidates():
-            view.start(job)
-
-
-def run(*jobs: bl.JobDescription, **script: object) -> tuple[Scripted, bl.Result]:
-    scheduler = Scripted({float(time.removeprefix("at")): act for time, act in script.items()})  # type: ignore[misc]
-    return scheduler, bl.simulate(bl.Workload.from_jobs(jobs), SYSTEM, scheduler)
 
 
 def test_ends_with_its_application() -> None:
@@ -231,18 +187,6 @@ def test_refused(description: bl.JobDescription, act: Callable[[bl.View], object
     run(description, other, at2=refused)
 
 
-def test_moldable_starts_on_any_size() -> None:
-    """A scheduler chooses the size of a moldable job when it starts it."""
-
-    class OnFour(bl.Scheduler):
-        def schedule(self, view: bl.View) -> None:
-            for waiting in view.queue:
-                view.start(waiting, tasks=4)
-
-    result = bl.simulate(bl.Workload.from_jobs([job("moldable")]), SYSTEM, OnFour())
-    assert result.jobs["end_time"].to_list() == [12]
-
-
 def test_needs_a_platform() -> None:
     """Applications need something to run on."""
     system = bl.System.homogeneous(nodes=4, resources={"core": 1})
@@ -256,25 +200,6 @@ def test_formula_that_cannot_be_evaluated() -> None:
     workload = bl.Workload.from_jobs([bl.JobDescription(application=broken, tasks=1)])
     with pytest.raises(bl.SimulationError, match=r"row 0 cannot go on at 0 s: .*wait"):
         bl.simulate(workload, SYSTEM, "fcfs")
-
-
-@pytest.mark.parametrize("order", ["fcfs", "sjf", "srtf", "drf", "equipartition"])
-def test_malleable_policies_use_the_machine(order: SizeOrderName) -> None:
-    """One job alone grows to the whole machine; a second takes its part at the next point."""
-    workload = bl.Workload.from_jobs([job(requested_time=200), job(submit_time=4, requested_time=50)])
-    result = bl.simulate(workload, SYSTEM, bl.Malleable(order))
-    first = result.allocations.filter(row=0)["nodes"].list.len().to_list()
-    assert first[0] == 4
-    assert min(first) < 4
-    assert result.jobs["start_time"].to_list() == [0, 6]
-    assert result.metrics()["utilisation"] == {"core": pytest.approx(1.0)}
-
-
-def test_equal_parts() -> None:
-    """Equipartition halves the machine between two jobs."""
-    workload = bl.Workload.from_jobs([job(), job()])
-    result = bl.simulate(workload, SYSTEM, "equipartition")
-    assert result.jobs["end_time"].to_list() == [24, 24]
 
 
 def test_loads_are_seen() -> None:
@@ -303,41 +228,6 @@ def test_loads_are_seen() -> None:
     scheduler = Scripted({4: look, 10: look})
     bl.simulate(bl.Workload.from_jobs(jobs), bl.System.of(platform), scheduler)
     assert seen == [(4, 1e9, (0, 0.5), (0, 0)), (10, 0, (0, 0), (1, 0))]
-
-
-def test_gpus_change_with_the_nodes() -> None:
-    """A job that gets other nodes may use other numbers of their GPUs from there on."""
-    platform = bl.Platform.crossbar(
-        4, speed="1Gf", bandwidth="1GBps", gpus=4, gpu_speed="1Tf", gpu_bandwidth="50GBps"
-    )
-    train = bl.Application([bl.Phase([tasks.Gpu(flops=8e12, computation_pattern="all_ranks")], iterations=4)])
-    workload = bl.Workload.from_jobs(
-        [bl.JobDescription(application=train, job_type="malleable", tasks=2, tasks_min=1, tasks_max=4)]
-    )
-
-    class FirstOne(Scripted):
-        def schedule(self, view: bl.View) -> None:
-            for waiting in view.queue:
-                view.start(waiting, nodes=[0, 1], gpus=1)
-            super().schedule(view)
-
-    scheduler = FirstOne({4: lambda view: view.resize(view.job(0), nodes=[0, 2], gpus=4)})
-    result = bl.simulate(workload, bl.System.of(platform), scheduler)
-    assert result.jobs["end_time"].to_list() == [4 + 3 * 1]
-
-
-class Closes(bl.Observer):
-    """Closes a node, or does something else, at a time."""
-
-    def __init__(self, time: float, act: Callable[[bl.View], object]) -> None:
-        self.time = time
-        self.act = act
-
-    def begin(self, view: bl.View) -> None:
-        view.wake(self.time)
-
-    def wake(self, view: bl.View) -> None:
-        self.act(view)
 
 
 @pytest.mark.parametrize("decided", [2.0, 6.0])
@@ -402,73 +292,6 @@ def test_what_observers_take_is_given_at_once() -> None:
     assert result.jobs["start_time"].to_list() == [0, 0, 6]
 
 
-def test_ranks_in_any_sequence() -> None:
-    """Nodes by rank may be an array, or whatever can be walked over; their order is that of the ranks."""
-    platform = bl.Platform.crossbar(2, speed="1Gf", bandwidth="1GBps", latency=0, cores=2)
-    seen: list[list[int]] = []
-    kinds = (np.array, tuple, iter)
-
-    class ByRank(bl.Scheduler):
-        def schedule(self, view: bl.View) -> None:
-            for waiting in view.queue:
-                view.start(waiting, nodes=kinds[len(seen)]([0, 1, 0]))
-                seen.append(waiting.ranks)
-
-    workload = bl.Workload.from_jobs([job(submit_time=100 * number) for number in range(3)])
-    bl.simulate(workload, bl.System.of(platform), ByRank())
-    assert seen == [[0, 1, 0]] * 3
-
-
-@pytest.mark.parametrize("nodes", [None, {0: 1, 1: 1}, [0, 1]])
-def test_gpus_wherever_a_job_starts(nodes: object) -> None:
-    """How many GPUs a job uses can be chosen whoever chooses the nodes."""
-    platform = bl.Platform.crossbar(
-        2, speed="1Gf", bandwidth="1GBps", gpus=4, gpu_speed="1Tf", gpu_bandwidth="50GBps"
-    )
-    train = bl.Application([bl.Phase([tasks.Gpu(flops=8e12, computation_pattern="all_ranks")], iterations=1)])
-
-    class OnGpus(bl.Scheduler):
-        def schedule(self, view: bl.View) -> None:
-            for waiting in view.queue:
-                view.start(waiting, nodes, gpus=4)  # type: ignore[arg-type]  # of several kinds
-
-    workload = bl.Workload.from_jobs([bl.JobDescription(application=train, tasks=2)])
-    assert bl.simulate(workload, bl.System.of(platform), OnGpus()).jobs["end_time"].to_list() == [1]
-
-
-@pytest.mark.parametrize(
-    ("start", "message"),
-    [
-        ({"nodes": [0, 1], "tasks": 3}, "tasks = 3, but 2 are placed; give one of both"),
-        ({"nodes": {0: 1}, "tasks": 2}, "tasks = 2, but 1 are placed"),
-        ({"nodes": "ab"}, r"nodes = 'ab'; must be a mapping"),
-        ({"nodes": {0: 2**31}}, "2147483648; it can have from 1 to 4"),
-    ],
-)
-def test_starts_that_contradict_themselves(start: dict[str, object], message: str) -> None:
-    """Where both are given, nodes and tasks must match."""
-
-    class Starts(bl.Scheduler):
-        def schedule(self, view: bl.View) -> None:
-            for waiting in view.queue:
-                view.start(waiting, **start)  # type: ignore[arg-type]
-
-    with pytest.raises(bl.DecisionError, match=message):
-        bl.simulate(bl.Workload.from_jobs([job()]), SYSTEM, Starts())
-
-
-def test_gpus_of_a_job_without_an_application() -> None:
-    """A job that only has a run time uses no GPUs."""
-
-    class Starts(bl.Scheduler):
-        def schedule(self, view: bl.View) -> None:
-            view.start(view.queue[0], gpus=1)
-
-    workload = bl.Workload.from_jobs([bl.JobDescription(run_time=1, tasks=1)])
-    with pytest.raises(bl.DecisionError, match="carries a run time, not an application"):
-        bl.simulate(workload, SYSTEM, Starts())
-
-
 @pytest.mark.parametrize("predictor", ["clairvoyant", "last_two", "recursive_mean"])
 def test_predictors_without_a_limit(predictor: str) -> None:
     """Of jobs without a limit nothing may be known, until others of the user have ended."""
@@ -484,64 +307,3 @@ def test_failures_leave_no_checkpoints_of_applications() -> None:
     failures = bl.Failures({"node": [0], "time": [10], "repair_time": [10]}, fate="checkpoint", every=1)
     result = bl.simulate(bl.Workload.from_jobs([job()]), SYSTEM, "easy", observers=[failures])
     assert result.jobs["end_time"].to_list() == [10 + 24]
-
-
-def test_look_ahead_sees_what_jobs_have() -> None:
-    """In a look ahead nobody is resized, but a job has the tasks that it had."""
-    seen: list[list[int]] = []
-
-    class Looks(bl.Malleable):
-        def schedule(self, view: bl.View) -> None:
-            seen.append([each.tasks for each in view.running])
-            if view.now == 1 and len(seen) == 2:
-                view.fork().run_until()
-            super().schedule(view)
-
-    jobs = [job(requested_time=60), job(submit_time=1, requested_time=60)]
-    bl.Simulation(bl.Workload.from_jobs(jobs), SYSTEM, Looks()).run_until(1)
-    assert seen[:3] == [[], [4], [4]]
-
-
-@pytest.mark.parametrize("order", ["fcfs", "drf", "equipartition"])
-def test_malleable_policies_on_a_machine_that_is_closed(order: SizeOrderName) -> None:
-    """Where nothing is on offer, those that run go on as they are."""
-    observers = [Closes(2, lambda view, node=node: view.drain(node)) for node in range(4)]  # type: ignore[misc]
-    result = bl.simulate(bl.Workload.from_jobs([job()]), SYSTEM, bl.Malleable(order), observers=observers)
-    assert result.jobs["state"].to_list() == ["completed"]
-
-
-def test_malleable_policies_start_several_tasks_on_nodes_of_their_own() -> None:
-    """A job that has its nodes for itself may have as many tasks there as there is room for."""
-    platform = bl.Platform.crossbar(2, speed="1Gf", bandwidth="1GBps", latency=0, cores=2)
-    alone = bl.JobDescription(run_time=5, tasks=3, others={"exclusive": True})
-    result = bl.simulate(bl.Workload.from_jobs([alone]), bl.System.of(platform), "malleable")
-    assert result.jobs["end_time"].to_list() == [5]
-
-
-def test_gpus_change_alone() -> None:
-    """The same nodes with other numbers of GPUs are a reconfiguration too."""
-    platform = bl.Platform.crossbar(
-        2, speed="1Gf", bandwidth="1GBps", gpus=4, gpu_speed="1Tf", gpu_bandwidth="50GBps"
-    )
-    train = bl.Application([bl.Phase([tasks.Gpu(flops=8e12, computation_pattern="all_ranks")], iterations=4)])
-    workload = bl.Workload.from_jobs(
-        [bl.JobDescription(application=train, job_type="malleable", tasks=2, tasks_min=1, tasks_max=2)]
-    )
-
-    class FirstOne(Scripted):
-        def schedule(self, view: bl.View) -> None:
-            for waiting in view.queue:
-                view.start(waiting, nodes=[0, 1], gpus=1)
-            super().schedule(view)
-
-    scheduler = FirstOne({4: lambda view: view.resize(view.job(0), nodes=[0, 1], gpus=4)})
-    result = bl.simulate(workload, bl.System.of(platform), scheduler)
-    assert result.jobs["end_time"].to_list() == [4 + 3 * 1]
-
-
-def test_who_can_do_with_less_is_not_rejected() -> None:
-    """A job that asks for more than there is runs on what there is, under who can give it less."""
-    large = bl.JobDescription(application=STEPS, job_type="moldable", tasks=8, tasks_min=2, tasks_max=8)
-    workload = bl.Workload.from_jobs([large])
-    assert bl.simulate(workload, SYSTEM, "fcfs").jobs["state"].to_list() == ["rejected"]
-    assert bl.simulate(workload, SYSTEM, "malleable").jobs["end_time"].to_list() == [12]

@@ -10,18 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import batchlab as bl
+from support.dependent_cases import conditioned
 from support.python_policies import ALLOCATORS as PYTHON_ALLOCATORS
 from support.python_policies import SCHEDULERS
-from support.schedule_cases import (
-    ALLOCATORS,
-    BACKFILLS,
-    FORMULAS,
-    ORDERS,
-    Case,
-    conditioned,
-    disturbed,
-    random_case,
-)
+from support.schedule_cases import ALLOCATORS, BACKFILLS, FORMULAS, ORDERS, Case, disturbed, random_case
 from support.schedule_runs import differences, readable, reason_differences, shrunk
 
 if TYPE_CHECKING:

@@ -6,15 +6,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 import batchlab as bl
-from support.schedule_cases import (
-    ALLOCATORS,
-    BACKFILLS,
-    ORDERS,
-    Case,
-    conditioned,
-    random_jobs,
-    random_machine,
-)
+from support.dependent_cases import conditioned
+from support.schedule_cases import ALLOCATORS, BACKFILLS, ORDERS, Case, random_jobs, random_machine
 from support.schedule_runs import simulation_of
 
 __all__ = ["QUICK", "big_cases", "record", "run"]

@@ -24,10 +24,13 @@ def preempting(case: Case, rng: random.Random) -> Case:
         own = [each.name for each in partitions]
         jobs = tuple(replace(job, queue=None, partitions=(rng.choice(own),)) for job in jobs)
     has_tiers = len({each.tier for each in machine.partitions}) > 1
+    mode = rng.choice(("requeue", "requeue", "cancel", "suspend"))
+    graces = (0.0, 0.0, *(job.run_time for job in jobs[:2]), *(job.requested_time for job in jobs[:2]))
     rules = Preemption(
         by="tier" if has_tiers and rng.random() < 0.7 else "qos",
-        mode=rng.choice(("requeue", "requeue", "cancel", "suspend")),
+        mode=mode,
         exempt_time=rng.choice((0.0, 0.0, *(job.run_time for job in jobs[:3]))),
+        grace_time=0.0 if mode == "suspend" else rng.choice(graces),
         youngest_first=rng.random() < 0.3,
     )
     preempts = {

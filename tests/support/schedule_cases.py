@@ -1,31 +1,23 @@
 """Small but nasty random cases for comparing kernels: coinciding instants, zero times, overruns, misfits."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
-from math import inf
 
 from hypothesis import strategies
 
 from batchlab.vocabulary import JobCheck, OrderAtInstant, WalltimeAction
 from reference import (
-    Account,
-    Conditions,
-    Dependency,
     Expression,
+    ExternalEvent,
     Interruption,
     Job,
-    Limit,
     Machine,
     Multifactor,
     NodeEvent,
     Outcome,
-    Partition,
-    Quality,
-    Queue,
-    Reservation,
-    Sharing,
+    Overheads,
     simulate,
 )
 from reference.numbers import divide
@@ -98,6 +90,8 @@ class Case:
     node_events: tuple[NodeEvent, ...] = ()
     predictor: str = "requested"
     job_check: JobCheck = "nodes"
+    overheads: Overheads | None = None
+    events: tuple[ExternalEvent, ...] = ()
 
     @property
     def order_text(self) -> str:
@@ -120,6 +114,7 @@ class Case:
         *,
         asked_at_timers: bool = False,
         reasons: Reasons | None = None,
+        applied: list[bool] | None = None,
     ) -> list[Outcome]:
         """Run the reference; `interruptions` receives the runs that were cut short."""
         match self.order_argument:
@@ -147,6 +142,9 @@ class Case:
             predictor=PREDICTORS[self.predictor](),
             job_check=self.job_check,
             asked_at_timers=asked_at_timers,
+            overheads=self.overheads,
+            events=self.events,
+            applied=applied,
         )
 
     def without(self, row: int) -> "Case":
@@ -154,11 +152,23 @@ class Case:
         kept = [job for job in self.jobs if job.row != row]
         numbers = {job.row: new for new, job in enumerate(kept)}
         arrays = {job.array: numbers[job.row] for job in reversed(kept) if job.array is not None}
-        return replace(self, jobs=tuple(renumbered(job, numbers, arrays) for job in kept))
+        jobs = tuple(renumbered(job, numbers, arrays) for job in kept)
+        events = tuple(
+            event if event.row is None else replace(event, row=numbers[event.row])
+            for event in self.events
+            if event.row is None or event.row in numbers
+        )
+        if self.overheads is None:
+            return replace(self, jobs=jobs, events=events)
+        of_job = tuple(self.overheads.of(job) for job in kept)
+        return replace(self, jobs=jobs, events=events, overheads=replace(self.overheads, of_job=of_job))
 
     def without_event(self, number: int) -> "Case":
-        """Leave one node event out."""
-        return replace(self, node_events=self.node_events[:number] + self.node_events[number + 1 :])
+        """Leave one node event out, or one external event behind these."""
+        if number < len(self.node_events):
+            return replace(self, node_events=self.node_events[:number] + self.node_events[number + 1 :])
+        place = number - len(self.node_events)
+        return replace(self, events=self.events[:place] + self.events[place + 1 :])
 
 
 def renumbered(job: Job, numbers: dict[int, int], arrays: dict[int, int]) -> Job:
@@ -282,285 +292,12 @@ def grouped(case: Case, rng: random.Random) -> Case:
     return replace(case, machine=replace(case.machine, groups=tuple(counts)), jobs=jobs)
 
 
-def queued(case: Case, rng: random.Random) -> Case:
-    """Give the machine partitions that overlap and queues, and let jobs name some of them (S11)."""
-    nodes = range(len(case.machine.capacity))
-    names = [f"part{number}" for number in range(rng.randint(1, 4))]
-    partitions = tuple(
-        Partition(
-            name,
-            frozenset(rng.sample(nodes, rng.randint(1, len(nodes)))),
-            tier=rng.choice((1, 1, 1, 2, 3)),
-            admits=random_conditions(rng, case),
-        )
-        for name in names
-    )
-    queues = tuple(
-        Queue(
-            f"queue{number}",
-            tuple(rng.sample(names, rng.randint(1, len(names)))),
-            priority=rng.randint(-2, 2),
-            admits=random_conditions(rng, case),
-        )
-        for number in range(rng.choice((0, 0, 1, 2, 3)))
-    )
-    partitions = () if queues and rng.random() < 0.1 else partitions
-    if not partitions:
-        queues = tuple(replace(each, partitions=()) for each in queues)
-    naming = rng.choice((0.2, 0.9))
-    known = [each.name for each in partitions]
-
-    def with_names(job: Job) -> Job:
-        names_queue = queues and rng.random() < 0.5
-        names_partitions = known and rng.random() < naming
-        return replace(
-            job,
-            queue=rng.choice(queues).name if names_queue else None,
-            partitions=tuple(rng.sample(known, rng.randint(1, len(known)))) if names_partitions else (),
-            user=rng.choice(("ann", "ben", None)),
-            account=rng.choice(("physics", None)),
-        )
-
-    machine = replace(case.machine, partitions=partitions, queues=queues)
-    return replace(case, machine=machine, jobs=tuple(with_names(job) for job in case.jobs))
-
-
 def arguments_of(rule: Multifactor) -> list[str]:
     """Write what a multifactor priority is made of as a policy does."""
     weights = ("age", "association", "fair_share", "job_size", "partition", "qos")
     names = (*weights, "max_age", "favour", "period")
     tres = ", ".join(f"{name}={weight!r}" for name, weight in rule.tres)
     return [f"{name}={getattr(rule, name)}" for name in names] + ([f'tres="{tres}"'] if tres else [])
-
-
-def prioritised(case: Case, rng: random.Random) -> Case:
-    """Let jobs be ordered by the multifactor priority, most of the time with accounts (S12)."""
-    case = queued(case, rng) if rng.random() < 0.6 else case
-    accounts = random_accounts(rng) if rng.random() < 0.7 else ()
-    qualities = rng.choice(((), (Quality("high", 10.0, 2.0), Quality("low", 1.0, 0.0), Quality("none"))))
-    rule = random_rule(rng, case, accounts=bool(accounts), qualities=bool(qualities))
-    partitions = tuple(
-        replace(each, priority_factor=rng.choice((0.0, 1.0, 1.0, 3.0))) for each in case.machine.partitions
-    )
-    slurm = bool(rule.period) and rng.random() < 0.4
-    machine = replace(
-        case.machine,
-        partitions=partitions,
-        accounts=accounts,
-        qualities=qualities,
-        sharing=random_sharing(rng, case.machine, accounts, slurm=slurm),
-    )
-    users = [(each.name, user) for each in accounts for user, _ in each.users]
-    users += [] if accounts else [("physics", "ann")]
-
-    def of_user(job: Job) -> Job:
-        account, user = rng.choice([*users, (None, None)])
-        return replace(
-            job,
-            nice=rng.choice((0.0, 0.0, -5.0, 100.0)),
-            user=user,
-            account=account if rng.random() < 0.5 else None,
-            qos=rng.choice([*(each.name for each in qualities), None]),
-        )
-
-    jobs = tuple(of_user(job) for job in case.jobs)
-    return replace(case, machine=machine, jobs=jobs, order="multifactor", order_argument=rule)
-
-
-def random_rule(rng: random.Random, case: Case, *, accounts: bool, qualities: bool) -> Multifactor:
-    """Make a multifactor priority; times are on the grid of the case."""
-    unit = max(0.1, min((job.requested_time for job in case.jobs if job.requested_time), default=1.0))
-
-    def weight() -> float:
-        return rng.choice((0.0, 10.0, 1000.0))
-
-    resources = rng.sample(case.machine.resources, rng.choice((0, 0, 1)))
-    return Multifactor(
-        age=weight(),
-        association=weight() if accounts else 0.0,
-        fair_share=rng.choice((0.0, 1000.0, 100_000.0)) if accounts else 0.0,
-        job_size=weight(),
-        partition=weight() if case.machine.partitions else 0.0,
-        qos=weight() if qualities else 0.0,
-        tres=tuple((name, rng.choice((1.0, 500.0))) for name in resources),
-        max_age=unit * rng.choice((1, 7, 1000)),
-        favour=rng.choice(("large", "small", "large_for_time", "small_for_time")),
-        period=unit * rng.choice((0.0, 0.0, 0.5, 1.0, 3.0, 30.0)),
-    )
-
-
-def random_accounts(rng: random.Random) -> tuple[Account, ...]:
-    """Make a tree of accounts, some of them within others; a user may be in several."""
-
-    def users() -> tuple[tuple[str, float | None], ...]:
-        names = rng.sample(("ann", "ben", "cyd", "dee"), rng.randint(0, 3))
-        return tuple((name, rng.choice((1.0, 1.0, 2.0, 0.0, None))) for name in names)
-
-    def account(name: str, parent: str = "root") -> Account:
-        shares = rng.choice((1.0, 1.0, 3.0, None))
-        return Account(name, parent, shares, users(), rng.choice((0.0, 5.0, 10.0)))
-
-    tree = [account("physics"), account("biology")]
-    tree += [account("optics", "physics")] if rng.random() < 0.5 else []
-    tree += [Account("root", users=(("eve", 1.0),))] if rng.random() < 0.3 else []
-    return tuple(tree)
-
-
-def random_sharing(
-    rng: random.Random, machine: Machine, accounts: tuple[Account, ...], *, slurm: bool
-) -> Sharing:
-    """Make a way to count usage; mostly exactly, so that equal users are equal to the last bit."""
-    members = [(each.name, user) for each in accounts for user in (*dict(each.users), None)]
-    used = rng.sample(members, rng.randint(0, min(2, len(members))))
-    return Sharing(
-        rule=rng.choice(("fair_tree", "classic", "depth_oblivious", "pbs")),
-        decay="slurm" if slurm else rng.choice(("exact", "exact", "steps")),
-        half_life=rng.choice((inf, inf, 10.0, 1000.0)),
-        damping=rng.choice((1.0, 2.0)),
-        weights=rng.choice(((), tuple(rng.choice((0.0, 1.0, 2.0)) for _ in machine.resources))),
-        max_tres=rng.random() < 0.3,
-        decay_period=rng.choice((7.0, 1000.0)),
-        least_usage=rng.choice((1.0, 50.0)),
-        usage=tuple((account, user, rng.choice((1.0, 64.0))) for account, user in used),
-    )
-
-
-def scored(case: Case, rng: random.Random) -> Case:
-    """Let jobs be ordered by scores that grow."""
-    jobs = tuple(replace(job, score=rng.choice((0.0, 1.0, 2.5, -3.0))) for job in case.jobs)
-    return replace(case, jobs=jobs, order="sbp", order_argument=rng.choice((0.0, 0.1, 2.0)))
-
-
-def limited(case: Case, rng: random.Random) -> Case:
-    """Limit what jobs may have at a time, by owners, queues and partitions (S13)."""
-    owners = ("user", "account", "group", "qos", "queue", "partition")
-    sizes = sorted(job.tasks for job in case.jobs)
-    limits = []
-    for _ in range(rng.randint(1, 3)):
-        kind = rng.choice(("running", "running", "submitted", "nodes", "amounts", "amounts"))
-        amounts = {
-            name: rng.choice(sizes) * rng.randint(1, 3) for name in rng.sample(case.machine.resources, 1)
-        }
-        limit = Limit(
-            per=tuple(rng.sample(owners, rng.choice((0, 1, 1, 2)))),
-            queues=tuple(each.name for each in case.machine.queues if rng.random() < 0.3),
-            partitions=tuple(each.name for each in case.machine.partitions if rng.random() < 0.3),
-            applies_to=random_conditions(rng, case),
-            running_jobs=rng.randint(1, 3) if kind == "running" else inf,
-            submitted_jobs=rng.randint(2, 6) if kind == "submitted" else inf,
-            nodes=rng.randint(1, 4) if kind == "nodes" else inf,
-            amounts=amounts if kind == "amounts" else {},
-            blocks=rng.random() < 0.25,
-        )
-        limits.append(limit)
-    return replace(case, machine=replace(case.machine, limits=tuple(limits)))
-
-
-def reserved(case: Case, rng: random.Random) -> Case:
-    """Reserve nodes for maintenance and for jobs, often at instants at which others come or end (S14)."""
-    nodes = range(len(case.machine.capacity))
-    times = sorted({time for job in case.jobs for time in (job.submit_time, job.requested_time) if time})
-    spans = [job.requested_time for job in case.jobs if job.requested_time] or [1.0]
-    reservations = []
-    for number in range(rng.randint(1, 3)):
-        duration = rng.choice(spans) * rng.choice((0.5, 1, 2, 4))
-        repeats = rng.random() < 0.4
-        start = rng.choice(times or [0.0])
-        every = duration * rng.choice((1, 1.5, 3)) if repeats else 0.0
-        reservation = Reservation(
-            f"reservation{number}",
-            frozenset(rng.sample(nodes, rng.randint(1, len(nodes)))),
-            start=start,
-            duration=inf if not repeats and rng.random() < 0.1 else duration,
-            every=every,
-            until=start + every * rng.randint(1, 6) if repeats else inf,
-            admits=rng.choice((None, Conditions(), random_conditions(rng, case))),
-        )
-        flexible = reservation.admits is not None and rng.random() < 0.4
-        reservations.append(replace(reservation, flexible=flexible))
-    names = [each.name for each in reservations]
-    naming = rng.choice((0.0, 0.2, 0.6))
-    jobs = tuple(
-        replace(job, reservation=rng.choice(names)) if rng.random() < naming else job for job in case.jobs
-    )
-    return replace(case, machine=replace(case.machine, reservations=tuple(reservations)), jobs=jobs)
-
-
-def random_conditions(rng: random.Random, case: Case) -> Conditions:
-    """Make conditions that admit most jobs."""
-    if rng.random() < 0.6:
-        return Conditions()
-    times = sorted(job.requested_time for job in case.jobs)
-    sizes = sorted(job.tasks for job in case.jobs)
-    bounds = ((0, inf), (0, inf), (1, rng.choice(sizes)), (rng.choice(sizes), inf))
-    return Conditions(
-        processors=rng.choice(bounds),
-        nodes=rng.choice(((0, inf), (0, inf), (1, 2), (2, inf))),
-        time=rng.choice(((0, inf), (0, rng.choice(times)), (rng.choice(times), inf))),
-        users=rng.choice((None, None, None, frozenset({"ann"}), frozenset({"ann", "ben"}))),
-        accounts=rng.choice((None, None, None, frozenset({"physics"}))),
-    )
-
-
-def conditioned(case: Case, rng: random.Random) -> Case:
-    """Let jobs wait for others, for begin times and for places in arrays."""
-    jobs = in_arrays(case.jobs, rng) if rng.random() < 0.5 else list(case.jobs)
-    named = [replace(job, user=rng.choice(("ann", "ben", None)), name=rng.choice("ab")) for job in jobs]
-    # On machines with accounts, jobs are of their users.
-    keeps = bool(case.machine.accounts)
-    jobs = [replace(new, user=old.user if keeps else new.user) for old, new in zip(jobs, named, strict=True)]
-    # A task of an array is like the others.
-    like = {job.row: job.row if job.array is None else job.array for job in jobs}
-    members = {row: tuple(other for other in like if like[other] == like[row]) for row in like}
-    share, singletons = rng.choice((0.1, 0.3, 0.7)), rng.random() < 0.3
-    for first in [job for job in jobs if like[job.row] == job.row]:
-        # A singleton waits for all that were submitted before: none of these may wait for it.
-        late = {job.row for job in jobs if singletons and job.submit_time > first.submit_time}
-        above = [row for row in members if row < first.row and row not in late]
-        made = waiting(first, rng, [members[row] for row in above], share, singletons=singletons)
-        for row in members[first.row]:
-            keep = jobs[row]
-            jobs[row] = replace(made, row=row, run_time=keep.run_time, requested_time=keep.requested_time)
-    return replace(case, jobs=tuple(jobs))
-
-
-def in_arrays(jobs: Sequence[Job], rng: random.Random) -> list[Job]:
-    """Make arrays of jobs that follow each other; these differ in nothing but their times."""
-    made: list[Job] = []
-    while len(made) < len(jobs):
-        count = min(rng.choice((1, 1, 2, 5)), len(jobs) - len(made))
-        first = jobs[len(made)]
-        if count > 1:
-            first = replace(first, array=first.row, array_limit=rng.choice((None, 1, 1, 2, 3)))
-        times = [(job.run_time, job.requested_time) for job in jobs[len(made) : len(made) + count]]
-        made += [
-            replace(first, row=first.row + place, run_time=run, requested_time=requested)
-            for place, (run, requested) in enumerate(times)
-        ]
-    return made
-
-
-def waiting(
-    job: Job, rng: random.Random, above: Sequence[tuple[int, ...]], share: float, *, singletons: bool
-) -> Job:
-    """Let a job wait for some of those above it, jobs or arrays."""
-    if rng.random() < share:
-        step = rng.choice((1.0, job.run_time, job.requested_time))
-        job = replace(job, begin_time=max(0.0, job.submit_time + rng.randint(-1, 4) * step))
-    if not above or rng.random() > share:
-        return job
-    if rng.random() < 0.2:
-        # One that is in no array is named by its number alone.
-        alone = [rows[0] for rows in above if len(rows) == 1]
-        job = replace(job, depends_on=tuple(rng.sample(alone, min(len(alone), rng.randint(1, 2)))))
-    dependencies = []
-    for _ in range(rng.choice((1, 1, 2, 3))):
-        kind = rng.choice(("after", "after", "afterok", "afternotok", "afterany"))
-        delay = rng.choice((0.0, 0.0, 60.0)) if kind == "after" else 0.0
-        dependencies.append(Dependency(kind, rng.choice(above), delay))
-    if singletons and rng.random() < 0.5:
-        dependencies.append(Dependency("singleton"))
-    return replace(job, dependencies=tuple(dependencies), any_dependency=rng.random() < 0.3)
 
 
 def disturbed(case: Case, rng: random.Random) -> Case:

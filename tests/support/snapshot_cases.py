@@ -20,9 +20,10 @@ from support.application_cases import ElasticCase
 from support.application_cases import random_case as random_elastic_case
 from support.application_runs import AsDecided, platform_of
 from support.application_runs import workload_of as elastic_workload_of
+from support.dependent_cases import conditioned
 from support.python_policies import BusiestFirst, Greedy, LeastBusyFirst
 from support.python_schedulers import Easy, FirstFit, InOrder
-from support.schedule_cases import BACKFILLS, Case, conditioned, disturbed, grouped, random_case
+from support.schedule_cases import BACKFILLS, Case, disturbed, grouped, random_case
 from support.schedule_runs import observers_of, policy_of, system_of, workload_of
 
 __all__ = [

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use batchlab_kernel::cluster::{NodeSet, NodeSetId, NodeSets, Request, Requests};
 use batchlab_kernel::record::AllocationIntervals;
-use batchlab_kernel::scenario::{Alternatives, Scenario};
+use batchlab_kernel::scenario::{Alternatives, Overhead, Overheads, Scenario};
 use batchlab_kernel::state::JobRecords;
 use batchlab_kernel::workload::{Attributes, Job, JobFactors, Rejection};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
@@ -35,6 +35,28 @@ impl Amount<'_> {
 /// Only a limit may be infinite: there is none.
 fn may_be(name: &str, value: f64) -> bool {
     value.is_finite() || name == "requested_time"
+}
+
+/// What jobs spend on their nodes besides their runs, seconds.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct OverheadColumns<'py> {
+    launch: PyReadonlyArray1<'py, f64>,
+    completion: PyReadonlyArray1<'py, f64>,
+    counted: bool,
+    billed: bool,
+}
+
+impl OverheadColumns<'_> {
+    fn overheads(&self, count: usize) -> PyResult<Overheads> {
+        let (launch, completion) = (self.launch.as_array(), self.completion.as_array());
+        if launch.len() != count || completion.len() != count {
+            return Err(PyValueError::new_err("the columns of the overheads differ in length from the jobs"));
+        }
+        let pairs = launch.iter().zip(completion);
+        let of_job = pairs.map(|(&launch, &completion)| Overhead { launch, completion }).collect();
+        Ok(Overheads { of_job, counted: self.counted, billed: self.billed })
+    }
 }
 
 /// What the multifactor priority asks of jobs besides their sizes.
@@ -95,6 +117,8 @@ pub struct Columns<'py> {
     preemption: Option<PreemptionColumns<'py>>,
     /// When which nodes are reserved, and for which jobs; None where there are no reservations.
     reservations: Option<ReservationColumns<'py>>,
+    /// What jobs spend on their nodes besides their runs; None where they spend nothing.
+    overheads: Option<OverheadColumns<'py>>,
     /// What a formula may name; with values where it does.
     pub formula: Vec<(String, Option<PyReadonlyArray1<'py, f64>>)>,
     /// Why jobs are rejected at their submission, by number; 0 where they are not, as far as is known.
@@ -240,6 +264,9 @@ impl Columns<'_> {
         }
         if let Some(reservations) = &self.reservations {
             scenario.calendar = Some(Box::new(reservations.calendar(count)?));
+        }
+        if let Some(overheads) = &self.overheads {
+            scenario.overheads = Some(Box::new(overheads.overheads(count)?));
         }
         scenario.attributes = Attributes {
             tier: given(self.tier.as_ref()),

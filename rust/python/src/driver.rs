@@ -298,7 +298,7 @@ fn set_estimate(
     let view = hooks.predictor_view.bind(py);
     let answer = hook.call1(py, (Job::new(view, job), view))?;
     // A job without a limit may have no estimate either.
-    let most = simulation.borrow().kernel.scenario().job(job).requested_time.max(f64::MAX);
+    let most = simulation.borrow().kernel.state().jobs.requested_time(job).max(f64::MAX);
     let seconds = answer.extract::<f64>(py).ok().filter(|seconds| (0.0..=most).contains(seconds));
     let Some(seconds) = seconds else {
         let (name, shown) = (Job::new(view, job).name(py)?, answer.bind(py).repr()?);

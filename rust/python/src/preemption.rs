@@ -13,6 +13,7 @@ pub struct PreemptionColumns<'py> {
     importance: Vec<f64>,
     mode: String,
     exempt_time: f64,
+    grace_time: f64,
     youngest_first: bool,
 }
 
@@ -26,7 +27,8 @@ impl PreemptionColumns<'_> {
             && self.class_of.as_array().iter().all(is_class)
             && self.preempts.len() == classes
             && self.preempts.iter().flatten().all(is_class)
-            && self.exempt_time >= 0.0;
+            && self.exempt_time >= 0.0
+            && self.grace_time >= 0.0;
         let (true, Some(&(_, mode))) = (is_sound, mode) else {
             return Err(PyValueError::new_err("the rules of preemption do not fit the jobs"));
         };
@@ -36,6 +38,7 @@ impl PreemptionColumns<'_> {
             importance: self.importance.clone(),
             mode,
             exempt_time: self.exempt_time,
+            grace_time: self.grace_time,
             youngest_first: self.youngest_first,
         })
     }

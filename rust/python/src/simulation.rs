@@ -21,6 +21,7 @@ use crate::application_jobs::{ApplicationInputs, Invocation};
 use crate::columns::Columns;
 use crate::conditions::ConditionColumns;
 use crate::errors::simulation_error;
+use crate::external_events::EventColumns;
 use crate::interrupt::interruptible;
 use crate::policy::PolicyNames;
 use crate::recorded;
@@ -55,7 +56,7 @@ pub struct Simulation {
 impl Simulation {
     #[new]
     #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, job_check, dispatch, reasons, listening,
-                        applications=None, conditions=None, invocation=None, period=None, accounts=None))]
+                        applications=None, conditions=None, invocation=None, period=None, accounts=None, events=None))]
     #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
     fn new(
         py: Python<'_>,
@@ -74,6 +75,7 @@ impl Simulation {
         invocation: Option<Invocation>,
         period: Option<f64>,
         accounts: Option<AccountInputs<'_>>,
+        events: Option<EventColumns<'_>>,
     ) -> PyResult<Self> {
         let resources = capacity.shape()[1];
         let amounts = capacity
@@ -118,7 +120,12 @@ impl Simulation {
         if let Some(invocation) = invocation {
             agenda = agenda.event_by_event(invocation.into());
         }
-        let feed = Replay::new(&scenario.jobs);
+        if let Some(described) = events {
+            let nodes = (capacity.len() / resources.max(1)) as u32;
+            scenario.events = described.events(scenario.jobs.len(), nodes)?;
+            recorders.events = Some(Box::default());
+        }
+        let feed = Replay::of(&scenario);
         let mut usage = None;
         if let Some(described) = accounts {
             let first = feed.next_time();

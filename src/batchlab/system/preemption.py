@@ -33,6 +33,9 @@ class Preemption:
         they wait again and go on where they were; ``"cancel"``: they are killed.
     exempt_time
         Seconds that a job has to have run before it may be a victim.
+    grace_time
+        Seconds that a victim runs on after the decision; then it waits again, or is killed, unless it has
+        ended by itself. 0 where the mode is ``"suspend"``.
     youngest_first
         Whether, of one tier or quality of service, the latest start is the first victim, and not the job on
         the fewest nodes.
@@ -40,12 +43,13 @@ class Preemption:
     Raises
     ------
     SystemDescriptionError
-        If a name is not known or a number breaks its rule.
+        If a name is not known, a number breaks its rule, or jobs that are suspended have a grace time.
     """
 
     by: PreemptionGround = "tier"
     mode: PreemptionMode = "requeue"
     exempt_time: float = 0.0
+    grace_time: float = 0.0
     youngest_first: bool = False
 
     def __post_init__(self) -> None:
@@ -56,8 +60,13 @@ class Preemption:
                     f"preemption.{name} = {shown(value)}; must be one of {', '.join(known)}."
                     f"{suggest(str(value), known)}"
                 )
-        exempt_time = held(rules.seconds, self.exempt_time, "preemption.exempt_time")
-        set_field(self, "exempt_time", exempt_time)
+        for name in ("exempt_time", "grace_time"):
+            set_field(self, name, held(rules.seconds, getattr(self, name), f"preemption.{name}"))
+        if self.grace_time and self.mode == "suspend":
+            raise SystemDescriptionError(
+                f"preemption.grace_time = {shown(self.grace_time)} with mode = 'suspend'; must be 0 there. "
+                "Leave it out, or take the mode 'requeue' or 'cancel'."
+            )
         held(rules.truth, self.youngest_first, "preemption.youngest_first")
 
 

@@ -58,6 +58,7 @@
     by = "tier"                       # of the partitions; or "qos", by the names in preempts of [[qos]]
     mode = "requeue"                  # or "suspend", "cancel"
     exempt_time = 60                  # seconds that a job has to have run
+    grace_time = 0                    # seconds that a victim runs on; not with "suspend"
     youngest_first = false
 
     [[reservations]]                  # optional: nodes that are kept for a time
@@ -159,6 +160,7 @@ class _Preemption(Model):
     by: object = "tier"
     mode: object = "requeue"
     exempt_time: object = 0.0
+    grace_time: object = 0.0
     youngest_first: object = False
 
 

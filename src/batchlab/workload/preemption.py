@@ -49,6 +49,7 @@ def preemption_columns(workload: Workload, system: System, routes: Routes | None
         "importance": importance,
         "mode": rules.mode,
         "exempt_time": rules.exempt_time,
+        "grace_time": rules.grace_time,
         "youngest_first": rules.youngest_first,
     }
 

@@ -58,7 +58,7 @@ impl SchedulingRule for EasyReservations {
                 self.pass = None;
                 return Ok(Step::Done);
             };
-            *at = Some(rank);
+            let before = at.replace(rank);
             match chance_of(view, allocator, rank.job)? {
                 Chance::Fits => {}
                 Chance::DoesNotFit => {
@@ -66,6 +66,10 @@ impl SchedulingRule for EasyReservations {
                         && let Some(step) = preempt_for(view, allocator, rank.job)
                     {
                         self.begun = true;
+                        if view.victims_run_on() {
+                            // It does not start yet: the pass looks at it again, and may reserve for it.
+                            *at = before;
+                        }
                         return Ok(step);
                     }
                     if open {

@@ -47,6 +47,7 @@ impl SchedulingRule for FirstFit {
 
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
         loop {
+            let before = view.victims_run_on().then(|| self.pass.clone());
             let job = match &mut self.pass {
                 Pass::Over => return Ok(Step::Done),
                 Pass::Begun if self.examined == view.state.releases && !view.looks_at_each() => {
@@ -76,7 +77,14 @@ impl SchedulingRule for FirstFit {
             };
             return Ok(match chance_of(view, allocator, job)? {
                 Chance::Fits => start_chosen(job),
-                Chance::DoesNotFit => preempt_for(view, allocator, job).unwrap_or(Step::PassOver(job)),
+                Chance::DoesNotFit => match preempt_for(view, allocator, job) {
+                    Some(step) => {
+                        // It does not start yet: the pass looks at it again, and passes over it.
+                        self.pass = before.unwrap_or_else(|| std::mem::take(&mut self.pass));
+                        step
+                    }
+                    None => Step::PassOver(job),
+                },
                 Chance::Closed(counter) => Step::Close(job, counter),
                 Chance::HoldsUp => {
                     self.pass = Pass::Over;

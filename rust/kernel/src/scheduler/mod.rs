@@ -169,10 +169,10 @@ impl SchedulingRule for Scheduler {
     }
 
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
-        if let Some(job) = view.preempting_job()
-            && chance_of(view, allocator, job)? == Chance::Fits
-        {
-            return Ok(start_chosen(job));
+        for job in view.preempting_jobs() {
+            if chance_of(view, allocator, job)? == Chance::Fits {
+                return Ok(start_chosen(job));
+            }
         }
         of_rule!(self, rule => rule.propose(view, allocator), Ok(Step::Done))
     }

@@ -12,9 +12,13 @@ use crate::workload::PreemptionMode;
 
 use super::Step;
 
-/// Preempts others for a job that is within its limits and does not fit, if that lets it fit; None where it does not.
+/// Preempts others for a job that is within its limits and does not fit, if that lets it fit; None where it does not, or
+/// victims of it run on for their grace time.
 pub(super) fn preempt_for(view: View<'_>, allocator: &Allocator, job: u32) -> Option<Step> {
     let rules = view.scenario.preemption.as_ref()?;
+    if view.has_victims(job) {
+        return None;
+    }
     let candidates = candidates(view, job);
     if candidates.is_empty() {
         return None;
@@ -46,6 +50,8 @@ fn candidates(view: View<'_>, job: u32) -> Vec<u32> {
             && jobs.start_time(other) + rules.exempt_time <= view.now()
             && !view.state.started.contains(&other)
             && !view.ends_now(other)
+            && !view.is_completing(other)
+            && !view.is_victim(other)
     };
     let mut found: Vec<u32> = view.state.running.jobs().into_iter().filter(may_be_victim).collect();
     let nodes = |other: u32| if rules.youngest_first { 0 } else { jobs.placement(other).len() };

@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 pub enum EventKind {
     /// A timer is due.
     Timer,
+    /// Users, administrators or faults do something.
+    External,
+    /// Victims of preemption have run on for their grace time.
+    GraceEnd,
     /// An application ends, comes to a scheduling point or asks for other nodes.
     Application,
     /// A running job ends, by itself or at its limit.
@@ -97,9 +101,21 @@ impl Agenda {
     /// Completions, submissions, one pass (S2).
     #[must_use]
     pub fn completions_first() -> Self {
-        use EventKind::{Application, Begin, Completion, Expiry, Periodic, Submission, Timer};
+        use EventKind::{
+            Application, Begin, Completion, Expiry, External, GraceEnd, Periodic, Submission, Timer,
+        };
         Self {
-            order: vec![Begin, Timer, Application, Completion, Expiry, Periodic, Submission],
+            order: vec![
+                Begin,
+                External,
+                Timer,
+                GraceEnd,
+                Application,
+                Completion,
+                Expiry,
+                Periodic,
+                Submission,
+            ],
             pass: PassRule::OncePerInstant,
             ties: EndTies::ByRow,
             releases_early: false,
@@ -110,9 +126,23 @@ impl Agenda {
     /// Submissions by row, then completions in the order of their starts, with a pass after each.
     #[must_use]
     pub fn arrivals_first() -> Self {
-        use EventKind::{Application, Begin, Completion, EarlyRelease, Expiry, Periodic, Submission, Timer};
+        use EventKind::{
+            Application, Begin, Completion, EarlyRelease, Expiry, External, GraceEnd, Periodic, Submission,
+            Timer,
+        };
         Self {
-            order: vec![Begin, Timer, Expiry, EarlyRelease, Submission, Application, Completion, Periodic],
+            order: vec![
+                Begin,
+                External,
+                Timer,
+                GraceEnd,
+                Expiry,
+                EarlyRelease,
+                Submission,
+                Application,
+                Completion,
+                Periodic,
+            ],
             pass: PassRule::AfterEachEvent,
             ties: EndTies::ByStart,
             releases_early: true,

@@ -193,6 +193,9 @@ impl<F: Feed> Simulation<F> {
             JobState::Queued => self.leave_queue(job),
             JobState::Running => {
                 self.check_interruptible(job)?;
+                if self.end_completion(job) {
+                    return Ok(());
+                }
                 self.release_nodes(job);
                 self.stop_application(job);
             }
@@ -204,9 +207,23 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn preempt(&mut self, job: u32, keep: Preemption) -> Result<(), Refusal> {
-        self.cut_short(job, keep)?;
-        self.wait_again(job);
+        self.check_state(job, JobState::Running, "running")?;
+        self.check_interruptible(job)?;
+        if !self.end_completion(job) {
+            self.cut_short(job, keep)?;
+            self.wait_again(job);
+        }
         Ok(())
+    }
+
+    /// Ends a job whose run is over, so that it is settled what becomes of it; whether it is one.
+    fn end_completion(&mut self, job: u32) -> bool {
+        let Some(run) = self.state.jobs.run(job) else { return false };
+        let Phase::Completing(killed) = self.state.running.get(run).phase else { return false };
+        self.release_nodes(job);
+        self.disturb();
+        self.end(job, if killed { JobState::Killed } else { JobState::Completed });
+        true
     }
 
     /// Puts a job whose run was cut short into the queue.
@@ -217,8 +234,6 @@ impl<F: Feed> Simulation<F> {
 
     /// Takes a running job from its nodes, whose run begins anew later.
     pub(super) fn cut_short(&mut self, job: u32, keep: Preemption) -> Result<(), Refusal> {
-        self.check_state(job, JobState::Running, "running")?;
-        self.check_interruptible(job)?;
         if self.view().has_application(job) && keep != Preemption::Requeue {
             return Err(Refusal::Stateless(job));
         }
@@ -247,9 +262,8 @@ impl<F: Feed> Simulation<F> {
         let Some(run) = self.state.jobs.run(job) else { return 0.0 };
         match self.state.running.get(run).phase {
             _ if self.view().has_application(job) => elapsed,
-            Phase::Launching => 0.0,
             Phase::Running => self.state.work.done(self.state.now, run),
-            Phase::Completing(_) => self.state.jobs.work_left(job),
+            Phase::Launching | Phase::Completing(_) => 0.0,
         }
     }
 
@@ -268,15 +282,14 @@ impl<F: Feed> Simulation<F> {
         }
         let (now, sequence) = (self.state.now, self.state.running.get(run).sequence);
         self.state.work.set_rate(now, run, sequence, rate);
-        let begun = self.state.jobs.start_time(job) + self.scenario.overheads(job).launch;
-        self.schedule_limit(job, run, self.scenario.job(job).requested_time - (now - begun));
+        self.limit_run(job, run);
         Ok(())
     }
 
     fn set_estimate(&mut self, job: u32, estimate: f64) -> Result<(), Refusal> {
         self.check_job(job)?;
         // Nothing else may be known of a job without a limit.
-        let no_limit = self.scenario.job(job).requested_time.is_infinite();
+        let no_limit = self.state.jobs.requested_time(job).is_infinite();
         if !(estimate >= 0.0 && (no_limit || estimate.is_finite())) {
             return Err(Refusal::BadDuration(estimate));
         }

@@ -1,6 +1,4 @@
 //! What happens at one instant before its passes, in the order of the agenda.
-use crate::scheduler::SchedulingRule;
-use crate::state::Phase;
 use crate::time::Time;
 use crate::workload::JobState;
 
@@ -17,6 +15,8 @@ impl<F: Feed> Simulation<F> {
             EventKind::Expiry => self.listeners.estimates,
             EventKind::Periodic => self.agenda.triggers.is_some(),
             EventKind::Begin => self.state.conditions.is_some(),
+            EventKind::External => self.feed.next_event_time() != Time::NEVER,
+            EventKind::GraceEnd => self.view().victims_run_on(),
             EventKind::Timer | EventKind::Completion | EventKind::Submission | EventKind::EarlyRelease => {
                 true
             }
@@ -69,6 +69,9 @@ impl<F: Feed> Simulation<F> {
         let is_due = self.pass_is_due();
         self.cursor.pass_is_due = false;
         self.cursor.at = if is_due { LoopState::Notifying } else { LoopState::EndOfInstant };
+        if self.state.is_stopped {
+            self.leave_scheduling_points();
+        }
         Ok(None)
     }
 
@@ -113,6 +116,7 @@ impl<F: Feed> Simulation<F> {
         let now = Time(self.state.now);
         match kind {
             EventKind::Timer => self.cursor.timers.next_time() <= now,
+            EventKind::GraceEnd => self.next_grace_end() <= now,
             EventKind::Application => self.next_notice(),
             EventKind::Completion => self.next_completion().is_some(),
             EventKind::Expiry => self.next_expiry().is_some(),
@@ -121,6 +125,7 @@ impl<F: Feed> Simulation<F> {
                 None => false,
             },
             EventKind::Begin => self.next_gate() <= now,
+            EventKind::External => self.feed.next_event_time() <= now,
             EventKind::Submission => self.feed.next_time() <= now,
             EventKind::EarlyRelease => !self.cursor.released_early,
         }
@@ -130,6 +135,7 @@ impl<F: Feed> Simulation<F> {
     fn take_event(&mut self, kind: EventKind) -> Result<Option<YieldPoint>, F::Error> {
         match kind {
             EventKind::Timer => return Ok(self.wake()),
+            EventKind::GraceEnd => self.end_graces(),
             EventKind::Application => self.take_notice(),
             EventKind::Completion => {
                 if self.agenda.ties == EndTies::ByStart && self.cursor.round.is_none() {
@@ -143,16 +149,18 @@ impl<F: Feed> Simulation<F> {
                 self.happened(Trigger::Periodic);
             }
             EventKind::Begin => self.open_gates(),
+            EventKind::External => self.take_external_event(),
             EventKind::Submission => return self.submit(),
             EventKind::EarlyRelease => self.release_early(),
         }
         Ok(None)
     }
 
-    /// Whether timers are due before any pass: what they change at one instant counts as one event, unless the scheduler is
-    /// asked event by event.
+    /// Whether timers are due before any pass, or ends of grace times: what they change at one instant counts as one event,
+    /// unless the scheduler is asked event by event.
     fn timers_come_first(&self) -> bool {
-        let are_due = self.cursor.timers.next_time() <= Time(self.state.now);
+        let first = self.cursor.timers.next_time().min(self.next_grace_end());
+        let are_due = first.min(self.feed.next_event_time()) <= Time(self.state.now);
         are_due && self.agenda.triggers.is_none() && self.cursor.round.is_none()
     }
 
@@ -176,6 +184,10 @@ impl<F: Feed> Simulation<F> {
 
     /// Whether the scheduler is asked about an event; a job at a scheduling point about which it is not asked goes on.
     fn asks_about(&mut self, trigger: Trigger) -> bool {
+        if self.state.is_stopped {
+            self.leave_scheduling_points();
+            return false;
+        }
         let now = self.state.now;
         let agenda = std::sync::Arc::clone(&self.agenda);
         let Some(rules) = &agenda.triggers else { return true };
@@ -214,7 +226,8 @@ impl<F: Feed> Simulation<F> {
 
     fn take_completion(&mut self) {
         let Some((run, at_limit)) = self.next_completion() else { return };
-        if !at_limit && self.go_on_to_next_phase(run) {
+        let goes_on = if at_limit { self.cut_run(run) } else { self.go_on_to_next_phase(run) };
+        if goes_on {
             return;
         }
         let job = self.state.running.get(run).job;
@@ -256,13 +269,7 @@ impl<F: Feed> Simulation<F> {
             self.state.work.due(now).into_iter().chain(self.state.limits.due(&(now, u64::MAX))).collect();
         ending.sort_unstable();
         ending.dedup_by_key(|&mut (_, run)| run);
-        ending.into_iter().map(|(_, run)| run).filter(|&run| self.is_last_phase(run)).collect()
-    }
-
-    fn is_last_phase(&self, run: u32) -> bool {
-        let run = self.state.running.get(run);
-        let completes = self.scenario.overheads(run.job).completion > 0.0;
-        matches!(run.phase, Phase::Completing(_)) || (run.phase == Phase::Running && !completes)
+        ending.into_iter().map(|(_, run)| run).filter(|&run| self.view().is_last_phase(run)).collect()
     }
 
     /// A timer is due. A scheduler outside decides after that; one in the kernel only if something is changed, so that
@@ -278,13 +285,15 @@ impl<F: Feed> Simulation<F> {
 
     /// Whether a reservation is due, or a running job may be a victim from now on.
     fn reservation_is_due(&self) -> bool {
-        let exemption =
-            self.state.preemption.as_ref().map_or(Time::NEVER, |preemption| preemption.next_exemption());
-        self.cursor.calendar_turn.is_some()
-            || self.scheduler.next_due().min(exemption) <= Time(self.state.now)
+        self.cursor.calendar_turn.is_some() || self.next_planned() <= Time(self.state.now)
     }
 
-    fn pass_is_due(&self) -> bool {
+    /// Whether a pass follows on what happened; none does while the scheduler is stopped.
+    fn pass_is_due(&mut self) -> bool {
+        if self.state.is_stopped {
+            self.cursor.is_disturbed = false;
+            return false;
+        }
         self.cursor.pass_is_due || self.cursor.is_disturbed
     }
 
@@ -294,7 +303,7 @@ impl<F: Feed> Simulation<F> {
             if time > Time(self.state.now) {
                 return None;
             }
-            if !self.view().ends_now(self.state.running.get(run).job) {
+            if !self.view().phase_ends_now(run) {
                 return Some(run);
             }
             self.state.expiries.remove(run);

@@ -9,6 +9,7 @@ mod check;
 mod cursor;
 mod decide;
 mod eligibility;
+mod external_events;
 mod failure;
 mod feed;
 mod instant;
@@ -185,21 +186,33 @@ impl<F: Feed> Simulation<F> {
         if self.cursor.at != LoopState::Idle {
             return Time(self.state.now);
         }
-        let next = self.cursor.timers.next_time().min(self.feed.next_time()).min(self.scheduler.next_due());
-        let exemption =
-            self.state.preemption.as_ref().map_or(Time::NEVER, |preemption| preemption.next_exemption());
-        let next = next.min(exemption).min(self.next_end()).min(self.next_gate()).min(self.next_question());
+        let next = self.cursor.timers.next_time().min(self.feed.next_time()).min(self.next_planned());
+        let next = next
+            .min(self.next_external_event())
+            .min(self.next_end())
+            .min(self.next_gate())
+            .min(self.next_question());
         let next = next.min(self.next_in_calendar());
         let is_timed = self.cursor.timers.any() && next != Time::NEVER;
         if is_timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next }
     }
 
-    /// The next end, limit, expiry, or deed of an application.
+    /// The next end, limit, expiry, end of a grace time, or deed of an application.
     fn next_end(&self) -> Time {
         let applications = self.state.applications.as_ref().map_or(Time::NEVER, |running| running.next);
         let first = |next: Option<((Time, u64), u32)>| next.map_or(Time::NEVER, |((time, _), _)| time);
-        let expiry = first(self.state.expiries.peek());
+        let expiry = first(self.state.expiries.peek()).min(self.next_grace_end());
         applications.min(first(self.state.work.next())).min(first(self.state.limits.peek())).min(expiry)
+    }
+
+    /// When the scheduler has a reservation due, or a running job may be a victim from now on; never while it is stopped.
+    fn next_planned(&self) -> Time {
+        if self.state.is_stopped {
+            return Time::NEVER;
+        }
+        let exemption =
+            self.state.preemption.as_ref().map_or(Time::NEVER, |preemption| preemption.next_exemption());
+        self.scheduler.next_due().min(exemption)
     }
 
     /// When the clock alone has the scheduler asked; never where no job is left to be decided about.
@@ -219,14 +232,17 @@ impl<F: Feed> Simulation<F> {
             && self.feed.next_time() == Time::NEVER
             && self.next_end() == Time::NEVER
             && self.next_gate() == Time::NEVER
-            && self.scheduler.next_due() == Time::NEVER
+            && self.next_external_event() == Time::NEVER
+            && self.next_planned() == Time::NEVER
             && self.next_in_calendar() == Time::NEVER
     }
 
     /// When the next reservation of the machine begins or ends; never where no job waits for that.
     fn next_in_calendar(&self) -> Time {
         match &self.scenario.calendar {
-            Some(calendar) if !self.state.queue.is_empty() => Time(calendar.next_after(self.state.now)),
+            Some(calendar) if !self.state.queue.is_empty() && !self.state.is_stopped => {
+                Time(calendar.next_after(self.state.now))
+            }
             _ => Time::NEVER,
         }
     }

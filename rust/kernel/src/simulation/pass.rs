@@ -22,9 +22,6 @@ impl<F: Feed> Simulation<F> {
             self.cursor.stopwatch = Some(log.begin());
         }
         self.cursor.is_disturbed = false;
-        if let Some(preemption) = &mut self.state.preemption {
-            preemption.pass_exemptions(self.state.now);
-        }
         // Before the queue is sorted: whether some job may start is asked of those that are open.
         if self.view().looks_at_each() {
             self.state.open_all(&self.scenario, &self.priority);
@@ -40,6 +37,7 @@ impl<F: Feed> Simulation<F> {
         if looks_at_all && keys_change && !self.priority.is_external() {
             self.state.refresh_priorities(&self.scenario, &self.priority);
         }
+        self.begin_preemption();
     }
 
     /// Takes the scheduler's proposals until the pass is over, or something outside is asked.
@@ -52,9 +50,7 @@ impl<F: Feed> Simulation<F> {
                 let question = self.allocator.as_external().and_then(|allocator| allocator.question());
                 return question.map(|question| YieldPoint::Allocation(question.job));
             };
-            if let Some(preemption) = &mut self.state.preemption {
-                preemption.started_for = None;
-            }
+            self.forget_preempting_jobs(&step);
             let goes_on = match step {
                 Step::Ask if self.is_asked() => return Some(YieldPoint::Decision),
                 Step::Ask | Step::Continue => true,

@@ -1,12 +1,19 @@
 //! Preemption by the rules of the kernel (S16): the victims give up their nodes in a pass, and wait again, or end, after it.
-use crate::decision::{Decision, Effect};
-use crate::workload::JobState;
+use crate::decision::{Decision, Effect, Preemption};
+use crate::scheduler::Step;
+use crate::state::State;
+use crate::time::Time;
+use crate::workload::{JobState, PreemptionMode};
 
 use super::{Feed, Refusal, Simulation};
 
 impl<F: Feed> Simulation<F> {
     /// Applies what a rule proposes, so that a job fits; whether the pass goes on.
     pub(super) fn make_room(&mut self, job: u32, decisions: Vec<Decision>) -> bool {
+        if self.view().victims_run_on() {
+            self.give_notice(job, &decisions);
+            return true;
+        }
         for decision in decisions {
             let applied = self.take_from_nodes(decision);
             debug_assert!(applied.is_ok(), "those that a rule preempts are running: {applied:?}");
@@ -15,27 +22,87 @@ impl<F: Feed> Simulation<F> {
             }
         }
         if let Some(preemption) = &mut self.state.preemption {
-            preemption.started_for = Some(job);
+            preemption.started_for.push(job);
         }
         true
     }
 
+    /// Has the victims of a job give up their nodes when their grace time is over.
+    fn give_notice(&mut self, job: u32, decisions: &[Decision]) {
+        let grace_time = self.scenario.preemption.as_ref().map_or(0.0, |rules| rules.grace_time);
+        let end = self.state.now + grace_time;
+        for decision in decisions {
+            if let Decision::Preempt { job: victim, .. } | Decision::Kill(victim) = *decision {
+                self.state.begin_grace(&self.scenario, victim, end, job);
+            }
+        }
+    }
+
+    /// When the next victim gives up its nodes.
+    pub(super) fn next_grace_end(&self) -> Time {
+        self.state.preemption.as_ref().map_or(Time::NEVER, |preemption| preemption.next_grace_end())
+    }
+
+    /// Victims whose grace time is over wait again, or are killed; those that end at this instant have been faster.
+    pub(super) fn end_graces(&mut self) {
+        let cancels =
+            self.scenario.preemption.as_ref().is_some_and(|rules| rules.mode == PreemptionMode::Cancel);
+        let now = self.state.now;
+        let next = |state: &mut State| state.preemption.as_mut()?.pop_grace_end(now);
+        while let Some((run, preemptor)) = next(&mut self.state) {
+            let victim = self.state.running.get(run).job;
+            if self.view().ends_now(victim) {
+                continue;
+            }
+            let decision = if cancels {
+                Decision::Kill(victim)
+            } else {
+                Decision::Preempt { job: victim, keep: Preemption::Requeue }
+            };
+            let applied = self.apply(decision);
+            debug_assert!(applied.is_ok(), "a victim runs: {applied:?}");
+            if let Some(preemption) = self.state.preemption.as_mut().filter(|_| self.scheduler.preempts()) {
+                preemption.started_for.push(preemptor);
+            }
+        }
+    }
+
+    /// A pass begins: jobs whose victims have just given up their nodes are looked at first, in the order of the queue.
+    pub(super) fn begin_preemption(&mut self) {
+        let Some(preemption) = &mut self.state.preemption else { return };
+        preemption.pass_exemptions(self.state.now);
+        let mut jobs = std::mem::take(&mut preemption.started_for);
+        if jobs.len() > 1 {
+            self.view().sort_by_rank(&mut jobs);
+            jobs.dedup();
+        }
+        if let Some(preemption) = &mut self.state.preemption {
+            preemption.started_for = jobs;
+        }
+    }
+
+    /// The rule has had its next step: jobs that others were preempted for have had their turn, unless it was that of one.
+    pub(super) fn forget_preempting_jobs(&mut self, step: &Step) {
+        let Some(preemption) = &mut self.state.preemption else { return };
+        match step {
+            Step::Propose(Decision::Start { job, .. }) if preemption.started_for.contains(job) => {}
+            _ => preemption.started_for.clear(),
+        }
+    }
+
     fn take_from_nodes(&mut self, decision: Decision) -> Result<Effect, Refusal> {
-        let victim = match decision {
-            Decision::Preempt { job, keep } => {
-                self.cut_short(job, keep)?;
-                job
-            }
-            Decision::Kill(job) => {
-                self.check_state(job, JobState::Running, "running")?;
-                self.check_interruptible(job)?;
-                self.release_nodes(job);
-                self.stop_application(job);
-                self.disturb();
-                job
-            }
-            other => return self.apply(other),
+        let (Decision::Preempt { job: victim, .. } | Decision::Kill(victim)) = decision else {
+            return self.apply(decision);
         };
+        self.check_state(victim, JobState::Running, "running")?;
+        self.check_interruptible(victim)?;
+        if let Decision::Preempt { job, keep } = decision {
+            self.cut_short(job, keep)?;
+        } else {
+            self.release_nodes(victim);
+            self.stop_application(victim);
+            self.disturb();
+        }
         if let Some(preemption) = &mut self.state.preemption {
             preemption.victims.push(victim);
         }

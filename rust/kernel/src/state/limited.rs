@@ -40,7 +40,7 @@ impl State {
     #[must_use]
     pub fn over_limit(&self, scenario: &Scenario, job: u32, tasks: u32) -> Option<u32> {
         if let Some(calendar) = &scenario.calendar
-            && !calendar.of(job, scenario.job(job).requested_time).is_in_time(self.now)
+            && !calendar.of(job, self.jobs.requested_time(job)).is_in_time(self.now)
         {
             return Some(OUT_OF_TIME);
         }
@@ -94,7 +94,7 @@ impl State {
             alternatives: scenario.alternatives.list_of(job),
             tasks: row.tasks,
             estimate: ordered_bits(self.jobs.estimate(job)),
-            requested_time: ordered_bits(row.requested_time),
+            requested_time: ordered_bits(self.jobs.requested_time(job)),
             apart: 0,
         };
         let mut place = self.rank_of(scenario, job);
@@ -104,6 +104,9 @@ impl State {
             if Time(calculation.eligible_since(job)) != Time(row.submit_time) {
                 kind.apart = job + 1;
             }
+        }
+        if self.fixed_priorities.contains_key(&job) {
+            kind.apart = job + 1;
         }
         (kind, place)
     }

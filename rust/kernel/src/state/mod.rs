@@ -5,6 +5,7 @@ mod closed;
 mod defect;
 mod job_records;
 mod limited;
+mod ordering;
 mod preempting;
 mod queue;
 mod rank;
@@ -16,16 +17,15 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Machine, NodeTasks};
 use crate::execution::{EndKey, FixedWork};
 use crate::index::IndexedHeap;
-use crate::priority::{Candidate, Priority};
 use crate::scenario::{JobCheck, Scenario};
-use crate::time::{Time, ordered_bits};
+use crate::time::Time;
 use crate::workload::{ConditionState, JobState};
 
 pub use applications::{ApplicationState, SchedulingPoint};
@@ -73,6 +73,12 @@ pub struct State {
     pub preemption: Option<Box<PreemptionState>>,
     /// How far that is what jobs wait for before they enter the queue; None where none does.
     pub conditions: Option<Box<ConditionState>>,
+    /// Whether this is a look ahead in which every job takes its estimate in all, from its start to its end.
+    pub assumes_estimates: bool,
+    /// Whether no pass is made until the scheduler is started again.
+    pub is_stopped: bool,
+    /// The priorities of jobs that external events have fixed, by slot.
+    fixed_priorities: BTreeMap<u32, f64>,
     /// How often nodes were given back or changed so far: where it stands still, nothing that did not fit fits now.
     pub releases: u64,
     /// Jobs started in this pass.
@@ -110,6 +116,9 @@ impl State {
             limited: None,
             preemption: None,
             conditions: None,
+            assumes_estimates: false,
+            is_stopped: false,
+            fixed_priorities: BTreeMap::new(),
             releases: 0,
             started: Vec::new(),
             ended: Vec::new(),
@@ -157,60 +166,6 @@ impl State {
         })
     }
 
-    /// The place of a queued job, by the key that it was given.
-    #[must_use]
-    pub fn rank_of(&self, scenario: &Scenario, job: u32) -> Rank {
-        let row = scenario.job(job);
-        Rank {
-            tier: Reverse(scenario.attributes.tier(job)),
-            key: Time(self.jobs.key(job)),
-            submit_time: Time(row.submit_time),
-            row: row.row,
-            job,
-        }
-    }
-
-    /// Puts a job into the queue, which is eligible from now on.
-    pub fn enqueue(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        if let Some(calculation) = &mut self.calculation {
-            calculation.begin(job, self.now);
-        }
-        self.enqueue_again(scenario, priority, job);
-    }
-
-    /// Puts a job into the queue, which may have been eligible before.
-    pub fn enqueue_again(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        self.rekey(scenario, priority, job);
-        self.insert(scenario, job);
-        self.jobs.set_state(job, JobState::Queued);
-        self.queue.arrived.push(job);
-    }
-
-    /// Has a submitted job wait outside the queue.
-    pub fn put_on_hold(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        self.rekey(scenario, priority, job);
-        self.jobs.set_state(job, JobState::Queued);
-        self.queue.on_hold.insert(job);
-    }
-
-    fn rekey(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        let key = self.key_of(scenario, priority, job);
-        self.jobs.set_key(job, key);
-    }
-
-    /// The key that the rule gives a job now.
-    fn key_of(&self, scenario: &Scenario, priority: &Priority, job: u32) -> f64 {
-        let (mut eligible_for, mut fair_share) = (0.0, 0.0);
-        if let Some(calculation) = &self.calculation {
-            eligible_for = calculation.eligible_for(job);
-            if let (Some(usage), Some(accounts)) = (&self.usage, &scenario.accounts) {
-                fair_share = usage.fair_share(accounts, job);
-            }
-        }
-        let (estimate, now) = (self.jobs.estimate(job), self.now);
-        priority.key(&Candidate { scenario, job, estimate, now, eligible_for, fair_share })
-    }
-
     /// Takes into account what a job holds that has got its nodes: for charges, limits and expected ends.
     fn account_for(&mut self, scenario: &Scenario, job: u32) {
         if !self.running.is_indexed() && self.usage.is_none() && self.limited.is_none() {
@@ -218,91 +173,36 @@ impl State {
         }
         let mut held = std::mem::take(&mut self.values);
         self.held(scenario, job, &mut held);
-        if let (Some(usage), Some(accounts)) = (&mut self.usage, &scenario.accounts) {
-            usage.start(accounts, job, &held, self.now);
+        if !scenario.bills_runs_only() {
+            self.charge(scenario, job, &held);
         }
         self.count_held(scenario, job, &mut held, 1);
         self.insert_expected_end(scenario, job, &mut held);
         self.values = held;
     }
 
+    /// Charges a job, whose run begins, for what it holds.
+    pub(crate) fn begin_charge(&mut self, scenario: &Scenario, job: u32) {
+        if self.usage.is_none() {
+            return;
+        }
+        let mut held = std::mem::take(&mut self.values);
+        self.held(scenario, job, &mut held);
+        self.charge(scenario, job, &held);
+        self.values = held;
+    }
+
+    fn charge(&mut self, scenario: &Scenario, job: u32, held: &[i64]) {
+        if let (Some(usage), Some(accounts)) = (&mut self.usage, &scenario.accounts) {
+            usage.start(accounts, job, held, self.now);
+        }
+    }
+
     /// Stops charging a job that gives back its nodes.
-    fn end_charge(&mut self, scenario: &Scenario, job: u32) {
+    pub(crate) fn end_charge(&mut self, scenario: &Scenario, job: u32) {
         if let (Some(usage), Some(accounts)) = (&mut self.usage, &scenario.accounts) {
             usage.end(accounts, job, self.now);
         }
-    }
-
-    fn insert(&mut self, scenario: &Scenario, job: u32) {
-        let mut values = std::mem::take(&mut self.values);
-        let (resources, sets) = (self.machine.resources(), self.machine.node_sets().count());
-        let (estimate, tasks) = (ordered_bits(self.jobs.estimate(job)), scenario.job(job).tasks);
-        values.clear();
-        values.resize(sets * (resources + 1), i64::MAX);
-        for &request in scenario.alternatives(job) {
-            let request = scenario.requests.get(request);
-            let block = &mut values[request.nodes.block(resources + 1)];
-            block[0] = estimate;
-            for (resource, need) in block[1..].iter_mut().enumerate() {
-                *need = request.need(resource, tasks);
-            }
-        }
-        self.queue.index.insert(self.rank_of(scenario, job), &values);
-        self.values = values;
-    }
-
-    /// Takes a waiting job out of the queue, held or not.
-    pub fn leave_queue(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        if !self.queue.on_hold.remove(&job) {
-            self.take_out(scenario, priority, job);
-            self.queue.arrived.retain(|&arrived| arrived != job);
-            self.open_next_like(scenario, priority, job);
-        }
-    }
-
-    /// Takes a queued job from its place, in the order or closed.
-    fn take_out(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        if !self.forget_closed(scenario, priority, job) {
-            self.queue.index.remove(&self.rank_of(scenario, job));
-        }
-    }
-
-    /// Sorts the queue by the keys that the rule gives now. O(q log q); O(q) where the order stays.
-    ///
-    /// Closed jobs get theirs when they are opened, unless keys change at each pass: then they are opened now.
-    pub fn refresh_priorities(&mut self, scenario: &Scenario, priority: &Priority) {
-        if priority.changes_with_time() {
-            self.open_all(scenario, priority);
-        }
-        self.sort_queue(|state, job| state.key_of(scenario, priority, job));
-    }
-
-    /// Sorts the queue by given keys, one per queued job in the present order; none may be closed.
-    pub fn sort_queue_by(&mut self, keys: &[f64]) {
-        let mut keys = keys.iter();
-        self.sort_queue(|_, _| keys.next().copied().unwrap_or_default() + 0.0);
-    }
-
-    /// Sorts the queue by the keys that `key` gives for its jobs.
-    fn sort_queue(&mut self, mut key: impl FnMut(&Self, u32) -> f64) {
-        let mut index = std::mem::replace(&mut self.queue.index, QueueIndex::new(0));
-        index.rekey(|rank| {
-            let key = key(self, rank.job);
-            self.jobs.set_key(rank.job, key);
-            Rank { key: Time(key), ..*rank }
-        });
-        self.queue.index = index;
-    }
-
-    /// Sets what schedulers take a queued job's run_time to be; keys that were given from outside stay.
-    pub fn set_queued_estimate(&mut self, scenario: &Scenario, priority: &Priority, job: u32, estimate: f64) {
-        self.open_next_like(scenario, priority, job);
-        self.take_out(scenario, priority, job);
-        self.jobs.set_estimate(job, estimate);
-        if !priority.is_external() {
-            self.rekey(scenario, priority, job);
-        }
-        self.insert(scenario, job);
     }
 
     /// Sets what schedulers take the run_time of a job to be that is not in the order of the queue.
@@ -411,6 +311,9 @@ impl State {
             self.work.stop(self.now, run);
             self.limits.remove(run);
             self.expiries.remove(run);
+            if let Some(preemption) = &mut self.preemption {
+                preemption.end_grace(run);
+            }
             self.running.remove(run);
         }
     }
@@ -457,10 +360,16 @@ impl State {
         }
     }
 
-    /// When a running job is expected to end, not raised to now.
+    /// When a running job ends by its estimate.
+    #[must_use]
+    pub fn estimated_end(&self, job: u32) -> Time {
+        Time(self.jobs.start_time(job) + self.jobs.estimate(job))
+    }
+
+    /// When a running job is expected to give back its nodes, not raised to now: by its estimate, or as a victim.
     #[must_use]
     pub fn expected_end(&self, scenario: &Scenario, job: u32) -> ExpectedEnd {
-        let time = Time(self.jobs.start_time(job) + self.jobs.estimate(job));
+        let time = self.estimated_end(job).min(self.grace_end(job));
         ExpectedEnd { time, row: scenario.job(job).row, job }
     }
 

@@ -1,20 +1,29 @@
 //! How far preemption is: for which job others have just been preempted, what became of these, and when running jobs may be
-//! victims.
-use std::collections::BTreeSet;
+//! victims, and when those that run on for their grace time give up their nodes.
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::execution::EndKey;
+use crate::index::IndexedHeap;
+use crate::scenario::Scenario;
 use crate::time::Time;
+
+use super::State;
 
 /// How far preemption is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PreemptionState {
-    /// The job for which others have just been preempted.
-    pub started_for: Option<u32>,
+    /// The jobs for which others have just been preempted, in the order of the queue.
+    pub started_for: Vec<u32>,
     /// Those that were preempted in this pass: they wait again, or end, when it is over.
     pub victims: Vec<u32>,
     /// When running jobs have run long enough to be victims, until a pass at that time.
     exemptions: BTreeSet<(Time, u32)>,
+    /// The grace times that are not over yet, by the places of the victims among the running jobs.
+    graces: IndexedHeap<EndKey>,
+    /// By the same places, when victims that run on give up their nodes, and for which job; until they do.
+    victims_running: BTreeMap<u32, (Time, u32)>,
 }
 
 impl PreemptionState {
@@ -39,5 +48,58 @@ impl PreemptionState {
         while self.exemptions.first().is_some_and(|&(time, _)| time <= Time(now)) {
             self.exemptions.pop_first();
         }
+    }
+
+    /// When the next victim gives up its nodes. O(1).
+    #[must_use]
+    pub fn next_grace_end(&self) -> Time {
+        self.graces.peek().map_or(Time::NEVER, |((time, _), _)| time)
+    }
+
+    /// The next victim that gives up its nodes by now, by its place among the running jobs, and for which job. O(log n).
+    pub fn pop_grace_end(&mut self, now: f64) -> Option<(u32, u32)> {
+        if self.next_grace_end() > Time(now) {
+            return None;
+        }
+        let (_, run) = self.graces.pop()?;
+        self.victims_running.get(&run).map(|&(_, preemptor)| (run, preemptor))
+    }
+
+    /// When a running job gives up its nodes as a victim; None where it is none.
+    #[must_use]
+    pub fn grace_end(&self, run: u32) -> Option<Time> {
+        self.victims_running.get(&run).map(|&(time, _)| time)
+    }
+
+    /// Whether running jobs are victims of this job already. O(victims).
+    #[must_use]
+    pub fn has_victims(&self, job: u32) -> bool {
+        self.victims_running.values().any(|&(_, preemptor)| preemptor == job)
+    }
+
+    /// A run is over.
+    pub fn end_grace(&mut self, run: u32) {
+        if self.victims_running.remove(&run).is_some() {
+            self.graces.remove(run);
+        }
+    }
+}
+
+impl State {
+    /// A running job is to give up its nodes at a time, for another job, and is expected to end then at the latest.
+    pub fn begin_grace(&mut self, scenario: &Scenario, victim: u32, end: f64, preemptor: u32) {
+        let Some(run) = self.jobs.run(victim) else { return };
+        self.remove_expected_end(scenario, victim);
+        if let Some(preemption) = &mut self.preemption {
+            preemption.graces.set(run, (Time(end), scenario.job(victim).row));
+            preemption.victims_running.insert(run, (Time(end), preemptor));
+        }
+        self.add_expected_end(scenario, victim);
+    }
+
+    /// When a running job gives up its nodes as a victim; never where it is none.
+    pub(super) fn grace_end(&self, job: u32) -> Time {
+        let Some(preemption) = &self.preemption else { return Time::NEVER };
+        self.jobs.run(job).and_then(|run| preemption.grace_end(run)).unwrap_or(Time::NEVER)
     }
 }

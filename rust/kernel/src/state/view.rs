@@ -1,12 +1,12 @@
 //! What schedulers see: the scenario and the state together, to be read.
 use crate::application::ApplicationJob;
 use crate::cluster::{Expansion, JobCalendar, NodeSet, NodeSetId, NodeTasks, PlacementRequest, Request};
-use crate::scenario::{JobCheck, Scenario};
+use crate::scenario::{JobCheck, Overhead, Scenario};
 use crate::time::Time;
 use crate::workload::JobState;
 
 use super::closed::OUT_OF_TIME;
-use super::{ExpectedEnd, Rank, State};
+use super::{ExpectedEnd, Phase, Rank, State};
 
 /// What schedulers see of a run. Copied freely: it is two references.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +90,7 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn calendar_of(self, job: u32) -> Option<JobCalendar<'a>> {
         let calendar = self.scenario.calendar.as_deref()?;
-        Some(calendar.of(job, self.scenario.job(job).requested_time))
+        Some(calendar.of(job, self.state.jobs.requested_time(job)))
     }
 
     /// Whether none of these nodes is reserved for others before a queued job, started now, would be gone.
@@ -208,16 +208,93 @@ impl<'a> View<'a> {
         self.sort_by_rank(arrivals);
     }
 
-    /// The job for which others have just been preempted, and which is to start before any other is looked at.
+    /// The queued jobs for which others have just been preempted, and which are to start before any other is looked at.
+    pub fn preempting_jobs(self) -> impl Iterator<Item = u32> {
+        let jobs = self.state.preemption.as_ref().map_or(&[][..], |preemption| &preemption.started_for);
+        jobs.iter().copied().filter(move |&job| self.is_in_queue(job))
+    }
+
+    /// Whether a job is in the order of the queue.
     #[must_use]
-    pub fn preempting_job(self) -> Option<u32> {
-        self.state.preemption.as_ref().and_then(|preemption| preemption.started_for)
+    pub fn is_in_queue(self, job: u32) -> bool {
+        self.state.jobs.state(job) == JobState::Queued && !self.state.queue.on_hold.contains(&job)
+    }
+
+    /// Whether running jobs are to give up their nodes for this one.
+    #[must_use]
+    pub fn has_victims(self, job: u32) -> bool {
+        self.state.preemption.as_ref().is_some_and(|preemption| preemption.has_victims(job))
+    }
+
+    /// Whether a running job is to give up its nodes for another.
+    #[must_use]
+    pub fn is_victim(self, job: u32) -> bool {
+        self.state.grace_end(job) != Time::NEVER
+    }
+
+    /// Whether victims run on for a while after the decision.
+    #[must_use]
+    pub fn victims_run_on(self) -> bool {
+        self.scenario.preemption.as_ref().is_some_and(|rules| rules.grace_time > 0.0)
+    }
+
+    /// What a job spends on its nodes besides its run; nothing where its estimate is all that it takes.
+    #[must_use]
+    pub fn overhead(self, job: u32) -> Overhead {
+        match &self.scenario.overheads {
+            Some(overheads) if !self.state.assumes_estimates => overheads.of_job[job as usize],
+            _ => Overhead::default(),
+        }
+    }
+
+    /// How long a job may run by its limit, seconds.
+    #[must_use]
+    pub fn allowed_run(self, job: u32) -> f64 {
+        let requested = self.state.jobs.requested_time(job);
+        if self.scenario.overheads.as_ref().is_some_and(|overheads| overheads.counted) {
+            let Overhead { launch, completion } = self.overhead(job);
+            (requested - launch - completion).max(0.0)
+        } else {
+            requested
+        }
+    }
+
+    /// Whether a running job ends when its present phase does.
+    #[must_use]
+    pub fn is_last_phase(self, run: u32) -> bool {
+        let run = self.state.running.get(run);
+        match run.phase {
+            Phase::Launching => false,
+            Phase::Running => self.overhead(run.job).completion <= 0.0,
+            Phase::Completing(_) => true,
+        }
+    }
+
+    /// The running jobs with tasks on a node, by expected end, then by row. O(running jobs).
+    #[must_use]
+    pub fn jobs_on(self, node: u32) -> Vec<u32> {
+        let is_there =
+            |&job: &u32| self.state.jobs.placement(job).binary_search_by_key(&node, |part| part.node).is_ok();
+        self.running_jobs().into_iter().filter(is_there).collect()
+    }
+
+    /// Whether the run of a job is over that still holds its nodes.
+    #[must_use]
+    pub fn is_completing(self, job: u32) -> bool {
+        let phase = |run| self.state.running.get(run).phase;
+        self.state.jobs.run(job).is_some_and(|run| matches!(phase(run), Phase::Completing(_)))
     }
 
     /// Whether a running job ends at this very instant.
     #[must_use]
     pub fn ends_now(self, job: u32) -> bool {
-        let Some(run) = self.state.jobs.run(job) else { return false };
+        let ends = |run| self.phase_ends_now(run) && self.is_last_phase(run);
+        self.state.jobs.run(job).is_some_and(ends)
+    }
+
+    /// Whether the present phase of a running job ends at this very instant.
+    #[must_use]
+    pub fn phase_ends_now(self, run: u32) -> bool {
         let now = Time(self.now());
         self.state.work.end_key(run).is_some_and(|(time, _)| time <= now)
             || self.state.limits.key(run).is_some_and(|(time, _)| time <= now)

@@ -31,6 +31,8 @@ pub struct PreemptionRules {
     pub mode: PreemptionMode,
     /// Seconds that a job has to have run before it may be a victim.
     pub exempt_time: f64,
+    /// Seconds that a victim runs on after the decision; 0 where it is suspended.
+    pub grace_time: f64,
     /// Whether of one class the latest start is the first victim, and not the fewest nodes.
     pub youngest_first: bool,
 }
