@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::index::SharedColumn;
 
-use super::Rank;
-use super::limited::OUT_OF_TIME;
+use super::rank::Rank;
+
+/// Stands for a counter where a job could not end within the reservation that it uses.
+pub const OUT_OF_TIME: u32 = u32::MAX;
 
 /// Stands for no counter.
 const OPEN: u32 = u32::MAX - 1;

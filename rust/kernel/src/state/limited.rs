@@ -12,11 +12,8 @@ use crate::priority::Priority;
 use crate::scenario::Scenario;
 use crate::time::{Time, ordered_bits};
 
-use super::closed::Kind;
+use super::closed::{Kind, OUT_OF_TIME};
 use super::{Rank, State};
-
-/// Stands for a counter where a job could not end within the reservation that it uses.
-pub const OUT_OF_TIME: u32 = u32::MAX;
 
 /// What jobs have that limits count.
 #[derive(Clone, Debug, Serialize, Deserialize)]

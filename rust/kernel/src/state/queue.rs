@@ -1,28 +1,12 @@
 //! The waiting jobs: in order, with what they need, so that the first job that may fit is found in O(log q).
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use crate::index::ordered_index::{Least, OrderedIndex};
-use crate::time::Time;
 
 use super::closed::ClosedJobs;
-
-/// The place of a job in the queue: tier, key, submit time, row (S8); and its slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Rank {
-    /// The tier of its partitions, the highest first.
-    pub tier: Reverse<i32>,
-    /// What the priority rule gives, the smallest first.
-    pub key: Time,
-    /// When the job was submitted.
-    pub submit_time: Time,
-    /// Its row.
-    pub row: u64,
-    /// Its slot.
-    pub job: u32,
-}
+use super::rank::Rank;
 
 /// Queued jobs in order; values: one block for each node set, with the estimate as ordered bits and then the least amount
 /// of each resource that the job needs in its own sets, and `i64::MAX` in all other blocks.
