@@ -169,4 +169,3 @@ def give_priority(kernel: Kernel, job: Job, value: float | None) -> bool:
     state.keys.pop(job.row, None)
     state.disturbed = True
     return True
-

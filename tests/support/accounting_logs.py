@@ -27,12 +27,12 @@ _OPTIONS: tuple[dict[str, Any], ...] = (
 )
 
 
-def reading_of(read: Callable[..., bl.Workload]) -> Callable[[bytes, Path], object]:
-    """Read a log with arguments that its content chooses, and check the report."""
+def reading_of(read: Callable[..., bl.Workload], **more: object) -> Callable[[bytes, Path], object]:
+    """Read a log with arguments that its content chooses, and with some more; check the report."""
 
     def of_content(content: bytes, _folder: Path) -> object:
         options = _OPTIONS[zlib.crc32(content) % len(_OPTIONS)]
-        workload = read(io.BytesIO(content), **options)
+        workload = read(io.BytesIO(content), **options, **more)
         report = workload.report
         assert report.read == report.kept + report.dropped.height
         assert report.kept == len(workload)

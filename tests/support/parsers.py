@@ -300,7 +300,7 @@ PARSERS = {
     "log": Parser((LOG, LOG.replace(b"\n", b"\r\n")), _log),
     "packed log": Parser((gzip.compress(LOG, mtime=0),), _log),
     "log on disk": Parser((LOG, gzip.compress(LOG, mtime=0)), _from_file("log.swf", bl.read_swf)),
-    "sacct": Parser(SACCT, reading_of(bl.read_sacct), sample=500),
+    "sacct": Parser(SACCT, reading_of(bl.read_sacct, dependencies=True), sample=500),
     "jobcomp": Parser(JOBCOMP, reading_of(bl.read_jobcomp)),
     "PBS": Parser(PBS, reading_of(bl.read_pbs)),
     "CSV": Parser((TABLE,), _from_file("jobs.csv", _table)),

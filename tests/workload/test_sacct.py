@@ -195,6 +195,15 @@ def test_arrays() -> None:
     assert jobs["cancelled_by"].to_list() == [None, 7, 7, 7]
 
 
+def test_numbers_of_tasks_are_those_of_no_job() -> None:
+    """Not even of one that is left out, which others may name."""
+    lines = dump(
+        {"JobID": "20_[1-2]", "JobIDRaw": "20", "State": "CANCELLED", "Start": "None", "Elapsed": ""},
+        {"JobID": "21", "JobIDRaw": "21", "State": "RUNNING"},
+    )
+    assert bl.read_sacct(lines).jobs["job_id"].to_list() == [20, 22]
+
+
 def test_heterogeneous_jobs() -> None:
     """Components are jobs by themselves, and the report says so."""
     workload = bl.read_sacct(dump({"JobID": "7+0"}, {"JobID": "7+1", "JobIDRaw": "8"}))
@@ -313,6 +322,36 @@ def test_dependencies_ride_along() -> None:
     """As sbatch was called, where the dump has its line."""
     lines = dump({"SubmitLine": "sbatch -n 4 --dependency=afterok:5:6 job.sh"}, more=["SubmitLine"])
     assert only(bl.read_sacct(lines))["logged_dependency"] == "afterok:5:6"
+
+
+def test_jobs_wait_for_those_that_the_dump_has() -> None:
+    """If asked for; the others are left out, and the report says so."""
+    wanted = ["afterok:7", "afterany:7:99,afternotok:20_1", "afterok:99", "sometime", "singleton"]
+    lines = dump(
+        {"SubmitLine": "sbatch job.sh"},
+        {"JobID": "20_1", "JobIDRaw": "20", "SubmitLine": ""},
+        *(
+            {"JobID": str(30 + row), "JobIDRaw": str(30 + row), "SubmitLine": f"sbatch -d {text} x"}
+            for row, text in enumerate(wanted)
+        ),
+        more=["SubmitLine"],
+    )
+    assert "dependency" not in bl.read_sacct(lines).jobs.columns
+    workload = bl.read_sacct(lines, dependencies=True)
+    waiting = workload.jobs["dependency"].to_list()
+    assert waiting == [None, None, "afterok:7", "afterany:7,afternotok:20_1", None, None, "singleton"]
+    assert workload.report.counts()["noted"] == {
+        "dependency on jobs that are not there, or whose number others have too: left out": 2,
+        "dependency cannot be read: left out": 1,
+    }
+
+
+def test_dependencies_of_a_real_slurm() -> None:
+    """Those of the recorded run are kept, and the workload can be simulated."""
+    workload = bl.read_sacct(find("oracles/slurm-multifactor/m3a/sacct_all.txt.gz"), dependencies=True)
+    assert workload.jobs["dependency"].drop_nulls().str.extract(r"^(\w+)").value_counts().height > 1
+    result = bl.simulate(workload, bl.System.homogeneous(nodes=32, resources={"core": 1}), "easy")
+    assert set(result.jobs["state"]) <= {"completed", "rejected"}
 
 
 @pytest.mark.parametrize("delimiter", ["^~", ";", ","])

@@ -56,7 +56,7 @@ def read(path: str | os.PathLike[str], *, overrun: OverrunAction = "extend") -> 
         if name.endswith(".parquet"):
             return pl.read_parquet(file, glob=False)
     except (OSError, *UNREADABLE) as error:
-        raise AdequacyError(f"{file}: is no readable table: {reason_of(error)}. {_FORMS}.") from error
+        raise AdequacyError(f"{file}: cannot be read: {reason_of(error)}. {_FORMS}.") from error
     return reader_of(file)(file, overrun=overrun)
 
 

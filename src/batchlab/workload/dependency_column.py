@@ -93,15 +93,17 @@ def names_in(jobs: pl.DataFrame) -> set[int]:
 
 def without_missing(jobs: pl.DataFrame) -> pl.DataFrame:
     """Leave out of the texts the jobs that are not there (any more)."""
-    if DEPENDENCY not in jobs.columns:
-        return jobs
+    return jobs.with_columns(kept_among(jobs[DEPENDENCY], jobs)) if DEPENDENCY in jobs.columns else jobs
+
+
+def kept_among(texts: pl.Series, jobs: pl.DataFrame) -> pl.Series:
+    """Leave out of texts the jobs that a table does not have."""
     names, tasks = names_in(jobs), tasks_in(jobs)
 
     def is_there(target: Target) -> bool:
         return target.job in names if target.task is None else (target.job, target.task) in tasks
 
-    texts = [_kept(text, is_there) if text else None for text in jobs[DEPENDENCY]]
-    return jobs.with_columns(pl.Series(DEPENDENCY, texts, pl.String))
+    return pl.Series(DEPENDENCY, [_kept(text, is_there) if text else None for text in texts], pl.String)
 
 
 def _kept(text: str, is_there: Callable[[Target], bool]) -> str | None:

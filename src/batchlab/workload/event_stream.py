@@ -46,9 +46,9 @@ class EventStream:
     ----------
     events
         A DataFrame, another stream, or an iterable of mappings, one for each event: ``time`` (s), ``event``
-        (its kind; semantics S18), and what this kind needs: ``job_id``; ``nodes``, as ``"0-3,7"`` or a list
-        of numbers; ``value`` (a requested_time in seconds, or a priority); of ``down`` ``jobs``, ``"requeue"``
-        unless given or ``"kill"``. Other keys, such as what a job asks for, ride along.
+        (its kind; semantics S18), and what this kind needs: ``job_id``; ``nodes``, as ``"0-3,7"`` or a
+        list of numbers; ``value`` (a requested_time in seconds, or a priority); of ``down`` ``jobs``:
+        ``"kill"``, or ``"requeue"`` unless given. Other keys, such as what a job asks for, ride along.
 
     Raises
     ------
@@ -194,9 +194,7 @@ def _row(number: int, event: object) -> dict[str, Any]:
     if kind in JOB_EVENTS | set(INTERNAL_EVENTS):
         job = row.get("job_id")
         if isinstance(job, bool) or not isinstance(job, int):
-            raise WorkloadError(
-                f"{where}: job_id = {shown(job)}; must be the job_id of a job, a whole number."
-            )
+            raise WorkloadError(f"{where}: job_id = {shown(job)}; must be a whole number.")
     if "nodes" in row:
         row["nodes"] = _nodes(where, row["nodes"])
     if kind in NODE_EVENTS and not row.get("nodes"):

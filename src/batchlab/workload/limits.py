@@ -115,7 +115,8 @@ def _groups(limit: Limit, codes_of: Callable[[Attribute], Codes], jobs: int) -> 
 def _codes(workload: Workload, routes: Routes | None, column: Attribute) -> Codes:
     """Give each job the number of its value in a column; jobs without one have the first."""
     if column == "queue":
-        values = np.zeros(len(workload.jobs), np.int64) if routes is None else routes.queue.astype(np.int64) + 1
+        count = len(workload.jobs)
+        values = np.zeros(count, np.int64) if routes is None else routes.queue.astype(np.int64) + 1
     else:
         named = attribute(workload, column).cast(pl.Categorical).to_physical().cast(pl.Int64)
         values = named.fill_null(-1).to_numpy() + 1

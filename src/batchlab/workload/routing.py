@@ -189,7 +189,8 @@ def _partitions(
 def numbered(values: npt.NDArray[np.signedinteger]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Give the distinct values in order, and the place of each value among them.
 
-    O(values) where they lie close together, as numbers of names and combinations of these do; else O(values · log values).
+    O(values) where they lie close together, as numbers of names and combinations of these do; else
+    O(values · log values).
     """
     least, greatest = int(values.min(initial=0)), int(values.max(initial=0))
     if greatest - least >= _SPREAD * (len(values) + 1):

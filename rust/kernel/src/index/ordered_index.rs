@@ -158,9 +158,8 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
             let Node { left, right, .. } = self.nodes[at as usize];
             let merged = self.merge(left, right);
             self.replace_child(path.last().copied().unwrap_or(NIL), at, merged, key);
-            for &ancestor in path.iter().rev() {
-                self.refresh(ancestor);
-            }
+            // Above a summary that stays nothing changes.
+            path.iter().rev().all(|&ancestor| self.refresh(ancestor));
             self.vacant.push(at);
         }
         self.path = path;
@@ -424,26 +423,22 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         Self::join_slice(&mut self.summaries[to..to + self.width], &self.values[from..from + self.width]);
     }
 
-    fn refresh(&mut self, at: u32) {
+    /// Summarises an entry and those below it; whether that changes the summary.
+    fn refresh(&mut self, at: u32) -> bool {
         let Node { left, right, .. } = self.nodes[at as usize];
         let (width, own) = (self.width, at as usize * self.width);
-        let values = &self.values[own..own + width];
-        for (summary, value) in self.summaries[own..own + width].iter_mut().zip(values) {
-            *summary = *value;
-        }
-        for child in [left, right] {
-            if child == NIL {
-                continue;
+        let mut has_changed = false;
+        for offset in 0..width {
+            let mut joined = self.values[own + offset];
+            if left != NIL {
+                joined = S::join(joined, self.summaries[left as usize * width + offset]);
             }
-            let from = child as usize * width;
-            // The rows differ, so that one of them lies behind the other.
-            if from > own {
-                let (head, tail) = self.summaries.split_at_mut(from);
-                Self::join_slice(&mut head[own..own + width], &tail[..width]);
-            } else {
-                let (head, tail) = self.summaries.split_at_mut(own);
-                Self::join_slice(&mut tail[..width], &head[from..from + width]);
+            if right != NIL {
+                joined = S::join(joined, self.summaries[right as usize * width + offset]);
             }
+            has_changed |= self.summaries[own + offset] != joined;
+            self.summaries[own + offset] = joined;
         }
+        has_changed
     }
 }

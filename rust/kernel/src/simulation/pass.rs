@@ -22,14 +22,15 @@ impl<F: Feed> Simulation<F> {
             self.cursor.stopwatch = Some(log.begin());
         }
         self.cursor.is_disturbed = false;
+        // Before the queue is sorted: whether some job may start is asked of those that are open.
+        if self.view().looks_at_each() {
+            self.state.open_all(&self.scenario, &self.priority);
+        }
         self.refresh_calculated();
         self.cursor.calendar_turn = None;
         let keys_change = self.priority.changes_with_time();
         if self.allocator.as_external().is_some() {
             self.scheduler.reexamine();
-        }
-        if self.view().looks_at_each() {
-            self.state.open_all(&self.scenario, &self.priority);
         }
         let view = View { scenario: &self.scenario, state: &self.state };
         let looks_at_all = self.scheduler.begin(view, keys_change);

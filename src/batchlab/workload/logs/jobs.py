@@ -12,9 +12,10 @@ from batchlab.workload.logs.attempts import joined
 from batchlab.workload.logs.hostlist import names_of
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import Notes
-from batchlab.workload.logs.numbers import expanded, numbered, with_parts
+from batchlab.workload.logs.numbers import expanded, highest, numbered, with_parts
 from batchlab.workload.logs.reading import YEAR, Reading
 from batchlab.workload.logs.states import STATUS_OF, is_ended, word
+from batchlab.workload.logs.waiting import with_dependency
 from batchlab.workload.report import Report
 from batchlab.workload.validation import admit
 from batchlab.workload.workload import Workload
@@ -90,13 +91,14 @@ def workload_of(records: pl.DataFrame, log: Log, header: Mapping[str, object]) -
             f"{log.name}: has no record of a job. Write the log anew, for a time with jobs in it."
         )
     records = with_parts(records).with_columns(word("state"))
+    known = highest(records)
     records = log.refuse(records, pl.col("base").is_not_null(), "logged_id", _NUMBER)
     records = log.refuse(records, _is_time("submit"), "submit", _SUBMISSION)
     records = records.with_columns(is_ended()).with_columns(_never_started())
     records = joined(records, notes, each=reading.requeues == "each")
     if reading.unfinished == "drop":
         records = log.refuse(records, pl.col("ended"), "state", _UNFINISHED, is_usual=True)
-    jobs = numbered(expanded(records, notes).sort("submit", "line", maintain_order=True))
+    jobs = numbered(expanded(records, notes).sort("submit", "line", maintain_order=True), known)
     jobs = _with_run_times(jobs, notes, reading)
     jobs = log.refuse(jobs, _is_forward(), "end", _BACKWARDS)
     jobs = log.refuse(jobs, pl.col("run_time").is_not_null(), "end", _NO_END)
@@ -191,6 +193,8 @@ def _admitted(jobs: pl.DataFrame, log: Log, header: Mapping[str, object]) -> Wor
     origin = jobs["submit"].min()
     begin = math.floor(origin) if isinstance(origin, float) else 0
     table = jobs.select(*_columns(jobs, begin, use_memory=reading.use_memory))
+    if reading.dependencies:
+        table = with_dependency(table, jobs["line"], notes)
     if reading.node_names:
         table = table.with_columns(names_of(jobs["node_list"].replace(_NO_NODES, None)))
     admitted, report, resources = admit(

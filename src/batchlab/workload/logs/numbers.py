@@ -5,7 +5,7 @@ import polars as pl
 from batchlab.workload import arrays
 from batchlab.workload.logs.notes import Notes
 
-__all__ = ["expanded", "is_step", "numbered", "with_parts"]
+__all__ = ["expanded", "highest", "is_step", "numbered", "with_parts"]
 
 # 12, 12_3, 12_[3-9%2], 12[3] and 12[] of PBS, 12+1; a dump may cut what stands in brackets.
 _PARTS = r"^(\d{1,18})(?:_?\[([^\]]*)\]?|_(\d{1,7}))?(?:\+(\d{1,6}))?$"
@@ -99,10 +99,17 @@ def _indices(text: str) -> tuple[list[int], int | None, str | None]:
     return found[0], found[1], remark
 
 
-def numbered(jobs: pl.DataFrame) -> pl.DataFrame:
+def highest(records: pl.DataFrame) -> int:
+    """Give the greatest number of all jobs of a log."""
+    numbers = records.select(pl.max_horizontal(pl.col("raw").max(), pl.col("base").max()))
+    return int(numbers.item() or 0)
+
+
+def numbered(jobs: pl.DataFrame, known: int) -> pl.DataFrame:
     """Give each job a number, ``job_id``, and each task of an array the columns of a task.
 
-    That is the log's own number where it has one; the others get numbers above all that are there, in order.
+    That is the log's own number where it has one; the others get numbers above ``known``, in order. Those are
+    of no job that was left out either, which others may name.
     """
     plain = pl.col("array_index").is_null() & pl.col("component").is_null()
     own = pl.coalesce("raw", pl.when(plain).then("base"))
@@ -110,9 +117,8 @@ def numbered(jobs: pl.DataFrame) -> pl.DataFrame:
     # A record of many tasks goes by its array's number, which the last task takes over.
     again = pl.col("range").is_not_null() & pl.col("job_id").is_duplicated()
     jobs = jobs.with_columns(pl.when(~again).then("job_id").alias("job_id"))
-    known = jobs.select(pl.max_horizontal(pl.col("job_id").max(), pl.col("base").max())).item()
     missing = pl.col("job_id").is_null()
-    above = (known or 0) + missing.cum_sum().cast(pl.Int64)
+    above = known + missing.cum_sum().cast(pl.Int64)
     jobs = jobs.with_columns(pl.when(missing).then(above).otherwise("job_id").alias("job_id"))
     if not jobs["array_index"].count():
         return jobs.drop("array_index", "array_limit")

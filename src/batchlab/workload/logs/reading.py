@@ -41,6 +41,7 @@ class Reading:
     unfinished: UnfinishedAction = "drop"
     unlimited: float | Mapping[str, float] = YEAR
     node_names: bool = False
+    dependencies: bool = False
 
     def __post_init__(self) -> None:
         check_choice("overrun", self.overrun, OVERRUN_ACTIONS)

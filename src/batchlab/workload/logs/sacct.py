@@ -48,6 +48,7 @@ def read_sacct(
     unfinished: UnfinishedAction = "drop",
     unlimited: float | Mapping[str, float] = YEAR,
     node_names: bool = False,
+    dependencies: bool = False,
 ) -> Workload:
     """Read a dump of ``sacct --parsable2`` or ``--parsable``, with any fields that say what a job is.
 
@@ -85,6 +86,9 @@ def read_sacct(
         What ``UNLIMITED`` and ``Partition_Limit`` stand for, in seconds; or that by partition.
     node_names
         Whether ``node_names`` lists the nodes of ``node_list`` (``vn[0-3,7]``) one by one.
+    dependencies
+        Whether jobs wait for those that ``logged_dependency`` names: column ``dependency``, without those
+        that the dump does not have.
 
     Returns
     -------
@@ -123,6 +127,7 @@ def read_sacct(
         unfinished,
         unlimited,
         node_names,
+        dependencies,
     )
     if delimiter is not None and (not isinstance(delimiter, str) or not delimiter.strip(" \n\r")):
         raise WorkloadError(f"delimiter = {shown(delimiter)}; must be text that ends a field, as '|'.")

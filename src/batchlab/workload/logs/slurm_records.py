@@ -71,7 +71,7 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
     """
     table = table.with_columns(
         pl.coalesce("jobid", "jobidraw").alias("logged_id"),
-        pl.col("jobidraw").str.strip_chars().cast(pl.Int64, strict=False).alias("raw"),
+        pl.col("jobidraw").str.extract(r"^\s*(\d{1,18})\s*$").cast(pl.Int64).alias("raw"),
         pl.coalesce(
             pl.col("elapsedraw").str.strip_chars().cast(pl.Float64, strict=False),
             quantities.duration(pl.col("elapsed")),
