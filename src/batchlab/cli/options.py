@@ -27,6 +27,7 @@ __all__ = [
     "RULES",
     "Cores",
     "Equivalence",
+    "ExternalEvents",
     "Format",
     "FormatOption",
     "Invalid",
@@ -130,6 +131,14 @@ Overhead = Annotated[
         rich_help_panel=RULES,
         help="What jobs take besides their runs: launch=2, execution='norm(0, 1)', "
         "completion='uniform(0, 2)'; once for each phase.",
+    ),
+]
+
+ExternalEvents = Annotated[
+    Path | None,
+    existing_file(
+        "What comes from outside: cancelled and killed jobs, nodes down and up, … (lines of JSON, CSV).",
+        RULES,
     ),
 ]
 

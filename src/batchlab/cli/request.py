@@ -61,7 +61,8 @@ class Watching:
 class RunRequest:
     """The arguments of ``batchlab run``; `command` is the whole command line, for the manifest.
 
-    `dispatch` is the file that gets the cost of every scheduling pass, if any.
+    `dispatch` is the file that gets the cost of every scheduling pass, if any, `events` the one that gets
+    what happened; `external_events` says what comes from outside.
     """
 
     log: LogRequest
@@ -73,11 +74,14 @@ class RunRequest:
     watching: Watching
     command: str
     dispatch: Path | None = None
+    external_events: Path | None = None
+    events: Path | None = None
 
     @property
     def inputs(self) -> dict[str, Path]:
         """The files that are read, by role."""
-        return input_files(self.log, self.machine)
+        known = {} if self.external_events is None else {"external_events": self.external_events}
+        return input_files(self.log, self.machine) | known
 
 
 def input_files(log: LogRequest, machine: MachineRequest) -> dict[str, Path]:

@@ -18,6 +18,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     RULES,
     Cores,
     Equivalence,
+    ExternalEvents,
     Invalid,
     JobChecked,
     LogFormatOption,
@@ -89,6 +90,15 @@ _Dispatch = Annotated[
         help="Gets what each scheduling pass cost (.csv or .parquet): CPU time, queue, memory.",
     ),
 ]
+_Events = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        dir_okay=False,
+        rich_help_panel=OUTPUT,
+        help="Gets what happened when: submissions, starts, ends, … (lines of JSON; .csv).",
+    ),
+]
 _Live = Annotated[
     bool, typer.Option("--live", rich_help_panel=_WATCHING, help="Show how the run stands, all the time.")
 ]
@@ -141,6 +151,7 @@ def run(
     order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
     job_check: JobChecked = RunOptions.job_check,
     overhead: Overhead = None,
+    external_events: ExternalEvents = None,
     overrun: Overrun = "extend",
     invalid: Invalid = "drop",
     processors: Processors = "requested",
@@ -150,6 +161,7 @@ def run(
     applications: _Applications = None,
     out: _Out = None,
     dispatch: _Dispatch = None,
+    events: _Events = None,
     form: OutputFormat = "text",
     live: _Live = False,
     serve: _Serve = False,
@@ -184,6 +196,8 @@ def run(
         watching,
         command=cast("str", context.obj),
         dispatch=dispatch,
+        external_events=external_events,
+        events=events,
     )
     if stream:
         from batchlab.cli.stream import stream as run_stream  # noqa: PLC0415  # each way has its own dependencies
@@ -208,8 +222,14 @@ def _replay(request: RunRequest) -> None:
             result.write(request.out, inputs=request.inputs, command=request.command)
         if request.dispatch is not None:
             write_frame(result.dispatch, request.dispatch)
+        if request.events is not None:
+            from batchlab.workload.event_files import write_events  # noqa: PLC0415  # as above
+
+            write_events(result.events, request.events)
         tell(result.summary, result.metrics, request.form, request.out, result.warnings)
         if request.dispatch is not None and request.form == "text":
             typer.echo(f"passes        {request.dispatch}")
+        if request.events is not None and request.form == "text":
+            typer.echo(f"events        {request.events}")
         if request.watching.keep:
             keep_serving(monitor)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError
-from batchlab.system.queues import node_ranges
+from batchlab.node_ranges import node_ranges
 from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.workload.event_files import read_events
 from batchlab.workload.event_stream import JOB_EVENTS, EventStream
@@ -104,7 +104,7 @@ def absent_nodes(stream: EventStream) -> str:
     return ",".join(map(str, absent))
 
 
-def event_columns(stream: EventStream, workload: Workload) -> tuple[EventColumns, int]:
+def event_columns(stream: EventStream | None, workload: Workload) -> tuple[EventColumns | None, int]:
     """Give the kernel's view of the events.
 
     Parameters
@@ -117,9 +117,11 @@ def event_columns(stream: EventStream, workload: Workload) -> tuple[EventColumns
     Returns
     -------
     tuple
-        Columns, one entry per event, by time; and the number of those at the front that only remove nodes
-        which are not there from the beginning.
+        Columns, one entry per event, by time, or None where no stream was given; and the number of those at
+        the front that only remove nodes which are not there from the beginning.
     """
+    if stream is None:
+        return None, 0
     table = stream.table.filter(pl.col("event") != "submit")
     absent = absent_nodes(stream)
     if absent:

@@ -15,13 +15,13 @@ from batchlab.errors import PolicyError, SimulationError
 from batchlab.options import RunOptions
 from batchlab.policy.kernel import OF_COLUMNS, policy_names
 from batchlab.policy.policy import as_policy
-from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
 from batchlab.simulation.checks import check_asked, check_decides, check_periods, check_time, check_types
 from batchlab.simulation.decision_point import points
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
 from batchlab.simulation.external_events import event_columns, given_events
 from batchlab.simulation.inputs import kernel_simulation
+from batchlab.simulation.outcome import outcome_of
 from batchlab.simulation.overheads import drawn_overheads
 from batchlab.simulation.sensing import links_seen
 from batchlab.simulation.snapshot import Snapshot
@@ -130,9 +130,7 @@ class Simulation:
         self._assumes_estimates = False
         self._adopted: str | None = None
         self._overheads = drawn_overheads(workload, options)
-        columns, self._absent = None, 0
-        if self._events is not None:
-            columns, self._absent = event_columns(self._events, workload)
+        columns, self._absent = event_columns(self._events, workload)
         self._kernel = kernel_simulation(
             workload,
             system,
@@ -344,12 +342,8 @@ class Simulation:
         """
         policy = as_policy(policy)
         snapshot = Snapshot.of_bytes(data)
+        snapshot.check(version=_kernel.__version__, policy=str(policy))
         facts = snapshot.facts
-        expected = {"version": _kernel.__version__, "policy": str(policy)}
-        for name, value in expected.items():
-            if facts.get(name) != value:
-                rule = "give what the snapshot was taken of"
-                raise SimulationError(f"the snapshot's {name} = {facts.get(name)}, not {value}; {rule}.")
         simulation = cls.__new__(cls)
         simulation._driver = None  # noqa: SLF001  # our own
         simulation._make(
@@ -480,15 +474,10 @@ class Simulation:
 
     def result(self) -> Result:
         """Give what has become of every job so far."""
-        recorded = self._kernel.recorded()
-        if recorded["events_applied"] is not None:
-            recorded["events_applied"] = recorded["events_applied"][self._absent :]
-        outcome = Outcome(
-            **self._kernel.outcome(),
-            now=self.now,
-            launch_time=None if self._overheads is None else self._overheads.launch,
-            completion_time=None if self._overheads is None else self._overheads.completion,
-            **recorded,
+        outcome = outcome_of(
+            self._kernel,
+            overheads=self._overheads,
+            own_events=self._absent,
             sensing_links=links_seen(self._options.sensing, self._run_of[1].platform),
         )
         return Result(

@@ -67,6 +67,19 @@ class Snapshot:
         del facts["components"]
         return cls(facts, rest[:kernel], rest[kernel:])
 
+    def check(self, **expected: str) -> None:
+        """Check facts by their names.
+
+        Raises
+        ------
+        SimulationError
+            If one is another.
+        """
+        for name, value in expected.items():
+            if self.facts.get(name) != value:
+                rule = "give what the snapshot was taken of"
+                raise SimulationError(f"the snapshot's {name} = {self.facts.get(name)}, not {value}; {rule}.")
+
 
 class _Pickler(pickle.Pickler):
     """Pickles components; views and columns are named, since a restored simulation has its own."""

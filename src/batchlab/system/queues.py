@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
+from batchlab.node_ranges import node_ranges
 from batchlab.system import account_rules, rules
 from batchlab.system.checks import different, held, names, names_if_any, set_field
 
@@ -20,10 +20,8 @@ __all__ = [
     "Partition",
     "check_partitions",
     "check_queues",
-    "node_ranges",
 ]
 
-_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 _LARGEST_PRIORITY = 2**31 - 1
 _BOUNDS = ("processors", "nodes", "time")
 OWNERS = ("users", "groups", "accounts", "qos")
@@ -212,20 +210,6 @@ def check_queues(given: object, partitions: Iterable[Partition]) -> tuple[JobQue
 def _check_conditions(given: object, where: str) -> None:
     if not isinstance(given, Conditions):
         raise SystemDescriptionError(f"{where}: admits = {shown(given)}; must be Conditions.")
-
-
-def node_ranges(value: object) -> list[tuple[int, int]]:
-    """Read ranges of nodes: ``"0-11,16"``; none of an empty text."""
-    rule = 'must be ranges of node numbers, e.g. "0-11,16"'
-    if not isinstance(value, str):
-        raise ValueError(rule)  # noqa: TRY004  # an error of the description, as all others
-    ranges = []
-    for part in value.replace(" ", "").split(",") if value.strip() else []:
-        found = _RANGE.fullmatch(part)
-        if found is None or (found[2] is not None and int(found[2]) < int(found[1])):
-            raise ValueError(rule)
-        ranges.append((int(found[1]), int(found[2] or found[1]) + 1))
-    return ranges
 
 
 def _priority(value: object) -> int:

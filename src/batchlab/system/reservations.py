@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
+from batchlab.node_ranges import node_ranges
 from batchlab.system import rules
 from batchlab.system.checks import different, held, names_if_any, set_field
-from batchlab.system.queues import Conditions, node_ranges
+from batchlab.system.queues import Conditions
 
 if TYPE_CHECKING:
     from collections.abc import Collection

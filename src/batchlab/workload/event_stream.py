@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from batchlab.errors import SystemDescriptionError, WorkloadError, shown, suggest
-from batchlab.system.queues import node_ranges
+from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.node_ranges import node_ranges
 from batchlab.units import is_finite
 from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 
@@ -141,7 +141,9 @@ class EventStream:
     __hash__ = None  # type: ignore[assignment]  # it holds a table
 
     def __repr__(self) -> str:
-        kinds = self.table["event"].value_counts(sort=True).iter_rows()
+        kinds = (
+            self.table["event"].value_counts().sort("count", "event", descending=[True, False]).iter_rows()
+        )
         counts = ", ".join(f"{count} {kind}" for kind, count in kinds)
         return f"<EventStream of {len(self):,} events{': ' * bool(counts)}{counts}>"
 
@@ -213,7 +215,7 @@ def _nodes(where: str, nodes: object) -> str:
         nodes = ",".join(map(str, nodes))
     try:
         node_ranges(nodes)
-    except (SystemDescriptionError, ValueError, TypeError):
+    except ValueError:
         rule = 'must be node numbers or ranges of them, e.g. "0-3,7"'
         raise WorkloadError(f"{where}: nodes = {shown(nodes)}; {rule}.") from None
     return str(nodes)

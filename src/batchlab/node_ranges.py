@@ -1,0 +1,37 @@
+"""Ranges of node numbers in texts: ``0-11,16``."""
+
+import re
+
+__all__ = ["node_ranges"]
+
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+
+
+def node_ranges(value: object) -> list[tuple[int, int]]:
+    """Read ranges of nodes.
+
+    Parameters
+    ----------
+    value
+        A text, as ``"0-11,16"``; none of an empty one.
+
+    Returns
+    -------
+    list of tuple
+        For each range its first node, and the one after its last.
+
+    Raises
+    ------
+    ValueError
+        If it is none; the message is the rule.
+    """
+    rule = 'must be ranges of node numbers, e.g. "0-11,16"'
+    if not isinstance(value, str):
+        raise ValueError(rule)  # noqa: TRY004  # an error of the description, as all others
+    ranges = []
+    for part in value.replace(" ", "").split(",") if value.strip() else []:
+        found = _RANGE.fullmatch(part)
+        if found is None or (found[2] is not None and int(found[2]) < int(found[1])):
+            raise ValueError(rule)
+        ranges.append((int(found[1]), int(found[2] or found[1]) + 1))
+    return ranges
