@@ -43,6 +43,9 @@ class Caps(TypedDict):
     running: int
     submitted: int
     amounts: list[int]
+    time: float
+    running_minutes: list[int]
+    total_minutes: list[int]
     blocks: bool
 
 class LimitColumns(TypedDict):

@@ -30,7 +30,7 @@ CAMPAIGN_CHUNK = 250
 def ordered(case: Case, rng: Random) -> Case:
     """Order the jobs by priorities, some of the time by scores; often with preemption and limits."""
     case = scored(case, rng) if rng.random() < 0.1 else prioritised(case, rng)
-    case = preempting(case, rng) if rng.random() < 0.3 else case
+    case = preempting(case, rng) if rng.random() < 0.4 else case
     return limited(case, rng) if rng.random() < 0.3 else case
 
 

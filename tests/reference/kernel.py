@@ -144,20 +144,14 @@ class Kernel:
     def submissions(self) -> list[Job]:
         return [job for job in self.to_come if job.submit_time == self.state.now]
 
-    def leave(self, running: Running) -> None:
-        """Let a job run no more."""
-        self.state.running.remove(running)
-        if self.state.priorities:
-            self.state.priorities.end(running.job, self.state.now)
-
     def complete(self, running: Running) -> None:
-        self.leave(running)
+        self.state.leave(running)
         self.state.completed_since_pass = True
         self.end(running, running.state, running.end)
         self.let_in()
 
     def kill(self, running: Running) -> None:
-        self.leave(running)
+        self.state.leave(running)
         self.end(running, "killed", self.state.now)
         self.let_in()
 

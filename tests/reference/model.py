@@ -145,7 +145,7 @@ class Sharing:
 
 @dataclass(frozen=True)
 class Limit:
-    """What jobs may have at a time (S13); `amounts` by resource."""
+    """What jobs may have at a time (S13); `amounts` by resource, and so are minutes."""
 
     per: tuple[str, ...] = ()
     queues: tuple[str, ...] = ()
@@ -155,6 +155,9 @@ class Limit:
     submitted_jobs: float = inf
     nodes: float = inf
     amounts: Mapping[str, int] = field(default_factory=dict)
+    time: float = inf
+    running_minutes: Mapping[str, int] = field(default_factory=dict)
+    total_minutes: Mapping[str, int] = field(default_factory=dict)
     blocks: bool = False
 
 

@@ -101,9 +101,7 @@ def fall(state: State, rules: Preemption, victim: Running) -> None:
     """Take a victim from its nodes: it waits again, or ends, after the pass."""
     state.preempted = True
     if rules.mode == "cancel":
-        state.running.remove(victim)
-        if state.priorities:
-            state.priorities.end(victim.job, state.now)
+        state.leave(victim)
         state.cancelled.append(victim)
     else:
         state.interrupt(victim, state.now - victim.start if rules.mode == "suspend" else 0.0)
@@ -119,6 +117,7 @@ def end_graces(state: State, kill: Callable[[Running], None]) -> None:
         state.disturbed = True
         if victim.preemptor is not None:
             state.preemptors.add(victim.preemptor)
+            state.fallen[victim.job.row] = victim.preemptor
         if state.machine.preemption and state.machine.preemption.mode == "cancel":
             kill(victim)
         else:

@@ -49,9 +49,11 @@ class State:
     disturbed: bool = False
     saved: dict[int, float] = field(default_factory=dict)
     interruptions: list[Interruption] = field(default_factory=list)
+    past: list[tuple[Running, float]] = field(default_factory=list)
     started: set[int] = field(default_factory=set)
     preempted: bool = False
     preemptors: set[int] = field(default_factory=set)
+    fallen: dict[int, int] = field(default_factory=dict)
     cancelled: list[Running] = field(default_factory=list)
     predictor: Predictor = field(default_factory=Predictor)
     estimates: dict[int, float] = field(default_factory=dict)
@@ -148,6 +150,7 @@ class State:
         if self.priorities:
             self.priorities.start(job, placement, self.now)
         self.queue.remove(job)
+        self.fallen.pop(job.row, None)
         self.started.add(job.row)
         self.reservations.pop(job.row, None)
         self.allocator.last_node = placement[-1][0]
@@ -158,11 +161,16 @@ class State:
         if self.priorities:
             self.priorities.eligible[job.row] = self.now
 
-    def interrupt(self, running: Running, saved: float) -> None:
-        """Let a running job give up its nodes and wait again."""
+    def leave(self, running: Running) -> None:
+        """Let a job run no more; `past` keeps what ran until when."""
         self.running.remove(running)
+        self.past.append((running, self.now))
         if self.priorities:
             self.priorities.end(running.job, self.now)
+
+    def interrupt(self, running: Running, saved: float) -> None:
+        """Let a running job give up its nodes and wait again."""
+        self.leave(running)
         self.wait(running.job)
         row = running.job.row
         self.saved[row] = self.saved.get(row, 0.0) + saved

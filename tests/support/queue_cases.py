@@ -53,11 +53,14 @@ def queued(case: Case, rng: random.Random) -> Case:
 
 def limited(case: Case, rng: random.Random) -> Case:
     """Limit what jobs may have at a time, by owners, queues and partitions (S13)."""
+    kinds = ("running", "submitted", "nodes", "amounts", "time", "running_minutes", "total")
+    chosen = [rng.choice(kinds) for _ in range(rng.randint(1, 3))]
+    if {"running_minutes", "total"} & {*chosen}:
+        case = prolonged(case)
     owners = ("user", "account", "group", "qos", "queue", "partition")
     sizes = sorted(job.tasks for job in case.jobs)
     limits = []
-    for _ in range(rng.randint(1, 3)):
-        kind = rng.choice(("running", "running", "submitted", "nodes", "amounts", "amounts"))
+    for kind in chosen:
         amounts = {
             name: rng.choice(sizes) * rng.randint(1, 3) for name in rng.sample(case.machine.resources, 1)
         }
@@ -70,10 +73,35 @@ def limited(case: Case, rng: random.Random) -> Case:
             submitted_jobs=rng.randint(2, 6) if kind == "submitted" else inf,
             nodes=rng.randint(1, 4) if kind == "nodes" else inf,
             amounts=amounts if kind == "amounts" else {},
+            time=rng.choice(case.jobs).requested_time if kind == "time" else inf,
+            running_minutes=random_minutes(rng, case) if kind == "running_minutes" else {},
+            total_minutes=random_minutes(rng, case, most=8) if kind == "total" else {},
             blocks=rng.random() < 0.25,
         )
         limits.append(limit)
     return replace(case, machine=replace(case.machine, limits=tuple(limits)))
+
+
+def prolonged(case: Case) -> Case:
+    """Let jobs take minutes where they take seconds."""
+    jobs = tuple(
+        replace(
+            job,
+            submit_time=job.submit_time * 60,
+            run_time=job.run_time * 60,
+            requested_time=job.requested_time * 60,
+        )
+        for job in case.jobs
+    )
+    return replace(case, jobs=jobs)
+
+
+def random_minutes(rng: random.Random, case: Case, most: int = 3) -> dict[str, int]:
+    """Allow what some of the jobs ask for of a resource over their time, in minutes."""
+    at = rng.randrange(len(case.machine.resources))
+    job = rng.choice(case.jobs)
+    minutes = max(1, round(job.tasks * max(1, job.request[at]) * job.requested_time / 60))
+    return {case.machine.resources[at]: minutes * rng.randint(1, most)}
 
 
 def reserved(case: Case, rng: random.Random) -> Case:

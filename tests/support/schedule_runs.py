@@ -147,6 +147,9 @@ def system_of(machine: Machine) -> bl.System:
                 submitted_jobs=number_of(each.submitted_jobs),
                 nodes=number_of(each.nodes),
                 resources=each.amounts,
+                time=None if each.time == inf else each.time,
+                running_minutes=each.running_minutes,
+                total_minutes=each.total_minutes,
                 blocks=each.blocks,
             )
             for number, each in enumerate(machine.limits)

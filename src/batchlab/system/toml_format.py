@@ -51,7 +51,8 @@
     per = ["user"]                    # counted for each user; group, account, qos, queue, partition
     queues = ["short"]                # the jobs that it holds for: of these queues and partitions,
     applies_to = { max_time = 3600 }  # and that meet these conditions
-    running_jobs = 4                  # also submitted_jobs, nodes, resources = { core = 64 }
+    running_jobs = 4                  # also submitted_jobs, nodes, resources = { core = 64 }, time = 86400,
+                                      # running_minutes = { core = 6000 }, total_minutes = { core = 500000 }
     blocks = false                    # whether a job over it holds up those behind it
 
     [preemption]                      # optional: which jobs may take the nodes of running ones
@@ -154,6 +155,9 @@ class _Limit(Model):
     nodes: object = None
     resources: object = Field(default_factory=dict)
     blocks: object = False
+    time: object = None
+    running_minutes: object = Field(default_factory=dict)
+    total_minutes: object = Field(default_factory=dict)
 
 
 class _Preemption(Model):

@@ -30,6 +30,8 @@ impl<F: Feed> Simulation<F> {
         }
         if self.view().looks_at_each() {
             self.state.open_all(&self.scenario);
+        } else {
+            self.state.open_counted_down(&self.scenario);
         }
         let view = View { scenario: &self.scenario, state: &self.state };
         let looks_at_all = self.scheduler.begin(view, keys_change);

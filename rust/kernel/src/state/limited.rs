@@ -8,20 +8,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::{LimitCounts, Limits};
+use crate::accounting::{Ask, LimitCounts, Limits, Span, microseconds};
 use crate::scenario::Scenario;
 use crate::time::ordered_bits;
 
-use super::{Rank, State};
+use super::{Rank, State, Violation};
 
-/// What a job asks for and counts in: its requests, its tasks, its estimate as ordered bits, its list of counters.
-type Shape = (u32, u32, u32, i64, u32);
+/// What a job asks for and counts in: its requests, its tasks, its estimate and its limit as ordered bits, its list of
+/// counters.
+type Shape = (u32, u32, u32, i64, i64, u32);
 
 /// A closed job: the counter by which it is over a limit, what it asks for, its place in the queue.
 type Closed = (u32, Shape, Rank);
 
 /// Stands for a counter where a job could not end within the reservation that it uses.
 pub const OUT_OF_TIME: u32 = u32::MAX;
+
+/// Stands for a counter where a victim waits for the job for which it gave up its nodes.
+pub const FALLEN: u32 = u32::MAX - 1;
 
 /// What jobs have that limits count, and the jobs that wait because of that.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,6 +37,8 @@ pub struct LimitState {
     closed: BTreeSet<Closed>,
     /// The same by job.
     of_job: BTreeMap<u32, Closed>,
+    /// Over which times running jobs hold what they hold, where limits count that.
+    spans: BTreeMap<u32, Span>,
 }
 
 impl LimitState {
@@ -40,7 +46,36 @@ impl LimitState {
     #[must_use]
     pub fn new(limits: &Limits, amounts: usize) -> Self {
         let counts = LimitCounts::new(limits, amounts);
-        Self { counts, opens_all: false, closed: BTreeSet::new(), of_job: BTreeMap::new() }
+        let (closed, of_job, spans) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
+        Self { counts, opens_all: false, closed, of_job, spans }
+    }
+
+    /// Counts what a job uses over time from now on (1), or no longer (−1).
+    fn count_minutes(&mut self, limits: &Limits, job: u32, held: &[i64], span: Span, sign: i32) {
+        if sign > 0 {
+            self.counts.begin_minutes(limits, job, held, span);
+            self.spans.insert(job, span);
+        } else if let Some(before) = self.spans.remove(&job) {
+            self.counts.end_minutes(limits, job, before, span.since);
+        }
+    }
+
+    /// The counters by which jobs are closed and that time alone counts down.
+    fn counted_down(&self, limits: &Limits) -> Vec<u32> {
+        let (mut found, mut from) = (Vec::new(), 0);
+        while let Some(counter) = self.next_counter(from) {
+            if !limits.cap(counter).minutes.running.is_empty() {
+                found.push(counter);
+            }
+            from = counter + 1;
+        }
+        found
+    }
+
+    /// The first counter from this one on by which a job is closed.
+    fn next_counter(&self, from: u32) -> Option<u32> {
+        let from = (from, (0, 0, 0, i64::MIN, i64::MIN, 0), Rank::FIRST);
+        self.closed.range(from..).next().map(|entry| entry.0).filter(|&counter| counter < FALLEN)
     }
 
     fn close(&mut self, entry: Closed) {
@@ -60,7 +95,7 @@ impl LimitState {
         use std::ops::Bound::{Excluded, Included, Unbounded};
         let from = match behind {
             Some(entry) => Excluded(*entry),
-            None => Included((counter, (0, 0, 0, i64::MIN, 0), Rank::FIRST)),
+            None => Included((counter, (0, 0, 0, i64::MIN, i64::MIN, 0), Rank::FIRST)),
         };
         self.closed.range((from, Unbounded)).next().copied().filter(|entry| entry.0 == counter)
     }
@@ -99,20 +134,23 @@ impl State {
         let need = |amount| {
             if amount < resources { request.need(amount, tasks) } else { limits.least_nodes(job) }
         };
-        state.counts.refuses_start(limits, job, need)
+        let time = microseconds(scenario.job(job).requested_time);
+        state.counts.refuses_start(limits, job, Ask { now: microseconds(self.now), time }, need)
     }
 
     /// The counter by which a job may not be submitted now.
     #[must_use]
     pub fn over_submission_limit(&self, scenario: &Scenario, job: u32) -> Option<u32> {
         let (limits, state) = (scenario.limits.as_ref()?, self.limited.as_ref()?);
-        state.counts.refuses_submission(limits, job)
+        state.counts.refuses_submission(limits, job, scenario.job(job).requested_time)
     }
 
     /// Counts a job that is submitted (1), or neither waits nor runs any more (−1).
     pub fn count_submitted(&mut self, scenario: &Scenario, job: u32, sign: i32) {
-        if let (Some(limits), Some(state)) = (&scenario.limits, &mut self.limited) {
-            state.counts.submit(limits, job, sign);
+        if let (Some(limits), Some(state)) = (&scenario.limits, &mut self.limited)
+            && !state.counts.submit(limits, job, sign)
+        {
+            self.violates(job, Violation::Limits);
         }
     }
 
@@ -125,8 +163,18 @@ impl State {
         let mut held = Vec::new();
         self.held(scenario, job, &mut held);
         held.push(self.jobs.placement(job).len() as i64);
+        let span = Span {
+            since: microseconds(self.now),
+            until: microseconds(self.jobs.start_time(job) + scenario.job(job).requested_time),
+        };
         if let Some(state) = &mut self.limited {
-            state.counts.hold(limits, job, &held, sign);
+            let adds_up = state.counts.hold(limits, job, &held, sign);
+            if limits.counts_minutes() {
+                state.count_minutes(limits, job, &held[..self.machine.resources()], span, sign);
+            }
+            if !adds_up {
+                self.violates(job, Violation::Limits);
+            }
         }
         // With preemption each pass opens all of them.
         if sign < 0 && scenario.preemption.is_none() {
@@ -149,8 +197,8 @@ impl State {
     fn shape_of(&self, scenario: &Scenario, job: u32) -> Shape {
         let (row, limits) = (scenario.job(job), scenario.limits.as_ref());
         let list = limits.map_or(0, |limits| limits.list_of(job));
-        let estimate = ordered_bits(self.jobs.estimate(job));
-        (row.request, scenario.alternatives.list_of(job), row.tasks, estimate, list)
+        let (estimate, time) = (ordered_bits(self.jobs.estimate(job)), ordered_bits(row.requested_time));
+        (row.request, scenario.alternatives.list_of(job), row.tasks, estimate, time, list)
     }
 
     /// A rule has started a job or passed over it, or it left the queue: lets rules look at the next one that is like it.
@@ -203,6 +251,15 @@ impl State {
         let closed = self.limited.as_ref().map_or(Vec::new(), |state| state.of_job.keys().copied().collect());
         for job in closed {
             self.open(scenario, job);
+        }
+    }
+
+    /// Opens jobs that a pass looks at since what running jobs may still use has become less. O(counters that are limited so
+    /// · kinds of their closed jobs · log q).
+    pub fn open_counted_down(&mut self, scenario: &Scenario) {
+        let (Some(limits), Some(state)) = (&scenario.limits, &self.limited) else { return };
+        if limits.counts_minutes() {
+            self.open_within(scenario, &state.counted_down(limits));
         }
     }
 

@@ -30,7 +30,7 @@ pub use applications::{ApplicationState, SchedulingPoint};
 pub use calculation::{Calculation, Due};
 pub use defect::{Defect, Violation};
 pub use job_records::JobRecords;
-pub use limited::{LimitState, OUT_OF_TIME};
+pub use limited::{FALLEN, LimitState, OUT_OF_TIME};
 pub use preempting::PreemptionState;
 pub use queue::{JobQueue, QueueIndex, Rank};
 pub use reason::Reason;
