@@ -203,8 +203,9 @@ def test_reasons_and_usage_are_written(log: Path) -> None:
     assert main([*arguments, "--reasons", "--usage"]) == 0
     assert pl.read_csv(out / "reasons.csv").columns[:3] == ["job_id", "row", "reason"]
     assert set(pl.read_csv(out / "usage.csv")["account"]) == {"root", "physics"}
-    assert main(arguments) == 0
-    assert {"reasons.csv", "usage.csv"}.isdisjoint(path.name for path in out.iterdir())
+    assert main([*arguments[:-1], str(log.parent / "other")]) == 0
+    names = [path.name for path in (log.parent / "other").iterdir()]
+    assert sorted(names) == ["jobs.csv", "manifest.json", "metrics.json"]
 
 
 @pytest.mark.parametrize("option", ["--reasons", "--usage"])
