@@ -66,6 +66,7 @@ class PreemptionColumns(TypedDict):
 class ReservationColumns(TypedDict):
     nodes: list[list[tuple[int, int]]]
     spans: list[list[tuple[float, float]]]
+    cancels: list[bool]
     of_job: NDArray[np.uint32]
 
 class JobColumns(TypedDict):

@@ -93,6 +93,19 @@ def test_coverage_of_minutes() -> None:
     assert min(seen[name, kind] for name in BACKFILLS for kind in kinds) == ENOUGH, seen
 
 
+def test_coverage_of_cuts() -> None:
+    """Reservations cancel jobs in the way, under every rule."""
+    seen: Counter[str] = Counter()
+    for number in range(CASES):
+        case = QUEUED.case(number)
+        cutting = any(each.cancels for each in case.machine.reservations)
+        if cutting and len(case.jobs) < SHORT and seen[case.backfill] < ENOUGH:
+            kept = tuple(replace(each, cancels=False) for each in case.machine.reservations)
+            without = replace(case, machine=replace(case.machine, reservations=kept))
+            seen[case.backfill] += without.expected() != case.expected()
+    assert min(seen[name] for name in BACKFILLS) == ENOUGH, seen
+
+
 def test_coverage_of_preemption(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs are preempted by tier and by quality of service, at once or later, under every rule but one."""
     seen: Counter[tuple[str, str]] = Counter()

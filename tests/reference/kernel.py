@@ -15,7 +15,7 @@ from reference.preemption import end_graces, start_preemptors
 from reference.priorities import Priorities
 from reference.queues import routed
 from reference.reasons import Reasons
-from reference.reservations import instants
+from reference.reservations import cuts, in_the_way, instants
 from reference.room import Room, in_each_set, may_use, room_beside
 from reference.state import Running, State
 
@@ -45,6 +45,7 @@ class Kernel:
         ends = [min(each.end, each.expiry, each.grace_end) for each in self.state.running]
         due = [*(each.start for each in self.state.reservations.values()), *self.exemptions()]
         due += instants(self.state.machine) if self.state.queue else []
+        due += cuts(self.state.machine) if self.state.running else []
         # A reservation that was due and still has to wait gets no second pass at the same instant.
         return min(
             [
@@ -64,6 +65,9 @@ class Kernel:
             self.entered |= self.asked_at_timers
             apply(self.state, event, self.kill)
         end_graces(self.state, self.kill)
+        for running in in_the_way(self.state.running, self.state.machine, self.state.now):
+            self.state.disturbed = True
+            self.kill(running)
 
     def completions_first(self) -> None:
         is_due = self.is_due()

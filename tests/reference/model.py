@@ -184,6 +184,7 @@ class Reservation:
     until: float = inf
     admits: Conditions | None = None
     flexible: bool = False
+    cancels: bool = False
 
 
 @dataclass(frozen=True)

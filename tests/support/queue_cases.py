@@ -125,7 +125,8 @@ def reserved(case: Case, rng: random.Random) -> Case:
             admits=rng.choice((None, Conditions(), random_conditions(rng, case))),
         )
         flexible = reservation.admits is not None and rng.random() < 0.4
-        reservations.append(replace(reservation, flexible=flexible))
+        cancels = rng.random() < 0.4
+        reservations.append(replace(reservation, flexible=flexible, cancels=cancels))
     names = [each.name for each in reservations]
     naming = rng.choice((0.0, 0.2, 0.6))
     jobs = tuple(

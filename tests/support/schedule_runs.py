@@ -165,6 +165,7 @@ def system_of(machine: Machine) -> bl.System:
                 until=each.until if each.every else None,
                 admits=None if each.admits is None else conditions_of(each.admits),
                 flexible=each.flexible,
+                cancels=each.cancels,
             )
             for each in machine.reservations
         ),

@@ -72,6 +72,7 @@
     until = 6048000
     admits = { users = ["ann"] }      # which jobs may name it; left out: maintenance, no job
     flexible = true                   # whether its jobs may use other nodes too
+    cancels = false                   # whether it kills jobs that run beyond their limits on its nodes
 
 What ``admits`` and ``applies_to`` may say is what `Conditions` describes. JSON has the same keys. With
 ``half_life = "inf"`` past use always counts in full.
@@ -180,6 +181,7 @@ class _Reservation(Model):
     until: object = None
     admits: _Conditions | None = None
     flexible: object = False
+    cancels: object = False
 
 
 class _Description(Model):

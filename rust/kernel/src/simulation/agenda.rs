@@ -9,6 +9,8 @@ pub enum EventKind {
     Timer,
     /// Victims of preemption have run on for their grace time.
     GraceEnd,
+    /// A reservation of the machine begins that cancels running jobs in the way.
+    Cut,
     /// An application ends, comes to a scheduling point or asks for other nodes.
     Application,
     /// A running job ends, by itself or at its limit.
@@ -99,9 +101,9 @@ impl Agenda {
     /// Completions, submissions, one pass (S2).
     #[must_use]
     pub fn completions_first() -> Self {
-        use EventKind::{Application, Begin, Completion, Expiry, GraceEnd, Periodic, Submission, Timer};
+        use EventKind::{Application, Begin, Completion, Cut, Expiry, GraceEnd, Periodic, Submission, Timer};
         Self {
-            order: vec![Begin, Timer, GraceEnd, Application, Completion, Expiry, Periodic, Submission],
+            order: vec![Begin, Timer, GraceEnd, Cut, Application, Completion, Expiry, Periodic, Submission],
             pass: PassRule::OncePerInstant,
             ties: EndTies::ByRow,
             releases_early: false,
@@ -113,13 +115,14 @@ impl Agenda {
     #[must_use]
     pub fn arrivals_first() -> Self {
         use EventKind::{
-            Application, Begin, Completion, EarlyRelease, Expiry, GraceEnd, Periodic, Submission, Timer,
+            Application, Begin, Completion, Cut, EarlyRelease, Expiry, GraceEnd, Periodic, Submission, Timer,
         };
         Self {
             order: vec![
                 Begin,
                 Timer,
                 GraceEnd,
+                Cut,
                 Expiry,
                 EarlyRelease,
                 Submission,

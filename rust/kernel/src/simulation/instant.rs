@@ -18,6 +18,7 @@ impl<F: Feed> Simulation<F> {
             EventKind::Periodic => self.agenda.triggers.is_some(),
             EventKind::Begin => self.state.conditions.is_some(),
             EventKind::GraceEnd => self.view().victims_run_on(),
+            EventKind::Cut => self.scenario.calendar.is_some(),
             EventKind::Timer | EventKind::Completion | EventKind::Submission | EventKind::EarlyRelease => {
                 true
             }
@@ -32,6 +33,8 @@ impl<F: Feed> Simulation<F> {
             && calendar.next_after(before) <= self.state.now
         {
             let turns = calendar.next_from(self.state.now) <= self.state.now;
+            let cuts = calendar.next_cut_after(before) <= self.state.now;
+            self.cursor.cut = (turns && cuts).then_some(Time(self.state.now));
             self.cursor.calendar_turn = turns.then_some(Time(self.state.now));
             self.state.turn_calendar(&self.scenario);
         }
@@ -115,6 +118,7 @@ impl<F: Feed> Simulation<F> {
         match kind {
             EventKind::Timer => self.cursor.timers.next_time() <= now,
             EventKind::GraceEnd => self.next_grace_end() <= now,
+            EventKind::Cut => self.cursor.cut.is_some(),
             EventKind::Application => self.next_notice(),
             EventKind::Completion => self.next_completion().is_some(),
             EventKind::Expiry => self.next_expiry().is_some(),
@@ -133,6 +137,7 @@ impl<F: Feed> Simulation<F> {
         match kind {
             EventKind::Timer => return Ok(self.wake()),
             EventKind::GraceEnd => self.end_graces(),
+            EventKind::Cut => self.cancel_jobs_in_the_way(),
             EventKind::Application => self.take_notice(),
             EventKind::Completion => {
                 if self.agenda.ties == EndTies::ByStart && self.cursor.round.is_none() {
@@ -152,11 +157,13 @@ impl<F: Feed> Simulation<F> {
         Ok(None)
     }
 
-    /// Whether timers are due before any pass, or ends of grace times: what they change at one instant counts as one event,
+    /// Whether timers are due before any pass, ends of grace times or cuts: what they change at one instant counts as one event,
     /// unless the scheduler is asked event by event.
     fn timers_come_first(&self) -> bool {
         let are_due = self.cursor.timers.next_time().min(self.next_grace_end()) <= Time(self.state.now);
-        are_due && self.agenda.triggers.is_none() && self.cursor.round.is_none()
+        (are_due || self.cursor.cut.is_some())
+            && self.agenda.triggers.is_none()
+            && self.cursor.round.is_none()
     }
 
     /// Whether a pass is due after what happened; where the scheduler is asked event by event, whether it is asked about

@@ -7,6 +7,7 @@ mod applications;
 mod calculation;
 mod check;
 mod cursor;
+mod cut;
 mod decide;
 mod eligibility;
 mod failure;
@@ -233,10 +234,11 @@ impl<F: Feed> Simulation<F> {
             && self.next_in_calendar() == Time::NEVER
     }
 
-    /// When the next reservation of the machine begins or ends; never where no job waits for that.
+    /// When the next reservation of the machine begins or ends; never where no job waits for that, or runs that it may cancel.
     fn next_in_calendar(&self) -> Time {
         match &self.scenario.calendar {
             Some(calendar) if !self.state.queue.is_empty() => Time(calendar.next_after(self.state.now)),
+            Some(calendar) if !self.state.running.is_empty() => Time(calendar.next_cut_after(self.state.now)),
             _ => Time::NEVER,
         }
     }
