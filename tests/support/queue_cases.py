@@ -108,12 +108,19 @@ def reserved(case: Case, rng: random.Random) -> Case:
     """Reserve nodes for maintenance and for jobs, often at instants at which others come or end (S14)."""
     nodes = range(len(case.machine.capacity))
     times = sorted({time for job in case.jobs for time in (job.submit_time, job.requested_time) if time})
+    # A job that is started when it is submitted runs beyond its limit then.
+    overruns = [
+        job.submit_time + (job.requested_time + job.run_time) / 2
+        for job in case.jobs
+        if job.run_time > job.requested_time
+    ]
     spans = [job.requested_time for job in case.jobs if job.requested_time] or [1.0]
     reservations = []
     for number in range(rng.randint(1, 3)):
         duration = rng.choice(spans) * rng.choice((0.5, 1, 2, 4))
         repeats = rng.random() < 0.4
-        start = rng.choice(times or [0.0])
+        cancels = rng.random() < 0.5
+        start = rng.choice((overruns if cancels else []) or times or [0.0])
         every = duration * rng.choice((1, 1.5, 3)) if repeats else 0.0
         reservation = Reservation(
             f"reservation{number}",
@@ -125,7 +132,6 @@ def reserved(case: Case, rng: random.Random) -> Case:
             admits=rng.choice((None, Conditions(), random_conditions(rng, case))),
         )
         flexible = reservation.admits is not None and rng.random() < 0.4
-        cancels = rng.random() < 0.4
         reservations.append(replace(reservation, flexible=flexible, cancels=cancels))
     names = [each.name for each in reservations]
     naming = rng.choice((0.0, 0.2, 0.6))

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::node_set::NodeSet;
+use super::placement::NodeTasks;
 
 /// The reservations of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -52,14 +53,14 @@ impl Calendar {
 
     /// Whether a job with these nodes is in the way of a reservation that cancels it at this time.
     #[must_use]
-    pub fn cuts_at(&self, time: f64, slot: u32, nodes: impl Iterator<Item = u32> + Clone) -> bool {
+    pub fn cuts_at(&self, time: f64, slot: u32, placement: &[NodeTasks]) -> bool {
         let first = self.cuts.partition_point(|&(begin, _)| begin < time);
         let own = self.of_job.get(slot as usize).copied().unwrap_or(0);
         self.cuts[first..]
             .iter()
             .take_while(|&&(begin, _)| begin <= time)
             .filter(|&&(_, number)| number + 1 != own)
-            .any(|&(_, number)| nodes.clone().any(|node| self.nodes[number as usize].contains(node)))
+            .any(|&(_, number)| placement.iter().any(|part| self.nodes[number as usize].contains(part.node)))
     }
 
     /// The calendar as a job with this limit sees it.

@@ -10,8 +10,8 @@ impl<F: Feed> Simulation<F> {
         let view = self.view();
         let Some(calendar) = view.scenario.calendar.as_deref() else { return };
         let is_in_the_way = |&job: &u32| {
-            let nodes = view.state.jobs.placement(job).iter().map(|part| part.node);
-            view.state.holds_nodes(job) && !view.ends_now(job) && calendar.cuts_at(view.now(), job, nodes)
+            let placement = view.state.jobs.placement(job);
+            view.state.holds_nodes(job) && !view.ends_now(job) && calendar.cuts_at(view.now(), job, placement)
         };
         let mut jobs: Vec<u32> = view.state.running.jobs().into_iter().filter(is_in_the_way).collect();
         jobs.sort_unstable_by_key(|&job| view.scenario.job(job).row);
