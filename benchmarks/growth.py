@@ -255,6 +255,19 @@ def waves(policy: str, queue: int) -> Work:
     return lambda: cpu_time(partial(bl.simulate, workload, system, policy))[0] / WAVE_JOBS
 
 
+def compared(jobs: int) -> Work | None:
+    """Prepare the comparison of two streams of jobs, the model's rows in another order; once in all."""
+    if not hasattr(bl, "adequacy"):
+        return None
+    chance = np.random.default_rng(1)
+    start = np.sort(chance.uniform(0, 10.0 * jobs, jobs))
+    times = {"submit_time": start, "start_time": start + 1, "end_time": start + 2}
+    columns = {"job_id": np.arange(jobs), "tasks": np.ones(jobs), "requested_time": np.full(jobs, 9.0)}
+    real = pl.DataFrame(columns | times)
+    model = real.with_columns(pl.col("end_time") + 1).sample(fraction=1.0, shuffle=True, seed=1)
+    return lambda: cpu_time(lambda: bl.adequacy.compare(real, model).curve)[0]
+
+
 def measures() -> Iterator[Measure]:
     """Give every measure, with the bound of its growth."""
     for rule, policy in RULES.items():
@@ -289,6 +302,7 @@ def measures() -> Iterator[Measure]:
     for order in ("fcfs", "sjf"):
         yield Measure(f"wave/{order}", "queued jobs", 100, logarithmic, partial(waves, order))
     yield Measure("wave/easy", "queued jobs", 100, fixed(EASY_WAVES), partial(waves, "easy"))
+    yield Measure("adequacy/compare", "jobs", 10_000, sorting, compared)
 
 
 def median_costs(measure: Measure, sizes: list[int], rounds: int) -> tuple[list[float], float] | None:

@@ -18,6 +18,7 @@ from batchlab.generate import demo_system, demo_workload
 
 PICTURES = Path(__file__).parents[1] / "docs/pictures"
 POLICIES = ("fcfs", "easy", "easy(order=sjf)")
+SLURM = Path(__file__).parents[1] / "tests/adequacy/slurm_runs.csv"
 SETH = Path(__file__).parents[2] / "shared/data/HPC2N-2002-2.2-cln.swf.gz"
 COLOURS = 64
 DPI = 96
@@ -47,7 +48,26 @@ def plots() -> dict[str, Callable[[], Axes]]:
         "arrivals": lambda: bl.plot.arrivals(workload, start_time=8 * 3600),
         "job_sizes": lambda: bl.plot.job_sizes(workload),
         "run_times": lambda: bl.plot.run_times(workload),
+        **of_adequacy(),
         **({"generated": generated} if SETH.exists() else {}),
+    }
+
+
+def of_adequacy() -> dict[str, Callable[[], Axes]]:
+    """Compare runs of a real Slurm on the same stream, without backfilling and with it."""
+    runs = pl.read_csv(SLURM)
+    columns = {"job": "job_id", "submit": "submit_time", "nodes": "tasks"}
+    jobs = runs.rename(columns).with_columns(requested_time=60 * pl.col("limit_min"))
+    pairs = {}
+    for label, name in (("without backfilling", "fifo"), ("with backfilling", "bf")):
+        one, other = (
+            jobs.with_columns(start_time=f"{name}_{run}_start", end_time=f"{name}_{run}_end") for run in "ab"
+        )
+        pairs[label] = bl.adequacy.compare(one, other)
+    return {
+        "adequacy_by_jobs": lambda: bl.plot.adequacy_by_jobs(pairs),
+        "adequacy_differences": lambda: bl.plot.adequacy_differences(pairs["with backfilling"]),
+        "adequacy_starts": lambda: bl.plot.adequacy_starts(pairs["with backfilling"]),
     }
 
 

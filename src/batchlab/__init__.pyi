@@ -1,6 +1,7 @@
 # What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
 
 from batchlab import accounting as accounting
+from batchlab import adequacy as adequacy
 from batchlab import bridge as bridge
 from batchlab import generate as generate
 from batchlab import platform as platform
@@ -16,10 +17,12 @@ from batchlab.application import Stage as Stage
 from batchlab.application import read_application as read_application
 from batchlab.application import tasks as tasks
 from batchlab.application import write_application as write_application
+from batchlab.errors import AdequacyError as AdequacyError
 from batchlab.errors import AlgorithmError as AlgorithmError
 from batchlab.errors import ApplicationError as ApplicationError
 from batchlab.errors import BatchlabError as BatchlabError
 from batchlab.errors import BridgeError as BridgeError
+from batchlab.errors import ClusterError as ClusterError
 from batchlab.errors import DecisionError as DecisionError
 from batchlab.errors import ExperimentError as ExperimentError
 from batchlab.errors import MonitorError as MonitorError
@@ -47,7 +50,9 @@ from batchlab.observer import Power as Power
 from batchlab.observer import Signal as Signal
 from batchlab.observer import Temperature as Temperature
 from batchlab.options import Cause as Cause
+from batchlab.options import Delay as Delay
 from batchlab.options import Invocation as Invocation
+from batchlab.options import Overheads as Overheads
 from batchlab.options import RunOptions as RunOptions
 from batchlab.options import Sensing as Sensing
 from batchlab.platform import Flow as Flow
@@ -83,13 +88,20 @@ from batchlab.system import System as System
 from batchlab.system import read_system as read_system
 from batchlab.system import write_system as write_system
 from batchlab.trace import traces as traces
+from batchlab.workload import EventStream as EventStream
 from batchlab.workload import JobDescription as JobDescription
 from batchlab.workload import Reader as Reader
 from batchlab.workload import Workload as Workload
 from batchlab.workload import Writer as Writer
+from batchlab.workload import anonymise as anonymise
+from batchlab.workload import read_events as read_events
+from batchlab.workload import read_jobcomp as read_jobcomp
+from batchlab.workload import read_pbs as read_pbs
 from batchlab.workload import read_records as read_records
+from batchlab.workload import read_sacct as read_sacct
 from batchlab.workload import read_swf as read_swf
 from batchlab.workload import read_table as read_table
+from batchlab.workload import write_events as write_events
 from batchlab.workload import write_swf as write_swf
 from batchlab.workload import write_table as write_table
 from batchlab.workload import write_workload as write_workload

@@ -87,8 +87,24 @@ class JobColumns(TypedDict):
     limits: LimitColumns | None
     preemption: PreemptionColumns | None
     reservations: ReservationColumns | None
+    overheads: OverheadColumns | None
     formula: list[tuple[str, NDArray[np.float64] | None]]
     rejection: NDArray[np.uint8] | None
+
+class EventColumns(TypedDict):
+    time: NDArray[np.float64]
+    kind: NDArray[np.uint8]
+    row: NDArray[np.int64]
+    value: NDArray[np.float64]
+    until: NDArray[np.int64]
+    ranges: list[tuple[int, int]]
+    kills: NDArray[np.bool_]
+
+class OverheadColumns(TypedDict):
+    launch: NDArray[np.float64]
+    completion: NDArray[np.float64]
+    counted: bool
+    billed: bool
 
 class ConditionColumns(TypedDict):
     clauses: list[tuple[int, list[tuple[int, str, float]]]]
@@ -116,6 +132,8 @@ class RecordedColumns(TypedDict):
     task_times: TaskTimeColumns | None
     sensed: SensedColumns | None
     usage: UsageColumns | None
+    events_applied: NDArray[np.bool_] | None
+    requested_time: NDArray[np.float64]
 
 class FactorColumns(TypedDict):
     association: NDArray[np.float64] | None
@@ -384,6 +402,7 @@ class Simulation:
         invocation: object = None,
         period: float | None = None,
         accounts: AccountInputs | None = None,
+        events: EventColumns | None = None,
     ) -> Simulation: ...
     @property
     def now(self) -> float:
@@ -584,8 +603,8 @@ def rules() -> dict[str, list[tuple[str, str, str]]]:
 
 def names() -> dict[str, list[str]]:
     """Names in the order of their numbers: of the states and types of jobs, of the reasons for which
-    they are rejected and wait, of the options `walltime`, `job_check` and `order_at_instant`, and of the
-    methods by which an observer takes note of each kind of change.
+    they are rejected and wait, of the options `walltime`, `job_check` and `order_at_instant`, of the
+    methods by which an observer takes note of each kind of change, and of the kinds of external events.
     """
 
 def share(

@@ -14,9 +14,11 @@ the next step. Errors about input are also ``ValueError``, so code that does not
     │   └── PolicyNotFound                      a name that no order, rule or allocator has
     ├── SimulationError                         a run that cannot go on, or a call that makes no sense now
     │   ├── DecisionError        (ValueError)   a scheduler decided what the kernel must refuse
-    │   └── AlgorithmError                      a scheduling algorithm made for another simulator failed
+    │   ├── AlgorithmError                      a scheduling algorithm made for another simulator failed
+    │   └── ClusterError                        a virtual cluster of a batch system failed
     ├── ObserverError            (ValueError)   what an observer is told, or the data that it reads
     ├── ResultError              (ValueError)   a result that cannot be read, written or evaluated
+    ├── AdequacyError            (ValueError)   streams of jobs between which no difference is defined
     ├── TraceError               (ValueError)   a log of the archive that is not known, or cannot be had
     ├── MonitorError                            a running simulation that cannot be asked, or shown
     ├── ExperimentError          (ValueError)   a described experiment, its spec file, or its store
@@ -32,10 +34,12 @@ import sys
 from collections.abc import Iterable
 
 __all__ = [
+    "AdequacyError",
     "AlgorithmError",
     "ApplicationError",
     "BatchlabError",
     "BridgeError",
+    "ClusterError",
     "DecisionError",
     "ExperimentError",
     "MissingExtraError",
@@ -106,12 +110,20 @@ class AlgorithmError(SimulationError):
     """An algorithm written for another simulator raised, fell silent, or answered what makes no sense."""
 
 
+class ClusterError(SimulationError):
+    """A batch system on virtual nodes did not start, ended, or refused an order; the message quotes it."""
+
+
 class ObserverError(BatchlabError, ValueError):
     """An observer's parameter breaks a rule, or the data that it reads; a file's message names it."""
 
 
 class ResultError(BatchlabError, ValueError):
     """A result cannot be read, written or evaluated."""
+
+
+class AdequacyError(BatchlabError, ValueError):
+    """Two streams of jobs cannot be compared; the message names the first job that differs."""
 
 
 class TraceError(BatchlabError, ValueError):

@@ -8,13 +8,16 @@ from typing import Final, Literal, get_args
 
 __all__ = [
     "EXECUTORS",
+    "EXTERNAL_EVENTS",
     "FAIR_SHARE_RULES",
     "FAVOURED_SIZES",
+    "INTERNAL_EVENTS",
     "INVALID_ACTIONS",
     "JOB_CHECKS",
     "JOB_STATES",
     "JOB_TYPES",
     "LARGEST_SEED",
+    "LOG_FORMATS",
     "LUBLIN_KINDS",
     "ORDERS_AT_INSTANT",
     "OVERRUN_ACTIONS",
@@ -30,12 +33,15 @@ __all__ = [
     "BackfillName",
     "CauseKind",
     "ExecutorName",
+    "ExternalEvent",
     "FairShareRuleName",
     "FavouredSize",
+    "InternalEvent",
     "InvalidAction",
     "JobCheck",
     "JobState",
     "JobType",
+    "LogFormat",
     "LublinKind",
     "OrderAtInstant",
     "OrderName",
@@ -72,6 +78,32 @@ WaitingReason = Literal[
 ]
 WAITING_REASONS: tuple[WaitingReason, ...] = get_args(WaitingReason)
 """Why a job waits, besides the names of limits; a reason's number is its place here."""
+
+ExternalEvent = Literal[
+    "submit",
+    "cancel",
+    "kill",
+    "end",
+    "requeue",
+    "hold",
+    "release",
+    "requested_time",
+    "priority",
+    "drain",
+    "resume",
+    "remove",
+    "add",
+    "down",
+    "up",
+    "scheduler_stop",
+    "scheduler_start",
+]
+EXTERNAL_EVENTS: tuple[ExternalEvent, ...] = get_args(ExternalEvent)
+"""What users, administrators and faults do; an event's number is its place here."""
+
+InternalEvent = Literal["start", "interrupted", "completed", "killed", "rejected"]
+INTERNAL_EVENTS: tuple[InternalEvent, ...] = get_args(InternalEvent)
+"""What a scheduler does, and what follows from it."""
 
 JobType = Literal["rigid", "moldable", "malleable", "evolving", "adaptive"]
 JOB_TYPES: tuple[JobType, ...] = get_args(JobType)
@@ -116,9 +148,13 @@ InvalidAction = Literal["drop", "raise"]
 INVALID_ACTIONS: tuple[InvalidAction, ...] = get_args(InvalidAction)
 """What a reader does with a job that breaks a rule."""
 
+LogFormat = Literal["swf", "sacct", "jobcomp", "pbs"]
+LOG_FORMATS: tuple[LogFormat, ...] = get_args(LogFormat)
+"""The formats of logs: that of the archive, those of Slurm's accounting, and that of PBS and Torque."""
+
 ProcessorField = Literal["requested", "allocated"]
 PROCESSOR_FIELDS: tuple[ProcessorField, ...] = get_args(ProcessorField)
-"""The field of an SWF log that is taken first for the number of processors."""
+"""What of a log is taken first for the number of processors."""
 
 LublinKind = Literal["all", "batch", "interactive", "both"]
 LUBLIN_KINDS: tuple[LublinKind, ...] = get_args(LublinKind)

@@ -36,7 +36,15 @@ def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["run", "--help"], ["generate", "--help"], ["demo", "-h"], ["policies"], []],
+    [
+        ["--help"],
+        ["run", "--help"],
+        ["generate", "--help"],
+        ["adequacy", "--help"],
+        ["demo", "-h"],
+        ["policies"],
+        [],
+    ],
     ids=" ".join,
 )
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:

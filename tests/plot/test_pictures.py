@@ -17,6 +17,7 @@ from matplotlib.image import imread
 
 import batchlab as bl
 from support.plotted_results import resized, simulated, with_power
+from support.streams import slurm
 
 PICTURES = Path(__file__).parent / "pictures"
 # Of 255, the root of the mean square. Other renderings of fonts stay below 4, other curves are above 8.
@@ -56,8 +57,18 @@ DRAWINGS: dict[str, Drawing] = {
     "arrivals_day": lambda ax, several: bl.plot.arrivals(
         {"one": several[0], "other": simulated("fcfs", 900)}, ax=ax, per="day"
     ),
+    "adequacy_by_jobs": lambda ax, _: bl.plot.adequacy_by_jobs(
+        {"FIFO": slurm_pair("fifo"), "backfilling": slurm_pair("bf")}, ax=ax, reference=60
+    ),
+    "adequacy_differences": lambda ax, _: bl.plot.adequacy_differences(slurm_pair("bf"), ax=ax),
+    "adequacy_starts": lambda ax, _: bl.plot.adequacy_starts(slurm_pair("bf"), ax=ax),
     "gflops": lambda ax, several: bl.plot.gflops(several, ax=ax, performance={"core": 1.5}),
 }
+
+
+def slurm_pair(name: str) -> bl.adequacy.Comparison:
+    """Compare two runs of a real Slurm on the same stream."""
+    return bl.adequacy.compare(slurm(f"{name}_a"), slurm(f"{name}_b"))
 
 
 def pixels(drawing: Drawing, several: list[bl.Result]) -> npt.NDArray[np.float64]:

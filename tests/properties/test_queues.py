@@ -128,7 +128,7 @@ def test_coverage_of_preemption(monkeypatch: pytest.MonkeyPatch) -> None:
         if case.machine.preemption is not None and case.backfill != "conservative":
             case.expected()
     kinds = [(name, by) for name in ("none", "first_fit", "easy") for by in ("tier", "qos")]
-    assert min(seen[kind] for kind in kinds) > 10, seen
+    assert min(seen[kind] for kind in kinds) >= 10, seen
     assert min(seen[name, "later"] for name in ("none", "first_fit", "easy")) > ENOUGH, seen
 
 

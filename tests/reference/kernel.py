@@ -7,8 +7,19 @@ from math import inf
 from reference.allocators import Allocator
 from reference.backfill import RULES
 from reference.dependencies import Waiting
+from reference.events import absent_nodes, take
 from reference.limits import refuses_submission
-from reference.model import Interruption, Job, Machine, Multifactor, NodeEvent, Order, Outcome
+from reference.model import (
+    ExternalEvent,
+    Interruption,
+    Job,
+    Machine,
+    Multifactor,
+    NodeEvent,
+    Order,
+    Outcome,
+    Overheads,
+)
 from reference.node_events import apply
 from reference.predictors import Predictor
 from reference.preemption import end_graces, start_preemptors
@@ -34,10 +45,15 @@ class Kernel:
     asked_at_timers: bool = False
     entered: bool = False
     reasons: Reasons | None = None
+    events: list[ExternalEvent] = field(default_factory=list)
+    applied: list[bool] = field(default_factory=list)
+    stopped: bool = False
+    jobs: list[Job] = field(init=False)
     waiting: Waiting = field(init=False)
 
     def __post_init__(self) -> None:
-        self.waiting = Waiting(list(self.to_come), self.outcomes)
+        self.jobs = list(self.to_come)
+        self.waiting = Waiting(self.jobs, self.outcomes)
 
     def next_instant(self) -> float:
         submissions = [job.submit_time for job in self.to_come]
@@ -51,14 +67,23 @@ class Kernel:
             [
                 *submissions,
                 *events,
+                *(event.time for event in self.events[:1] if self.is_any_left()),
                 *ends,
-                *(time for time in due if time > self.state.now),
+                *(time for time in due if time > self.state.now and not self.stopped),
                 self.waiting.next_instant(self.state.now),
             ],
             default=inf,
         )
 
+    def is_any_left(self) -> bool:
+        """Tell whether a job is to come, waits or runs."""
+        waiting = (self.waiting.submitted, self.state.queue, self.state.held)
+        return any((self.to_come, self.state.running, *waiting))
+
     def change_nodes(self) -> None:
+        due = [event for event in self.events if event.time == self.state.now and self.is_any_left()]
+        self.events = self.events[len(due) :]
+        self.applied += [take(self, event) for event in due]
         for event in [event for event in self.node_events if event.time == self.state.now]:
             self.node_events.remove(event)
             # A rule written in Python decides also where an event changes nothing.
@@ -73,25 +98,27 @@ class Kernel:
         is_due = self.is_due()
         self.let_in()
         self.change_nodes()
-        is_due = (
-            is_due or self.state.disturbed or bool(self.ending() or self.expiring() or self.submissions())
-        )
+        is_due = is_due or self.state.disturbed or bool(self.submissions())
         # Whatever the order of the completions, one pass follows them all.
-        self.complete_and_correct()
+        is_due = self.complete_and_correct() or is_due
         for job in self.submissions():
             self.submit(job)
         # No pass follows a node event that changes nothing, or a begin time at which no job enters the queue.
         if is_due or self.entered:
             self.make_pass()
-        while self.ending() or self.expiring() or self.entered:
-            self.complete_and_correct()
-            self.make_pass()
+        while self.turning() or self.expiring() or self.entered:
+            if self.complete_and_correct() or self.entered:
+                self.make_pass()
 
-    def complete_and_correct(self) -> None:
-        for running in sorted(self.ending(), key=lambda running: running.job.row):
-            self.complete(running)
-        for running in self.expiring():
+    def complete_and_correct(self) -> bool:
+        """Let phases and jobs end, by row, and correct estimates; tell whether a pass is to follow."""
+        is_due = False
+        while turning := self.turning():
+            is_due |= self.complete(min(turning, key=lambda running: running.job.row))
+        expiring = self.expiring()
+        for running in expiring:
             self.state.correct(running)
+        return is_due or bool(expiring)
 
     def arrivals_first(self) -> None:
         is_due = self.is_due()
@@ -111,10 +138,12 @@ class Kernel:
             self.submit(job)
             self.make_pass()
             self.correct_each()
-        while ending := self.ending():
-            for running in ending:
-                self.complete(running)
-                self.make_pass()
+        while self.turning():
+            # Jobs that the passes start end in the next round.
+            round_of = [each.job for each in self.state.running]
+            while turning := [each for each in self.turning() if each.job in round_of]:
+                if self.complete(turning[0]):
+                    self.make_pass()
             self.correct_each()
 
     def correct_each(self) -> None:
@@ -130,6 +159,8 @@ class Kernel:
 
     def is_due(self) -> bool:
         """Tell whether a reservation stands for now, of a job or the machine, or an exempt time is over."""
+        if self.stopped:
+            return False
         due = any(each.start == self.state.now for each in self.state.reservations.values())
         due = due or self.state.now in instants(self.state.machine)
         return due or self.state.now in self.exemptions()
@@ -141,22 +172,31 @@ class Kernel:
             return []
         return [each.start + rules.exempt_time for each in self.state.running]
 
-    def ending(self) -> list[Running]:
-        """List the jobs that end now, in the order of their starts."""
+    def turning(self) -> list[Running]:
+        """List the jobs of which a phase ends now, in the order of their starts."""
         return [running for running in self.state.running if running.end == self.state.now]
+
+    def ending(self) -> list[Running]:
+        """List those of them that end with it."""
+        return [running for running in self.state.running if running.ends_at(self.state.now)]
 
     def submissions(self) -> list[Job]:
         return [job for job in self.to_come if job.submit_time == self.state.now]
 
-    def complete(self, running: Running) -> None:
+    def complete(self, running: Running) -> bool:
+        """Let a job end, or go on to its next phase; tell whether it ended."""
+        if self.state.goes_on(running):
+            return False
         self.state.leave(running)
         self.state.completed_since_pass = True
         self.end(running, running.state, running.end)
         self.let_in()
+        return True
 
     def kill(self, running: Running) -> None:
+        """End a job; of one whose run is over only the completion is cut short."""
         self.state.leave(running)
-        self.end(running, "killed", self.state.now)
+        self.end(running, running.state if running.phase == "completing" else "killed", self.state.now)
         self.let_in()
 
     def end(self, running: Running, state: str, time: float) -> None:
@@ -194,8 +234,34 @@ class Kernel:
                 self.reject(job, "dependency")
         entering = self.waiting.enter(self.state.now)
         for job in entering:
-            self.state.wait(job)
-        self.entered |= bool(entering)
+            if job.row in self.state.holds:
+                self.state.held[job.row] = job
+            else:
+                self.state.wait(job)
+                self.entered = True
+
+    def cancel(self, job: Job) -> None:
+        """Take a waiting job away for good."""
+        for waiting in (self.state.queue, self.waiting.submitted):
+            if job in waiting:
+                waiting.remove(job)
+        self.state.held.pop(job.row, None)
+        self.state.reservations.pop(job.row, None)
+        self.state.disturbed = True
+        self.outcomes[job.row] = Outcome("killed", None, self.state.now, [])
+        self.waiting.begun.setdefault(job.row, self.state.now)
+        self.let_in()
+
+    def rename(self, old: Job, new: Job) -> None:
+        """Put a job that was changed in the place of the old one."""
+        for waiting in (self.state.queue, self.waiting.submitted):
+            if old in waiting:
+                waiting[waiting.index(old)] = new
+        if old.row in self.state.held:
+            self.state.held[old.row] = new
+        for running in self.state.running:
+            if running.job.row == old.row:
+                running.job = new
 
     def passes(self, job: Job, empty: Room) -> bool:
         """Tell whether a job may wait: it fits on the empty system, or in its total, or is not checked."""
@@ -212,6 +278,8 @@ class Kernel:
 
     def make_pass(self) -> None:
         self.entered = False
+        if self.stopped:
+            return
         self.state.started, self.state.preempted = set(), False
         if self.backfill != "reject":
             start_preemptors(self.state)
@@ -249,6 +317,9 @@ def simulate(
     predictor: Predictor | None = None,
     job_check: str = "nodes",
     asked_at_timers: bool = False,
+    overheads: Overheads | None = None,
+    events: Sequence[ExternalEvent] = (),
+    applied: list[bool] | None = None,
 ) -> list[Outcome]:
     """Simulate to the end; outcomes stand in the order of rows. `interruptions` receives those, in order.
 
@@ -257,6 +328,7 @@ def simulate(
     to_come = sorted(jobs, key=lambda job: job.row)
     state = State(machine, order, Allocator(allocator, seed, resources=machine.resources), walltime, -inf)
     state.predictor, state.job_check = predictor or Predictor(), job_check
+    state.overheads = overheads or Overheads()
     if isinstance(order, Multifactor):
         first = min((job.submit_time for job in jobs), default=0.0)
         state.priorities = Priorities(machine, order, first)
@@ -265,6 +337,8 @@ def simulate(
         state, backfill, reservations, to_come, list(node_events), {}, after_each, asked_at_timers
     )
     kernel.reasons = reasons
+    kernel.events = sorted(events, key=lambda event: event.time)
+    state.machine = replace(machine, closed=machine.closed | absent_nodes(kernel.events))
     while (instant := kernel.next_instant()) < inf:
         state.now = instant
         if state.priorities:
@@ -273,12 +347,14 @@ def simulate(
             kernel.arrivals_first()
         else:
             kernel.completions_first()
-    for job in [*state.queue, *kernel.waiting.submitted]:
-        assert node_events or job_check != "nodes" or machine.limits or machine.reservations, (
+    for job in [*state.queue, *kernel.waiting.submitted, *state.held.values()]:
+        assert node_events or events or job_check != "nodes" or machine.limits or machine.reservations, (
             "otherwise no job waits for ever"
         )
         kernel.outcomes[job.row] = Outcome("queued", None, None, [])
     assert len(kernel.outcomes) == len(jobs), "no job is lost"
+    if applied is not None:
+        applied.extend([*kernel.applied, *(False for _ in kernel.events)])
     if interruptions is not None:
         interruptions.extend(state.interruptions)
     return [kernel.outcomes[row] for row in sorted(kernel.outcomes)]

@@ -132,7 +132,7 @@ def held(running: Running, place: int, machine: Machine) -> int:
 
 def refuses_submission(state: State, job: Job, waiting: list[Job]) -> bool:
     """Tell whether as many jobs wait and run as one of the job's limits allows, or it asks for more time."""
-    alive = [*waiting, *state.queue, *(each.job for each in state.running)]
+    alive = [*waiting, *state.queue, *state.held.values(), *(each.job for each in state.running)]
     for limit, group in groups(job, state.machine):
         count = sum(group in [other for _, other in groups(each, state.machine)] for each in alive)
         if count >= limit.submitted_jobs or job.requested_time > limit.time:

@@ -28,6 +28,7 @@ class Job:
     What `queue` and `partitions` name, and who the job is of, matters on machines with queues and partitions
     (S11); `node_sets`, `tier`, `queue_priority`, `in_queue`, `in_partitions` and `in_reservation` follow from
     that, and from `reservation` (S14), when it is submitted. Singletons go by `user` and `name`.
+    `first_requested_time` is the requested_time at the submission, where events changed it (S18).
     """
 
     row: int
@@ -61,6 +62,12 @@ class Job:
     in_partitions: tuple[str, ...] = ()
     reservation: str | None = None
     in_reservation: str | None = None
+    first_requested_time: float | None = None
+
+    @property
+    def first_limit(self) -> float:
+        """The requested_time with which it was submitted."""
+        return self.requested_time if self.first_requested_time is None else self.first_requested_time
 
     def __repr__(self) -> str:
         """Give what is not as usual, so that cases stay short."""
@@ -70,6 +77,27 @@ class Job:
             if each.default is MISSING or getattr(self, each.name) != each.default
         ]
         return f"Job({', '.join(said)})"
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """Seconds that are added before, to, and after the run of a job (S17)."""
+
+    launch: float = 0.0
+    execution: float = 0.0
+    completion: float = 0.0
+
+
+@dataclass(frozen=True)
+class Overheads:
+    """The overheads of the jobs by row; whether limits count them, and accounts are charged for them."""
+
+    of_job: tuple[Overhead, ...] = ()
+    counted: bool = True
+    billed: bool = True
+
+    def of(self, job: Job) -> Overhead:
+        return self.of_job[job.row] if self.of_job else Overhead()
 
 
 @dataclass(frozen=True)
@@ -224,6 +252,21 @@ class NodeEvent:
     amounts: tuple[int, ...] = ()
     fate: str = "stay"
     every: float = 1.0
+
+
+@dataclass(frozen=True)
+class ExternalEvent:
+    """What comes from outside (S18): to the job of a row, to nodes, or to the scheduler.
+
+    `value` is a requested_time or a priority; `kills`: jobs on nodes that go down are killed, else requeued.
+    """
+
+    time: float
+    kind: str
+    row: int | None = None
+    nodes: tuple[int, ...] = ()
+    value: float | None = None
+    kills: bool = False
 
 
 @dataclass(frozen=True)

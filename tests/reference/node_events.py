@@ -26,20 +26,20 @@ def apply(state: State, event: NodeEvent, kill: Callable[[Running], None]) -> No
     if event.act == "close" and event.fate != "stay":
         for victim in victims(state, event.node):
             state.disturbed = True
-            if event.fate == "kill":
+            if event.fate == "kill" or victim.phase == "completing":
                 kill(victim)
             else:
                 state.interrupt(victim, saved(state, victim, event))
 
 
 def victims(state: State, node: int) -> list[Running]:
-    """List the jobs with tasks on a node, by start + requested_time, then row."""
+    """List the jobs with tasks on a node, by expected end, then row."""
     there = [running for running in state.running if node in dict(running.placement)]
-    return sorted(there, key=lambda each: (each.start + each.job.requested_time, each.job.row))
+    return sorted(there, key=lambda each: (state.expected_end(each), each.job.row))
 
 
 def saved(state: State, victim: Running, event: NodeEvent) -> float:
     """Give the seconds of a run that need not be run again."""
-    elapsed = state.now - victim.start
+    elapsed = victim.done(state.now)
     checkpoint = floor(elapsed / event.every) * event.every
     return {"requeue": 0.0, "keep": elapsed, "checkpoint": checkpoint}[event.fate]

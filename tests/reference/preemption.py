@@ -43,7 +43,8 @@ def may_be_victim(state: State, rules: Preemption, job: Job, other: Running) -> 
     return (
         may_preempt(state.machine, rules, job, other.job)
         and other.holds
-        and other.end != state.now
+        and other.phase != "completing"
+        and not other.ends_at(state.now)
         and other.start + rules.exempt_time <= state.now
         and other.job.row not in state.started
         and other.preemptor is None
@@ -104,7 +105,7 @@ def fall(state: State, rules: Preemption, victim: Running) -> None:
         state.leave(victim)
         state.cancelled.append(victim)
     else:
-        state.interrupt(victim, state.now - victim.start if rules.mode == "suspend" else 0.0)
+        state.interrupt(victim, victim.done(state.now) if rules.mode == "suspend" else 0.0)
 
 
 def end_graces(state: State, kill: Callable[[Running], None]) -> None:
@@ -112,13 +113,14 @@ def end_graces(state: State, kill: Callable[[Running], None]) -> None:
 
     The jobs for which they do come first in the next pass.
     """
-    due = [each for each in state.running if each.grace_end <= state.now < each.end]
+    due = [each for each in state.running if each.grace_end <= state.now and not each.ends_at(state.now)]
     for victim in sorted(due, key=attrgetter("job.row")):
         state.disturbed = True
         if victim.preemptor is not None:
             state.preemptors.add(victim.preemptor)
             state.fallen[victim.job.row] = victim.preemptor
-        if state.machine.preemption and state.machine.preemption.mode == "cancel":
+        cancels = state.machine.preemption is not None and state.machine.preemption.mode == "cancel"
+        if cancels or victim.phase == "completing":
             kill(victim)
         else:
             state.interrupt(victim, 0.0)

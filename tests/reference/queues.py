@@ -57,7 +57,7 @@ def admits(conditions: Conditions, job: Job, machine: Machine) -> bool:
             job.tasks * dict(zip(machine.resources, job.request, strict=True)).get("core", 1),
         ),
         (conditions.nodes, least_nodes(job, machine)),
-        (conditions.time, job.requested_time),
+        (conditions.time, job.first_limit),
     ]
     names = [
         (conditions.users, job.user),

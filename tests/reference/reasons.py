@@ -26,6 +26,7 @@ class Reasons:
     def look(self, state: State, waiting: Waiting) -> None:
         """Look at all waiting jobs after a pass."""
         reasons = reasons_of(state) | {job.row: need_of(job, state, waiting) for job in waiting.submitted}
+        reasons |= dict.fromkeys(state.held, "held")
         for row, (reason, since) in list(self.current.items()):
             if reasons.get(row) != reason:
                 del self.current[row]
@@ -44,6 +45,8 @@ class Reasons:
 
 def need_of(job: Job, state: State, waiting: Waiting) -> str:
     """Give what a job outside the queue waits for."""
+    if job.row in state.holds:
+        return "held"
     if not waiting.dependency(job, state.now):
         return "dependency"
     return "begin_time" if job.begin_time > state.now else "array_limit"

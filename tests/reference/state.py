@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from reference.allocators import Allocator
-from reference.model import Interruption, Job, Machine, Multifactor, Order, Placement
+from reference.model import Interruption, Job, Machine, Multifactor, Order, Overhead, Overheads, Placement
 from reference.orders import is_dynamic, order_key
 from reference.plan import Plan, Rectangle, room_over
 from reference.predictors import Predictor
@@ -16,20 +16,41 @@ from reference.room import Room, in_each_set, room_beside
 
 @dataclass
 class Running:
-    """A started job; schedulers do not see `end` and `state`; `holds`: it did not give its nodes back yet.
+    """A started job; schedulers do not see what stands below `placement`.
 
-    As a victim it gives them up at `grace_end`, for the job of the row `preemptor` (S16).
+    `end` is that of the present phase: "launching", "running" or "completing" (S17). `begun` is when the run
+    began, `work` how long it lasts unless it is cut, `overhead` what is before and after it, and `state` what
+    the job will be. `holds`: it did not give its nodes back yet.
+
+    As a victim it gives its nodes up at `grace_end`, for the job of the row `preemptor` (S16).
     """
 
     job: Job
     start: float
-    end: float
-    state: str
     placement: Placement
+    overhead: Overhead = field(default_factory=Overhead)
+    work: float = 0.0
+    phase: str = "launching"
+    begun: float = inf
+    end: float = inf
+    state: str = "completed"
     holds: bool = True
     expiry: float = inf
     grace_end: float = inf
     preemptor: int | None = None
+
+    @property
+    def is_last_phase(self) -> bool:
+        """Whether it ends when its present phase does."""
+        return self.phase == "completing" or (self.phase == "running" and not self.overhead.completion)
+
+    def ends_at(self, now: float) -> bool:
+        """Tell whether it ends at this instant."""
+        return self.is_last_phase and self.end == now
+
+    def done(self, now: float) -> float:
+        """Give the seconds that it has run."""
+        return now - self.begun if self.phase == "running" else 0.0
 
 
 @dataclass
@@ -59,6 +80,10 @@ class State:
     estimates: dict[int, float] = field(default_factory=dict)
     job_check: str = "nodes"
     priorities: Priorities | None = None
+    overheads: Overheads = field(default_factory=Overheads)
+    holds: set[int] = field(default_factory=set)
+    held: dict[int, Job] = field(default_factory=dict)
+    fixed: dict[int, float] = field(default_factory=dict)
 
     def estimate(self, job: Job) -> float:
         """Give what schedulers take a job's run time to be."""
@@ -82,6 +107,7 @@ class State:
         for job in [] if self.priorities else self.queue:
             if is_dynamic(self.order) or job.row not in self.keys:
                 self.keys[job.row] = order_key(self.order, job, self.machine, self.now, self.estimate(job))
+        self.keys |= {job.row: -self.fixed[job.row] for job in self.queue if job.row in self.fixed}
         return sorted(self.queue, key=lambda job: (-job.tier, self.keys[job.row], job.submit_time, job.row))
 
     def running_plan(self) -> Plan:
@@ -139,21 +165,74 @@ class State:
         return reservation or Rectangle(inf, inf, job, [])
 
     def start(self, job: Job, placement: Placement) -> None:
-        left = max(0.0, job.run_time - self.saved.get(job.row, 0.0))
-        # Where the limit is reached as the work is done, the work counts.
-        killed = self.walltime == "kill" and self.now + left > self.now + job.requested_time
-        end = self.now + (job.requested_time if killed else left)
-        running = Running(job, self.now, end, "killed" if killed else "completed", placement)
-        if self.predictor.corrects:
-            running.expiry = self.now + self.estimate(job)
+        overhead = self.overhead(job)
+        work = max(0.0, job.run_time + overhead.execution - self.saved.get(job.row, 0.0))
+        running = Running(job, self.now, placement, overhead, work)
         self.running.append(running)
-        if self.priorities:
-            self.priorities.start(job, placement, self.now)
+        if self.overheads.billed:
+            self.charge(running)
+        if overhead.launch:
+            running.end = self.now + overhead.launch
+        else:
+            self.begin_work(running)
         self.queue.remove(job)
         self.fallen.pop(job.row, None)
         self.started.add(job.row)
         self.reservations.pop(job.row, None)
         self.allocator.last_node = placement[-1][0]
+
+    def overhead(self, job: Job) -> Overhead:
+        """Give the overheads of a job: no more of those that count against its limit than this admits."""
+        overhead = self.overheads.of(job)
+        if self.walltime == "run" or not self.overheads.counted:
+            return overhead
+        launch = min(overhead.launch, job.first_limit)
+        return Overhead(launch, overhead.execution, min(overhead.completion, job.first_limit - launch))
+
+    def begin_work(self, running: Running) -> None:
+        """Let a job run, whose launch is over."""
+        running.phase, running.begun = "running", self.now
+        running.end = self.now + running.work
+        self.limit_run(running)
+        expiry = running.start + self.estimate(running.job)
+        if self.predictor.corrects and (expiry > self.now or not running.overhead.launch):
+            running.expiry = expiry
+        if not self.overheads.billed:
+            self.charge(running)
+
+    def limit_run(self, running: Running) -> None:
+        """Let a run be cut at its limit, or now where that is over, if it is not done before."""
+        allowed = running.job.requested_time
+        if self.overheads.counted:
+            allowed = max(0.0, allowed - running.overhead.launch - running.overhead.completion)
+        elapsed = self.now - running.begun
+        end, limit = running.begun + running.work, self.now + max(0.0, allowed - elapsed)
+        # Where the limit is reached as the work is done, the work counts.
+        killed = self.walltime == "kill" and end > limit
+        running.end = limit if killed else end
+        running.state = "killed" if killed else "completed"
+
+    def goes_on(self, running: Running) -> bool:
+        """Let a job whose present phase is over go on to its next; tell whether there is one."""
+        if running.is_last_phase:
+            return False
+        if running.phase == "launching":
+            self.begin_work(running)
+            return True
+        running.phase, running.end, running.expiry = "completing", self.now + running.overhead.completion, inf
+        if not self.overheads.billed:
+            self.charge_no_more(running)
+        return True
+
+    def charge(self, running: Running) -> None:
+        """Charge a job for its nodes from now on."""
+        if self.priorities:
+            self.priorities.start(running.job, running.placement, self.now)
+
+    def charge_no_more(self, running: Running) -> None:
+        """Charge a job no more."""
+        if self.priorities:
+            self.priorities.end(running.job, self.now)
 
     def wait(self, job: Job) -> None:
         """Queue a job, which is eligible from now on."""
@@ -165,8 +244,7 @@ class State:
         """Let a job run no more; `past` keeps what ran until when."""
         self.running.remove(running)
         self.past.append((running, self.now))
-        if self.priorities:
-            self.priorities.end(running.job, self.now)
+        self.charge_no_more(running)
 
     def interrupt(self, running: Running, saved: float) -> None:
         """Let a running job give up its nodes and wait again."""

@@ -10,6 +10,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.generate import demo_system, demo_workload
+from support.streams import slurm
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on the path")
@@ -61,6 +62,14 @@ def test_charts_are_drawn(seen: Seen) -> None:
 def test_nothing_goes_wrong(seen: Seen) -> None:
     """The console is empty: no error, and no request, which the page's own policy would forbid and report."""
     assert seen.console == []
+
+
+def test_a_page_without_scripts(tmp_path: Path) -> None:
+    """The report of a comparison is drawn with nothing on the console."""
+    comparison = bl.adequacy.compare(slurm("fifo_a"), slurm("fifo_b"))
+    seen = look(bl.report.write_adequacy(comparison, tmp_path / "report.html"), tmp_path / "profile")
+    assert seen.console == []
+    assert seen.page.count("<svg") == 4
 
 
 def test_forbidden_requests_are_seen(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from batchlab.documents import DocumentReader
 from batchlab.experiment.specification import read_specification
 from batchlab.experiment.store import Store
 from batchlab.options import RunOptions
+from support.accounting_logs import JOBCOMP, PBS, SACCT, reading_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +44,19 @@ TABLE = b"""job_id,submit_time,run_time,requested_time,tasks,core,exclusive,depe
 2,10,200,,2,1,false,1,cpu
 3,20.5,7e2,100,2,1,false,1 2,
 """
+STREAM = b"""job_id,state,submit_time,start_time,end_time,run_time,requested_time,tasks,nodes,core
+1,completed,0.0,10.0,70.0,60.0,100.0,4,0-3,1
+2,rejected,10.5,,,200.0,200.0,2,,
+3,killed,20.0,7e1,1.7e2,100.0,100.0,2,"1,3",1
+"""
+STREAMS = (
+    LOG.replace(b"10.5 -1", b"10.5 30"),
+    b"JobID|Submit|Start|End|State|ReqCPUS|TimelimitRaw\n7|100|160|220|COMPLETED|4|5\n8|130|Unknown|150|CANCELLED|4|5\n",
+    (
+        b"03/01/2024 10:02:00;E;7.server;user=ann queue=batch ctime=1709287200 qtime=1709287200 "
+        b"start=1709287260 end=1709287320 Resource_List.ncpus=4 Resource_List.walltime=00:05:00\n"
+    ),
+)
 SYSTEMS = (
     (
         b'{"name": "Mixed", "start_time": 1.5, "equivalence": {"core": 2}, "groups": '
@@ -160,10 +174,13 @@ class Parser:
         Sound inputs.
     read
         Takes an input and an empty directory; gives a value, or raises a `BatchlabError`.
+    sample
+        How many mutants every run feeds it.
     """
 
     seeds: tuple[bytes, ...]
     read: Callable[[bytes, Path], object]
+    sample: int = 60
 
 
 def _from_file(name: str, read: Callable[[Path], object]) -> Callable[[bytes, Path], object]:
@@ -191,6 +208,13 @@ def _table(path: Path) -> object:
     again = bl.read_table(path.with_name("again.parquet"))
     assert again.jobs.equals(workload.jobs)
     return str(workload.report)
+
+
+def _stream(path: Path) -> object:
+    stream = bl.adequacy.read(path)
+    found = bl.adequacy.compare(stream, stream)
+    assert found.P == 0
+    return str(found), bl.adequacy.reference([stream, stream]).P_max
 
 
 def _platform(content: bytes, _folder: Path) -> object:
@@ -276,8 +300,13 @@ PARSERS = {
     "log": Parser((LOG, LOG.replace(b"\n", b"\r\n")), _log),
     "packed log": Parser((gzip.compress(LOG, mtime=0),), _log),
     "log on disk": Parser((LOG, gzip.compress(LOG, mtime=0)), _from_file("log.swf", bl.read_swf)),
+    "sacct": Parser(SACCT, reading_of(bl.read_sacct), sample=500),
+    "jobcomp": Parser(JOBCOMP, reading_of(bl.read_jobcomp)),
+    "PBS": Parser(PBS, reading_of(bl.read_pbs)),
     "CSV": Parser((TABLE,), _from_file("jobs.csv", _table)),
     "Parquet": Parser((_parquet(),), _from_file("jobs.parquet", _table)),
+    "stream of jobs": Parser((STREAM,), _from_file("jobs.csv", _stream)),
+    "stream in a log": Parser(STREAMS, _from_file("jobs.log", _stream)),
     "JSON system": Parser(SYSTEMS[:2], _from_file("system.json", bl.read_system)),
     "TOML system": Parser(SYSTEMS[2:], _from_file("system.toml", bl.read_system)),
     "platform": Parser(PLATFORMS, _platform),

@@ -10,12 +10,14 @@ from hypothesis import strategies
 from batchlab.vocabulary import JobCheck, OrderAtInstant, WalltimeAction
 from reference import (
     Expression,
+    ExternalEvent,
     Interruption,
     Job,
     Machine,
     Multifactor,
     NodeEvent,
     Outcome,
+    Overheads,
     simulate,
 )
 from reference.numbers import divide
@@ -88,6 +90,8 @@ class Case:
     node_events: tuple[NodeEvent, ...] = ()
     predictor: str = "requested"
     job_check: JobCheck = "nodes"
+    overheads: Overheads | None = None
+    events: tuple[ExternalEvent, ...] = ()
 
     @property
     def order_text(self) -> str:
@@ -110,6 +114,7 @@ class Case:
         *,
         asked_at_timers: bool = False,
         reasons: Reasons | None = None,
+        applied: list[bool] | None = None,
     ) -> list[Outcome]:
         """Run the reference; `interruptions` receives the runs that were cut short."""
         match self.order_argument:
@@ -137,6 +142,9 @@ class Case:
             predictor=PREDICTORS[self.predictor](),
             job_check=self.job_check,
             asked_at_timers=asked_at_timers,
+            overheads=self.overheads,
+            events=self.events,
+            applied=applied,
         )
 
     def without(self, row: int) -> "Case":
@@ -144,11 +152,23 @@ class Case:
         kept = [job for job in self.jobs if job.row != row]
         numbers = {job.row: new for new, job in enumerate(kept)}
         arrays = {job.array: numbers[job.row] for job in reversed(kept) if job.array is not None}
-        return replace(self, jobs=tuple(renumbered(job, numbers, arrays) for job in kept))
+        jobs = tuple(renumbered(job, numbers, arrays) for job in kept)
+        events = tuple(
+            event if event.row is None else replace(event, row=numbers[event.row])
+            for event in self.events
+            if event.row is None or event.row in numbers
+        )
+        if self.overheads is None:
+            return replace(self, jobs=jobs, events=events)
+        of_job = tuple(self.overheads.of(job) for job in kept)
+        return replace(self, jobs=jobs, events=events, overheads=replace(self.overheads, of_job=of_job))
 
     def without_event(self, number: int) -> "Case":
-        """Leave one node event out."""
-        return replace(self, node_events=self.node_events[:number] + self.node_events[number + 1 :])
+        """Leave one node event out, or one external event behind these."""
+        if number < len(self.node_events):
+            return replace(self, node_events=self.node_events[:number] + self.node_events[number + 1 :])
+        place = number - len(self.node_events)
+        return replace(self, events=self.events[:place] + self.events[place + 1 :])
 
 
 def renumbered(job: Job, numbers: dict[int, int], arrays: dict[int, int]) -> Job:

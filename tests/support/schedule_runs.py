@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 import batchlab as bl
+from batchlab.options.overheads import PHASES
 from batchlab.simulation.view import View
 from reference import Conditions, Interruption, Job, Machine, Multifactor, Outcome, Sharing
 from reference.reasons import Reasons
@@ -17,6 +18,7 @@ from support.schedule_cases import Case
 __all__ = [
     "NodeEvents",
     "differences",
+    "events_of",
     "interruptions_of",
     "observers_of",
     "outcomes",
@@ -60,6 +62,10 @@ def workload_of(case: Case) -> bl.Workload:
         names = [job.reservation for job in jobs]
         columns["reservation"] = pl.Series(names, dtype=pl.String)
     columns |= waiting_columns(jobs)
+    if case.overheads is not None:
+        for phase in PHASES:
+            seconds = [getattr(each, phase) for each in case.overheads.of_job]
+            columns[f"{phase}_seconds"] = pl.Series(seconds, dtype=pl.Float64)
     for index, name in enumerate(resources):
         columns[name] = pl.Series([job.request[index] for job in jobs], dtype=pl.Int64)
     return bl.Workload.from_table(columns, resources=resources, overrun="keep", invalid="raise")
@@ -261,7 +267,17 @@ def options_of(case: Case) -> bl.RunOptions:
         walltime=case.walltime,
         order_at_instant=case.order_at_instant,
         job_check=case.job_check,
+        overheads=overheads_of(case),
     )
+
+
+def overheads_of(case: Case) -> bl.Overheads | None:
+    """Give the overheads, which stand in columns of the jobs."""
+    if case.overheads is None:
+        return None
+    given = case.overheads
+    columns: Any = {phase: f"{phase}_seconds" for phase in PHASES}
+    return bl.Overheads(**columns, counted=given.counted, billed=given.billed)
 
 
 def simulation_of(case: Case) -> bl.Simulation:
@@ -272,7 +288,22 @@ def simulation_of(case: Case) -> bl.Simulation:
         policy_of(case),
         options=options_of(case),
         observers=observers_of(case),
+        events=events_of(case),
     )
+
+
+def events_of(case: Case) -> bl.EventStream | None:
+    """Give the external events; None where there are none."""
+    if not case.events:
+        return None
+    rows = []
+    for event in case.events:
+        row: dict[str, Any] = {"time": event.time, "event": event.kind, "job_id": event.row}
+        row |= {"value": event.value, "nodes": ",".join(map(str, event.nodes)) or None}
+        if event.kind == "down":
+            row["jobs"] = "kill" if event.kills else "requeue"
+        rows.append(row)
+    return bl.EventStream(rows)
 
 
 def outcomes(
@@ -285,6 +316,7 @@ def outcomes(
         policy or policy_of(case),
         options=options_of(case),
         observers=observers_of(case),
+        events=events_of(case),
     )
     if interruptions is not None:
         interruptions.extend(interruptions_of(result))
@@ -345,6 +377,7 @@ def reason_differences(case: Case) -> list[str]:
         policy_of(case),
         options=replace(options_of(case), reasons=True),
         observers=observers_of(case),
+        events=events_of(case),
     )
     found = result.reasons.select("row", "reason", "start_time", "end_time").rows()
     return [
@@ -357,9 +390,9 @@ def reason_differences(case: Case) -> list[str]:
 def shrunk(case: Case, fails: Callable[[Case], bool]) -> Case:
     """Leave out jobs and node events as long as the case still fails."""
     number = 0
-    while number < len(case.node_events):
+    while number < len(case.node_events) + len(case.events):
         smaller = case.without_event(number)
-        if smaller.node_events and fails(smaller):
+        if (smaller.node_events or smaller.events) and fails(smaller):
             case, number = smaller, 0
         else:
             number += 1
@@ -384,8 +417,10 @@ def readable(case: Case) -> str:
             f"array={job.array}%{job.array_limit}"
         )
 
-    events = [f"    {event}," for event in case.node_events]
-    settings = f"{policy_of(case)}; seed={case.seed}, {case.walltime}, {case.order_at_instant}"
+    events = [f"    {event}," for event in (*case.node_events, *case.events)]
+    settings = (
+        f"{policy_of(case)}; seed={case.seed}, {case.walltime}, {case.order_at_instant}, {case.overheads}"
+    )
     return "\n".join(
         [
             settings,

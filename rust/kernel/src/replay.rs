@@ -8,7 +8,7 @@ use crate::scenario::Scenario;
 use crate::simulation::Feed;
 use crate::state::State;
 use crate::time::Time;
-use crate::workload::Job;
+use crate::workload::{ExternalEvent, Job};
 
 /// Jobs by submit time, then row. O(1) per job; the order itself costs O(n log n), or O(n) if it is there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -18,23 +18,39 @@ pub struct Replay {
     order: Arc<[u32]>,
     next: usize,
     next_time: Time,
+    /// The number of external events taken.
+    events: usize,
+    next_event_time: Time,
 }
 
 impl Replay {
+    /// The feed of the jobs and events of a scenario.
+    #[must_use]
+    pub fn of(scenario: &Scenario) -> Self {
+        let mut feed = Self::new(&scenario.jobs);
+        feed.next_event_time = time_of(scenario, 0);
+        feed
+    }
+
     /// The feed of these jobs.
     #[must_use]
     pub fn new(jobs: &[Job]) -> Self {
         let mut order: Vec<u32> = (0..jobs.len() as u32).collect();
         order.sort_by_key(|&job| Time(jobs[job as usize].submit_time));
         let next_time = order.first().map_or(Time::NEVER, |&job| Time(jobs[job as usize].submit_time));
-        Self { order: order.into(), next: 0, next_time }
+        Self { order: order.into(), next: 0, next_time, events: 0, next_event_time: Time::NEVER }
     }
 
     /// The same feed as far as another one is, which was made of the same jobs.
     #[must_use]
     pub fn moved_to(&self, other: &Self) -> Self {
-        Self { order: Arc::clone(&self.order), next: other.next, next_time: other.next_time }
+        Self { order: Arc::clone(&self.order), ..other.clone() }
     }
+}
+
+/// When an external event is, by its number; [`Time::NEVER`] after the last.
+fn time_of(scenario: &Scenario, event: usize) -> Time {
+    scenario.events.get(event).map_or(Time::NEVER, |event| Time(event.time))
 }
 
 impl Feed for Replay {
@@ -52,9 +68,21 @@ impl Feed for Replay {
         Ok(job)
     }
 
+    fn next_event_time(&self) -> Time {
+        self.next_event_time
+    }
+
+    fn take_event(&mut self, scenario: &Scenario) -> Option<ExternalEvent> {
+        let event = scenario.events.get(self.events)?;
+        self.events += 1;
+        self.next_event_time = time_of(scenario, self.events);
+        Some(event.event.clone())
+    }
+
     fn close(&mut self) {
         self.next = self.order.len();
         self.next_time = Time::NEVER;
+        self.next_event_time = Time::NEVER;
     }
 
     fn finished(&mut self, _: &Scenario, _: &mut State, _: u32) -> Result<(), Infallible> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::accounting::{Accounts, Limits};
 use crate::application::ApplicationJob;
 use crate::cluster::{Calendar, NodeSets, NodeTasks, Request, Requests};
-use crate::workload::{Attributes, Conditions, Job, PreemptionRules};
+use crate::workload::{Attributes, Conditions, Job, PreemptionRules, TimedEvent, value_of};
 
 /// What happens to a job that reaches its requested time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,13 +41,24 @@ impl JobCheck {
         [("nodes", Self::Nodes), ("total", Self::Total), ("none", Self::None)];
 }
 
-/// Seconds that a job spends on its nodes before and after its run; its nodes are taken all the while.
+/// Seconds that a job spends on its nodes before and after its run; its nodes are taken all the while (S17).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Overheads {
+pub struct Overhead {
     /// From the start of the job to the begin of its run.
     pub launch: f64,
     /// From the end of its run to the release of its nodes.
     pub completion: f64,
+}
+
+/// The overheads of all jobs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Overheads {
+    /// By slot.
+    pub of_job: Vec<Overhead>,
+    /// Whether a job's limit counts them.
+    pub counted: bool,
+    /// Whether accounts are charged for them.
+    pub billed: bool,
 }
 
 /// The jobs that carry applications, and the hosts of the nodes on the platform.
@@ -130,8 +141,10 @@ pub struct Scenario {
     pub preemption: Option<Box<PreemptionRules>>,
     /// When which nodes are reserved; None where there are no reservations.
     pub calendar: Option<Box<Calendar>>,
-    /// Overheads by slot; empty where there are none.
-    pub overheads: Vec<Overheads>,
+    /// What jobs spend on their nodes besides their runs; None where they spend nothing.
+    pub overheads: Option<Box<Overheads>>,
+    /// The external events, by time; empty where there are none, or where the feed reads them.
+    pub events: Vec<TimedEvent>,
     /// What identifies it, once it was asked for.
     #[serde(skip)]
     pub(crate) digest: OnceLock<[u8; 32]>,
@@ -186,16 +199,33 @@ impl Scenario {
         }
     }
 
+    /// Lets jobs of one list of counters also have the same factors of the multifactor priority, but for their ages and what
+    /// they ask for: so their order stays. O(jobs).
+    pub fn split_limits_by_factors(&mut self) {
+        let Self { limits: Some(limits), attributes, accounts, .. } = self else { return };
+        let mut columns = vec![&attributes.nodes];
+        if let Some(factors) = &attributes.factors {
+            columns.extend([&factors.association, &factors.partition, &factors.qos, &factors.nice]);
+            columns.extend(&factors.resources);
+        }
+        for column in columns.into_iter().filter(|column| !column.is_empty()) {
+            limits.split_lists(|slot| value_of(column, slot).to_bits());
+        }
+        if let Some(accounts) = accounts {
+            limits.split_lists(|slot| accounts.node(slot).map_or(0, |node| u64::from(node) + 1));
+        }
+    }
+
     /// A further column's value.
     #[must_use]
     pub fn column(&self, column: usize, slot: u32) -> f64 {
         self.columns[column][slot as usize]
     }
 
-    /// The overheads of a job.
+    /// Whether accounts are charged for a job's run only.
     #[must_use]
-    pub fn overheads(&self, slot: u32) -> Overheads {
-        self.overheads.get(slot as usize).copied().unwrap_or_default()
+    pub fn bills_runs_only(&self) -> bool {
+        self.overheads.as_ref().is_some_and(|overheads| !overheads.billed)
     }
 
     /// What a job carries besides its row, where jobs carry applications.

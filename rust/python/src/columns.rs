@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use batchlab_kernel::cluster::{NodeSet, NodeSetId, NodeSets, Request, Requests};
 use batchlab_kernel::record::AllocationIntervals;
-use batchlab_kernel::scenario::{Alternatives, Scenario};
+use batchlab_kernel::scenario::{Alternatives, Overhead, Overheads, Scenario};
 use batchlab_kernel::state::JobRecords;
 use batchlab_kernel::workload::{Attributes, Job, JobFactors, Rejection};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
@@ -35,6 +35,28 @@ impl Amount<'_> {
 /// Only a limit may be infinite: there is none.
 fn may_be(name: &str, value: f64) -> bool {
     value.is_finite() || name == "requested_time"
+}
+
+/// What jobs spend on their nodes besides their runs, seconds.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct OverheadColumns<'py> {
+    launch: PyReadonlyArray1<'py, f64>,
+    completion: PyReadonlyArray1<'py, f64>,
+    counted: bool,
+    billed: bool,
+}
+
+impl OverheadColumns<'_> {
+    fn overheads(&self, count: usize) -> PyResult<Overheads> {
+        let (launch, completion) = (self.launch.as_array(), self.completion.as_array());
+        if launch.len() != count || completion.len() != count {
+            return Err(PyValueError::new_err("the columns of the overheads differ in length from the jobs"));
+        }
+        let pairs = launch.iter().zip(completion);
+        let of_job = pairs.map(|(&launch, &completion)| Overhead { launch, completion }).collect();
+        Ok(Overheads { of_job, counted: self.counted, billed: self.billed })
+    }
 }
 
 /// What the multifactor priority asks of jobs besides their sizes.
@@ -95,6 +117,8 @@ pub struct Columns<'py> {
     preemption: Option<PreemptionColumns<'py>>,
     /// When which nodes are reserved, and for which jobs; None where there are no reservations.
     reservations: Option<ReservationColumns<'py>>,
+    /// What jobs spend on their nodes besides their runs; None where they spend nothing.
+    overheads: Option<OverheadColumns<'py>>,
     /// What a formula may name; with values where it does.
     pub formula: Vec<(String, Option<PyReadonlyArray1<'py, f64>>)>,
     /// Why jobs are rejected at their submission, by number; 0 where they are not, as far as is known.
@@ -154,9 +178,13 @@ impl Columns<'_> {
         Ok(NodeSets::with(nodes, self.node_sets.iter().map(as_set).collect()))
     }
 
-    /// The sets that a job may run in, as the columns list them; none where it may use the whole machine.
-    fn sets_of(&self, job: usize) -> &[usize] {
-        let list = self.node_set_list.as_ref().map_or(0, |column| column.as_array()[job] as usize);
+    /// The number of the list of sets that a job may run in, from 1; 0 where it may use the whole machine.
+    fn list_of(&self, job: usize) -> usize {
+        self.node_set_list.as_ref().map_or(0, |column| column.as_array()[job] as usize)
+    }
+
+    /// The sets of a list; none where it stands for the whole machine.
+    fn sets_of(&self, list: usize) -> &[usize] {
         list.checked_sub(1).map_or(&[], |list| &self.node_set_lists[list])
     }
 
@@ -177,12 +205,28 @@ impl Columns<'_> {
         Rejection::ALL.get(usize::from(number).checked_sub(1)?).copied()
     }
 
-    /// Whether all jobs ask the same of every node.
+    /// Whether all jobs ask the same of every node that they may use.
     fn is_uniform(&self) -> bool {
         self.amounts.iter().all(|amount| matches!(amount, Amount::Same(_)))
             && self.tasks_per_node.is_none()
             && self.exclusive.is_none()
-            && self.node_set_list.is_none()
+    }
+
+    /// The request of each job, in the first of its sets.
+    fn requests(&self, count: usize, sets: &[NodeSetId], requests: &mut Requests) -> Vec<u32> {
+        let mut intern = |row, list| {
+            let nodes = self.sets_of(list).first().map_or(NodeSetId::ALL, |&set| sets[set]);
+            requests.intern(self.request(row, nodes))
+        };
+        if !self.is_uniform() {
+            return (0..count).map(|row| intern(row, self.list_of(row))).collect();
+        }
+        let mut known = vec![None; self.node_set_lists.len() + 1];
+        let of_job = (0..count).map(|row| {
+            let list = self.list_of(row);
+            *known[list].get_or_insert_with(|| intern(row, list))
+        });
+        of_job.collect()
     }
 
     /// The scenario of the jobs on a machine of these capacities (node-major), and their records.
@@ -190,11 +234,7 @@ impl Columns<'_> {
         let mut requests = Requests::new(resources, capacity);
         let (node_sets, sets) = self.sets((capacity.len() / resources.max(1)) as u32)?;
         let count = self.check()?;
-        let uniform = if count > 0 && self.is_uniform() {
-            Some(requests.intern(self.request(0, NodeSetId::ALL)))
-        } else {
-            None
-        };
+        let asked = self.requests(count, &sets, &mut requests);
         let (submit, run) = (self.submit_time.as_array(), self.run_time.as_array());
         let (requested, tasks) = (self.requested_time.as_array(), self.tasks.as_array());
         let jobs: Vec<Job> = (0..count)
@@ -205,17 +245,14 @@ impl Columns<'_> {
                 run_time: run[row] + 0.0,
                 requested_time: requested[row] + 0.0,
                 tasks: u32::try_from(tasks[row]).unwrap_or(u32::MAX),
-                request: uniform.unwrap_or_else(|| {
-                    let nodes = self.sets_of(row).first().map_or(NodeSetId::ALL, |&set| sets[set]);
-                    requests.intern(self.request(row, nodes))
-                }),
+                request: asked[row],
             })
             .collect();
         let columns = self
             .formula
             .iter()
             .map(|(_, column)| column.as_ref().map_or(Vec::new(), |c| c.as_array().to_vec()));
-        let alternatives = self.alternatives(count, &sets, &mut requests);
+        let alternatives = self.alternatives(&asked, &sets, &mut requests);
         let records = JobRecords::new(&jobs, |job| self.rejection(job));
         let mut scenario = Scenario::new(jobs, columns.collect(), requests, Arc::new(node_sets));
         scenario.alternatives = alternatives;
@@ -228,6 +265,9 @@ impl Columns<'_> {
         if let Some(reservations) = &self.reservations {
             scenario.calendar = Some(Box::new(reservations.calendar(count)?));
         }
+        if let Some(overheads) = &self.overheads {
+            scenario.overheads = Some(Box::new(overheads.overheads(count)?));
+        }
         scenario.attributes = Attributes {
             tier: given(self.tier.as_ref()),
             queue_priority: given(self.queue_priority.as_ref()),
@@ -237,22 +277,23 @@ impl Columns<'_> {
         Ok((scenario, records))
     }
 
-    /// The requests of the jobs that may run in several sets.
-    fn alternatives(&self, count: usize, sets: &[NodeSetId], requests: &mut Requests) -> Alternatives {
+    /// The requests of the jobs that may run in several sets; `asked` are those in the first of them.
+    fn alternatives(&self, asked: &[u32], sets: &[NodeSetId], requests: &mut Requests) -> Alternatives {
         if self.node_set_lists.iter().all(|list| list.len() == 1) {
             return Alternatives::default();
         }
-        let mut places: HashMap<Vec<u32>, u32> = HashMap::new();
+        // Jobs that ask the same in the first set of one list do so in the others.
+        let mut places: HashMap<(u32, usize), u32> = HashMap::new();
         let mut lists = Vec::new();
-        let of_job = (0..count).map(|row| match self.sets_of(row) {
-            [] | [_] => 0,
-            several => {
-                let list: Vec<u32> =
-                    several.iter().map(|&set| requests.intern(self.request(row, sets[set]))).collect();
-                *places.entry(list).or_insert_with_key(|list| {
-                    lists.push(list.clone());
+        let of_job = asked.iter().enumerate().map(|(row, &first)| {
+            let list = self.list_of(row);
+            match self.sets_of(list) {
+                [] | [_] => 0,
+                several => *places.entry((first, list)).or_insert_with(|| {
+                    let each = several.iter().map(|&set| requests.intern(self.request(row, sets[set])));
+                    lists.push(each.collect());
                     lists.len() as u32
-                })
+                }),
             }
         });
         let of_job = of_job.collect();

@@ -278,6 +278,7 @@ fn give_keys(
     }
     let keys = keys.to_vec()?;
     if let Some(at) = keys.iter().position(|key| key.is_nan()) {
+        simulation.borrow_mut().kernel.complete_queue();
         let job = simulation.borrow().kernel.state().queue.jobs()[at];
         let name = Job::new(view, job).name(py)?;
         return Err(decision_error(py, &format!("{name}: its key is nan; the order must give a number")));
@@ -297,7 +298,7 @@ fn set_estimate(
     let view = hooks.predictor_view.bind(py);
     let answer = hook.call1(py, (Job::new(view, job), view))?;
     // A job without a limit may have no estimate either.
-    let most = simulation.borrow().kernel.scenario().job(job).requested_time.max(f64::MAX);
+    let most = simulation.borrow().kernel.state().jobs.requested_time(job).max(f64::MAX);
     let seconds = answer.extract::<f64>(py).ok().filter(|seconds| (0.0..=most).contains(seconds));
     let Some(seconds) = seconds else {
         let (name, shown) = (Job::new(view, job).name(py)?, answer.bind(py).repr()?);

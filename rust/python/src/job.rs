@@ -43,7 +43,7 @@ impl Job {
     /// The user's limit or estimate, seconds.
     #[getter]
     fn requested_time(&self, py: Python<'_>) -> f64 {
-        self.with(py, |view| view.scenario.job(self.slot).requested_time)
+        self.with(py, |view| view.state.jobs.requested_time(self.slot))
     }
 
     /// What its run_time is taken to be: requested_time, or what a predictor said; seconds.

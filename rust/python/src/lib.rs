@@ -10,6 +10,7 @@ mod conditions;
 mod decisions;
 mod driver;
 mod errors;
+mod external_events;
 mod handles;
 mod interrupt;
 mod job;

@@ -23,33 +23,27 @@ impl Queue {
     /// The rows of the waiting jobs in the workload, in order: int64.
     #[getter]
     fn rows<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        let queued = self.view.get().simulation.borrow(py).kernel.state().queue.jobs();
-        queued.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py)
+        self.jobs(py).into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py)
     }
 
     /// What their run times are taken to be, seconds: float64.
     #[getter]
     fn estimate<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let queued = self.jobs(py);
         let simulation = self.view.get().simulation.borrow(py);
-        let state = simulation.kernel.state();
-        state
-            .queue
-            .jobs()
-            .into_iter()
-            .map(|job| state.jobs.estimate(job))
-            .collect::<Vec<_>>()
-            .into_pyarray(py)
+        let jobs = &simulation.kernel.state().jobs;
+        queued.into_iter().map(|job| jobs.estimate(job)).collect::<Vec<_>>().into_pyarray(py)
     }
 
     /// What they ask in all of each resource: int64, shape (jobs, resources).
     #[getter]
     fn demand<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
-        let view = self.view.get();
+        let (view, queued) = (self.view.get(), self.jobs(py));
         let simulation = view.simulation.borrow(py);
         let kernel = simulation.kernel.view();
         let resources = 0..kernel.state.machine.resources();
         let demand = |job| resources.clone().map(move |resource| kernel.need(job, resource));
-        view.matrix(py, kernel.state.queue.jobs().into_iter().flat_map(demand).collect())
+        view.matrix(py, queued.into_iter().flat_map(demand).collect())
     }
 
     /// A job by its place, several by a slice, or a column of the workload for the waiting jobs by its name.
@@ -57,9 +51,7 @@ impl Queue {
         if let Ok(name) = key.cast::<PyString>() {
             return self.column(py, name.to_str()?);
         }
-        let view = self.view.bind(py);
-        let queued = view.get().simulation.borrow(py).kernel.state().queue.jobs();
-        let all = View::handles(view, queued).into_pyobject(py)?;
+        let all = View::handles(self.view.bind(py), self.jobs(py)).into_pyobject(py)?;
         if !key.is_instance_of::<PySlice>() && key.extract::<isize>().is_err() {
             let rule = "must be a place, a slice, or the name of a column";
             return Err(PyTypeError::new_err(format!("queue[{}]; {rule}", key.repr()?)));
@@ -104,6 +96,13 @@ impl Queue {
 }
 
 impl Queue {
+    /// The waiting jobs, in order.
+    fn jobs(&self, py: Python<'_>) -> Vec<u32> {
+        let mut simulation = self.view.get().simulation.borrow_mut(py);
+        simulation.kernel.complete_queue();
+        simulation.kernel.state().queue.jobs()
+    }
+
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         match name {
             "rows" => Ok(self.rows(py).into_any()),
@@ -145,7 +144,8 @@ impl Candidates {
 
     fn __next__(&mut self, py: Python<'_>) -> Option<Job> {
         let next = {
-            let simulation = self.view.get().simulation.borrow(py);
+            let mut simulation = self.view.get().simulation.borrow_mut(py);
+            simulation.kernel.complete_queue();
             let view = simulation.kernel.view();
             let queue = &view.state.queue;
             match simulation.kernel.scheduler().as_external() {

@@ -36,6 +36,13 @@ pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<
     result.set_item("sensed", sensed(py, kernel)?)?;
     let usage = recorders.usage.as_ref().map(|log| usage(py, log)).transpose()?;
     result.set_item("usage", usage)?;
+    let events = recorders.events.as_ref().map(|log| log.applied.to_vec().into_pyarray(py));
+    result.set_item("events_applied", events)?;
+    let requested: Vec<f64> = {
+        let jobs = &kernel.state().jobs;
+        (0..jobs.len() as u32).map(|job| jobs.requested_time(job)).collect()
+    };
+    result.set_item("requested_time", requested.into_pyarray(py))?;
     Ok(result)
 }
 

@@ -8,7 +8,7 @@ use batchlab_kernel::replay::Replay;
 use batchlab_kernel::scenario::{JobCheck, WallTime};
 use batchlab_kernel::scheduler::{Capacities, PolicyChoice, PolicyParts};
 use batchlab_kernel::simulation::{Agenda, Feed, Listeners, Simulation as Kernel, YieldPoint};
-use batchlab_kernel::state::{LimitState, State};
+use batchlab_kernel::state::{ClosedJobs, LimitState, State};
 use batchlab_kernel::time::Time;
 use batchlab_kernel::workload::JobState;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -21,6 +21,7 @@ use crate::application_jobs::{ApplicationInputs, Invocation};
 use crate::columns::Columns;
 use crate::conditions::ConditionColumns;
 use crate::errors::simulation_error;
+use crate::external_events::EventColumns;
 use crate::interrupt::interruptible;
 use crate::policy::PolicyNames;
 use crate::recorded;
@@ -55,7 +56,7 @@ pub struct Simulation {
 impl Simulation {
     #[new]
     #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, job_check, dispatch, reasons, listening,
-                        applications=None, conditions=None, invocation=None, period=None, accounts=None))]
+                        applications=None, conditions=None, invocation=None, period=None, accounts=None, events=None))]
     #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
     fn new(
         py: Python<'_>,
@@ -74,6 +75,7 @@ impl Simulation {
         invocation: Option<Invocation>,
         period: Option<f64>,
         accounts: Option<AccountInputs<'_>>,
+        events: Option<EventColumns<'_>>,
     ) -> PyResult<Self> {
         let resources = capacity.shape()[1];
         let amounts = capacity
@@ -94,6 +96,7 @@ impl Simulation {
         if scenario.limits.is_some() || scenario.calendar.is_some() || have_grace {
             let limits = scenario.limits.as_deref().cloned().unwrap_or_default();
             state.limited = Some(Box::new(LimitState::new(&limits, resources + 1)));
+            state.queue.closed = ClosedJobs::new(limits.counters_in_all());
         }
         if let Some(conditions) = conditions {
             let (given, course) = conditions.parts(scenario.jobs.len())?;
@@ -118,7 +121,12 @@ impl Simulation {
         if let Some(invocation) = invocation {
             agenda = agenda.event_by_event(invocation.into());
         }
-        let feed = Replay::new(&scenario.jobs);
+        if let Some(described) = events {
+            let nodes = (capacity.len() / resources.max(1)) as u32;
+            scenario.events = described.events(scenario.jobs.len(), nodes)?;
+            recorders.events = Some(Box::default());
+        }
+        let feed = Replay::of(&scenario);
         let mut usage = None;
         if let Some(described) = accounts {
             let first = feed.next_time();
@@ -295,7 +303,8 @@ impl Simulation {
     }
 
     /// Which jobs wait, which run where, and what is free; and where the `latest` jobs that ended last were.
-    fn status<'py>(&self, py: Python<'py>, latest: usize) -> PyResult<Bound<'py, PyDict>> {
+    fn status<'py>(&mut self, py: Python<'py>, latest: usize) -> PyResult<Bound<'py, PyDict>> {
+        self.kernel.complete_queue();
         status::status(py, self.kernel.view(), latest)
     }
 
@@ -305,7 +314,8 @@ impl Simulation {
     }
 
     /// What was recorded of the run, in columns, by the names of the fields of an outcome; None for what was not.
-    fn recorded<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn recorded<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.kernel.complete_queue();
         recorded::columns(py, &self.kernel)
     }
 

@@ -189,11 +189,7 @@ impl View {
         slf.get().check_node(slf.py(), node)?;
         let there = {
             let simulation = slf.get().simulation.borrow(slf.py());
-            let view = simulation.kernel.view();
-            let is_there = |&job: &u32| {
-                view.state.jobs.placement(job).binary_search_by_key(&node, |part| part.node).is_ok()
-            };
-            view.running_jobs().into_iter().filter(is_there).collect()
+            simulation.kernel.view().jobs_on(node)
         };
         Ok(Self::handles(slf, there))
     }

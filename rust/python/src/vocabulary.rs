@@ -10,7 +10,7 @@ use batchlab_kernel::scenario::{JobCheck, WallTime};
 use batchlab_kernel::scheduler::BACKFILLING;
 use batchlab_kernel::simulation::Agenda;
 use batchlab_kernel::state::Reason;
-use batchlab_kernel::workload::{JobState, Rejection};
+use batchlab_kernel::workload::{EVENT_NAMES, JobState, Rejection};
 use pyo3::prelude::*;
 
 /// A rule: its name, what it does, and the publication that defines it, if one does.
@@ -29,8 +29,8 @@ pub fn rules() -> BTreeMap<&'static str, Vec<Rule>> {
 }
 
 /// Names in the order of their numbers: of the states and types of jobs, of the reasons for which
-/// they are rejected and wait, of the options `walltime`, `job_check` and `order_at_instant`, and of the
-/// methods by which an observer takes note of each kind of change.
+/// they are rejected and wait, of the options `walltime`, `job_check` and `order_at_instant`, of the
+/// methods by which an observer takes note of each kind of change, and of the kinds of external events.
 #[pyfunction]
 pub fn names() -> BTreeMap<&'static str, Vec<&'static str>> {
     BTreeMap::from([
@@ -42,5 +42,6 @@ pub fn names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("job_check", JobCheck::NAMES.iter().map(|(name, _)| *name).collect()),
         ("order_at_instant", Agenda::NAMES.iter().map(|(name, _)| *name).collect()),
         ("change", Change::METHODS.to_vec()),
+        ("event", EVENT_NAMES.to_vec()),
     ])
 }

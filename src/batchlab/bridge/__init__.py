@@ -1,4 +1,4 @@
-"""Other simulators' projects and protocols, run as they are; a folder for each simulator."""
+"""Other simulators' projects and protocols, and batch systems, run as they are; a folder for each."""
 
 from batchlab.lazy import lazily
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from batchlab.cli.adequacy import adequacy
 from batchlab.cli.compare import compare
 from batchlab.cli.demo import demo
 from batchlab.cli.elastisim import elastisim
@@ -18,6 +19,7 @@ from batchlab.cli.policies import policies
 from batchlab.cli.run import run
 from batchlab.cli.systems import systems
 from batchlab.cli.traces import traces
+from batchlab.cli.vnodes import vnodes
 from batchlab.cli.watch import watch
 
 __all__ = ["answer"]
@@ -61,6 +63,8 @@ application.command()(elastisim)
 application.command()(generate)
 application.command()(platform)
 application.command()(policies)
+application.command()(adequacy)
+application.command()(vnodes)
 application.command()(watch)
 application.add_typer(systems, name="systems")
 application.add_typer(traces, name="traces")

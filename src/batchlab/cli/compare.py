@@ -18,18 +18,22 @@ from batchlab.cli.options import (  # typer reads the annotations
     Equivalence,
     Invalid,
     JobChecked,
+    LogFormatOption,
     Nodes,
     OrderOfEvents,
     OutputFormat,
+    Overhead,
     Overrun,
     Processors,
     Seed,
     SystemFile,
+    Timezone,
     UseMemory,
     Walltime,
     directory,
     whole_number,
 )
+from batchlab.cli.overheads import overheads_of
 from batchlab.cli.request import LogRequest, MachineRequest, input_files
 from batchlab.options import RunOptions
 from batchlab.vocabulary import ExecutorName
@@ -49,7 +53,8 @@ _Trace = Annotated[
     Path,
     typer.Argument(
         metavar="TRACE",
-        help="The log: SWF (.gz too), CSV or Parquet; or the name of a fetched one (batchlab traces).",
+        help="The log: SWF, Slurm's sacct or jobcomp, PBS (.gz too), CSV or Parquet; or the name of a "
+        "fetched one (batchlab traces).",
     ),
 ]
 _Policies = Annotated[
@@ -88,11 +93,14 @@ def compare(
     walltime: Walltime = RunOptions.walltime,
     order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
     job_check: JobChecked = RunOptions.job_check,
+    overhead: Overhead = None,
     dispatch: _Dispatch = False,
     overrun: Overrun = "extend",
     invalid: Invalid = "drop",
     processors: Processors = "requested",
     use_memory: UseMemory = False,
+    log_format: LogFormatOption = None,
+    timezone: Timezone = None,
     executor: _Executor = "threads",
     workers: _Workers = None,
     store: _Store = None,
@@ -107,12 +115,16 @@ def compare(
     from batchlab.experiment import Experiment, LogFile  # noqa: PLC0415  # --help does without
 
     policies = _policies(policy)
-    log = LogRequest(*located(trace), overrun, invalid, processors, use_memory)
+    log = LogRequest(*located(trace), overrun, invalid, processors, use_memory, None, log_format, timezone)
     machine = MachineRequest(system, nodes, cores, equivalence)
     workload, described = _read(log, machine)
     title = LogFile(log.trace).label
     options = RunOptions(
-        walltime=walltime, order_at_instant=order_at_instant, job_check=job_check, dispatch=dispatch
+        walltime=walltime,
+        order_at_instant=order_at_instant,
+        job_check=job_check,
+        overheads=overheads_of(overhead),
+        dispatch=dispatch,
     )
     experiment = Experiment(
         {title: workload}, described, policies, seeds=seed, replications=replications, options=options

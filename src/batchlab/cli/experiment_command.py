@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from batchlab.cli.failure import wrong_usage
+from batchlab.cli.failure import check_page
 from batchlab.cli.output import warn
 from batchlab.cli.progress import progress_bar
 
@@ -61,8 +61,7 @@ def check_report(report: Path | None) -> None:
     """
     if report is None:
         return
-    if report.is_dir() or not report.absolute().parent.is_dir():
-        raise wrong_usage(f"{report} is no file in a directory that is there; name one.", "--report")
+    check_page(report)
     from batchlab.report.interactive import plotly_script  # noqa: PLC0415  # an extra, looked for in time
 
     plotly_script()

@@ -15,6 +15,7 @@ __all__ = [
     "INTERRUPTED",
     "at_least_one",
     "check_directory",
+    "check_page",
     "explain",
     "is_pace",
     "is_seed",
@@ -118,6 +119,12 @@ def check_directory(path: Path | None, option: str = "--out") -> None:
         raise wrong_usage(f"{nearest} is not a directory; choose another.", option)
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise wrong_usage(f"{nearest} may not be written to; choose another directory.", option)
+
+
+def check_page(path: Path | None) -> None:
+    """Refuse a report that cannot be written, before the work; `path` is that of ``--report``, if any."""
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        raise wrong_usage(f"{path} is no file in a directory that is there; name one.", "--report")
 
 
 def _told(error: BaseException) -> tuple[str, int]:

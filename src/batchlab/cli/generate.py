@@ -69,7 +69,7 @@ _Estimates = Annotated[
     typer.Option(help="Requested times: as in the log, the run times, or by the model of Tsafrir et al."),
 ]
 _Like = Annotated[
-    Path | None, existing_file("The log: SWF (.gz too), CSV or Parquet.", _LIKE, metavar="TRACE")
+    Path | None, existing_file("The log, as for batchlab run: SWF, sacct, CSV …", _LIKE, metavar="TRACE")
 ]
 _Performance = Annotated[
     str,
@@ -254,12 +254,14 @@ def _like(request: _Request) -> Workload:
 
 def _log(request: _Request) -> Workload:
     import batchlab  # noqa: PLC0415  # the library is imported when it is needed
+    from batchlab.workload.formats import reader_of  # noqa: PLC0415  # here too
 
     path = request.like or Path()
     table = path.suffix.lower() in {".csv", ".parquet"}
     if table:
         return batchlab.read_table(path, start_time=request.start_time)
-    return batchlab.read_swf(path, start_time=request.start_time)
+    workload = reader_of(path)(path)
+    return workload if request.start_time is None else workload.starting_at(request.start_time)
 
 
 def _writing(out: Path, writer: str | None) -> Callable[[Workload], None]:

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from batchlab.application import Application
     from batchlab.cli.request import LogRequest
     from batchlab.system.system import System
+    from batchlab.vocabulary import LogFormat
     from batchlab.workload.workload import Workload
 
-__all__ = ["check_platform", "located", "read_log"]
+__all__ = ["check_platform", "format_of", "is_log", "located", "read_log"]
 
 _TABLES = (".csv", ".parquet")
 _JOBS = ".json"
@@ -56,32 +57,55 @@ def read_log(log: LogRequest) -> Workload:
     Parameters
     ----------
     log
-        The file, and how to read it; what is about the fields of SWF logs is refused for others.
+        The file, and how to read it; what is about the fields of logs is refused for others.
     """
     import batchlab  # noqa: PLC0415  # the library is imported when it is needed
 
     suffix = log.trace.suffix.lower()
-    if suffix not in (*_TABLES, _JOBS):
-        if log.applications is not None:
-            raise wrong_usage(
-                f"is about jobs that name applications; {log.trace} is an SWF log.", "--applications"
-            )
-        return batchlab.read_swf(
-            log.trace,
-            overrun=log.overrun,
-            invalid=log.invalid,
-            processors=log.processors,
-            use_memory=log.use_memory,
-        )
+    if is_log(log):
+        return _read(log)
     if log.processors != "requested" or log.use_memory:
         option = "--use-memory" if log.use_memory else "--processors"
-        raise wrong_usage(f"is about the fields of an SWF log; {log.trace} is none. Leave it out.", option)
+        raise wrong_usage(f"is about the fields of a log; {log.trace} is none. Leave it out.", option)
+    if log.timezone is not None:
+        raise wrong_usage(f"is about the clock of a log; {log.trace} is none. Leave it out.", "--timezone")
     if suffix == _JOBS:
         from batchlab.bridge.elastisim import read_workload  # noqa: PLC0415  # only these need it
 
         return read_workload(log.trace, folder=log.applications)
     described = None if log.applications is None else _applications(log.applications)
     return batchlab.read_table(log.trace, overrun=log.overrun, invalid=log.invalid, applications=described)
+
+
+def is_log(log: LogRequest) -> bool:
+    """Tell a log from tables and ElastiSim's jobs: by the file's name, unless its format is given."""
+    return log.form is not None or log.trace.suffix.lower() not in (*_TABLES, _JOBS)
+
+
+def format_of(log: LogRequest) -> LogFormat:
+    """Give the format of a log: what was given, or else what its first line looks like."""
+    from batchlab.workload.formats import log_format  # noqa: PLC0415  # --help does without
+
+    return log.form or log_format(log.trace)
+
+
+def _read(log: LogRequest) -> Workload:
+    from batchlab.workload.formats import reader_of  # noqa: PLC0415  # the library is imported when it is needed
+
+    if log.applications is not None:
+        raise wrong_usage(f"is about jobs that name applications; {log.trace} is a log.", "--applications")
+    form = format_of(log)
+    if form == "swf" and log.timezone is not None:
+        raise wrong_usage(f"is about the clocks of Slurm and PBS; {log.trace} is an SWF log.", "--timezone")
+    clock = {} if form == "swf" else {"timezone": log.timezone or "UTC"}
+    return reader_of(log.trace, form)(
+        log.trace,
+        overrun=log.overrun,
+        invalid=log.invalid,
+        processors=log.processors,
+        use_memory=log.use_memory,
+        **clock,
+    )
 
 
 def check_platform(workload: Workload, system: System | None) -> None:

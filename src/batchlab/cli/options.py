@@ -13,6 +13,7 @@ from batchlab.cli.failure import at_least_one, is_seed
 from batchlab.vocabulary import (
     InvalidAction,
     JobCheck,
+    LogFormat,
     OrderAtInstant,
     OverrunAction,
     ProcessorField,
@@ -30,13 +31,16 @@ __all__ = [
     "FormatOption",
     "Invalid",
     "JobChecked",
+    "LogFormatOption",
     "Nodes",
     "OrderOfEvents",
     "OutputFormat",
+    "Overhead",
     "Overrun",
     "Processors",
     "Seed",
     "SystemFile",
+    "Timezone",
     "UseMemory",
     "Walltime",
     "directory",
@@ -112,9 +116,20 @@ OrderOfEvents = Annotated[
 
 JobChecked = Annotated[
     JobCheck,
+    LogFormat,
     typer.Option(
         rich_help_panel=RULES,
         help="Reject jobs that do not fit on empty nodes, or ask for more than all have in total, or none.",
+    ),
+]
+
+Overhead = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PHASE=TIME",
+        rich_help_panel=RULES,
+        help="What jobs take besides their runs: launch=2, execution='norm(0, 1)', "
+        "completion='uniform(0, 2)'; once for each phase.",
     ),
 ]
 
@@ -131,12 +146,25 @@ Invalid = Annotated[
 ]
 Processors = Annotated[
     ProcessorField,
-    typer.Option(rich_help_panel=READING, help="The field of an SWF log that is taken first."),
+    typer.Option(rich_help_panel=READING, help="What of a log is taken first as processors."),
 ]
 UseMemory = Annotated[
     bool,
     typer.Option(
-        "--use-memory", rich_help_panel=READING, help="Jobs of an SWF log ask for memory too: mem, in kB."
+        "--use-memory", rich_help_panel=READING, help="Jobs of a log ask for memory too: mem, in kB."
+    ),
+]
+
+LogFormatOption = Annotated[
+    LogFormat | None,
+    typer.Option("--log-format", rich_help_panel=READING, help="What the log is; known by its content."),
+]
+Timezone = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=READING,
+        help="Whose clock a log of Slurm or PBS shows, as Europe/Berlin; UTC unless given.",
     ),
 ]
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from batchlab.cli.options import Format
     from batchlab.options import RunOptions
-    from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
+    from batchlab.vocabulary import InvalidAction, LogFormat, OverrunAction, ProcessorField
 
 __all__ = ["LogRequest", "MachineRequest", "RunRequest", "Watching", "input_files"]
 
@@ -20,7 +20,8 @@ class LogRequest:
     """Which log, and how to read it.
 
     `trace` is the file, and `name` its name in the catalogue, where it was found there; `applications` is
-    the folder with the applications of its jobs, where one was given.
+    the folder with the applications of its jobs, where one was given; `form` and `timezone` are None where
+    they were not.
     """
 
     trace: Path
@@ -30,6 +31,8 @@ class LogRequest:
     processors: ProcessorField
     use_memory: bool
     applications: Path | None = None
+    form: LogFormat | None = None
+    timezone: str | None = None
 
 
 @dataclass(frozen=True)

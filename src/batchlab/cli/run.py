@@ -20,18 +20,22 @@ from batchlab.cli.options import (  # typer reads the annotations
     Equivalence,
     Invalid,
     JobChecked,
+    LogFormatOption,
     Nodes,
     OrderOfEvents,
     OutputFormat,
+    Overhead,
     Overrun,
     Processors,
     Seed,
+    Timezone,
     UseMemory,
     Walltime,
     directory,
     system_file,
 )
 from batchlab.cli.output import tell
+from batchlab.cli.overheads import overheads_of
 from batchlab.cli.request import LogRequest, MachineRequest, RunRequest, Watching
 from batchlab.options import RunOptions
 
@@ -43,8 +47,8 @@ _Trace = Annotated[
     Path,
     typer.Argument(
         metavar="TRACE",
-        help="The log: SWF (.gz too), CSV or Parquet, or ElastiSim's jobs (.json); or the name of a "
-        "fetched one (batchlab traces).",
+        help="The log: SWF, Slurm's sacct or jobcomp, PBS (.gz too), CSV or Parquet, or ElastiSim's jobs "
+        "(.json); or the name of a fetched one (batchlab traces).",
     ),
 ]
 _System = Annotated[
@@ -148,10 +152,13 @@ def run(
     walltime: Walltime = RunOptions.walltime,
     order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
     job_check: JobChecked = RunOptions.job_check,
+    overhead: Overhead = None,
     overrun: Overrun = "extend",
     invalid: Invalid = "drop",
     processors: Processors = "requested",
     use_memory: UseMemory = False,
+    log_format: LogFormatOption = None,
+    timezone: Timezone = None,
     applications: _Applications = None,
     out: _Out = None,
     dispatch: _Dispatch = None,
@@ -174,7 +181,9 @@ def run(
     if dispatch is not None and stream:
         raise wrong_usage("records every pass, which --stream does without; leave one out.", "--dispatch")
     request = RunRequest(
-        LogRequest(*located(trace), overrun, invalid, processors, use_memory, applications),
+        LogRequest(
+            *located(trace), overrun, invalid, processors, use_memory, applications, log_format, timezone
+        ),
         MachineRequest(system, nodes, cores, equivalence),
         policy,
         RunOptions(
@@ -182,6 +191,7 @@ def run(
             walltime=walltime,
             order_at_instant=order_at_instant,
             job_check=job_check,
+            overheads=overheads_of(overhead),
             dispatch=dispatch is not None,
             reasons=reasons,
             usage=usage,

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, cast
 
 from batchlab.cli.failure import wrong_usage
+from batchlab.cli.log import format_of, is_log
 from batchlab.cli.machine import described_machine, machine_for
 from batchlab.cli.output import tell
 from batchlab.cli.progress import count_bar
@@ -41,7 +42,7 @@ def stream(request: RunRequest) -> None:
     from batchlab.policy import Policy  # noqa: PLC0415  # --help does without
     from batchlab.policy.kernel import OF_COLUMNS  # noqa: PLC0415  # --help does without
 
-    if request.log.trace.suffix.lower() in (".csv", ".parquet", ".json"):
+    if not is_log(request.log) or format_of(request.log) != "swf":
         raise wrong_usage(f"reads SWF logs; {request.log.trace} is none. Leave it out.", "--stream")
     policy = Policy.parse(request.policy)
     described = described_machine(request.machine)
@@ -49,6 +50,8 @@ def stream(request: RunRequest) -> None:
         raise wrong_usage(
             f"has no table of jobs, which the order {policy.order_name} goes by. Leave it out.", "--stream"
         )
+    if request.options.overheads is not None:
+        raise wrong_usage("has no table of jobs, for which overheads are drawn. Leave it out.", "--stream")
     log = _open(request)
     system = machine_for(described, request.log, request.machine, lambda: _header(log))
     _check_streamable(system)

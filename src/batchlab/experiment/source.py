@@ -21,7 +21,8 @@ from batchlab.application.write import document_of
 from batchlab.errors import ExperimentError, WorkloadError, shown
 from batchlab.experiment.archive import read_archive, table_digest, write_archive
 from batchlab.experiment.fingerprint import fingerprint
-from batchlab.workload import Header, Workload, read_swf, read_table
+from batchlab.workload import Header, Workload, read_table
+from batchlab.workload.formats import reader_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,9 +65,9 @@ class LogFile:
     Parameters
     ----------
     path
-        SWF (``.gz`` too), CSV or Parquet.
+        SWF, Slurm's sacct or jobcomp, PBS (``.gz`` too; known by the content), CSV or Parquet.
     options
-        Those of `read_swf` or `read_table`, by name.
+        Those of `read_swf`, `read_sacct`, `read_jobcomp`, `read_pbs` or `read_table`, by name.
     """
 
     path: Path
@@ -95,7 +96,7 @@ class LogFile:
     def load(self, seed: int) -> Workload:  # noqa: ARG002  # one workload for all seeds
         """Read the file."""
         try:
-            return (read_table if self._is_table else read_swf)(self.path, **self.options)
+            return (read_table if self._is_table else reader_of(self.path))(self.path, **self.options)
         except TypeError as error:
             raise ExperimentError(f"{self.path}: options = {shown(dict(self.options))}: {error}.") from error
 

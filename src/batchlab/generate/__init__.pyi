@@ -15,11 +15,14 @@ from batchlab.generate.distributions import Lognormal as Lognormal
 from batchlab.generate.distributions import LogUniform as LogUniform
 from batchlab.generate.distributions import Mixture as Mixture
 from batchlab.generate.distributions import Pareto as Pareto
+from batchlab.generate.distributions import Truncated as Truncated
 from batchlab.generate.distributions import TwoStageUniform as TwoStageUniform
 from batchlab.generate.distributions import Uniform as Uniform
 from batchlab.generate.distributions import Weibull as Weibull
 from batchlab.generate.feitelson96 import FeitelsonParameters as FeitelsonParameters
 from batchlab.generate.feitelson96 import feitelson as feitelson
+from batchlab.generate.fitted_stream import FittedStream as FittedStream
+from batchlab.generate.fitted_stream import fit_stream as fit_stream
 from batchlab.generate.fitting import FAMILIES as FAMILIES
 from batchlab.generate.fitting import Fit as Fit
 from batchlab.generate.fitting import fit as fit

@@ -25,6 +25,7 @@ __all__ = [
     "Lognormal",
     "Mixture",
     "Pareto",
+    "Truncated",
     "TwoStageUniform",
     "Uniform",
     "Weibull",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 _SUM_OF_SHARES = 1e-9
+_MOST_DRAWS = 1000
 
 
 @runtime_checkable
@@ -283,6 +285,33 @@ class Mixture:
         part = np.searchsorted(below, random.random(count), side="right")
         drawn = np.stack([each.sample(random, count) for each in self.parts])
         return np.asarray(np.take_along_axis(drawn, part[None, :], axis=0)[0], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Truncated:
+    """A distribution between ``low`` and ``high``: what is outside is drawn again.
+
+    Fitted distributions with long tails are cut so, lest a few numbers beyond all that were measured make
+    the mean. What is outside a thousand times over is the nearer bound.
+    """
+
+    distribution: Distribution
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _rising(self, self.low, self.high)
+
+    def sample(self, random: np.random.Generator, count: int) -> Floats:
+        """Draw so many numbers."""
+        drawn = np.array(self.distribution.sample(random, count), dtype=np.float64)
+        for _ in range(_MOST_DRAWS):
+            outside = ~((drawn >= self.low) & (drawn <= self.high))
+            missing = int(outside.sum())
+            if not missing:
+                break
+            drawn[outside] = self.distribution.sample(random, missing)
+        return np.clip(np.nan_to_num(drawn, nan=self.low), self.low, self.high)
 
 
 @dataclass(frozen=True, eq=False)

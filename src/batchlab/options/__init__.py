@@ -1,13 +1,16 @@
 """The options of a run. Needs neither NumPy nor polars, so that the command line can check them first."""
 
 from batchlab.options.invocation import Cause, Invocation
+from batchlab.options.overheads import Delay, Overheads
 from batchlab.options.run_options import ExperimentArguments, RunArguments, RunOptions
 from batchlab.options.sensing import Sensing
 
 __all__ = [
     "Cause",
+    "Delay",
     "ExperimentArguments",
     "Invocation",
+    "Overheads",
     "RunArguments",
     "RunOptions",
     "Sensing",

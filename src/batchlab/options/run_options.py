@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from batchlab.errors import PlatformError, SimulationError, shown, suggest
 from batchlab.options.invocation import Invocation
+from batchlab.options.overheads import Overheads
 from batchlab.options.sensing import Sensing
 from batchlab.vocabulary import (
     JOB_CHECKS,
@@ -31,7 +32,11 @@ if TYPE_CHECKING:
 __all__ = ["ExperimentArguments", "RunArguments", "RunOptions"]
 
 # Options whose values are objects, which a file describes by a table of their fields.
-_DESCRIBED: Mapping[str, type[Invocation | Sensing]] = {"invocation": Invocation, "sensing": Sensing}
+_DESCRIBED: Mapping[str, type[Invocation | Overheads | Sensing]] = {
+    "invocation": Invocation,
+    "overheads": Overheads,
+    "sensing": Sensing,
+}
 # Options that say what is recorded; they do not bear on the schedule.
 _RECORDED = frozenset({"dispatch", "reasons", "task_times", "sensing", "usage"})
 
@@ -56,6 +61,8 @@ class RunOptions:
         Which jobs are rejected at their submission: ``"nodes"``, those that would not fit on empty nodes;
         ``"total"``, those that ask for more than the nodes have in all; ``"none"``, no job (S3). A job that
         never fits and is not rejected waits for ever.
+    overheads
+        What jobs spend on their nodes besides their runs (S17): an `Overheads`; nothing unless given.
     dispatch
         Whether to record the cost of every scheduling pass, for `Result.dispatch`.
     reasons
@@ -94,6 +101,7 @@ class RunOptions:
     walltime: WalltimeAction = "run"
     order_at_instant: OrderAtInstant = "completions_first"
     job_check: JobCheck = "nodes"
+    overheads: Overheads | None = None
     dispatch: bool = False
     reasons: bool = False
     invocation: Invocation | None = None
@@ -146,7 +154,8 @@ class RunOptions:
         Parameters
         ----------
         values
-            By the names of the options; what is missing is as usual. Invocation and sensing are mappings.
+            By the names of the options; what is missing is as usual. Invocation, overheads and sensing are
+            mappings.
 
         Returns
         -------
@@ -167,7 +176,8 @@ class RunOptions:
         Returns
         -------
         dict
-            By the names of the options, in their order; invocation and sensing are dictionaries or None.
+            By the names of the options, in their order; invocation, overheads and sensing are dictionaries or
+            None.
         """
         sharing = self.sharing if isinstance(self.sharing, str) else self.sharing.plain
         return asdict(replace(self, sharing="max_min")) | {"sharing": sharing}
@@ -191,6 +201,7 @@ class ExperimentArguments(TypedDict, total=False):
     walltime: WalltimeAction
     order_at_instant: OrderAtInstant
     job_check: JobCheck
+    overheads: Overheads | None
     dispatch: bool
     reasons: bool
     invocation: Invocation | None
@@ -257,6 +268,7 @@ _RULES: Mapping[str, Callable[[str, object], None]] = {
     "walltime": _one_of(WALLTIME_ACTIONS),
     "order_at_instant": _one_of(ORDERS_AT_INSTANT),
     "job_check": _one_of(JOB_CHECKS),
+    "overheads": _check_object,
     "dispatch": _check_flag,
     "reasons": _check_flag,
     "invocation": _check_object,

@@ -1,5 +1,6 @@
 """Plots, one function each: results in, `matplotlib.axes.Axes` in and out, nothing global."""
 
+from batchlab.plot.adequacy import adequacy_by_jobs, adequacy_differences, adequacy_starts
 from batchlab.plot.allocation_map import allocation_map
 from batchlab.plot.allocations import allocations
 from batchlab.plot.arrivals import arrivals
@@ -22,6 +23,9 @@ from batchlab.plot.utilisation import utilisation
 from batchlab.plot.waiting_reasons import waiting_reasons
 
 __all__ = [
+    "adequacy_by_jobs",
+    "adequacy_differences",
+    "adequacy_starts",
     "allocation_map",
     "allocations",
     "arrivals",

@@ -1,5 +1,6 @@
-"""The report: one HTML file that says what was run and what came of it, and opens anywhere."""
+"""Reports: one HTML file that says what was run, or compared, and what came of it, and opens anywhere."""
 
+from batchlab.report.adequacy import write_adequacy
 from batchlab.report.write import write
 
-__all__ = ["write"]
+__all__ = ["write", "write_adequacy"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from batchlab import plot
@@ -12,6 +11,7 @@ from batchlab.report.interactive import Chart, gantt
 from batchlab.report.markup import Html, element, table
 from batchlab.report.measures import cost_measures, measures_table, schedule_measures, statistics_table
 from batchlab.report.origin import what_was_run
+from batchlab.report.page import Section
 from batchlab.report.pictures import figure
 from batchlab.report.significance import significance
 
@@ -23,24 +23,11 @@ if TYPE_CHECKING:
     from batchlab.plot.results import Group
     from batchlab.result.result import Result
 
-__all__ = ["Section", "sections"]
+__all__ = ["sections"]
 
 # What the charts of jobs may weigh: each by itself, and all together.
 _MOST_RECTANGLES, _RECTANGLES_IN_ALL = 3000, 12_000
 _MOST_COLUMNS, _COLUMNS_IN_ALL = 600, 3600
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part with a heading, to which the navigation leads."""
-
-    name: str
-    title: str
-    content: Html
-
-    def html(self) -> Html:
-        """Write it."""
-        return element("section", element("h2", self.title), self.content, id=self.name)
 
 
 def sections(

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING
 
-from batchlab.atomic import atomic_write
 from batchlab.errors import ResultError, shown, suggest
 from batchlab.plot.results import Group, Results, groups
 from batchlab.report.interactive import plotly_script
-from batchlab.report.markup import Html, element
-from batchlab.report.sections import Section, sections
+from batchlab.report.page import asset, page, save
+from batchlab.report.sections import sections
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 __all__ = ["write"]
+
+_WITHOUT_SCRIPTS = "The charts of jobs over time and nodes need JavaScript, all else does without."
 
 
 def write(
@@ -68,17 +67,9 @@ def write(
     >>> bl.report.write([first, second], "report.html", baseline="fcfs")  # doctest: +SKIP
     """
     found = groups(results)
-    script = plotly_script()
-    text = _page(title, [*sections(found, _baseline(found, baseline), tables or {})], script)
-    target = Path(path)
-    try:
-        with atomic_write(target) as file:
-            file.write(text)
-    except OSError as error:
-        raise ResultError(
-            f"{target}: {error.strerror}. The report was not written; choose another path."
-        ) from error
-    return target
+    scripts = (plotly_script(), asset("script.js"))
+    parts = sections(found, _baseline(found, baseline), tables or {})
+    return save(page(title, parts, scripts=scripts, note=_WITHOUT_SCRIPTS), path)
 
 
 def _baseline(found: Sequence[Group], label: str | None) -> Group:
@@ -89,17 +80,3 @@ def _baseline(found: Sequence[Group], label: str | None) -> Group:
         known = suggest(str(label), by_label)
         raise ResultError(f"baseline = {shown(label)}; must be the label of one of the results.{known}")
     return by_label[label]
-
-
-def _page(title: str, parts: Sequence[Section], plotly: str) -> str:
-    page = files("batchlab.report")
-    links = (element("li", element("a", part.title, href=f"#{part.name}")) for part in parts)
-    return Template(page.joinpath("page.html").read_text("utf-8")).substitute(
-        title=element("title", title),
-        heading=element("h1", title),
-        style=page.joinpath("style.css").read_text("utf-8"),
-        navigation=element("ul", *links),
-        main=Html("\n".join(part.html() for part in parts)),
-        plotly=plotly,
-        script=page.joinpath("script.js").read_text("utf-8"),
-    )

@@ -49,6 +49,12 @@ class Outcome:
         uint32: the nodes of all jobs one after the other, and the number of tasks on each.
     now
         The time of the last event, in seconds.
+    events_applied
+        bool, shape (events,): whether each external event changed anything, of those that have happened.
+        None where none were given.
+    launch_time, completion_time
+        float64, shape (rows,): seconds of each job's launch and completion. None where jobs
+        have no overheads.
     dispatch
         Per scheduling pass, where it was asked for: columns ``time`` (s), ``queue_length``, ``cpu_time`` and
         ``other_cpu_time`` (s), ``memory`` (bytes; 0 where it is not known) and ``started`` (jobs).
@@ -89,6 +95,9 @@ class Outcome:
     placement_nodes: npt.NDArray[np.uint32]
     placement_tasks: npt.NDArray[np.uint32]
     now: float
+    events_applied: npt.NDArray[np.bool_] | None = None
+    launch_time: npt.NDArray[np.float64] | None = None
+    completion_time: npt.NDArray[np.float64] | None = None
     dispatch: Mapping[str, npt.NDArray[np.generic]] | None = None
     waiting: WaitingColumns | None = None
     reasons: ReasonColumns | None = None

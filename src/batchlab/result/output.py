@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
 
 __all__ = ["identify", "write"]
@@ -103,19 +104,19 @@ def _text(value: object) -> str | None:
     return str(value.to_list() if isinstance(value, pl.Series) else value)
 
 
-def identify(workload: Workload) -> dict[str, object]:
+def identify(workload: Workload, events: EventStream | None = None) -> dict[str, object]:
     """Identify the jobs themselves, wherever they came from.
 
     Parameters
     ----------
-    workload
-        The jobs.
+    workload, events
+        The jobs, and the external events.
 
     Returns
     -------
     dict
         ``jobs`` (their number), ``sha256`` (of what bears on the schedule) and ``report`` (what the reader
-        did); ready for JSON.
+        did), with events their number as ``external_events``; ready for JSON.
     """
     digest = hashlib.sha256()
     optional = [name for name in ("tasks_per_node", "exclusive") if name in workload.jobs.columns]
@@ -141,6 +142,9 @@ def identify(workload: Workload) -> dict[str, object]:
         described += [name for name in (*COLUMNS, "arguments") if name in workload.jobs.columns]
     for name in described:
         digest.update(f"{name}\0{workload.jobs[name].to_list()}".encode())
+    if events is not None:
+        digest.update(json.dumps(events.to_dicts()).encode())
     report = workload.report
     reading = {"read": report.read, "kept": report.kept, **report.counts()}
-    return {"jobs": len(workload.jobs), "sha256": digest.hexdigest(), "report": reading}
+    known = {} if events is None else {"external_events": len(events)}
+    return {"jobs": len(workload.jobs), **known, "sha256": digest.hexdigest(), "report": reading}

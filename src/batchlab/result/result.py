@@ -13,6 +13,7 @@ import numpy as np
 from batchlab.errors import ResultError
 from batchlab.options import RunOptions
 from batchlab.result import energy, metrics
+from batchlab.result.events import events_of
 from batchlab.result.summary import page, what_was_run
 from batchlab.result.table import (
     JOBS,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from batchlab.policy.policy import Policy
     from batchlab.result.outcome import Outcome
     from batchlab.system.system import System
+    from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
 
 __all__ = ["Result"]
@@ -58,6 +60,8 @@ class Result:
         The kernel's record of every job.
     options
         The other parameters of the run.
+    external_events
+        What came from outside; None where nothing was given.
     elapsed
         How long the simulation itself took, in seconds, where it was measured.
     observations
@@ -69,6 +73,7 @@ class Result:
     policy: Policy
     outcome: Outcome
     options: RunOptions = field(default_factory=RunOptions)
+    external_events: EventStream | None = None
     elapsed: float | None = None
     observations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
@@ -124,6 +129,15 @@ class Result:
     def allocations(self) -> pl.DataFrame:
         """One row per job and time that it kept the same nodes; columns as those of `resizes`."""
         return allocations_table(self.workload, self.system, self.outcome)
+
+    @cached_property
+    def events(self) -> EventStream:
+        """What happened when: submissions, starts, ends and interruptions, and what came from outside (S18).
+
+        External events have ``applied``: whether they changed anything. Where the run goes on, what has
+        happened so far.
+        """
+        return events_of(self.workload, self.outcome, self.external_events)
 
     @cached_property
     def reasons(self) -> pl.DataFrame:
@@ -302,7 +316,7 @@ class Result:
                 self.policy,
                 self.system,
                 options=self.options,
-                workload=identify(self.workload),
+                workload=identify(self.workload, self.external_events),
                 inputs=inputs or {},
                 command=command,
             )

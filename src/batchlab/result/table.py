@@ -103,9 +103,10 @@ def jobs_table(
         where it follows from an application), ``requested_time`` (s), ``tasks``, ``reason`` (Enum; why it was
         rejected, or why it waits; null where it started), ``allocated_<resource>`` (Int64) for each of the
         system's resources, on a system with queues ``assigned_queue`` and with partitions
-        ``allocated_partition`` (String; in which it waited, and in which it ran), then what was observed,
-        then the workload's other columns. One of those that has the name of a column of the result is given
-        the prefix ``logged_``.
+        ``allocated_partition`` (String; in which it waited, and in which it ran), where jobs have overheads
+        ``launch_time`` and ``completion_time`` (s; of each of its runs, null where it has not started), then
+        what was observed, then the workload's other columns. One of those that has the name of a column of
+        the result is given the prefix ``logged_``.
     """
     jobs = workload.jobs
     columns = [
@@ -123,6 +124,7 @@ def jobs_table(
             for index, resource in enumerate(system.resources)
         ),
         *_queues(workload, system, outcome),
+        *_overheads(outcome),
         *([] if observed is None else observed.get_columns()),
     ]
     taken = {"nodes", *(column.name for column in columns)}
@@ -159,6 +161,17 @@ def _queues(workload: Workload, system: System, outcome: Outcome) -> list[pl.Ser
         places = routed.ran_in(system, outcome.placement_offsets, outcome.placement_nodes)
         columns.append(_named("allocated_partition", system.partitions, places))
     return columns
+
+
+def _overheads(outcome: Outcome) -> list[pl.Series]:
+    """Give how long each job that started was launched and completed, where that takes time."""
+    times = {"launch_time": outcome.launch_time, "completion_time": outcome.completion_time}
+    has_started = ~np.isnan(outcome.start_time)
+    return [
+        pl.Series(name, np.where(has_started, seconds, np.nan), nan_to_null=True)
+        for name, seconds in times.items()
+        if seconds is not None
+    ]
 
 
 def _named(

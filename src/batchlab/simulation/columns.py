@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from batchlab._kernel import JobColumns
     from batchlab.policy import Policy
+    from batchlab.simulation.overheads import DrawnOverheads
     from batchlab.system import System
     from batchlab.workload import Workload
 
@@ -39,7 +40,9 @@ _OWN_NAMES = frozenset(
 )
 
 
-def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumns:
+def job_columns(
+    workload: Workload, system: System, policy: Policy, overheads: DrawnOverheads | None = None
+) -> JobColumns:
     """Give the kernel's view of a workload on a system.
 
     Parameters
@@ -48,6 +51,8 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
         The jobs, and the machine whose resources and equivalence translate their requests.
     policy
         Whose formula may name further columns.
+    overheads
+        Those of the jobs.
 
     Returns
     -------
@@ -64,10 +69,11 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
     jobs = workload.jobs
     routed = routes(workload, system)
     kept = reserved(workload, system)
+    # A job that carries an application runs until that is done.
+    run_time = jobs["run_time"].fill_null(0.0).to_numpy()
     return {
         "submit_time": jobs["submit_time"].to_numpy(),
-        # A job that carries an application runs until that is done.
-        "run_time": jobs["run_time"].fill_null(0.0).to_numpy(),
+        "run_time": run_time if overheads is None else run_time + overheads.execution,
         "requested_time": jobs["requested_time"].to_numpy(),
         "tasks": jobs["tasks"].to_numpy(),
         "amounts": amounts(workload, system),
@@ -81,6 +87,7 @@ def job_columns(workload: Workload, system: System, policy: Policy) -> JobColumn
         "limits": limit_columns(workload, system, routed),
         "preemption": preemption_columns(workload, system, routed),
         "reservations": None if kept is None else kept.columns,
+        "overheads": None if overheads is None else overheads.columns,
         "formula": _formula_columns(jobs, policy),
         "rejection": _rejections(workload, system, routed, kept),
     }

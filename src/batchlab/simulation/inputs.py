@@ -15,6 +15,7 @@ from batchlab.simulation.priorities import account_inputs, calculation_period
 if TYPE_CHECKING:
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
+    from batchlab.simulation.overheads import DrawnOverheads
     from batchlab.system import System
     from batchlab.workload import Workload
 
@@ -22,7 +23,14 @@ __all__ = ["kernel_simulation"]
 
 
 def kernel_simulation(
-    workload: Workload, system: System, policy: Policy, listening: _kernel.Listening, options: RunOptions
+    workload: Workload,
+    system: System,
+    policy: Policy,
+    listening: _kernel.Listening,
+    options: RunOptions,
+    *,
+    overheads: DrawnOverheads | None,
+    events: _kernel.EventColumns | None,
 ) -> _kernel.Simulation:
     """Make the compiled half of a simulation, before its first instant.
 
@@ -32,6 +40,8 @@ def kernel_simulation(
         The run.
     listening
         What the kernel must know of what is written in Python.
+    overheads, events
+        Those of the jobs, and what comes from outside.
 
     Returns
     -------
@@ -46,7 +56,7 @@ def kernel_simulation(
         If the policy asks for what jobs and system do not have.
     """
     applications = application_inputs(workload, system, options)
-    columns = job_columns(workload, system, policy)
+    columns = job_columns(workload, system, policy, overheads)
     accounts = account_inputs(workload, system, policy, options)
     try:
         return _kernel.Simulation(
@@ -65,6 +75,7 @@ def kernel_simulation(
             invocation=options.invocation,
             period=calculation_period(policy, options),
             accounts=accounts,
+            events=events,
         )
     except ValueError as error:
         # Everything else has been checked: it is the formula.

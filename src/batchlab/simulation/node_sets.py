@@ -9,6 +9,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.workload.node_groups import NODE_GROUP, SEPARATOR
+from batchlab.workload.routing import numbered
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -67,19 +68,19 @@ def node_set_columns(
         combination = combination * len(lists) + routes.list_of
     if kept_of is not None:
         combination = combination * len(kept) + kept_of
-    keys, combination = np.unique(combination, return_inverse=True)
+    keys, combination = numbered(combination)
     sets: dict[tuple[tuple[int, int], ...], int] = {}
-    numbered = []
+    numbers_of = []
     for key in keys.tolist():
         rest, reservation = divmod(key, len(kept))
         group, places = divmod(rest, len(lists))
         own = groups[group] if reservation == 0 else _both(groups[group], kept[reservation])
         within = [_both(own, system.partition_ranges(system.partitions[place])) for place in lists[places]]
-        numbered.append([sets.setdefault(tuple(each), len(sets)) for each in within or [own]])
+        numbers_of.append([sets.setdefault(tuple(each), len(sets)) for each in within or [own]])
     node_sets = [list(ranges) for ranges in sets]
     return {
         "node_sets": node_sets,
-        "node_set_lists": numbered,
+        "node_set_lists": numbers_of,
         "node_set_list": (combination + 1).astype(np.uint32),
     }
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from batchlab.options import RunArguments
     from batchlab.policy import Policy, Scheduler
     from batchlab.result.result import Result
+    from batchlab.simulation.external_events import Events
     from batchlab.system import System
     from batchlab.workload import Workload
 
@@ -27,6 +28,7 @@ def simulate(
     policy: Policy | Scheduler | str,
     *,
     observers: Sequence[Observer] = (),
+    events: Events | None = None,
     options: RunOptions | None = None,
     progress: Callable[[int, int], object] | None = None,
     **arguments: Unpack[RunArguments],
@@ -35,7 +37,7 @@ def simulate(
 
     Parameters
     ----------
-    workload, system, policy, observers
+    workload, system, policy, observers, events
         As for `Simulation`.
     options
         How it is run: a `RunOptions`, which describes every option; the usual ones unless given.
@@ -65,6 +67,6 @@ def simulate(
     [0.0, 60.0, 0.0]
     """
     options = RunOptions.of(options, arguments, function="simulate()")
-    simulation = Simulation(workload, system, policy, observers=observers, options=options)
+    simulation = Simulation(workload, system, policy, observers=observers, events=events, options=options)
     simulation.run_until(progress=progress)
     return simulation.result()

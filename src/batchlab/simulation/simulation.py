@@ -20,7 +20,9 @@ from batchlab.result.result import Result
 from batchlab.simulation.checks import check_asked, check_decides, check_periods, check_time, check_types
 from batchlab.simulation.decision_point import points
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
+from batchlab.simulation.external_events import event_columns, given_events
 from batchlab.simulation.inputs import kernel_simulation
+from batchlab.simulation.overheads import drawn_overheads
 from batchlab.simulation.sensing import links_seen
 from batchlab.simulation.snapshot import Snapshot
 from batchlab.simulation.status import Gauges, Status, columns_of, shares_in_use
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from batchlab.options import RunArguments
     from batchlab.policy import Policy, Scheduler
     from batchlab.simulation.decision_point import DecisionPoint
+    from batchlab.simulation.external_events import Events
     from batchlab.system import System
     from batchlab.vocabulary import StopKind
     from batchlab.workload import Workload
@@ -57,6 +60,9 @@ class Simulation:
         Which job runs next, and where: a `Policy`, its spec string, or a `Scheduler`.
     observers
         What watches the run, and may change it; see `batchlab.Observer`.
+    events
+        What comes from outside (S18): an `EventStream`, the path of a file of events, or what a stream is
+        made of.
     options
         How it is run: a `RunOptions`, which describes every option; the usual ones unless given.
     **arguments
@@ -69,7 +75,8 @@ class Simulation:
     PolicyError
         If the policy's spec or its formula is wrong.
     WorkloadError
-        If a job names a node group that the system does not have.
+        If a job names a node group that the system does not have, or an event a job or node that is not
+        there.
 
     Examples
     --------
@@ -85,6 +92,7 @@ class Simulation:
         policy: Policy | Scheduler | str,
         *,
         observers: Sequence[Observer] = (),
+        events: Events | None = None,
         options: RunOptions | None = None,
         **arguments: Unpack[RunArguments],
     ) -> None:
@@ -92,7 +100,7 @@ class Simulation:
         components = python_components(policy, observers)
         self._driver: Driver | None = None
         made = RunOptions.of(options, arguments, function="Simulation()")
-        self._make(workload, system, policy, components, made)
+        self._make(workload, system, policy, components, made, events=events)
         if components.any:
             columns = Columns(workload.jobs, clairvoyant=False)
             self._driver = Driver(components, self._kernel, system, columns)
@@ -106,9 +114,12 @@ class Simulation:
         policy: Policy,
         components: PythonComponents,
         options: RunOptions,
+        *,
+        events: Events | None,
     ) -> None:
         """Make the compiled half; nothing written in Python takes part yet."""
         check_types(workload, system)
+        self._events = given_events(events, workload, system)
         check_periods(workload, options)
         self._options = options
         if options.invocation is not None:
@@ -118,7 +129,19 @@ class Simulation:
         self._depth = 0
         self._assumes_estimates = False
         self._adopted: str | None = None
-        self._kernel = kernel_simulation(workload, system, policy, components.listening, options)
+        self._overheads = drawn_overheads(workload, options)
+        columns, self._absent = None, 0
+        if self._events is not None:
+            columns, self._absent = event_columns(self._events, workload)
+        self._kernel = kernel_simulation(
+            workload,
+            system,
+            policy,
+            components.listening,
+            options,
+            overheads=self._overheads,
+            events=columns,
+        )
 
     @property
     def workload(self) -> Workload:
@@ -290,6 +313,7 @@ class Simulation:
             "elapsed": self._elapsed,
             "depth": self._depth,
             "driven": self._driver is not None,
+            "events": None if self._events is None else self._events.to_dicts(),
         }
         components = b"" if self._driver is None else self._driver.as_bytes()
         return Snapshot(facts, self._kernel.snapshot(), components).to_bytes()
@@ -329,7 +353,12 @@ class Simulation:
         simulation = cls.__new__(cls)
         simulation._driver = None  # noqa: SLF001  # our own
         simulation._make(
-            workload, system, policy, python_components(policy, ()), RunOptions.from_dict(facts["options"])
+            workload,
+            system,
+            policy,
+            python_components(policy, ()),
+            RunOptions.from_dict(facts["options"]),
+            events=facts["events"],
         )
         simulation._go_on_from(snapshot)  # noqa: SLF001  # likewise
         return simulation
@@ -451,17 +480,22 @@ class Simulation:
 
     def result(self) -> Result:
         """Give what has become of every job so far."""
+        recorded = self._kernel.recorded()
+        if recorded["events_applied"] is not None:
+            recorded["events_applied"] = recorded["events_applied"][self._absent :]
         outcome = Outcome(
             **self._kernel.outcome(),
-            requested_time=self._run_of[0].jobs["requested_time"].to_numpy(),
             now=self.now,
-            **self._kernel.recorded(),
+            launch_time=None if self._overheads is None else self._overheads.launch,
+            completion_time=None if self._overheads is None else self._overheads.completion,
+            **recorded,
             sensing_links=links_seen(self._options.sensing, self._run_of[1].platform),
         )
         return Result(
             *self._run_of,
             outcome,
             options=self._options,
+            external_events=self._events,
             elapsed=self._elapsed,
             observations={} if self._driver is None else self._driver.observations(),
         )

@@ -1,8 +1,15 @@
 # What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
 
+from batchlab.workload.anonymisation import anonymise as anonymise
 from batchlab.workload.description import JobDescription as JobDescription
+from batchlab.workload.event_files import read_events as read_events
+from batchlab.workload.event_files import write_events as write_events
+from batchlab.workload.event_stream import EventStream as EventStream
 from batchlab.workload.header import Header as Header
 from batchlab.workload.header import HeaderEntry as HeaderEntry
+from batchlab.workload.logs.jobcomp import read_jobcomp as read_jobcomp
+from batchlab.workload.logs.pbs import read_pbs as read_pbs
+from batchlab.workload.logs.sacct import read_sacct as read_sacct
 from batchlab.workload.records import Reader as Reader
 from batchlab.workload.records import read_records as read_records
 from batchlab.workload.report import Report as Report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,12 +14,13 @@ from batchlab.workload.attributes import attribute
 from batchlab.workload.routing import numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
 
     from batchlab._kernel import Caps, LimitColumns
     from batchlab.system import Limit, System
+    from batchlab.workload.attribute_columns import Attribute
     from batchlab.workload.routing import Routes
     from batchlab.workload.workload import Workload
 
@@ -44,21 +46,22 @@ def limit_columns(workload: Workload, system: System, routes: Routes | None) -> 
     Returns
     -------
     dict or None
-        None where nothing is limited. O(jobs × limits · log jobs).
+        None where nothing is limited. O(jobs × limits × partitions that these count).
     """
     if not system.limits:
         return None
     admission = Admission(workload, system)
+    codes_of = cache(partial(_codes, workload, routes))
     caps: list[Caps] = []
     lists: list[tuple[int, ...]] = [()]
     list_of: Codes = np.zeros(len(workload.jobs), np.int64)
     for number, limit in enumerate(system.limits):
         applies = admission.admits(limit.applies_to) & _in_queues(limit, system, routes, len(list_of))
+        group = _groups(limit, codes_of, len(list_of))
         for of_partition in _partitions(limit, system, routes):
             mask = applies & of_partition
             if not mask.any():
                 continue
-            group = _groups(limit, workload, routes)
             distinct, places = numbered(group[mask])
             counter = np.zeros(len(list_of), np.int64)
             counter[mask] = places + 1
@@ -100,20 +103,26 @@ def _may_run_in(routes: Routes, places: Sequence[int]) -> Mask:
     return np.array(lists, np.bool_)[routes.list_of]
 
 
-def _groups(limit: Limit, workload: Workload, routes: Routes | None) -> Codes:
+def _groups(limit: Limit, codes_of: Callable[[Attribute], Codes], jobs: int) -> Codes:
     """Give each job the number of its group, which is counted for itself; jobs without a value are one."""
-    codes: Codes = np.zeros(len(workload.jobs), np.int64)
+    codes: Codes = np.zeros(jobs, np.int64)
     for column in limit.per:
-        if column == "partition":
-            continue
-        if column == "queue":
-            values = np.zeros(len(codes), np.int64) if routes is None else routes.queue.astype(np.int64) + 1
-        else:
-            named = attribute(workload, column).cast(pl.Categorical).to_physical().cast(pl.Int64)
-            values = named.fill_null(-1).to_numpy() + 1
-        _, values = numbered(values)
-        _, codes = numbered(codes * (values.max(initial=0) + 1) + values)
+        if column != "partition":
+            values = codes_of(column)
+            _, codes = numbered(codes * (values.max(initial=0) + 1) + values)
     return codes
+
+
+def _codes(workload: Workload, routes: Routes | None, column: Attribute) -> Codes:
+    """Give each job the number of its value in a column; jobs without one have the first."""
+    if column == "queue":
+        values = (
+            np.zeros(len(workload.jobs), np.int64) if routes is None else routes.queue.astype(np.int64) + 1
+        )
+    else:
+        named = attribute(workload, column).cast(pl.Categorical).to_physical().cast(pl.Int64)
+        values = named.fill_null(-1).to_numpy() + 1
+    return numbered(values)[1]
 
 
 def _caps(number: int, limit: Limit, system: System) -> Caps:

@@ -1,9 +1,9 @@
 """What a reader did: every job that was dropped, mended or odd, by reason and line."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import polars as pl
 
@@ -46,6 +46,8 @@ class Report:
         By reason, how many more there were than the tables list.
     mended_jobs
         Jobs with a changed value; None counts them in ``mended``.
+    skipped
+        By what they are, such as steps of jobs, how many records of a log are no jobs.
     """
 
     source: str = "table"
@@ -59,6 +61,7 @@ class Report:
     stopped_at: int | None = None
     unlisted: Mapping[str, int] = field(default_factory=dict)
     mended_jobs: int | None = None
+    skipped: Mapping[str, int] = field(default_factory=dict)
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Count the notes: ``{"dropped": {reason: count}, "mended": …, "noted": …}``, frequent ones first."""
@@ -88,7 +91,18 @@ class Report:
             lines.extend(
                 self._reason(name, notes, reason, count) for reason, count in self.counts()[name].items()
             )
+        lines.extend(f"  {'skipped':<7} {count:>9,}  {what}" for what, count in self.skipped.items())
         return "\n".join(lines)
+
+    def at_lines(self, lines: pl.Series) -> Self:
+        """Give the report of a table as one of the log whose ``lines`` its rows were read from."""
+        places = {
+            name: notes.with_columns(lines.gather(notes["line"]).cast(pl.Int64).alias("line"))
+            for name, notes in self._tables()
+        }
+        return replace(
+            self, dropped=places["dropped"], mended=places["mended"], noted=places["noted"], unit="line"
+        )
 
     __repr__ = __str__
 

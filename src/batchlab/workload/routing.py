@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Routes", "numbered", "routes"]
 
 _LAST = np.iinfo(np.int64).max
+# Up to so many numbers for each value are counted in a table.
+_SPREAD = 8
 
 
 @dataclass(frozen=True)
@@ -185,9 +187,19 @@ def _partitions(
 
 
 def numbered(values: npt.NDArray[np.signedinteger]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Give the distinct values, and the place of each value among them."""
-    distinct, places = np.unique(values, return_inverse=True)
-    return distinct, places.astype(np.int64)
+    """Give the distinct values in order, and the place of each value among them.
+
+    O(values) where they lie close together, as numbers of names and combinations of these do; else O(values · log values).
+    """
+    least, greatest = int(values.min(initial=0)), int(values.max(initial=0))
+    if greatest - least >= _SPREAD * (len(values) + 1):
+        distinct, places = np.unique(values, return_inverse=True)
+        return distinct, places.astype(np.int64)
+    offsets = values - least
+    occurs = np.zeros(greatest - least + 1, np.bool_)
+    occurs[offsets] = True
+    places = np.cumsum(occurs, dtype=np.int64) - 1
+    return np.flatnonzero(occurs) + least, places[offsets]
 
 
 def _wanted(system: System, distinct: list[str], code: int, queue: int) -> tuple[int, ...]:

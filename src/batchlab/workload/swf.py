@@ -5,10 +5,7 @@ kernel reads; this module finds the bytes and says what was read.
 """
 
 import os
-import zlib
 from collections.abc import Iterable, Iterator
-from functools import partial
-from itertools import chain, islice
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +24,7 @@ from batchlab.vocabulary import (
 from batchlab.workload import reasons
 from batchlab.workload.header import Header
 from batchlab.workload.report import Report, read_out
+from batchlab.workload.source import name_of, pieces, unpacked
 from batchlab.workload.validation import NEXT_STEP, check_choice
 from batchlab.workload.workload import Workload
 
@@ -35,12 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["read_swf"]
 
-_BLOCK = 1 << 20
-_LINES_AT_ONCE = 4096
 _MOST_JOBS = 2**63 - 1
 _NO_JOB = -(2**63)
-_GZIP_MAGIC = b"\x1f\x8b"
-_GZIP_WINDOW = 31
 _NOT_A_LOG = (reasons.LINE_TOO_LONG, reasons.TOO_FEW_FIELDS, reasons.JOB_NUMBER)
 
 
@@ -108,11 +102,11 @@ def read_swf(
         "use_memory": bool(use_memory),
         "max_jobs": _limit(max_jobs),
     }
-    name = _name(source)
+    name = name_of(source)
     if isinstance(source, str | os.PathLike):
         log = _read_file(name, options)
     else:
-        log = _read_pieces(_unpacked(_pieces(source, name), name), name, options)
+        log = _read_pieces(unpacked(pieces(source, name), name), name, options)
     workload = _workload(log, name, ("mem",) if use_memory else ())
     return workload if start_time is None else workload.starting_at(start_time)
 
@@ -123,16 +117,6 @@ def _limit(max_jobs: int | None) -> int | None:
     if isinstance(max_jobs, bool) or not isinstance(max_jobs, int) or max_jobs < 0:
         raise WorkloadError(f"max_jobs = {shown(max_jobs)}; must be a whole number >= 0, or None for all.")
     return min(max_jobs, _MOST_JOBS)
-
-
-def _name(source: object) -> str:
-    """Name the source in messages: by its path, where it has one."""
-    if isinstance(source, str | os.PathLike):
-        return os.fsdecode(source)
-    name = getattr(source, "name", None)
-    if isinstance(name, str):
-        return name
-    return "file" if hasattr(source, "read") else "lines"
 
 
 def _read_file(name: str, options: dict[str, Any]) -> "SwfColumns":
@@ -147,9 +131,9 @@ def _read_file(name: str, options: dict[str, Any]) -> "SwfColumns":
         raise _explained(error, name) from error
 
 
-def _read_pieces(pieces: Iterator[bytes], name: str, options: dict[str, Any]) -> "SwfColumns":
+def _read_pieces(blocks: Iterator[bytes], name: str, options: dict[str, Any]) -> "SwfColumns":
     parser = _kernel.SwfParser(**options)
-    for piece in pieces:
+    for piece in blocks:
         try:
             wanted = parser.feed(piece)
         except ValueError as error:
@@ -168,66 +152,6 @@ def _explained(error: ValueError, name: str) -> WorkloadError:
     if line is None:
         return WorkloadError(f"{name}: {message}. Get the file anew, or unpack what is left of it.")
     return WorkloadError(f"{name}:{line}: {message}. {NEXT_STEP}")
-
-
-def _pieces(source: object, name: str) -> Iterator[bytes]:
-    """Give the bytes of an open file or of lines, in pieces of convenient size."""
-    read = getattr(source, "read", None)
-    if callable(read):
-        pieces: Iterator[object] = iter(partial(read, _BLOCK), None)
-        try:
-            for piece in pieces:
-                if not piece:
-                    return
-                yield _as_bytes(piece, name)
-        except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-            raise WorkloadError(
-                f"{name}: cannot be read: {error}. Give the path, or a file opened in mode 'rb'."
-            ) from error
-        return
-    if not isinstance(source, Iterable) or isinstance(source, bytes | bytearray):
-        raise WorkloadError(
-            f"source = {shown(source)}, a {type(source).__name__}; must be a path, an open file or "
-            "an iterable of lines."
-        )
-    lines = (_as_bytes(line, name).removesuffix(b"\n") + b"\n" for line in source)
-    while piece := b"".join(islice(lines, _LINES_AT_ONCE)):
-        yield piece
-
-
-def _as_bytes(text: object, name: str) -> bytes:
-    if isinstance(text, str):
-        return text.encode("utf-8", "backslashreplace")
-    if isinstance(text, bytes | bytearray | memoryview):
-        return bytes(text)
-    raise WorkloadError(
-        f"{name}: {shown(text)} is of type {type(text).__name__}; a log's lines must be str or bytes."
-    )
-
-
-def _unpacked(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Unpack gzip, of any number of members; give anything else as it is."""
-    first = next(pieces, b"")
-    whole = chain([first], pieces)
-    if not first.startswith(_GZIP_MAGIC):
-        yield from whole
-        return
-    member = zlib.decompressobj(_GZIP_WINDOW)
-    try:
-        for piece in whole:
-            rest = piece
-            while rest:
-                if member.eof:
-                    member = zlib.decompressobj(_GZIP_WINDOW)
-                # A piece may be a thousand times as long unpacked.
-                yield member.decompress(rest, _BLOCK)
-                rest = member.unconsumed_tail or member.unused_data
-    except zlib.error as error:
-        raise WorkloadError(f"{name}: the gzip stream is damaged: {error}. Get the file anew.") from error
-    if not member.eof:
-        raise WorkloadError(
-            f"{name}: the gzip stream is cut short. Get the file anew, or unpack what is left of it."
-        )
 
 
 def _workload(log: "SwfColumns", name: str, resources: tuple[str, ...]) -> Workload:

@@ -64,8 +64,12 @@ def admit(
     invalid: InvalidAction,
     source: str = "table",
     applications: "Mapping[str, Application] | None" = None,
+    lines: pl.Series | None = None,
 ) -> tuple[pl.DataFrame, Report, tuple[str, ...]]:
-    """Check and normalise a table of jobs; with the report and the names of the resources."""
+    """Check and normalise a table of jobs; with the report and the names of the resources.
+
+    ``lines`` are those of a log that the rows were read from; reports and errors then name them.
+    """
     check_choice("overrun", overrun, OVERRUN_ACTIONS)
     check_choice("invalid", invalid, INVALID_ACTIONS)
     table = _with_defaults(table, source, has_applications=applications is not None)
@@ -85,7 +89,7 @@ def admit(
         numbers = numbers.with_columns(table.select(application_columns.COLUMNS).get_columns())
         rules = _application_rules(rules)
     if invalid == "raise":
-        _raise_first(numbers, table, rules, source)
+        _raise_first(numbers, table, rules, source, lines)
     refused = pl.coalesce(pl.when(~rule.holds).then(pl.lit(rule.reason)) for rule in rules)
     checked = numbers.with_columns(refused.alias(_REFUSED))
     kept = checked.filter(pl.col(_REFUSED).is_null())
@@ -97,6 +101,8 @@ def admit(
     known = (*_FIRST_COLUMNS, *amounts, arrays.ARRAY)
     others = [name for name in given if name not in known]
     report = _report(checked, _notes(kept, _mends(kept, amounts, overrun)), source)
+    if lines is not None:
+        report = report.at_lines(lines)
     return jobs.select(*_FIRST_COLUMNS, *amounts, *others), report, names
 
 
@@ -356,7 +362,13 @@ def _values(kept: pl.DataFrame, amounts: Sequence[str], overrun: OverrunAction) 
     return columns.get_columns()
 
 
-def _raise_first(numbers: pl.DataFrame, table: pl.DataFrame, rules: Sequence[_Rule], source: str) -> None:
+def _raise_first(
+    numbers: pl.DataFrame,
+    table: pl.DataFrame,
+    rules: Sequence[_Rule],
+    source: str,
+    lines: pl.Series | None,
+) -> None:
     holds = numbers.select(rule.holds.alias(str(index)) for index, rule in enumerate(rules))
     broken = holds.with_row_index(_ROW).filter(~pl.all_horizontal(pl.exclude(_ROW))).head(1)
     if broken.is_empty():
@@ -364,4 +376,5 @@ def _raise_first(numbers: pl.DataFrame, table: pl.DataFrame, rules: Sequence[_Ru
     row = int(broken[_ROW][0])
     rule = next(rule for index, rule in enumerate(rules) if not broken[str(index)][0])
     value = table[rule.column][row]
-    raise WorkloadError(f"{source}: row {row}: {rule.column} = {shown(value)}; {rule.text}. {NEXT_STEP}")
+    place = f"{source}: row {row}" if lines is None else f"{source}:{lines[row]}"
+    raise WorkloadError(f"{place}: {rule.column} = {shown(value)}; {rule.text}. {NEXT_STEP}")

@@ -2,6 +2,8 @@
 //!
 //! A limit is counted by one counter for each group that it is counted for. Every job names its counters, in lists that
 //! jobs share. To count a job in or out, and to ask whether it is within its limits, costs O(its counters × resources).
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::minutes::{Ask, MinuteCaps, Minutes, Span};
@@ -31,6 +33,8 @@ pub struct Limits {
     caps: Vec<Cap>,
     some_block: bool,
     counts_minutes: bool,
+    /// By counter: whether it limits amounts.
+    has_amounts: Vec<bool>,
     /// By slot: the place of its list of counters.
     of_job: Vec<u32>,
     lists: Vec<Vec<u32>>,
@@ -44,7 +48,8 @@ impl Limits {
     pub fn new(caps: Vec<Cap>, of_job: Vec<u32>, lists: Vec<Vec<u32>>, least_nodes: Vec<u32>) -> Self {
         let some_block = caps.iter().any(|cap| cap.blocks);
         let counts_minutes = caps.iter().any(|cap| cap.minutes != MinuteCaps::default());
-        Self { caps, some_block, counts_minutes, of_job, lists, least_nodes }
+        let has_amounts = caps.iter().map(|cap| cap.amounts.iter().any(|&most| most < i64::MAX)).collect();
+        Self { caps, some_block, counts_minutes, has_amounts, of_job, lists, least_nodes }
     }
 
     /// Whether a job over some limit holds up those behind it.
@@ -59,6 +64,12 @@ impl Limits {
         self.counts_minutes
     }
 
+    /// Number of counters.
+    #[must_use]
+    pub fn counters_in_all(&self) -> usize {
+        self.caps.len()
+    }
+
     /// The counters of a job.
     #[must_use]
     pub fn counters(&self, slot: u32) -> &[u32] {
@@ -70,6 +81,26 @@ impl Limits {
     #[must_use]
     pub fn list_of(&self, slot: u32) -> u32 {
         self.of_job.get(slot as usize).copied().unwrap_or_default()
+    }
+
+    /// Splits the lists so that jobs of one list also have the same value of this. O(jobs).
+    pub fn split_lists(&mut self, value: impl Fn(u32) -> u64) {
+        let (mut numbers, mut lists) = (HashMap::new(), Vec::new());
+        // Jobs that follow each other are often alike.
+        let mut latest = None;
+        for (slot, list) in self.of_job.iter_mut().enumerate() {
+            let own = (*list, value(slot as u32));
+            let number = match latest {
+                Some((before, number)) if before == own => number,
+                _ => *numbers.entry(own).or_insert_with(|| {
+                    lists.push(self.lists[own.0 as usize].clone());
+                    lists.len() as u32 - 1
+                }),
+            };
+            latest = Some((own, number));
+            *list = number;
+        }
+        self.lists = lists;
     }
 
     /// What a counter allows.
@@ -90,6 +121,7 @@ impl Limits {
 struct Count {
     running: u32,
     submitted: u32,
+    /// Counted where the cap limits amounts.
     amounts: Vec<i64>,
     minutes: Minutes,
 }
@@ -136,6 +168,9 @@ impl LimitCounts {
         for &counter in limits.counters(slot) {
             let count = &mut self.counts[counter as usize];
             adds_up &= add_to(&mut count.running, sign);
+            if !limits.has_amounts[counter as usize] {
+                continue;
+            }
             for (amount, held) in count.amounts.iter_mut().zip(held) {
                 *amount += held * i64::from(sign);
                 adds_up &= *amount >= 0;
@@ -183,8 +218,9 @@ impl LimitCounts {
             let is_beyond = |(amount, (used, most)): (usize, (&i64, &i64))| {
                 *most < i64::MAX && used.saturating_add(need(amount)) > *most
             };
+            let may_be_beyond = limits.has_amounts[counter as usize];
             count.running >= cap.running
-                || amounts.any(is_beyond)
+                || (may_be_beyond && amounts.any(is_beyond))
                 || (limits.counts_minutes && count.minutes.is_beyond(&cap.minutes, ask, &need))
         };
         limits.counters(slot).iter().copied().find(is_over)

@@ -167,25 +167,33 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         found
     }
 
-    /// Gives the entries these keys, one each in their present order; none may occur twice. O(n) where that stays
-    /// the order, O(n log n) otherwise.
-    pub fn rekey(&mut self, keys: &[K]) {
-        let mut places = Vec::with_capacity(keys.len());
+    /// Gives every entry another key, asked for in the present order; none may occur twice. O(n) where that stays the order
+    /// or nearly so, O(n log n) otherwise.
+    pub fn rekey(&mut self, mut key: impl FnMut(&K) -> K) {
+        let mut places = std::mem::take(&mut self.path);
+        places.clear();
         self.places(self.root, &mut places);
-        debug_assert_eq!(places.len(), keys.len());
-        if keys.is_sorted() {
-            for (&at, &key) in places.iter().zip(keys) {
-                self.nodes[at as usize].key = key;
-            }
-            return;
+        let (mut is_sorted, mut last) = (true, None);
+        for &at in &places {
+            let node = &mut self.nodes[at as usize];
+            node.key = key(&node.key);
+            is_sorted &= last.is_none_or(|last| last <= node.key);
+            last = Some(node.key);
         }
-        let mut order: Vec<usize> = (0..keys.len()).collect();
-        order.sort_unstable_by_key(|&entry| keys[entry]);
+        if !is_sorted {
+            self.sort(&places);
+        }
+        self.path = places;
+    }
+
+    /// Sorts the entries, which stand in these places; the tree keeps its shape.
+    fn sort(&mut self, places: &[u32]) {
+        let mut order: Vec<(K, u32)> = places.iter().map(|&at| (self.nodes[at as usize].key, at)).collect();
+        order.sort();
         let before = self.values.clone();
-        // The tree keeps its shape; the entries move to other places in it.
-        for (&at, entry) in places.iter().zip(order) {
-            self.nodes[at as usize].key = keys[entry];
-            let (from, to) = (places[entry] as usize * self.width, at as usize * self.width);
+        for (&at, (key, from)) in places.iter().zip(order) {
+            self.nodes[at as usize].key = key;
+            let (from, to) = (from as usize * self.width, at as usize * self.width);
             self.values[to..to + self.width].copy_from_slice(&before[from..from + self.width]);
         }
         self.refresh_all(self.root);
@@ -413,23 +421,29 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
 
     fn join_into(&mut self, at: u32, new: u32) {
         let (to, from) = (at as usize * self.width, new as usize * self.width);
-        for offset in 0..self.width {
-            self.summaries[to + offset] = S::join(self.summaries[to + offset], self.values[from + offset]);
-        }
+        Self::join_slice(&mut self.summaries[to..to + self.width], &self.values[from..from + self.width]);
     }
 
     fn refresh(&mut self, at: u32) {
         let Node { left, right, .. } = self.nodes[at as usize];
-        let own = at as usize * self.width;
-        for offset in 0..self.width {
-            let mut joined = self.values[own + offset];
-            if left != NIL {
-                joined = S::join(joined, self.summaries[left as usize * self.width + offset]);
+        let (width, own) = (self.width, at as usize * self.width);
+        let values = &self.values[own..own + width];
+        for (summary, value) in self.summaries[own..own + width].iter_mut().zip(values) {
+            *summary = *value;
+        }
+        for child in [left, right] {
+            if child == NIL {
+                continue;
             }
-            if right != NIL {
-                joined = S::join(joined, self.summaries[right as usize * self.width + offset]);
+            let from = child as usize * width;
+            // The rows differ, so that one of them lies behind the other.
+            if from > own {
+                let (head, tail) = self.summaries.split_at_mut(from);
+                Self::join_slice(&mut head[own..own + width], &tail[..width]);
+            } else {
+                let (head, tail) = self.summaries.split_at_mut(own);
+                Self::join_slice(&mut tail[..width], &head[from..from + width]);
             }
-            self.summaries[own + offset] = joined;
         }
     }
 }

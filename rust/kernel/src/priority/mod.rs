@@ -25,6 +25,8 @@ pub struct Candidate<'a> {
     pub job: u32,
     /// What its run_time is taken to be, seconds.
     pub estimate: f64,
+    /// What its user asks for, seconds.
+    pub requested_time: f64,
     /// The present time, seconds.
     pub now: f64,
     /// Seconds for which it was eligible at the latest calculation of priorities; negative where it was not yet.
@@ -124,7 +126,7 @@ fn priority(rule: &Multifactor, candidate: &Candidate<'_>) -> u32 {
     let size = Size {
         nodes: candidate.nodes(),
         processors: candidate.processors(),
-        requested_time: candidate.scenario.job(job).requested_time,
+        requested_time: candidate.requested_time,
     };
     let mut factors = Factors {
         age: rule.age(candidate.eligible_for),

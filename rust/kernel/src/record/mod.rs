@@ -2,6 +2,7 @@
 //! know them, and what is not asked for costs nothing.
 mod changes;
 mod dispatch;
+mod external_events;
 mod intervals;
 mod power;
 mod reasons;
@@ -15,6 +16,7 @@ use crate::state::View;
 
 pub use changes::{Change, Changes};
 pub use dispatch::DispatchLog;
+pub use external_events::EventLog;
 pub use intervals::{AllocationIntervals, Interruptions};
 pub use power::{PowerMeter, PowerModel, ThermalModel};
 pub use reasons::ReasonLog;
@@ -40,6 +42,8 @@ pub struct Recorders {
     pub platform: Option<PlatformSensor>,
     /// What accounts had used, where it was asked for.
     pub usage: Option<Box<UsageLog>>,
+    /// Which external events applied, where there are some.
+    pub events: Option<Box<EventLog>>,
 }
 
 impl Recorders {
@@ -58,6 +62,9 @@ impl Recorders {
         }
         if let Some(usage) = &mut self.usage {
             usage.share();
+        }
+        if let Some(events) = &mut self.events {
+            events.share();
         }
     }
 

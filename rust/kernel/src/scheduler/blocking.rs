@@ -25,7 +25,7 @@ impl SchedulingRule for Blocking {
     }
 
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
-        let Some(head) = view.first_open() else { return Ok(Step::Done) };
+        let Some(head) = view.state.queue.first() else { return Ok(Step::Done) };
         let blocked = Some((head.job, view.state.releases));
         // Time alone can bring a job beyond the end of its reservation, or let it preempt others.
         if self.blocked == blocked && view.is_in_time(head.job) && view.scenario.preemption.is_none() {

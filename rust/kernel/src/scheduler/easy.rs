@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::Unanswered;
 use crate::placement::Allocator;
-use crate::state::{Rank, View, is_open};
+use crate::state::{Rank, View};
 
 use super::shadow::Shadow;
 use super::shadow_capacity::ShadowCapacity;
@@ -84,7 +84,7 @@ impl SchedulingRule for Easy {
                     self.pass = Pass::Heads;
                     continue;
                 }
-                Pass::Heads => match view.first_open() {
+                Pass::Heads => match view.state.queue.first() {
                     Some(head) => match chance_of(view, allocator, head.job)? {
                         Chance::Fits => return Ok(start_chosen(head.job)),
                         Chance::Closed(counter) => return Ok(Step::Close(head.job, counter)),
@@ -123,7 +123,7 @@ impl Easy {
     }
 
     fn still_holds(&self, view: View<'_>) -> bool {
-        let head = view.first_open().map(|rank| rank.job);
+        let head = view.state.queue.first().map(|rank| rank.job);
         // A start can have brought the head over a limit.
         if view.looks_at_each() || head.is_some_and(|head| view.over_limit(head).is_some()) {
             return false;
@@ -151,10 +151,8 @@ impl Easy {
     fn next_behind(&mut self, view: View<'_>, after: Rank) -> Option<u32> {
         let shadow = self.shadow.as_ref()?;
         let each = view.looks_at_each();
-        let may_start = |values: &[i64]| {
-            (each && is_open(values))
-                || view.may_fit_where(values, |set, own| shadow.may_admit(view, set, own))
-        };
+        let may_start =
+            |values: &[i64]| each || view.may_fit_where(values, |set, own| shadow.may_admit(view, set, own));
         let found = view.state.queue.first_matching(Some(&after), &may_start)?;
         self.pass = Pass::Behind(found);
         Some(found.job)

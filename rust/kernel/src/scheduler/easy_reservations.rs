@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::{NodeSets, Profile, Unanswered};
 use crate::placement::Allocator;
-use crate::state::{Rank, View, is_open};
+use crate::state::{Rank, View};
 
 use super::plan::Plan;
 use super::victims::preempt_for;
@@ -53,7 +53,7 @@ impl SchedulingRule for EasyReservations {
             // While reservations are left to make, jobs that cannot fit matter too.
             let open = plan.len() < self.count;
             let each = open || view.looks_at_each();
-            let may_matter = |values: &[i64]| (each && is_open(values)) || view.may_fit(values);
+            let may_matter = |values: &[i64]| each || view.may_fit(values);
             let Some(rank) = view.state.queue.first_matching(at.as_ref(), &may_matter) else {
                 self.pass = None;
                 return Ok(Step::Done);

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::Unanswered;
 use crate::placement::Allocator;
-use crate::state::{Rank, View, is_open};
+use crate::state::{Rank, View};
 
 use super::victims::preempt_for;
 use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
@@ -66,7 +66,7 @@ impl SchedulingRule for FirstFit {
                 }
                 Pass::Queue(at) => {
                     let each = view.looks_at_each();
-                    let matters = |values: &[i64]| (each && is_open(values)) || view.may_fit(values);
+                    let matters = |values: &[i64]| each || view.may_fit(values);
                     *at = view.state.queue.first_matching(at.as_ref(), &matters);
                     at.map(|rank| rank.job)
                 }

@@ -30,47 +30,60 @@ pub struct Shadow {
 impl Shadow {
     /// The reservation of a job that does not fit now: in the node set where it can start first.
     pub fn of(view: View<'_>, allocator: &Allocator, head: u32, room: &mut ShadowCapacity) -> Self {
-        match view.scenario.alternatives(head) {
-            [request] => Self::with(view, allocator, head, *request, room),
-            requests => {
-                let time = |&request: &u32| Time(Self::with(view, allocator, head, request, room).time);
-                // The first of those that are equal.
-                let first = requests
-                    .iter()
-                    .copied()
-                    .min_by_key(time)
-                    .unwrap_or_else(|| view.scenario.job(head).request);
-                Self::with(view, allocator, head, first, room)
+        let with = |request, earliest, room: &mut ShadowCapacity| {
+            Self::with(view, allocator, head, request, earliest, room)
+        };
+        let alternatives = view.scenario.alternatives(head);
+        if let [request] = alternatives {
+            return with(*request, by_totals(view, head, *request), room);
+        }
+        // It cannot start before its totals admit it: sets in which that is later than in another it need not be tried.
+        let bound = |(place, &request): (usize, &u32)| (by_totals(view, head, request), place, request);
+        let mut bounds: Vec<(Time, usize, u32)> = alternatives.iter().enumerate().map(bound).collect();
+        bounds.sort_unstable();
+        let (mut first, mut latest) = (None::<((Time, usize), Self, Time)>, 0);
+        for (earliest, place, request) in bounds {
+            if first.as_ref().is_some_and(|(best, ..)| (earliest, place) > *best) {
+                continue;
             }
+            let shadow = with(request, earliest, room);
+            latest = place;
+            if first.as_ref().is_none_or(|(best, ..)| (Time(shadow.time), place) < *best) {
+                first = Some(((Time(shadow.time), place), shadow, earliest));
+            }
+        }
+        match first {
+            // What is free then is that of the set that was tried last.
+            Some(((_, place), shadow, earliest)) if place != latest => with(shadow.request, earliest, room),
+            Some((_, shadow, _)) => shadow,
+            None => with(view.scenario.job(head).request, Time(view.now()), room),
         }
     }
 
-    /// The reservation of a job with one of its requests. O(log n), or more where nodes decide: see `easy`.
+    /// The reservation of a job with one of its requests, by whose totals it cannot start before `earliest`. O(log n), or
+    /// more where nodes decide: see `easy`.
     fn with(
         view: View<'_>,
         allocator: &Allocator,
         head: u32,
         request: u32,
+        earliest: Time,
         room: &mut ShadowCapacity,
     ) -> Self {
         let machine = &view.state.machine;
         let want = view.placement_request_of(head, request);
         let nodes = want.request.nodes;
         let own = nodes.block(machine.resources());
-        let needs: Vec<i64> = (0..machine.resources()).map(|resource| view.need(head, resource)).collect();
-        let mut carried = machine.free_totals().to_vec();
-        let enough = |totals: &[i64]| totals[own.clone()].iter().zip(&needs).all(|(has, need)| has >= need);
         let ends = view.state.running.by_expected_end();
-        let end = ends
-            .and_then(|ends| ends.first_prefix(&mut carried, &enough))
-            .map_or(view.now(), |end| end.time.0);
         let on_nodes = limiting_resource(view, allocator, head, request).is_none();
-        let time = if on_nodes { room.open(view, allocator, &want, end) } else { end }.max(view.now());
+        let time = if on_nodes { room.open(view, allocator, &want, earliest.0) } else { earliest.0 };
+        let time = time.max(view.now());
         let mut then = machine.free_totals().to_vec();
         if let Some(ends) = ends {
             ends.join_prefix(&mut then, &|end| end.time <= Time(time));
         }
-        let extra = then[own].iter().zip(&needs).map(|(has, need)| has - need).collect();
+        let left = |(resource, has): (usize, &i64)| has - view.need(head, resource);
+        let extra = then[own].iter().enumerate().map(left).collect();
         let goes_by_place = on_nodes || nodes != NodeSetId::ALL || view.scenario.requests.has_exclusive();
         Self { head, request, time, nodes, extra, on_nodes, goes_by_place }
     }
@@ -118,6 +131,20 @@ impl Shadow {
         }
         true
     }
+}
+
+/// When what is free of the nodes of a request is enough for a job in all, if running jobs end when they are expected to.
+/// O(log n).
+fn by_totals(view: View<'_>, head: u32, request: u32) -> Time {
+    let machine = &view.state.machine;
+    let own = view.scenario.requests.get(request).nodes.block(machine.resources());
+    let is_enough = |totals: &[i64]| {
+        totals[own.clone()].iter().enumerate().all(|(resource, &has)| has >= view.need(head, resource))
+    };
+    let mut carried = machine.free_totals().to_vec();
+    let ends = view.state.running.by_expected_end();
+    let end = ends.and_then(|ends| ends.first_prefix(&mut carried, &is_enough));
+    end.map_or(Time(view.now()), |end| end.time)
 }
 
 /// The one resource whose free total in the node set of a request decides whether a job fits, if there is one.

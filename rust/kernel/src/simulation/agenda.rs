@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 pub enum EventKind {
     /// A timer is due.
     Timer,
+    /// Users, administrators or faults do something.
+    External,
     /// Victims of preemption have run on for their grace time.
     GraceEnd,
     /// A reservation of the machine begins that cancels running jobs in the way.
@@ -101,9 +103,22 @@ impl Agenda {
     /// Completions, submissions, one pass (S2).
     #[must_use]
     pub fn completions_first() -> Self {
-        use EventKind::{Application, Begin, Completion, Cut, Expiry, GraceEnd, Periodic, Submission, Timer};
+        use EventKind::{
+            Application, Begin, Completion, Cut, Expiry, External, GraceEnd, Periodic, Submission, Timer,
+        };
         Self {
-            order: vec![Begin, Timer, GraceEnd, Cut, Application, Completion, Expiry, Periodic, Submission],
+            order: vec![
+                Begin,
+                External,
+                Timer,
+                GraceEnd,
+                Cut,
+                Application,
+                Completion,
+                Expiry,
+                Periodic,
+                Submission,
+            ],
             pass: PassRule::OncePerInstant,
             ties: EndTies::ByRow,
             releases_early: false,
@@ -115,11 +130,13 @@ impl Agenda {
     #[must_use]
     pub fn arrivals_first() -> Self {
         use EventKind::{
-            Application, Begin, Completion, Cut, EarlyRelease, Expiry, GraceEnd, Periodic, Submission, Timer,
+            Application, Begin, Completion, Cut, EarlyRelease, Expiry, External, GraceEnd, Periodic,
+            Submission, Timer,
         };
         Self {
             order: vec![
                 Begin,
+                External,
                 Timer,
                 GraceEnd,
                 Cut,

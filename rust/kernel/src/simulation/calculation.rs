@@ -3,7 +3,9 @@
 //! A calculation is no event. Those that are due by an instant are made before its events, as of the time at which they
 //! were due; no pass follows. Between two instants nothing changes, so the periods between them are taken at once: an
 //! idle year costs as much as an idle hour, and a run that is over ends. O(accounts and users) at an instant where some
-//! are due; the queue is sorted in the next pass that may start a job, O(q log q).
+//! are due; the jobs of the queue that are not over a limit are sorted in the next pass that may start one, O(q log q).
+use std::sync::Arc;
+
 use crate::accounting::Usage;
 use crate::priority::Priority;
 use crate::scenario::Scenario;
@@ -20,6 +22,7 @@ impl<F: Feed> Simulation<F> {
         self.state.calculation = Some(Box::new(Calculation::new(period, first, jobs)));
         let with = |usage| self.scenario.accounts.as_ref().map(|accounts| AccountUsage::new(usage, accounts));
         self.state.usage = usage.and_then(with).map(Box::new);
+        Arc::make_mut(&mut self.scenario).split_limits_by_factors();
         self
     }
 
@@ -48,6 +51,20 @@ impl<F: Feed> Simulation<F> {
         }
         let Self { scenario, state, priority, .. } = self;
         sort(state, scenario, priority);
+    }
+
+    /// Brings all jobs that are not held into the order of the queue, so that it can be read from outside: those over a limit
+    /// too, by priorities of the latest calculation. No schedule changes: a rule that comes upon one closes it again. O(1)
+    /// where none is closed, else O(q log q).
+    pub fn complete_queue(&mut self) {
+        if self.state.queue.closed.is_empty() {
+            return;
+        }
+        let Self { scenario, state, priority, .. } = self;
+        if state.calculation.as_ref().is_some_and(|calculation| calculation.is_stale()) {
+            sort(state, scenario, priority);
+        }
+        state.open_all(scenario, priority);
     }
 
     /// Brings usage up to date, and compares it with shares.

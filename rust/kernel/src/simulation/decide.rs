@@ -115,6 +115,7 @@ impl<F: Feed> Simulation<F> {
 
     fn take_nodes(&mut self, job: u32, placement: &[NodeTasks]) {
         self.state.start(&self.scenario, job, placement);
+        self.state.open_next_like(&self.scenario, &self.priority, job);
         self.recorders.nodes_taken(View { scenario: &self.scenario, state: &self.state }, job, placement);
         self.allocator.started(placement);
         if let (Some(rules), Some(preemption)) = (&self.scenario.preemption, &mut self.state.preemption) {
@@ -192,6 +193,9 @@ impl<F: Feed> Simulation<F> {
             JobState::Queued => self.leave_queue(job),
             JobState::Running => {
                 self.check_interruptible(job)?;
+                if self.end_completion(job) {
+                    return Ok(());
+                }
                 self.release_nodes(job);
                 self.stop_application(job);
             }
@@ -203,9 +207,23 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn preempt(&mut self, job: u32, keep: Preemption) -> Result<(), Refusal> {
-        self.cut_short(job, keep)?;
-        self.wait_again(job);
+        self.check_state(job, JobState::Running, "running")?;
+        self.check_interruptible(job)?;
+        if !self.end_completion(job) {
+            self.cut_short(job, keep)?;
+            self.wait_again(job);
+        }
         Ok(())
+    }
+
+    /// Ends a job whose run is over, so that it is settled what becomes of it; whether it is one.
+    fn end_completion(&mut self, job: u32) -> bool {
+        let Some(run) = self.state.jobs.run(job) else { return false };
+        let Phase::Completing(killed) = self.state.running.get(run).phase else { return false };
+        self.release_nodes(job);
+        self.disturb();
+        self.end(job, if killed { JobState::Killed } else { JobState::Completed });
+        true
     }
 
     /// Puts a job whose run was cut short into the queue.
@@ -216,8 +234,6 @@ impl<F: Feed> Simulation<F> {
 
     /// Takes a running job from its nodes, whose run begins anew later.
     pub(super) fn cut_short(&mut self, job: u32, keep: Preemption) -> Result<(), Refusal> {
-        self.check_state(job, JobState::Running, "running")?;
-        self.check_interruptible(job)?;
         if self.view().has_application(job) && keep != Preemption::Requeue {
             return Err(Refusal::Stateless(job));
         }
@@ -246,9 +262,8 @@ impl<F: Feed> Simulation<F> {
         let Some(run) = self.state.jobs.run(job) else { return 0.0 };
         match self.state.running.get(run).phase {
             _ if self.view().has_application(job) => elapsed,
-            Phase::Launching => 0.0,
             Phase::Running => self.state.work.done(self.state.now, run),
-            Phase::Completing(_) => self.state.jobs.work_left(job),
+            Phase::Launching | Phase::Completing(_) => 0.0,
         }
     }
 
@@ -267,15 +282,14 @@ impl<F: Feed> Simulation<F> {
         }
         let (now, sequence) = (self.state.now, self.state.running.get(run).sequence);
         self.state.work.set_rate(now, run, sequence, rate);
-        let begun = self.state.jobs.start_time(job) + self.scenario.overheads(job).launch;
-        self.schedule_limit(job, run, self.scenario.job(job).requested_time - (now - begun));
+        self.limit_run(job, run);
         Ok(())
     }
 
     fn set_estimate(&mut self, job: u32, estimate: f64) -> Result<(), Refusal> {
         self.check_job(job)?;
         // Nothing else may be known of a job without a limit.
-        let no_limit = self.scenario.job(job).requested_time.is_infinite();
+        let no_limit = self.state.jobs.requested_time(job).is_infinite();
         if !(estimate >= 0.0 && (no_limit || estimate.is_finite())) {
             return Err(Refusal::BadDuration(estimate));
         }
@@ -306,7 +320,8 @@ impl<F: Feed> Simulation<F> {
 
     /// Gives the keys of the queued jobs, in the present order of the queue.
     pub fn set_priorities(&mut self, keys: &[f64]) {
-        self.state.sort_queue_by(&self.scenario, keys);
+        self.complete_queue();
+        self.state.sort_queue_by(keys);
     }
 
     fn set_drained(&mut self, node: u32, drained: bool) -> Result<(), Refusal> {
@@ -358,6 +373,7 @@ impl<F: Feed> Simulation<F> {
     pub fn adopt(&mut self, policy: PolicyParts) {
         let PolicyParts { mut scheduler, priority, allocator } = policy;
         scheduler.disturbed();
+        self.complete_queue();
         (self.scheduler, self.priority, self.allocator) = (scheduler, priority, allocator);
         self.keep_indices();
         let queued = self.state.queue.jobs();
@@ -377,7 +393,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn leave_queue(&mut self, job: u32) {
-        self.state.leave_queue(&self.scenario, job);
+        self.state.leave_queue(&self.scenario, &self.priority, job);
         let view = View { scenario: &self.scenario, state: &self.state };
         if let Some(external) = self.scheduler.as_external_mut() {
             external.give_up(view, job);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use crate::scenario::Scenario;
 use crate::state::{State, View};
 use crate::time::Time;
+use crate::workload::ExternalEvent;
 
 /// Where jobs come from and where they go when they are over.
 pub trait Feed {
@@ -16,7 +17,17 @@ pub trait Feed {
     /// Hands over the next job, which is due: its slot.
     fn submit(&mut self, scenario: &mut Arc<Scenario>, state: &mut State) -> Result<u32, Self::Error>;
 
-    /// No further job shall come.
+    /// When the next external event is; [`Time::NEVER`] after the last.
+    fn next_event_time(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// Takes the next external event, which is due.
+    fn take_event(&mut self, _scenario: &Scenario) -> Option<ExternalEvent> {
+        None
+    }
+
+    /// No further job shall come, and no external event.
     fn close(&mut self) {}
 
     /// Takes note of a job that entered the queue.

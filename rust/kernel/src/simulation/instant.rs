@@ -1,6 +1,4 @@
 //! What happens at one instant before its passes, in the order of the agenda.
-use crate::scheduler::SchedulingRule;
-use crate::state::Phase;
 use crate::time::Time;
 use crate::workload::JobState;
 
@@ -17,6 +15,7 @@ impl<F: Feed> Simulation<F> {
             EventKind::Expiry => self.listeners.estimates,
             EventKind::Periodic => self.agenda.triggers.is_some(),
             EventKind::Begin => self.state.conditions.is_some(),
+            EventKind::External => self.feed.next_event_time() != Time::NEVER,
             EventKind::GraceEnd => self.view().victims_run_on(),
             EventKind::Cut => self.scenario.calendar.is_some(),
             EventKind::Timer | EventKind::Completion | EventKind::Submission | EventKind::EarlyRelease => {
@@ -36,7 +35,7 @@ impl<F: Feed> Simulation<F> {
             let cuts = calendar.next_cut_after(before) <= self.state.now;
             self.cursor.cut = (turns && cuts).then_some(Time(self.state.now));
             self.cursor.calendar_turn = turns.then_some(Time(self.state.now));
-            self.state.turn_calendar(&self.scenario);
+            self.state.turn_calendar(&self.scenario, &self.priority);
         }
         if !self.waits_for_timers() {
             self.cursor.idle = 0;
@@ -73,6 +72,9 @@ impl<F: Feed> Simulation<F> {
         let is_due = self.pass_is_due();
         self.cursor.pass_is_due = false;
         self.cursor.at = if is_due { LoopState::Notifying } else { LoopState::EndOfInstant };
+        if self.state.is_stopped {
+            self.leave_scheduling_points();
+        }
         Ok(None)
     }
 
@@ -127,6 +129,7 @@ impl<F: Feed> Simulation<F> {
                 None => false,
             },
             EventKind::Begin => self.next_gate() <= now,
+            EventKind::External => self.feed.next_event_time() <= now,
             EventKind::Submission => self.feed.next_time() <= now,
             EventKind::EarlyRelease => !self.cursor.released_early,
         }
@@ -151,6 +154,7 @@ impl<F: Feed> Simulation<F> {
                 self.happened(Trigger::Periodic);
             }
             EventKind::Begin => self.open_gates(),
+            EventKind::External => self.take_external_event(),
             EventKind::Submission => return self.submit(),
             EventKind::EarlyRelease => self.release_early(),
         }
@@ -160,7 +164,8 @@ impl<F: Feed> Simulation<F> {
     /// Whether timers are due before any pass, ends of grace times or cuts: what they change at one instant counts as one event,
     /// unless the scheduler is asked event by event.
     fn timers_come_first(&self) -> bool {
-        let are_due = self.cursor.timers.next_time().min(self.next_grace_end()) <= Time(self.state.now);
+        let first = self.cursor.timers.next_time().min(self.next_grace_end());
+        let are_due = first.min(self.feed.next_event_time()) <= Time(self.state.now);
         (are_due || self.cursor.cut.is_some())
             && self.agenda.triggers.is_none()
             && self.cursor.round.is_none()
@@ -186,6 +191,10 @@ impl<F: Feed> Simulation<F> {
 
     /// Whether the scheduler is asked about an event; a job at a scheduling point about which it is not asked goes on.
     fn asks_about(&mut self, trigger: Trigger) -> bool {
+        if self.state.is_stopped {
+            self.leave_scheduling_points();
+            return false;
+        }
         let now = self.state.now;
         let agenda = std::sync::Arc::clone(&self.agenda);
         let Some(rules) = &agenda.triggers else { return true };
@@ -224,7 +233,8 @@ impl<F: Feed> Simulation<F> {
 
     fn take_completion(&mut self) {
         let Some((run, at_limit)) = self.next_completion() else { return };
-        if !at_limit && self.go_on_to_next_phase(run) {
+        let goes_on = if at_limit { self.cut_run(run) } else { self.go_on_to_next_phase(run) };
+        if goes_on {
             return;
         }
         let job = self.state.running.get(run).job;
@@ -266,13 +276,7 @@ impl<F: Feed> Simulation<F> {
             self.state.work.due(now).into_iter().chain(self.state.limits.due(&(now, u64::MAX))).collect();
         ending.sort_unstable();
         ending.dedup_by_key(|&mut (_, run)| run);
-        ending.into_iter().map(|(_, run)| run).filter(|&run| self.is_last_phase(run)).collect()
-    }
-
-    fn is_last_phase(&self, run: u32) -> bool {
-        let run = self.state.running.get(run);
-        let completes = self.scenario.overheads(run.job).completion > 0.0;
-        matches!(run.phase, Phase::Completing(_)) || (run.phase == Phase::Running && !completes)
+        ending.into_iter().map(|(_, run)| run).filter(|&run| self.view().is_last_phase(run)).collect()
     }
 
     /// A timer is due. A scheduler outside decides after that; one in the kernel only if something is changed, so that
@@ -288,13 +292,15 @@ impl<F: Feed> Simulation<F> {
 
     /// Whether a reservation is due, or a running job may be a victim from now on.
     fn reservation_is_due(&self) -> bool {
-        let exemption =
-            self.state.preemption.as_ref().map_or(Time::NEVER, |preemption| preemption.next_exemption());
-        self.cursor.calendar_turn.is_some()
-            || self.scheduler.next_due().min(exemption) <= Time(self.state.now)
+        self.cursor.calendar_turn.is_some() || self.next_planned() <= Time(self.state.now)
     }
 
-    fn pass_is_due(&self) -> bool {
+    /// Whether a pass follows on what happened; none does while the scheduler is stopped.
+    fn pass_is_due(&mut self) -> bool {
+        if self.state.is_stopped {
+            self.cursor.is_disturbed = false;
+            return false;
+        }
         self.cursor.pass_is_due || self.cursor.is_disturbed
     }
 
@@ -304,7 +310,7 @@ impl<F: Feed> Simulation<F> {
             if time > Time(self.state.now) {
                 return None;
             }
-            if !self.view().ends_now(self.state.running.get(run).job) {
+            if !self.view().phase_ends_now(run) {
                 return Some(run);
             }
             self.state.expiries.remove(run);

@@ -88,7 +88,7 @@ impl<F: Feed> Simulation<F> {
         };
         self.state.starts += 1;
         self.state.running.get_mut(run).sequence = sequence;
-        let launch = self.scenario.overheads(job).launch;
+        let launch = self.view().overhead(job).launch;
         if launch > 0.0 {
             self.state.work.start(self.state.now, run, sequence, launch, 1.0);
         } else {
@@ -97,7 +97,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// Begins the work of a job, whose launch is over.
-    fn begin_work(&mut self, job: u32, run: u32) {
+    pub(super) fn begin_work(&mut self, job: u32, run: u32) {
         let now = self.state.now;
         self.state.running.get_mut(run).phase = Phase::Running;
         let sequence = self.state.running.get(run).sequence;
@@ -108,14 +108,25 @@ impl<F: Feed> Simulation<F> {
             let work = self.state.jobs.work_left(job);
             self.state.work.start(now, run, sequence, work, 1.0);
         }
-        self.schedule_limit(job, run, self.scenario.job(job).requested_time);
+        self.limit_run(job, run);
         // An estimate of no time expires at once, a corrected one later: at most one correction is made at an instant.
-        self.schedule_expiry(job, Time(now));
+        let was_launched = self.view().overhead(job).launch > 0.0;
+        self.schedule_expiry(job, Time(if was_launched { now.next_up() } else { now }));
+        if self.scenario.bills_runs_only() {
+            self.state.begin_charge(&self.scenario, job);
+        }
+    }
+
+    /// Sets when the wall time rule kills a job that runs.
+    pub(super) fn limit_run(&mut self, job: u32, run: u32) {
+        let begun = self.state.jobs.start_time(job) + self.view().overhead(job).launch;
+        let elapsed = self.state.now - begun;
+        self.schedule_limit(job, run, (self.view().allowed_run(job) - elapsed).max(0.0));
     }
 
     /// Sets when the wall time rule kills a job, which may run for `allowed` seconds more: not at all where it is done
     /// before at its present rate.
-    pub(super) fn schedule_limit(&mut self, job: u32, run: u32, allowed: f64) {
+    fn schedule_limit(&mut self, job: u32, run: u32, allowed: f64) {
         let now = self.state.now;
         let is_cut = || {
             self.view().has_application(job) || {
@@ -137,6 +148,9 @@ impl<F: Feed> Simulation<F> {
             return;
         }
         let Some(run) = self.state.jobs.run(job) else { return };
+        if self.state.running.get(run).phase != Phase::Running {
+            return;
+        }
         let end = self.state.estimated_end(job);
         if end >= from && end != Time::NEVER {
             self.state.expiries.set(run, (end, self.scenario.job(job).row));
@@ -160,11 +174,14 @@ impl<F: Feed> Simulation<F> {
 
     /// The work of a job is over: its completion begins, if it takes time.
     pub(super) fn begin_completion(&mut self, job: u32, run: u32, killed: bool) -> bool {
-        let completion = self.scenario.overheads(job).completion;
+        let completion = self.view().overhead(job).completion;
         if completion <= 0.0 {
             return false;
         }
         self.state.running.get_mut(run).phase = Phase::Completing(killed);
+        if self.scenario.bills_runs_only() {
+            self.state.end_charge(&self.scenario, job);
+        }
         self.state.limits.remove(run);
         self.state.expiries.remove(run);
         let sequence = self.state.running.get(run).sequence;
@@ -172,14 +189,19 @@ impl<F: Feed> Simulation<F> {
         true
     }
 
+    /// A running job reaches its limit: its run is over. Whether its completion begins.
+    pub(super) fn cut_run(&mut self, run: u32) -> bool {
+        let job = self.state.running.get(run).job;
+        let completes = self.begin_completion(job, run, true);
+        if completes {
+            self.stop_application(job);
+        }
+        completes
+    }
+
     /// A running job reaches its end, or its limit.
     pub(super) fn complete(&mut self, job: u32, at_limit: bool) {
         let Some(run) = self.state.jobs.run(job) else { return };
-        if at_limit && self.begin_completion(job, run, true) {
-            // Its work ends now; its nodes are given back later.
-            self.stop_application(job);
-            return;
-        }
         let was_killed = self.state.running.get(run).phase == Phase::Completing(true);
         self.release_held_nodes(job);
         if at_limit {
@@ -199,6 +221,7 @@ impl<F: Feed> Simulation<F> {
     pub(super) fn release_nodes(&mut self, job: u32) {
         self.recorders.nodes_to_be_released(View { scenario: &self.scenario, state: &self.state }, job);
         self.state.give_back(&self.scenario, job);
+        self.state.open_after(&self.scenario, &self.priority, job);
         self.recorders.nodes_released(View { scenario: &self.scenario, state: &self.state }, job);
     }
 
@@ -210,6 +233,7 @@ impl<F: Feed> Simulation<F> {
         }
         self.state.count_submitted(&self.scenario, job, -1);
         self.state.leave_running(job);
+        self.state.forget_priority(job);
         self.state.jobs.end(job, self.state.now, state);
         self.state.ended.push(job);
         self.state.finished += 1;

@@ -1,5 +1,6 @@
 //! Looking ahead: a fork that goes on by what schedulers know.
 use crate::scheduler::SchedulingRule;
+use crate::state::Phase;
 
 use super::{Feed, Simulation};
 
@@ -20,6 +21,8 @@ impl<F: Feed> Simulation<F> {
     /// Makes this a look ahead by what schedulers know: every job runs for its estimate, and no further job comes.
     pub fn assume_estimates(&mut self) {
         self.feed.close();
+        self.state.assumes_estimates = true;
+        self.complete_queue();
         let held: Vec<u32> = self.state.queue.on_hold.iter().copied().collect();
         for job in self.state.queue.jobs().into_iter().chain(held) {
             self.state.jobs.assume_estimate(job);
@@ -41,6 +44,10 @@ impl<F: Feed> Simulation<F> {
             return;
         }
         let end = self.state.estimated_end(job).0.max(self.state.now);
+        let phase = &mut self.state.running.get_mut(run).phase;
+        if *phase == Phase::Launching {
+            *phase = Phase::Running;
+        }
         self.state.limits.remove(run);
         self.state.expiries.remove(run);
         if end.is_finite() {

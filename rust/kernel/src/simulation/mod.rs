@@ -10,6 +10,7 @@ mod cursor;
 mod cut;
 mod decide;
 mod eligibility;
+mod external_events;
 mod failure;
 mod feed;
 mod instant;
@@ -186,10 +187,12 @@ impl<F: Feed> Simulation<F> {
         if self.cursor.at != LoopState::Idle {
             return Time(self.state.now);
         }
-        let next = self.cursor.timers.next_time().min(self.feed.next_time()).min(self.scheduler.next_due());
-        let exemption =
-            self.state.preemption.as_ref().map_or(Time::NEVER, |preemption| preemption.next_exemption());
-        let next = next.min(exemption).min(self.next_end()).min(self.next_gate()).min(self.next_question());
+        let next = self.cursor.timers.next_time().min(self.feed.next_time()).min(self.next_planned());
+        let next = next
+            .min(self.next_external_event())
+            .min(self.next_end())
+            .min(self.next_gate())
+            .min(self.next_question());
         let next = next.min(self.next_in_calendar());
         let is_timed = self.cursor.timers.any() && next != Time::NEVER;
         if is_timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next }
@@ -213,6 +216,16 @@ impl<F: Feed> Simulation<F> {
         applications.min(first(self.state.work.next())).min(first(self.state.limits.peek())).min(expiry)
     }
 
+    /// When the scheduler has a reservation due, or a running job may be a victim from now on; never while it is stopped.
+    fn next_planned(&self) -> Time {
+        if self.state.is_stopped {
+            return Time::NEVER;
+        }
+        let exemption =
+            self.state.preemption.as_ref().map_or(Time::NEVER, |preemption| preemption.next_exemption());
+        self.scheduler.next_due().min(exemption)
+    }
+
     /// When the clock alone has the scheduler asked; never where no job is left to be decided about.
     fn next_question(&self) -> Time {
         if self.agenda.triggers.is_none() {
@@ -230,14 +243,17 @@ impl<F: Feed> Simulation<F> {
             && self.feed.next_time() == Time::NEVER
             && self.next_end() == Time::NEVER
             && self.next_gate() == Time::NEVER
-            && self.scheduler.next_due() == Time::NEVER
+            && self.next_external_event() == Time::NEVER
+            && self.next_planned() == Time::NEVER
             && self.next_in_calendar() == Time::NEVER
     }
 
     /// When the next reservation of the machine begins or ends; never where no job waits for that, or runs that it may cancel.
     fn next_in_calendar(&self) -> Time {
         match &self.scenario.calendar {
-            Some(calendar) if !self.state.queue.is_empty() => Time(calendar.next_after(self.state.now)),
+            Some(calendar) if !self.state.queue.is_empty() && !self.state.is_stopped => {
+                Time(calendar.next_after(self.state.now))
+            }
             Some(calendar) if !self.state.running.is_empty() => Time(calendar.next_cut_after(self.state.now)),
             _ => Time::NEVER,
         }

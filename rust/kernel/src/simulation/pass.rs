@@ -29,9 +29,9 @@ impl<F: Feed> Simulation<F> {
             self.scheduler.reexamine();
         }
         if self.view().looks_at_each() {
-            self.state.open_all(&self.scenario);
+            self.state.open_all(&self.scenario, &self.priority);
         } else {
-            self.state.open_counted_down(&self.scenario);
+            self.state.open_counted_down(&self.scenario, &self.priority);
         }
         let view = View { scenario: &self.scenario, state: &self.state };
         let looks_at_all = self.scheduler.begin(view, keys_change);
@@ -56,11 +56,11 @@ impl<F: Feed> Simulation<F> {
                 Step::Ask if self.is_asked() => return Some(YieldPoint::Decision),
                 Step::Ask | Step::Continue => true,
                 Step::PassOver(job) => {
-                    self.state.open_next_like(&self.scenario, job);
+                    self.state.open_next_like(&self.scenario, &self.priority, job);
                     true
                 }
                 Step::Close(job, counter) => {
-                    self.state.close(&self.scenario, job, counter);
+                    self.state.close(&self.scenario, &self.priority, job, counter);
                     true
                 }
                 Step::Propose(decision) => self.take_proposal(decision),
@@ -168,6 +168,7 @@ impl<F: Feed> Simulation<F> {
         if self.recorders.reasons.is_none() {
             return;
         }
+        self.complete_queue();
         if self.priority.changes_with_time() && !self.priority.is_external() {
             self.state.refresh_priorities(&self.scenario, &self.priority);
         }

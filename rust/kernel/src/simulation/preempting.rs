@@ -92,21 +92,18 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn take_from_nodes(&mut self, decision: Decision) -> Result<Effect, Refusal> {
-        let victim = match decision {
-            Decision::Preempt { job, keep } => {
-                self.cut_short(job, keep)?;
-                job
-            }
-            Decision::Kill(job) => {
-                self.check_state(job, JobState::Running, "running")?;
-                self.check_interruptible(job)?;
-                self.release_nodes(job);
-                self.stop_application(job);
-                self.disturb();
-                job
-            }
-            other => return self.apply(other),
+        let (Decision::Preempt { job: victim, .. } | Decision::Kill(victim)) = decision else {
+            return self.apply(decision);
         };
+        self.check_state(victim, JobState::Running, "running")?;
+        self.check_interruptible(victim)?;
+        if let Decision::Preempt { job, keep } = decision {
+            self.cut_short(job, keep)?;
+        } else {
+            self.release_nodes(victim);
+            self.stop_application(victim);
+            self.disturb();
+        }
         if let Some(preemption) = &mut self.state.preemption {
             preemption.victims.push(victim);
         }

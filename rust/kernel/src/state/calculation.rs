@@ -98,6 +98,12 @@ impl Calculation {
         *self.eligible.get_mut(job as usize) = now;
     }
 
+    /// Since when a job has been eligible, seconds.
+    #[must_use]
+    pub fn eligible_since(&self, job: u32) -> f64 {
+        *self.eligible.get(job as usize)
+    }
+
     /// For how long a job had been eligible at the latest calculation; negative where it was not.
     #[must_use]
     pub fn eligible_for(&self, job: u32) -> f64 {

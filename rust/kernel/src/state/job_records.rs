@@ -18,6 +18,8 @@ struct Record {
     run: u32,
     start_time: f64,
     end_time: f64,
+    /// What its user asks for; external events may change it.
+    requested_time: f64,
     /// What schedulers take its run_time to be: the requested time, or what a predictor says.
     estimate: f64,
     /// Its work: the true run_time, or its estimate in a look ahead that assumes estimates.
@@ -39,6 +41,7 @@ impl Record {
             run: NOT_RUNNING,
             start_time: f64::NAN,
             end_time: f64::NAN,
+            requested_time: job.requested_time,
             estimate: job.requested_time,
             run_time: job.run_time,
             saved: 0.0,
@@ -151,6 +154,17 @@ impl JobRecords {
     pub fn allocated_since(&self, slot: u32) -> f64 {
         let record = self.of(slot);
         if record.resized.is_nan() { record.start_time } else { record.resized }
+    }
+
+    /// What the user asks for, seconds, as external events have changed it.
+    #[must_use]
+    pub fn requested_time(&self, slot: u32) -> f64 {
+        self.of(slot).requested_time
+    }
+
+    /// Sets what the user asks for, seconds.
+    pub fn set_requested_time(&mut self, slot: u32, seconds: f64) {
+        self.of_mut(slot).requested_time = seconds;
     }
 
     /// What schedulers take the job's run_time to be.

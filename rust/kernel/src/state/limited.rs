@@ -1,25 +1,21 @@
-//! Jobs over their limits: they stay in the queue, and no rule looks at them until one of their limits is counted down.
+//! Limits: what jobs have that they count, and which jobs rules look at.
 //!
 //! A job is closed when a rule comes upon it, so that a start costs nothing for those that wait. Jobs that ask for the same,
 //! for as long, and count alike have the same chance: of those that a counter closed, the first in order is opened when the
 //! counter is counted down, and the next one when a rule has started it or passed over it. So jobs are opened as they are
-//! looked at: O(log q) for each, and O(kinds of closed jobs · log q) for a counter that is counted down.
-use std::collections::{BTreeMap, BTreeSet};
+//! looked at: O(log q) for each, and O(kinds of closed jobs) for a counter that is counted down. Where keys change at each
+//! pass, or the whole queue is looked at from outside, all of them are opened: O(closed · log q).
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::accounting::{Ask, LimitCounts, Limits, Span, microseconds};
+use crate::priority::Priority;
 use crate::scenario::Scenario;
-use crate::time::ordered_bits;
+use crate::time::{Time, ordered_bits};
 
+use super::closed::Kind;
 use super::{Rank, State, Violation};
-
-/// What a job asks for and counts in: its requests, its tasks, its estimate and its limit as ordered bits, its list of
-/// counters.
-type Shape = (u32, u32, u32, i64, i64, u32);
-
-/// A closed job: the counter by which it is over a limit, what it asks for, its place in the queue.
-type Closed = (u32, Shape, Rank);
 
 /// Stands for a counter where a job could not end within the reservation that it uses.
 pub const OUT_OF_TIME: u32 = u32::MAX;
@@ -27,18 +23,18 @@ pub const OUT_OF_TIME: u32 = u32::MAX;
 /// Stands for a counter where a victim waits for the job for which it gave up its nodes.
 pub const FALLEN: u32 = u32::MAX - 1;
 
-/// What jobs have that limits count, and the jobs that wait because of that.
+/// What jobs have that limits count.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LimitState {
     /// What jobs have.
     pub counts: LimitCounts,
     /// Whether all jobs of a counter are opened at once, for a rule that plans for each.
     pub opens_all: bool,
-    closed: BTreeSet<Closed>,
-    /// The same by job.
-    of_job: BTreeMap<u32, Closed>,
     /// Over which times running jobs hold what they hold, where limits count that.
     spans: BTreeMap<u32, Span>,
+    /// Kept for its memory alone.
+    #[serde(skip)]
+    firsts: Vec<(Kind, Rank)>,
 }
 
 impl LimitState {
@@ -46,8 +42,7 @@ impl LimitState {
     #[must_use]
     pub fn new(limits: &Limits, amounts: usize) -> Self {
         let counts = LimitCounts::new(limits, amounts);
-        let (closed, of_job, spans) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
-        Self { counts, opens_all: false, closed, of_job, spans }
+        Self { counts, opens_all: false, spans: BTreeMap::new(), firsts: Vec::new() }
     }
 
     /// Counts what a job uses over time from now on (1), or no longer (−1).
@@ -59,62 +54,6 @@ impl LimitState {
             self.counts.end_minutes(limits, job, before, span.since);
         }
     }
-
-    /// The counters by which jobs are closed and that time alone counts down.
-    fn counted_down(&self, limits: &Limits) -> Vec<u32> {
-        let (mut found, mut from) = (Vec::new(), 0);
-        while let Some(counter) = self.next_counter(from) {
-            if !limits.cap(counter).minutes.running.is_empty() {
-                found.push(counter);
-            }
-            from = counter + 1;
-        }
-        found
-    }
-
-    /// The first counter from this one on by which a job is closed.
-    fn next_counter(&self, from: u32) -> Option<u32> {
-        let from = (from, (0, 0, 0, i64::MIN, i64::MIN, 0), Rank::FIRST);
-        self.closed.range(from..).next().map(|entry| entry.0).filter(|&counter| counter < FALLEN)
-    }
-
-    fn close(&mut self, entry: Closed) {
-        self.open(entry.2.job);
-        self.of_job.insert(entry.2.job, entry);
-        self.closed.insert(entry);
-    }
-
-    /// Forgets that a job is closed; whether it was.
-    pub(super) fn open(&mut self, job: u32) -> bool {
-        let Some(entry) = self.of_job.remove(&job) else { return false };
-        self.closed.remove(&entry)
-    }
-
-    /// The first closed job of a counter behind an entry, in the order of shapes and places.
-    fn first_behind(&self, counter: u32, behind: Option<&Closed>) -> Option<Closed> {
-        use std::ops::Bound::{Excluded, Included, Unbounded};
-        let from = match behind {
-            Some(entry) => Excluded(*entry),
-            None => Included((counter, (0, 0, 0, i64::MIN, i64::MIN, 0), Rank::FIRST)),
-        };
-        self.closed.range((from, Unbounded)).next().copied().filter(|entry| entry.0 == counter)
-    }
-
-    /// The first closed job of each shape of a counter; or all of them.
-    fn firsts(&self, counter: u32) -> Vec<u32> {
-        let (mut found, mut last) = (Vec::new(), None);
-        while let Some(entry) = self.first_behind(counter, last.as_ref()) {
-            found.push(entry.2.job);
-            last = Some(if self.opens_all { entry } else { (counter, entry.1, Rank::LAST) });
-        }
-        found
-    }
-
-    /// The first closed job of a shape of a counter.
-    fn first_like(&self, counter: u32, shape: Shape) -> Option<u32> {
-        let first = self.closed.range((counter, shape, Rank::FIRST)..=(counter, shape, Rank::LAST)).next();
-        first.map(|entry| entry.2.job)
-    }
 }
 
 impl State {
@@ -122,7 +61,7 @@ impl State {
     #[must_use]
     pub fn over_limit(&self, scenario: &Scenario, job: u32, tasks: u32) -> Option<u32> {
         if let Some(calendar) = &scenario.calendar
-            && !calendar.of(job, scenario.job(job).requested_time).is_in_time(self.now)
+            && !calendar.of(job, self.jobs.requested_time(job)).is_in_time(self.now)
         {
             return Some(OUT_OF_TIME);
         }
@@ -134,7 +73,7 @@ impl State {
         let need = |amount| {
             if amount < resources { request.need(amount, tasks) } else { limits.least_nodes(job) }
         };
-        let time = microseconds(scenario.job(job).requested_time);
+        let time = microseconds(self.jobs.requested_time(job));
         state.counts.refuses_start(limits, job, Ask { now: microseconds(self.now), time }, need)
     }
 
@@ -142,7 +81,7 @@ impl State {
     #[must_use]
     pub fn over_submission_limit(&self, scenario: &Scenario, job: u32) -> Option<u32> {
         let (limits, state) = (scenario.limits.as_ref()?, self.limited.as_ref()?);
-        state.counts.refuses_submission(limits, job, scenario.job(job).requested_time)
+        state.counts.refuses_submission(limits, job, self.jobs.requested_time(job))
     }
 
     /// Counts a job that is submitted (1), or neither waits nor runs any more (−1).
@@ -154,135 +93,175 @@ impl State {
         }
     }
 
-    /// Counts what a job takes (1) or gives back (−1) of its limits.
-    pub(super) fn count_held(&mut self, scenario: &Scenario, job: u32, sign: i32) {
-        let Some(limits) = &scenario.limits else { return };
-        if limits.counters(job).is_empty() {
-            return;
-        }
-        let mut held = Vec::new();
-        self.held(scenario, job, &mut held);
-        held.push(self.jobs.placement(job).len() as i64);
-        let span = Span {
-            since: microseconds(self.now),
-            until: microseconds(self.jobs.start_time(job) + scenario.job(job).requested_time),
-        };
-        if let Some(state) = &mut self.limited {
-            let adds_up = state.counts.hold(limits, job, &held, sign);
+    /// Counts what a job takes (1) or gives back (−1) of its limits; `held` are the resources that it holds.
+    pub(super) fn count_held(&mut self, scenario: &Scenario, job: u32, held: &mut Vec<i64>, sign: i32) {
+        if let (Some(limits), Some(state)) = (&scenario.limits, &mut self.limited) {
+            held.push(self.jobs.placement(job).len() as i64);
+            let adds_up = state.counts.hold(limits, job, held, sign);
+            held.pop();
             if limits.counts_minutes() {
-                state.count_minutes(limits, job, &held[..self.machine.resources()], span, sign);
+                let until = self.jobs.start_time(job) + self.jobs.requested_time(job);
+                let span = Span { since: microseconds(self.now), until: microseconds(until) };
+                state.count_minutes(limits, job, held, span, sign);
             }
             if !adds_up {
                 self.violates(job, Violation::Limits);
             }
         }
-        // With preemption each pass opens all of them.
-        if sign < 0 && scenario.preemption.is_none() {
-            self.open_within(scenario, limits.counters(job));
+    }
+
+    /// Counts the time of a running job anew, whose limit has changed.
+    pub fn recount_minutes(&mut self, scenario: &Scenario, job: u32) {
+        let (Some(limits), true) = (&scenario.limits, self.holds_nodes(job)) else { return };
+        if !limits.counts_minutes() {
+            return;
+        }
+        let mut held = Vec::new();
+        self.held(scenario, job, &mut held);
+        let until = microseconds(self.jobs.start_time(job) + self.jobs.requested_time(job));
+        let span = Span { since: microseconds(self.now), until };
+        if let Some(state) = &mut self.limited {
+            state.count_minutes(limits, job, &held, span, -1);
+            state.count_minutes(limits, job, &held, span, 1);
         }
     }
 
     /// Lets no rule look at a queued job until a limit of this counter is counted down.
-    pub fn close(&mut self, scenario: &Scenario, job: u32, counter: u32) {
-        let rank = self.rank_of(scenario, job);
-        let width = self.machine.node_sets().count() * (self.machine.resources() + 1);
-        self.queue.index.remove(&rank);
-        self.queue.index.insert(rank, &vec![i64::MAX; width]);
-        let entry = (counter, self.shape_of(scenario, job), rank);
-        if let Some(state) = &mut self.limited {
-            state.close(entry);
-        }
+    pub fn close(&mut self, scenario: &Scenario, priority: &Priority, job: u32, counter: u32) {
+        self.take_out(scenario, priority, job);
+        let (kind, place) = self.kind_of(scenario, priority, job);
+        self.queue.closed.close(counter, kind, place);
     }
 
-    fn shape_of(&self, scenario: &Scenario, job: u32) -> Shape {
+    /// The kind of a job, and its place among those of its kind.
+    fn kind_of(&self, scenario: &Scenario, priority: &Priority, job: u32) -> (Kind, Rank) {
         let (row, limits) = (scenario.job(job), scenario.limits.as_ref());
-        let list = limits.map_or(0, |limits| limits.list_of(job));
-        let (estimate, time) = (ordered_bits(self.jobs.estimate(job)), ordered_bits(row.requested_time));
-        (row.request, scenario.alternatives.list_of(job), row.tasks, estimate, time, list)
+        let mut kind = Kind {
+            list: limits.map_or(0, |limits| limits.list_of(job)),
+            request: row.request,
+            alternatives: scenario.alternatives.list_of(job),
+            tasks: row.tasks,
+            estimate: ordered_bits(self.jobs.estimate(job)),
+            requested_time: ordered_bits(self.jobs.requested_time(job)),
+            apart: 0,
+        };
+        let mut place = self.rank_of(scenario, job);
+        if let (Some(calculation), Priority::Multifactor(_)) = (&self.calculation, priority) {
+            // The age decides, so that the job comes first that was submitted first, unless it has been eligible only since.
+            place.key = Time(0.0);
+            if Time(calculation.eligible_since(job)) != Time(row.submit_time) {
+                kind.apart = job + 1;
+            }
+        }
+        if self.fixed_priorities.contains_key(&job) {
+            kind.apart = job + 1;
+        }
+        (kind, place)
+    }
+
+    /// Forgets that a job is closed; whether it was.
+    pub(super) fn forget_closed(&mut self, scenario: &Scenario, priority: &Priority, job: u32) -> bool {
+        let Some(counter) = self.queue.closed.counter_of(job) else { return false };
+        let (kind, place) = self.kind_of(scenario, priority, job);
+        self.queue.closed.open(counter, &kind, &place)
     }
 
     /// A rule has started a job or passed over it, or it left the queue: lets rules look at the next one that is like it.
-    pub fn open_next_like(&mut self, scenario: &Scenario, job: u32) {
-        let (Some(limits), Some(_), None) = (&scenario.limits, &self.limited, &scenario.preemption) else {
+    pub fn open_next_like(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        let (Some(limits), None, false) =
+            (&scenario.limits, &scenario.preemption, self.queue.closed.is_empty())
+        else {
             return;
         };
-        let shape = self.shape_of(scenario, job);
+        let (kind, _) = self.kind_of(scenario, priority, job);
         for &counter in limits.counters(job) {
-            let next = self.limited.as_ref().and_then(|state| state.first_like(counter, shape));
-            if let Some(next) = next {
-                self.open_or_move(scenario, next);
+            if let Some(next) = self.queue.closed.first(counter, &kind) {
+                self.open_or_move(scenario, priority, counter, kind, next);
             }
         }
     }
 
-    /// Opens a closed job that is within its limits; one that is over another limit waits for that.
-    fn open_or_move(&mut self, scenario: &Scenario, job: u32) {
-        match self.over_limit(scenario, job, scenario.job(job).tasks) {
-            None => self.open(scenario, job),
-            Some(over) => {
-                let entry = (over, self.shape_of(scenario, job), self.rank_of(scenario, job));
-                if let Some(state) = &mut self.limited {
-                    state.close(entry);
-                }
-            }
+    /// Opens a job that a counter closed, if it is within its limits; one that is over another limit waits for that.
+    fn open_or_move(
+        &mut self,
+        scenario: &Scenario,
+        priority: &Priority,
+        counter: u32,
+        kind: Kind,
+        place: Rank,
+    ) {
+        let over = self.over_limit(scenario, place.job, kind.tasks);
+        if over == Some(counter) || !self.queue.closed.open(counter, &kind, &place) {
+            return;
         }
-    }
-
-    /// The keys of the queue have changed: closed jobs stand in their new order, and the first of each kind are opened.
-    pub(super) fn reorder_closed(&mut self, scenario: &Scenario) {
-        let Some(state) = &self.limited else { return };
-        let closed: Vec<(u32, u32)> = state.of_job.values().map(|entry| (entry.0, entry.2.job)).collect();
-        let entries: Vec<Closed> = closed
-            .iter()
-            .map(|&(counter, job)| (counter, self.shape_of(scenario, job), self.rank_of(scenario, job)))
-            .collect();
-        let mut counters: Vec<u32> = closed.iter().map(|&(counter, _)| counter).collect();
-        counters.sort_unstable();
-        counters.dedup();
-        if let Some(state) = &mut self.limited {
-            state.closed = entries.iter().copied().collect();
-            state.of_job = entries.into_iter().map(|entry| (entry.2.job, entry)).collect();
+        match over {
+            None => self.look_again(scenario, priority, place.job),
+            Some(other) => self.queue.closed.close(other, kind, place),
         }
-        self.open_within(scenario, &counters);
     }
 
     /// Opens all closed jobs: where some limits block, it may be another limit now that they are over. O(closed · log q).
-    pub fn open_all(&mut self, scenario: &Scenario) {
-        let closed = self.limited.as_ref().map_or(Vec::new(), |state| state.of_job.keys().copied().collect());
-        for job in closed {
-            self.open(scenario, job);
+    pub fn open_all(&mut self, scenario: &Scenario, priority: &Priority) {
+        if self.queue.closed.is_empty() {
+            return;
+        }
+        for job in self.queue.closed.jobs() {
+            if self.forget_closed(scenario, priority, job) {
+                self.look_again(scenario, priority, job);
+            }
         }
     }
 
-    /// Opens jobs that a pass looks at since what running jobs may still use has become less. O(counters that are limited so
-    /// · kinds of their closed jobs · log q).
-    pub fn open_counted_down(&mut self, scenario: &Scenario) {
-        let (Some(limits), Some(state)) = (&scenario.limits, &self.limited) else { return };
-        if limits.counts_minutes() {
-            self.open_within(scenario, &state.counted_down(limits));
+    /// Opens jobs that a pass looks at since what running jobs may still use has become less. O(counters), and O(kinds of
+    /// closed jobs · log q) for those that are limited so.
+    pub fn open_counted_down(&mut self, scenario: &Scenario, priority: &Priority) {
+        let Some(limits) = scenario.limits.as_ref().filter(|limits| limits.counts_minutes()) else { return };
+        for counter in 0..limits.counters_in_all() as u32 {
+            if !limits.cap(counter).minutes.running.is_empty() {
+                self.open_within(scenario, priority, counter);
+            }
         }
     }
 
-    /// Lets rules look at a closed job again.
-    fn open(&mut self, scenario: &Scenario, job: u32) {
-        self.queue.index.remove(&self.rank_of(scenario, job));
+    /// Lets rules look at a job that was closed; a priority that is calculated is that of the latest calculation.
+    fn look_again(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        if matches!(priority, Priority::Multifactor(_)) {
+            self.rekey(scenario, priority, job);
+        }
         self.insert(scenario, job);
         self.queue.arrived.push(job);
     }
 
     /// Nodes are reserved, or no longer: what did not fit may fit now, and jobs of reservations may be in time.
-    pub fn turn_calendar(&mut self, scenario: &Scenario) {
+    pub fn turn_calendar(&mut self, scenario: &Scenario, priority: &Priority) {
         self.releases += 1;
-        self.open_within(scenario, &[OUT_OF_TIME]);
+        self.open_within(scenario, priority, OUT_OF_TIME);
     }
 
-    /// Opens the first jobs of each kind that were closed by these counters and are within their limits now.
-    fn open_within(&mut self, scenario: &Scenario, counters: &[u32]) {
-        for &counter in counters {
-            let firsts = self.limited.as_ref().map_or(Vec::new(), |state| state.firsts(counter));
-            for job in firsts {
-                self.open_or_move(scenario, job);
+    /// A job has given back its nodes: opens the first jobs of each kind that are within their limits now.
+    pub fn open_after(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        // With preemption each pass opens all of them.
+        if let (Some(limits), None) = (&scenario.limits, &scenario.preemption) {
+            for &counter in limits.counters(job) {
+                self.open_within(scenario, priority, counter);
             }
+        }
+    }
+
+    /// Opens the first jobs of each kind that were closed by a counter and are within their limits now.
+    fn open_within(&mut self, scenario: &Scenario, priority: &Priority, counter: u32) {
+        if self.queue.closed.is_empty() || self.queue.closed.has_none_of(counter) {
+            return;
+        }
+        let Some(state) = &mut self.limited else { return };
+        let mut firsts = std::mem::take(&mut state.firsts);
+        firsts.clear();
+        self.queue.closed.firsts(counter, state.opens_all, &mut firsts);
+        for &(kind, place) in &firsts {
+            self.open_or_move(scenario, priority, counter, kind, place);
+        }
+        if let Some(state) = &mut self.limited {
+            state.firsts = firsts;
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The state of a run: everything that changes, and nothing else. A clone is a fork; it costs what is alive.
 mod applications;
 mod calculation;
+mod closed;
 mod defect;
 mod job_records;
 mod limited;
+mod ordering;
 mod preempting;
 mod queue;
 mod reason;
@@ -14,20 +16,20 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Machine, NodeTasks};
 use crate::execution::{EndKey, FixedWork};
 use crate::index::IndexedHeap;
-use crate::priority::{Candidate, Priority};
 use crate::scenario::{JobCheck, Scenario};
-use crate::time::{Time, ordered_bits};
+use crate::time::Time;
 use crate::workload::{ConditionState, JobState};
 
 pub use applications::{ApplicationState, SchedulingPoint};
 pub use calculation::{Calculation, Due};
+pub use closed::ClosedJobs;
 pub use defect::{Defect, Violation};
 pub use job_records::JobRecords;
 pub use limited::{FALLEN, LimitState, OUT_OF_TIME};
@@ -36,7 +38,7 @@ pub use queue::{JobQueue, QueueIndex, Rank};
 pub use reason::Reason;
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
 pub use usage::AccountUsage;
-pub use view::{View, is_open};
+pub use view::View;
 
 /// The state of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -69,6 +71,12 @@ pub struct State {
     pub preemption: Option<Box<PreemptionState>>,
     /// How far that is what jobs wait for before they enter the queue; None where none does.
     pub conditions: Option<Box<ConditionState>>,
+    /// Whether this is a look ahead in which every job takes its estimate in all, from its start to its end.
+    pub assumes_estimates: bool,
+    /// Whether no pass is made until the scheduler is started again.
+    pub is_stopped: bool,
+    /// The priorities of jobs that external events have fixed, by slot.
+    fixed_priorities: BTreeMap<u32, f64>,
     /// How often nodes were given back or changed so far: where it stands still, nothing that did not fit fits now.
     pub releases: u64,
     /// Jobs started in this pass.
@@ -106,6 +114,9 @@ impl State {
             limited: None,
             preemption: None,
             conditions: None,
+            assumes_estimates: false,
+            is_stopped: false,
+            fixed_priorities: BTreeMap::new(),
             releases: 0,
             started: Vec::new(),
             ended: Vec::new(),
@@ -120,6 +131,7 @@ impl State {
     /// Lets the next clone share the records of jobs, so that it costs what is alive.
     pub fn share(&mut self) {
         self.jobs.share();
+        self.queue.closed.share();
         if let Some(calculation) = &mut self.calculation {
             calculation.share();
         }
@@ -152,141 +164,43 @@ impl State {
         })
     }
 
-    /// The place of a queued job, by the key that it was given.
-    #[must_use]
-    pub fn rank_of(&self, scenario: &Scenario, job: u32) -> Rank {
-        let row = scenario.job(job);
-        Rank {
-            tier: Reverse(scenario.attributes.tier(job)),
-            key: Time(self.jobs.key(job)),
-            submit_time: Time(row.submit_time),
-            row: row.row,
-            job,
+    /// Takes into account what a job holds that has got its nodes: for charges, limits and expected ends.
+    fn account_for(&mut self, scenario: &Scenario, job: u32) {
+        if !self.running.is_indexed() && self.usage.is_none() && self.limited.is_none() {
+            return;
         }
-    }
-
-    /// Puts a job into the queue, which is eligible from now on.
-    pub fn enqueue(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        if let Some(calculation) = &mut self.calculation {
-            calculation.begin(job, self.now);
+        let mut held = std::mem::take(&mut self.values);
+        self.held(scenario, job, &mut held);
+        if !scenario.bills_runs_only() {
+            self.charge(scenario, job, &held);
         }
-        self.enqueue_again(scenario, priority, job);
+        self.count_held(scenario, job, &mut held, 1);
+        self.insert_expected_end(scenario, job, &mut held);
+        self.values = held;
     }
 
-    /// Puts a job into the queue, which may have been eligible before.
-    pub fn enqueue_again(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        self.rekey(scenario, priority, job);
-        self.insert(scenario, job);
-        self.jobs.set_state(job, JobState::Queued);
-        self.queue.arrived.push(job);
-    }
-
-    /// Has a submitted job wait outside the queue.
-    pub fn put_on_hold(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        self.rekey(scenario, priority, job);
-        self.jobs.set_state(job, JobState::Queued);
-        self.queue.on_hold.insert(job);
-    }
-
-    fn rekey(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        let (mut eligible_for, mut fair_share) = (0.0, 0.0);
-        if let Some(calculation) = &self.calculation {
-            eligible_for = calculation.eligible_for(job);
-            if let (Some(usage), Some(accounts)) = (&self.usage, &scenario.accounts) {
-                fair_share = usage.fair_share(accounts, job);
-            }
-        }
-        let (estimate, now) = (self.jobs.estimate(job), self.now);
-        let key = priority.key(&Candidate { scenario, job, estimate, now, eligible_for, fair_share });
-        self.jobs.set_key(job, key);
-    }
-
-    /// Charges a job for the nodes that it has got.
-    fn begin_charge(&mut self, scenario: &Scenario, job: u32) {
+    /// Charges a job, whose run begins, for what it holds.
+    pub(crate) fn begin_charge(&mut self, scenario: &Scenario, job: u32) {
         if self.usage.is_none() {
             return;
         }
-        let mut amounts = std::mem::take(&mut self.values);
-        self.held(scenario, job, &mut amounts);
+        let mut held = std::mem::take(&mut self.values);
+        self.held(scenario, job, &mut held);
+        self.charge(scenario, job, &held);
+        self.values = held;
+    }
+
+    fn charge(&mut self, scenario: &Scenario, job: u32, held: &[i64]) {
         if let (Some(usage), Some(accounts)) = (&mut self.usage, &scenario.accounts) {
-            usage.start(accounts, job, &amounts, self.now);
+            usage.start(accounts, job, held, self.now);
         }
-        self.values = amounts;
     }
 
     /// Stops charging a job that gives back its nodes.
-    fn end_charge(&mut self, scenario: &Scenario, job: u32) {
+    pub(crate) fn end_charge(&mut self, scenario: &Scenario, job: u32) {
         if let (Some(usage), Some(accounts)) = (&mut self.usage, &scenario.accounts) {
             usage.end(accounts, job, self.now);
         }
-    }
-
-    fn insert(&mut self, scenario: &Scenario, job: u32) {
-        let mut values = std::mem::take(&mut self.values);
-        let (resources, sets) = (self.machine.resources(), self.machine.node_sets().count());
-        let (estimate, tasks) = (ordered_bits(self.jobs.estimate(job)), scenario.job(job).tasks);
-        values.clear();
-        values.resize(sets * (resources + 1), i64::MAX);
-        for &request in scenario.alternatives(job) {
-            let request = scenario.requests.get(request);
-            let block = &mut values[request.nodes.block(resources + 1)];
-            block[0] = estimate;
-            for (resource, need) in block[1..].iter_mut().enumerate() {
-                *need = request.need(resource, tasks);
-            }
-        }
-        self.queue.index.insert(self.rank_of(scenario, job), &values);
-        self.values = values;
-        if let Some(limited) = &mut self.limited {
-            limited.open(job);
-        }
-    }
-
-    /// Takes a waiting job out of the queue, held or not.
-    pub fn leave_queue(&mut self, scenario: &Scenario, job: u32) {
-        if !self.queue.on_hold.remove(&job) {
-            self.queue.index.remove(&self.rank_of(scenario, job));
-            self.queue.arrived.retain(|&arrived| arrived != job);
-            if let Some(limited) = &mut self.limited {
-                limited.open(job);
-            }
-            self.open_next_like(scenario, job);
-        }
-    }
-
-    /// Sorts the queue by the keys that the rule gives now. O(q log q).
-    pub fn refresh_priorities(&mut self, scenario: &Scenario, priority: &Priority) {
-        let queued = self.queue.jobs();
-        for &job in &queued {
-            self.rekey(scenario, priority, job);
-        }
-        self.sort_queue(scenario, &queued);
-    }
-
-    /// Sorts the queue by given keys, one per queued job in the present order.
-    pub fn sort_queue_by(&mut self, scenario: &Scenario, keys: &[f64]) {
-        let queued = self.queue.jobs();
-        for (&job, key) in queued.iter().zip(keys) {
-            self.jobs.set_key(job, key + 0.0);
-        }
-        self.sort_queue(scenario, &queued);
-    }
-
-    fn sort_queue(&mut self, scenario: &Scenario, queued: &[u32]) {
-        let ranks: Vec<Rank> = queued.iter().map(|&job| self.rank_of(scenario, job)).collect();
-        self.queue.index.rekey(&ranks);
-        self.reorder_closed(scenario);
-    }
-
-    /// Sets what schedulers take a queued job's run_time to be; keys that were given from outside stay.
-    pub fn set_queued_estimate(&mut self, scenario: &Scenario, priority: &Priority, job: u32, estimate: f64) {
-        self.open_next_like(scenario, job);
-        self.queue.index.remove(&self.rank_of(scenario, job));
-        self.jobs.set_estimate(job, estimate);
-        if !priority.is_external() {
-            self.rekey(scenario, priority, job);
-        }
-        self.insert(scenario, job);
     }
 
     /// Sets what schedulers take the run_time of a job to be that is not in the order of the queue.
@@ -301,18 +215,15 @@ impl State {
         }
     }
 
-    /// Gives a queued job these nodes, which have room.
+    /// Gives a queued job, which is not closed, these nodes, which have room.
     pub fn start(&mut self, scenario: &Scenario, job: u32, placement: &[NodeTasks]) {
         self.machine.take(scenario.request(job), placement);
         self.queue.index.remove(&self.rank_of(scenario, job));
         let run = self.running.add(Run { job, phase: Phase::Launching, sequence: 0, gave_back: false });
         self.jobs.start(job, self.now, placement, run);
         self.started.push(job);
-        self.begin_charge(scenario, job);
         self.check_nodes(job);
-        self.add_expected_end(scenario, job);
-        self.count_held(scenario, job, 1);
-        self.open_next_like(scenario, job);
+        self.account_for(scenario, job);
     }
 
     /// Takes note of the first violation.
@@ -352,7 +263,12 @@ impl State {
         self.check_nodes(job);
         self.releases += 1;
         self.remove_expected_end(scenario, job);
-        self.count_held(scenario, job, -1);
+        if self.limited.is_some() {
+            let mut held = std::mem::take(&mut self.values);
+            self.held(scenario, job, &mut held);
+            self.count_held(scenario, job, &mut held, -1);
+            self.values = held;
+        }
         if let (Some(rules), Some(preemption)) = (&scenario.preemption, &mut self.preemption) {
             preemption.end_exemption(job, self.jobs.start_time(job) + rules.exempt_time);
         }
@@ -384,9 +300,7 @@ impl State {
         self.set_holding(job, true);
         self.check_nodes(job);
         self.jobs.resize(job, self.now, placement);
-        self.begin_charge(scenario, job);
-        self.add_expected_end(scenario, job);
-        self.count_held(scenario, job, 1);
+        self.account_for(scenario, job);
     }
 
     /// Takes a job, which gave back its nodes, out of the running jobs; nothing more is to happen to its run.
@@ -416,16 +330,22 @@ impl State {
     }
 
     fn add_expected_end(&mut self, scenario: &Scenario, job: u32) {
+        let mut held = std::mem::take(&mut self.values);
+        self.held(scenario, job, &mut held);
+        self.insert_expected_end(scenario, job, &mut held);
+        self.values = held;
+    }
+
+    /// Notes when a job is expected to end, where that is asked for; `held` is what it holds of each resource.
+    fn insert_expected_end(&mut self, scenario: &Scenario, job: u32, held: &mut Vec<i64>) {
         if !self.running.is_indexed() {
             return;
         }
-        let mut values = std::mem::take(&mut self.values);
-        self.held_in_sets(scenario, job, &mut values);
+        self.add_held_in_sets(scenario, job, held);
         let end = self.expected_end(scenario, job);
         if let Some(index) = self.running.by_expected_end_mut() {
-            index.insert(end, &values);
+            index.insert(end, held);
         }
-        self.values = values;
     }
 
     fn remove_expected_end(&mut self, scenario: &Scenario, job: u32) {
@@ -451,9 +371,8 @@ impl State {
         ExpectedEnd { time, row: scenario.job(job).row, job }
     }
 
-    /// Puts into `amounts` what a placed job holds of each resource in each node set, set-major.
-    fn held_in_sets(&self, scenario: &Scenario, job: u32, amounts: &mut Vec<i64>) {
-        self.held(scenario, job, amounts);
+    /// Adds to what a placed job holds of each resource what it holds in each of the other node sets, set-major.
+    fn add_held_in_sets(&self, scenario: &Scenario, job: u32, amounts: &mut Vec<i64>) {
         let (resources, sets) = (self.machine.resources(), self.machine.node_sets());
         amounts.resize(sets.count() * resources, 0);
         let request = scenario.request(job);

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::index::ordered_index::{Least, OrderedIndex};
 use crate::time::Time;
 
+use super::closed::ClosedJobs;
+
 /// The place of a job in the queue: tier, key, submit time, row (S8); and its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Rank {
@@ -22,25 +24,6 @@ pub struct Rank {
     pub job: u32,
 }
 
-impl Rank {
-    /// Before all places.
-    pub const FIRST: Self = Self {
-        tier: Reverse(i32::MAX),
-        key: Time(f64::NEG_INFINITY),
-        submit_time: Time(f64::NEG_INFINITY),
-        row: 0,
-        job: 0,
-    };
-    /// Behind all places.
-    pub const LAST: Self = Self {
-        tier: Reverse(i32::MIN),
-        key: Time::NEVER,
-        submit_time: Time::NEVER,
-        row: u64::MAX,
-        job: u32::MAX,
-    };
-}
-
 /// Queued jobs in order; values: one block for each node set, with the estimate as ordered bits and then the least amount
 /// of each resource that the job needs in its own sets, and `i64::MAX` in all other blocks.
 ///
@@ -50,8 +33,10 @@ pub type QueueIndex = OrderedIndex<Rank, Least>;
 /// The jobs that wait.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct JobQueue {
-    /// Those that may be started, in order.
+    /// Those that rules look at, in order.
     pub index: QueueIndex,
+    /// Those that are over a limit, which have a place in the order but stand outside it.
+    pub closed: ClosedJobs,
     /// Those that entered the queue since the last pass.
     pub arrived: Vec<u32>,
     /// Those that may not be started until they are released; they are in no order.
@@ -62,28 +47,33 @@ impl JobQueue {
     /// An empty queue, `width` values per job.
     #[must_use]
     pub fn new(width: usize) -> Self {
-        Self { index: QueueIndex::new(width), arrived: Vec::new(), on_hold: BTreeSet::new() }
+        Self {
+            index: QueueIndex::new(width),
+            closed: ClosedJobs::default(),
+            arrived: Vec::new(),
+            on_hold: BTreeSet::new(),
+        }
     }
 
-    /// Number of jobs in the order.
+    /// Number of jobs that are not held.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.index.len()
+        self.index.len() + self.closed.len()
     }
 
-    /// Whether no job is in the order.
+    /// Whether no job waits that is not held.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
+        self.index.is_empty() && self.closed.is_empty()
     }
 
     /// Whether no job waits, held or not.
     #[must_use]
     pub fn has_none_waiting(&self) -> bool {
-        self.index.is_empty() && self.on_hold.is_empty()
+        self.is_empty() && self.on_hold.is_empty()
     }
 
-    /// The first job.
+    /// The first job that rules look at.
     #[must_use]
     pub fn first(&self) -> Option<Rank> {
         self.index.first()
@@ -94,7 +84,7 @@ impl JobQueue {
         self.index.first_matching(after, matches)
     }
 
-    /// The jobs in order. O(q).
+    /// The jobs that rules look at, in order. O(q).
     #[must_use]
     pub fn jobs(&self) -> Vec<u32> {
         let mut queued = Vec::with_capacity(self.index.len());

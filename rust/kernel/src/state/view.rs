@@ -1,12 +1,12 @@
 //! What schedulers see: the scenario and the state together, to be read.
 use crate::application::ApplicationJob;
 use crate::cluster::{Expansion, JobCalendar, NodeSet, NodeSetId, NodeTasks, PlacementRequest, Request};
-use crate::scenario::{JobCheck, Scenario};
+use crate::scenario::{JobCheck, Overhead, Scenario};
 use crate::time::Time;
 use crate::workload::JobState;
 
 use super::limited::FALLEN;
-use super::{ExpectedEnd, Rank, State};
+use super::{ExpectedEnd, Phase, Rank, State};
 
 /// What schedulers see of a run. Copied freely: it is two references.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +90,7 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn calendar_of(self, job: u32) -> Option<JobCalendar<'a>> {
         let calendar = self.scenario.calendar.as_deref()?;
-        Some(calendar.of(job, self.scenario.job(job).requested_time))
+        Some(calendar.of(job, self.state.jobs.requested_time(job)))
     }
 
     /// Whether none of these nodes is reserved for others before a queued job, started now, would be gone.
@@ -131,15 +131,6 @@ impl<'a> View<'a> {
     pub fn may_start_some(self) -> bool {
         let may_preempt = self.scenario.preemption.is_some();
         self.state.queue.index.summary().is_some_and(|least| may_preempt || self.may_fit(least))
-    }
-
-    /// The first job of the queue that is not known to be over a limit.
-    #[must_use]
-    pub fn first_open(self) -> Option<Rank> {
-        match &self.state.limited {
-            None => self.state.queue.first(),
-            Some(_) => self.state.queue.first_matching(None, &is_open),
-        }
     }
 
     /// Whether jobs are looked at one by one at each pass, since one that is over a limit may hold up those behind it, or one
@@ -259,10 +250,63 @@ impl<'a> View<'a> {
         self.scenario.preemption.as_ref().is_some_and(|rules| rules.grace_time > 0.0)
     }
 
+    /// What a job spends on its nodes besides its run; nothing where its estimate is all that it takes.
+    #[must_use]
+    pub fn overhead(self, job: u32) -> Overhead {
+        match &self.scenario.overheads {
+            Some(overheads) if !self.state.assumes_estimates => overheads.of_job[job as usize],
+            _ => Overhead::default(),
+        }
+    }
+
+    /// How long a job may run by its limit, seconds.
+    #[must_use]
+    pub fn allowed_run(self, job: u32) -> f64 {
+        let requested = self.state.jobs.requested_time(job);
+        if self.scenario.overheads.as_ref().is_some_and(|overheads| overheads.counted) {
+            let Overhead { launch, completion } = self.overhead(job);
+            (requested - launch - completion).max(0.0)
+        } else {
+            requested
+        }
+    }
+
+    /// Whether a running job ends when its present phase does.
+    #[must_use]
+    pub fn is_last_phase(self, run: u32) -> bool {
+        let run = self.state.running.get(run);
+        match run.phase {
+            Phase::Launching => false,
+            Phase::Running => self.overhead(run.job).completion <= 0.0,
+            Phase::Completing(_) => true,
+        }
+    }
+
+    /// The running jobs with tasks on a node, by expected end, then by row. O(running jobs).
+    #[must_use]
+    pub fn jobs_on(self, node: u32) -> Vec<u32> {
+        let is_there =
+            |&job: &u32| self.state.jobs.placement(job).binary_search_by_key(&node, |part| part.node).is_ok();
+        self.running_jobs().into_iter().filter(is_there).collect()
+    }
+
+    /// Whether the run of a job is over that still holds its nodes.
+    #[must_use]
+    pub fn is_completing(self, job: u32) -> bool {
+        let phase = |run| self.state.running.get(run).phase;
+        self.state.jobs.run(job).is_some_and(|run| matches!(phase(run), Phase::Completing(_)))
+    }
+
     /// Whether a running job ends at this very instant.
     #[must_use]
     pub fn ends_now(self, job: u32) -> bool {
-        let Some(run) = self.state.jobs.run(job) else { return false };
+        let ends = |run| self.phase_ends_now(run) && self.is_last_phase(run);
+        self.state.jobs.run(job).is_some_and(ends)
+    }
+
+    /// Whether the present phase of a running job ends at this very instant.
+    #[must_use]
+    pub fn phase_ends_now(self, run: u32) -> bool {
         let now = Time(self.now());
         self.state.work.end_key(run).is_some_and(|(time, _)| time <= now)
             || self.state.limits.key(run).is_some_and(|(time, _)| time <= now)
@@ -304,10 +348,4 @@ impl<'a> View<'a> {
         let own = if runs { self.state.jobs.placement(job) } else { &[] };
         Expansion { machine: &self.state.machine, own, closed: self.closed_nodes(job) }
     }
-}
-
-/// Whether some job with these queue values is not known to be over a limit.
-#[must_use]
-pub fn is_open(values: &[i64]) -> bool {
-    values.iter().any(|&value| value != i64::MAX)
 }

@@ -2,6 +2,7 @@
 mod attributes;
 pub mod dependencies;
 pub mod eligibility;
+pub mod external_event;
 pub mod job;
 pub mod preemption;
 pub mod swf;
@@ -9,5 +10,6 @@ pub mod swf;
 pub use attributes::{Attributes, JobFactors, value_of};
 pub use dependencies::{Dependencies, DependencyKind, Need};
 pub use eligibility::{Awaited, ConditionState, Conditions, NO_ARRAY};
+pub use external_event::{EVENT_NAMES, Evacuation, EventSubject, ExternalEvent, TimedEvent};
 pub use job::{Job, JobState, Rejection};
 pub use preemption::{PreemptionMode, PreemptionRules};

@@ -16,7 +16,7 @@ use crate::decision::Decision;
 use crate::priority::FORMULA_NAMES;
 use crate::record::{Changes, Recorders};
 use crate::replay::Replay;
-use crate::scenario::{Overheads, Scenario, WallTime};
+use crate::scenario::{Overhead, Overheads, Scenario, WallTime};
 use crate::scheduler::{Capacities, PolicyChoice};
 use crate::state::{JobRecords, State};
 use crate::workload::{Job, JobState};
@@ -31,7 +31,7 @@ struct Case {
     nodes: u32,
     cores: i64,
     wall_time: WallTime,
-    overheads: Vec<Overheads>,
+    overheads: Option<Box<Overheads>>,
     order: &'static str,
     backfill: &'static str,
     reservations: usize,
@@ -50,7 +50,7 @@ impl Case {
             nodes,
             cores,
             wall_time: WallTime::Run,
-            overheads: Vec::new(),
+            overheads: None,
             order: "fcfs",
             backfill: "none",
             reservations: 1,

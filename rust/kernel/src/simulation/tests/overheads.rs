@@ -7,8 +7,13 @@ const LAUNCH: f64 = 10.0;
 const COMPLETION: f64 = 5.0;
 
 fn with_overheads(case: Case) -> Case {
-    let each = Overheads { launch: LAUNCH, completion: COMPLETION };
-    Case { overheads: vec![each; case.jobs.len()], ..case }
+    let each = Overhead { launch: LAUNCH, completion: COMPLETION };
+    Case { overheads: Some(Box::new(beside(vec![each; case.jobs.len()], false))), ..case }
+}
+
+/// Overheads of jobs; whether limits count them.
+fn beside(of_job: Vec<Overhead>, counted: bool) -> Overheads {
+    Overheads { of_job, counted, billed: true }
 }
 
 /// One job of 100 s at 1 s, and one of 7 s that waits for its only node.
@@ -28,25 +33,24 @@ fn nodes_are_taken_through_launch_run_and_completion() {
 
 #[test]
 fn a_job_is_killed_in_each_phase() {
-    for time in [4.0, 50.0, 112.0] {
+    // What becomes of it is settled once its run is over.
+    for (time, state) in [(4.0, JobState::Killed), (50.0, JobState::Killed), (112.0, JobState::Completed)] {
         let mut simulation = two_jobs().open();
         run_deciding(&mut simulation, &[(time, Decision::Kill(0))]);
-        assert_eq!(end_of(&simulation, 0), (JobState::Killed, time));
+        assert_eq!(end_of(&simulation, 0), (state, time));
         assert_eq!(end_of(&simulation, 1), (JobState::Completed, time + 22.0));
         assert_empty(&simulation);
     }
 }
 
 #[test]
-fn a_job_is_preempted_in_each_phase() {
+fn a_job_is_preempted_before_its_run_is_over() {
     // It starts anew at once, being the first in the order; its launch and completion are paid again.
     for (time, keep, left) in [
         (4.0, Preemption::Suspend, 100.0),
         (51.0, Preemption::Suspend, 60.0),
         (51.0, Preemption::FromCheckpoint(15.0), 70.0),
         (51.0, Preemption::Requeue, 100.0),
-        (112.0, Preemption::Suspend, 0.0),
-        (112.0, Preemption::Requeue, 100.0),
     ] {
         let mut simulation = two_jobs().open();
         run_deciding(&mut simulation, &[(time, Decision::Preempt { job: 0, keep })]);
@@ -54,6 +58,27 @@ fn a_job_is_preempted_in_each_phase() {
         assert_eq!(end_of(&simulation, 0), (JobState::Completed, end), "{keep:?} at {time}");
         assert_eq!(end_of(&simulation, 1), (JobState::Completed, end + 22.0));
     }
+}
+
+#[test]
+fn a_job_that_is_preempted_once_its_run_is_over_ends() {
+    let mut simulation = two_jobs().open();
+    let decision = Decision::Preempt { job: 0, keep: Preemption::Requeue };
+    run_deciding(&mut simulation, &[(112.0, decision)]);
+    assert_eq!(end_of(&simulation, 0), (JobState::Completed, 112.0));
+    assert_eq!(end_of(&simulation, 1), (JobState::Completed, 134.0));
+    assert_empty(&simulation);
+}
+
+#[test]
+fn a_limit_that_counts_overheads_covers_all_three_phases() {
+    let short = Job { requested_time: 30.0, ..job(0, 1.0, 100.0) };
+    let case = with_overheads(Case::of(vec![short], 1, 1));
+    let overheads = beside(vec![Overhead { launch: LAUNCH, completion: COMPLETION }], true);
+    let mut simulation =
+        Case { wall_time: WallTime::Kill, overheads: Some(Box::new(overheads)), ..case }.open();
+    finish(&mut simulation);
+    assert_eq!(end_of(&simulation, 0), (JobState::Killed, 31.0));
 }
 
 #[test]
@@ -112,7 +137,7 @@ proptest! {
             let plain = Case::of(jobs.clone(), 4, 4).under(backfill, reservations);
             for agenda in [Agenda::completions_first(), Agenda::arrivals_first()] {
                 let plain = Case { agenda, ..plain.clone() };
-                let none = vec![Overheads::default(); jobs.len()];
+                let none = Some(Box::new(beside(vec![Overhead::default(); jobs.len()], true)));
                 prop_assert_eq!(Case { overheads: none, ..plain.clone() }.outcomes(), plain.outcomes());
             }
         }
@@ -124,22 +149,22 @@ proptest! {
         seconds in vec((0..8_u32, 0..8_u32), 25),
         kills in any::<bool>(),
     ) {
-        let overheads: Vec<Overheads> = seconds
+        let of_job: Vec<Overhead> = seconds
             .iter()
-            .map(|&(launch, completion)| Overheads { launch: launch.into(), completion: completion.into() })
+            .map(|&(launch, completion)| Overhead { launch: launch.into(), completion: completion.into() })
             .collect();
         let wall_time = if kills { WallTime::Kill } else { WallTime::Run };
         for (backfill, reservations) in [("first_fit", 1), ("easy", 1), ("easy", 3), ("conservative", 1)] {
             for agenda in [Agenda::completions_first(), Agenda::arrivals_first()] {
                 let case = Case::of(jobs.clone(), 4, 4).under(backfill, reservations);
-                let case = Case { overheads: overheads.clone(), wall_time, agenda, ..case };
+                let case = Case { overheads: Some(Box::new(beside(of_job.clone(), false))), wall_time, agenda, ..case };
                 let mut simulation = case.open();
                 finish(&mut simulation);
                 assert_empty(&simulation);
                 let ends = outcomes(&simulation);
                 assert_apart(&case, &ends);
                 for (at, (state, start, end, _)) in ends.iter().enumerate() {
-                    let Overheads { launch, completion } = overheads[at];
+                    let Overhead { launch, completion } = of_job[at];
                     let run_time = case.jobs[at].run_time;
                     let ended = f64::from_bits(*start) + launch + run_time + completion;
                     prop_assert!(*state != JobState::Completed || ended.to_bits() == *end);

@@ -1,0 +1,166 @@
+//! External events taken (S18): each does what a decision does, or a little more; one that does not apply changes nothing.
+use std::ops::Range;
+
+use crate::decision::{Decision, Preemption};
+use crate::state::Phase;
+use crate::time::Time;
+use crate::workload::{Evacuation, ExternalEvent, JobState};
+
+use super::{Feed, Simulation};
+
+impl<F: Feed> Simulation<F> {
+    /// When the next external event is; never where no job is left that it could bear on.
+    pub(super) fn next_external_event(&self) -> Time {
+        let next = self.feed.next_event_time();
+        let is_any_left = || {
+            self.feed.next_time() != Time::NEVER
+                || !self.state.running.is_empty()
+                || !self.state.queue.has_none_waiting()
+        };
+        if next == Time::NEVER || is_any_left() { next } else { Time::NEVER }
+    }
+
+    /// Takes the next external event, which is due.
+    pub(super) fn take_external_event(&mut self) {
+        let Some(event) = self.feed.take_event(&self.scenario) else { return };
+        let applied = self.happens(event);
+        if let Some(log) = &mut self.recorders.events {
+            log.applied.push(applied);
+        }
+    }
+
+    /// Whether an event applies; if so it has happened.
+    fn happens(&mut self, event: ExternalEvent) -> bool {
+        match event {
+            ExternalEvent::Cancel(job) => self.is_queued(job) && self.apply(Decision::Kill(job)).is_ok(),
+            ExternalEvent::Kill(job) => self.is_running(job) && self.apply(Decision::Kill(job)).is_ok(),
+            ExternalEvent::Requeue(job) => {
+                self.apply(Decision::Preempt { job, keep: Preemption::Requeue }).is_ok()
+            }
+            ExternalEvent::End(job) => self.end_run(job),
+            ExternalEvent::Hold(job) => self.hold_job(job),
+            ExternalEvent::Release(job) => self.is_held(job) && self.apply(Decision::Release(job)).is_ok(),
+            ExternalEvent::SetRequestedTime { job, seconds } => self.set_requested_time(job, seconds),
+            ExternalEvent::SetPriority { job, priority } => self.set_priority(job, priority),
+            ExternalEvent::CloseNodes { nodes, jobs } => self.close_nodes(&nodes, jobs),
+            ExternalEvent::OpenNodes(nodes) => self.open_nodes(&nodes),
+            ExternalEvent::StopScheduler => !std::mem::replace(&mut self.state.is_stopped, true),
+            ExternalEvent::StartScheduler => {
+                let was_stopped = std::mem::take(&mut self.state.is_stopped);
+                if was_stopped {
+                    self.disturb();
+                }
+                was_stopped
+            }
+        }
+    }
+
+    fn is_queued(&self, job: u32) -> bool {
+        self.state.jobs.state(job) == JobState::Queued
+    }
+
+    fn is_running(&self, job: u32) -> bool {
+        self.state.jobs.state(job) == JobState::Running
+    }
+
+    /// Whether a job waits because of a hold, or would wait because of one once it is eligible.
+    fn is_held(&self, job: u32) -> bool {
+        let conditions = self.state.conditions.as_ref();
+        let waits = conditions.is_some_and(|conditions| conditions.waits(job));
+        conditions.is_some_and(|conditions| conditions.is_held(job))
+            || (!waits && self.state.queue.on_hold.contains(&job))
+    }
+
+    fn hold_job(&mut self, job: u32) -> bool {
+        let was_in_queue = self.is_queued(job) && !self.state.queue.on_hold.contains(&job);
+        let applied = self.apply(Decision::Hold(job)).is_ok();
+        if applied && was_in_queue {
+            self.disturb();
+        }
+        applied
+    }
+
+    /// The run of a job ends at this instant; its launch is over where it had not begun.
+    fn end_run(&mut self, job: u32) -> bool {
+        let Some(run) = self.state.jobs.run(job) else { return false };
+        match self.state.running.get(run).phase {
+            Phase::Completing(_) => return false,
+            Phase::Launching => self.begin_work(job, run),
+            Phase::Running => {}
+        }
+        self.stop_application(job);
+        let (now, sequence) = (self.state.now, self.state.running.get(run).sequence);
+        self.state.work.end_at(now, run, sequence, now);
+        true
+    }
+
+    fn set_requested_time(&mut self, job: u32, seconds: f64) -> bool {
+        if !(self.is_queued(job) || self.is_running(job)) {
+            return false;
+        }
+        let before = self.state.jobs.requested_time(job);
+        let follows = Time(self.state.jobs.estimate(job)) == Time(before);
+        self.state.set_requested_time(&self.scenario, &self.priority, job, seconds);
+        self.state.recount_minutes(&self.scenario, job);
+        if follows {
+            let set = self.apply(Decision::SetEstimate { job, seconds });
+            debug_assert!(set.is_ok(), "a requested_time is a duration: {set:?}");
+        }
+        if let Some(run) = self.state.jobs.run(job)
+            && self.state.running.get(run).phase == Phase::Running
+        {
+            self.limit_run(job, run);
+        }
+        if Time(before) != Time(seconds) {
+            self.disturb();
+        }
+        true
+    }
+
+    fn set_priority(&mut self, job: u32, priority: Option<f64>) -> bool {
+        if !(self.is_queued(job) || self.is_running(job)) {
+            return false;
+        }
+        self.state.fix_priority(&self.scenario, &self.priority, job, priority);
+        self.disturb();
+        true
+    }
+
+    fn close_nodes(&mut self, nodes: &[Range<u32>], jobs: Evacuation) -> bool {
+        let mut applied = false;
+        for node in nodes.iter().cloned().flatten() {
+            applied |= !self.state.machine.is_drained(node);
+            let drained = self.apply(Decision::Drain(node));
+            debug_assert!(drained.is_ok(), "the node is there: {drained:?}");
+            if jobs != Evacuation::Stay {
+                applied |= self.evacuate(node, jobs == Evacuation::Kill);
+            }
+        }
+        applied
+    }
+
+    /// Cuts short the jobs on a node, by their expected ends; whether there were some.
+    fn evacuate(&mut self, node: u32, kills: bool) -> bool {
+        let there = self.view().jobs_on(node);
+        for &job in &there {
+            let decision = if kills {
+                Decision::Kill(job)
+            } else {
+                Decision::Preempt { job, keep: Preemption::Requeue }
+            };
+            let cut = self.apply(decision);
+            debug_assert!(cut.is_ok(), "a job on a node runs: {cut:?}");
+        }
+        !there.is_empty()
+    }
+
+    fn open_nodes(&mut self, nodes: &[Range<u32>]) -> bool {
+        let mut applied = false;
+        for node in nodes.iter().cloned().flatten() {
+            applied |= self.state.machine.is_drained(node);
+            let resumed = self.apply(Decision::Resume(node));
+            debug_assert!(resumed.is_ok(), "the node is there: {resumed:?}");
+        }
+        applied
+    }
+}

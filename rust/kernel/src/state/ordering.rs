@@ -1,0 +1,186 @@
+//! The places of waiting jobs in the queue: their keys, and what changes these.
+use std::cmp::Reverse;
+
+use crate::priority::{Candidate, Priority};
+use crate::scenario::Scenario;
+use crate::time::{Time, ordered_bits};
+use crate::workload::JobState;
+
+use super::{QueueIndex, Rank, State};
+
+impl State {
+    /// The place of a queued job, by the key that it was given.
+    #[must_use]
+    pub fn rank_of(&self, scenario: &Scenario, job: u32) -> Rank {
+        let row = scenario.job(job);
+        Rank {
+            tier: Reverse(scenario.attributes.tier(job)),
+            key: Time(self.jobs.key(job)),
+            submit_time: Time(row.submit_time),
+            row: row.row,
+            job,
+        }
+    }
+
+    /// Puts a job into the queue, which is eligible from now on.
+    pub fn enqueue(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        if let Some(calculation) = &mut self.calculation {
+            calculation.begin(job, self.now);
+        }
+        self.enqueue_again(scenario, priority, job);
+    }
+
+    /// Puts a job into the queue, which may have been eligible before.
+    pub fn enqueue_again(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        self.rekey(scenario, priority, job);
+        self.insert(scenario, job);
+        self.jobs.set_state(job, JobState::Queued);
+        self.queue.arrived.push(job);
+    }
+
+    /// Has a submitted job wait outside the queue.
+    pub fn put_on_hold(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        self.rekey(scenario, priority, job);
+        self.jobs.set_state(job, JobState::Queued);
+        self.queue.on_hold.insert(job);
+    }
+
+    pub(super) fn rekey(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        let key = self.key_of(scenario, priority, job);
+        self.jobs.set_key(job, key);
+    }
+
+    /// The key that the rule gives a job now, unless its priority is fixed.
+    fn key_of(&self, scenario: &Scenario, priority: &Priority, job: u32) -> f64 {
+        let (mut eligible_for, mut fair_share) = (0.0, 0.0);
+        if let Some(calculation) = &self.calculation {
+            eligible_for = calculation.eligible_for(job);
+            if let (Some(usage), Some(accounts)) = (&self.usage, &scenario.accounts) {
+                fair_share = usage.fair_share(accounts, job);
+            }
+        }
+        let (estimate, now) = (self.jobs.estimate(job), self.now);
+        let requested_time = self.jobs.requested_time(job);
+        let candidate = Candidate { scenario, job, estimate, requested_time, now, eligible_for, fair_share };
+        self.unless_fixed(job, priority.key(&candidate))
+    }
+
+    /// A key; or the one that follows from the fixed priority of a job.
+    fn unless_fixed(&self, job: u32, key: f64) -> f64 {
+        // Adding 0 turns −0 into 0.
+        self.fixed_priorities.get(&job).map_or(key, |priority| -priority) + 0.0
+    }
+
+    pub(super) fn insert(&mut self, scenario: &Scenario, job: u32) {
+        let mut values = std::mem::take(&mut self.values);
+        let (resources, sets) = (self.machine.resources(), self.machine.node_sets().count());
+        let (estimate, tasks) = (ordered_bits(self.jobs.estimate(job)), scenario.job(job).tasks);
+        values.clear();
+        values.resize(sets * (resources + 1), i64::MAX);
+        for &request in scenario.alternatives(job) {
+            let request = scenario.requests.get(request);
+            let block = &mut values[request.nodes.block(resources + 1)];
+            block[0] = estimate;
+            for (resource, need) in block[1..].iter_mut().enumerate() {
+                *need = request.need(resource, tasks);
+            }
+        }
+        self.queue.index.insert(self.rank_of(scenario, job), &values);
+        self.values = values;
+    }
+
+    /// Takes a waiting job out of the queue, held or not.
+    pub fn leave_queue(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        if !self.queue.on_hold.remove(&job) {
+            self.take_out(scenario, priority, job);
+            self.queue.arrived.retain(|&arrived| arrived != job);
+            self.open_next_like(scenario, priority, job);
+        }
+    }
+
+    /// Takes a queued job from its place, in the order or closed.
+    pub(super) fn take_out(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
+        if !self.forget_closed(scenario, priority, job) {
+            self.queue.index.remove(&self.rank_of(scenario, job));
+        }
+    }
+
+    /// Sorts the queue by the keys that the rule gives now. O(q log q); O(q) where the order stays.
+    ///
+    /// Closed jobs get theirs when they are opened, unless keys change at each pass: then they are opened now.
+    pub fn refresh_priorities(&mut self, scenario: &Scenario, priority: &Priority) {
+        if priority.changes_with_time() {
+            self.open_all(scenario, priority);
+        }
+        self.sort_queue(|state, job| state.key_of(scenario, priority, job));
+    }
+
+    /// Sorts the queue by given keys, one per queued job in the present order; none may be closed.
+    pub fn sort_queue_by(&mut self, keys: &[f64]) {
+        let mut keys = keys.iter();
+        self.sort_queue(|state, job| state.unless_fixed(job, keys.next().copied().unwrap_or_default()));
+    }
+
+    /// Sorts the queue by the keys that `key` gives for its jobs.
+    fn sort_queue(&mut self, mut key: impl FnMut(&Self, u32) -> f64) {
+        let mut index = std::mem::replace(&mut self.queue.index, QueueIndex::new(0));
+        index.rekey(|rank| {
+            let key = key(self, rank.job);
+            self.jobs.set_key(rank.job, key);
+            Rank { key: Time(key), ..*rank }
+        });
+        self.queue.index = index;
+    }
+
+    /// Sets what schedulers take a queued job's run_time to be; keys that were given from outside stay.
+    pub fn set_queued_estimate(&mut self, scenario: &Scenario, priority: &Priority, job: u32, estimate: f64) {
+        self.change_place(scenario, priority, job, |state| state.jobs.set_estimate(job, estimate));
+    }
+
+    /// Sets what the user of a waiting or running job asks for; its estimate stays.
+    pub fn set_requested_time(&mut self, scenario: &Scenario, priority: &Priority, job: u32, seconds: f64) {
+        self.change_place(scenario, priority, job, |state| state.jobs.set_requested_time(job, seconds));
+    }
+
+    /// Fixes the priority of a waiting or running job, or leaves it to the order again.
+    pub fn fix_priority(&mut self, scenario: &Scenario, priority: &Priority, job: u32, fixed: Option<f64>) {
+        self.change_place(scenario, priority, job, |state| {
+            match fixed {
+                Some(value) => state.fixed_priorities.insert(job, value),
+                None => state.fixed_priorities.remove(&job),
+            };
+        });
+    }
+
+    /// Forgets the fixed priority of a job that is over.
+    pub fn forget_priority(&mut self, job: u32) {
+        if !self.fixed_priorities.is_empty() {
+            self.fixed_priorities.remove(&job);
+        }
+    }
+
+    /// Makes a change on which the place of a job in the queue depends, if it is there.
+    fn change_place(
+        &mut self,
+        scenario: &Scenario,
+        priority: &Priority,
+        job: u32,
+        change: impl FnOnce(&mut Self),
+    ) {
+        let is_in_order = self.jobs.state(job) == JobState::Queued && !self.queue.on_hold.contains(&job);
+        if is_in_order {
+            self.open_next_like(scenario, priority, job);
+            self.take_out(scenario, priority, job);
+        }
+        change(self);
+        if is_in_order {
+            if priority.is_external() {
+                let key = self.unless_fixed(job, self.jobs.key(job));
+                self.jobs.set_key(job, key);
+            } else {
+                self.rekey(scenario, priority, job);
+            }
+            self.insert(scenario, job);
+        }
+    }
+}

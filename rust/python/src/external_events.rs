@@ -1,0 +1,61 @@
+//! External events, as the Python side hands them over.
+use batchlab_kernel::workload::{EVENT_NAMES, EventSubject, ExternalEvent, TimedEvent};
+use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// The events of a run by time, in columns.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct EventColumns<'py> {
+    time: PyReadonlyArray1<'py, f64>,
+    /// Places in the list of names.
+    kind: PyReadonlyArray1<'py, u8>,
+    /// Rows of the workload; −1 where an event is about no job.
+    row: PyReadonlyArray1<'py, i64>,
+    /// NaN where there is none.
+    value: PyReadonlyArray1<'py, f64>,
+    /// Where the ranges of nodes of each event end.
+    until: PyReadonlyArray1<'py, i64>,
+    /// Ranges of nodes, one event's after the other's.
+    ranges: Vec<(u32, u32)>,
+    kills: PyReadonlyArray1<'py, bool>,
+}
+
+impl EventColumns<'_> {
+    /// The events on so many jobs and nodes.
+    pub fn events(&self, jobs: usize, nodes: u32) -> PyResult<Vec<TimedEvent>> {
+        let count = self.time.len();
+        let lengths = [self.kind.len(), self.row.len(), self.value.len(), self.until.len(), self.kills.len()];
+        if lengths.iter().any(|&length| length != count) {
+            return Err(PyValueError::new_err("the columns of the events differ in length"));
+        }
+        if self.ranges.iter().any(|&(begin, end)| begin > end || end > nodes) {
+            return Err(PyValueError::new_err(format!("events name more than the {nodes} nodes")));
+        }
+        let mut begin = 0;
+        (0..count)
+            .map(|at| {
+                let end = usize::try_from(self.until.as_array()[at]).unwrap_or_default();
+                let ranges = self.ranges.get(begin..end).unwrap_or_default();
+                begin = end;
+                self.event(at, jobs, ranges)
+            })
+            .collect()
+    }
+
+    fn event(&self, at: usize, jobs: usize, ranges: &[(u32, u32)]) -> PyResult<TimedEvent> {
+        let (time, value) = (self.time.as_array()[at], self.value.as_array()[at]);
+        let refused = || PyValueError::new_err(format!("event {at} at {time} s lacks what its kind needs"));
+        let row = u32::try_from(self.row.as_array()[at]).ok();
+        let subject = EventSubject {
+            job: row.filter(|&row| (row as usize) < jobs),
+            nodes: ranges.iter().map(|&(begin, end)| begin..end).collect(),
+            value: (!value.is_nan()).then_some(value),
+            kills: self.kills.as_array()[at],
+        };
+        let name = EVENT_NAMES.get(usize::from(self.kind.as_array()[at])).ok_or_else(refused)?;
+        let event = ExternalEvent::named(name, subject).ok_or_else(refused)?;
+        if time.is_finite() { Ok(TimedEvent { time: time + 0.0, event }) } else { Err(refused()) }
+    }
+}

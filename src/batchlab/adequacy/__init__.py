@@ -1,0 +1,13 @@
+"""How adequate a model of a job-management system is: the distance of two streams of jobs, and its limits.
+
+A. Baranov, D. Lyakhovets, G. Savin, B. Shabanov and P. Telegin, "Measure of adequacy for the supercomputer
+job management system model". See ``docs/adequacy.md``.
+"""
+
+from batchlab.adequacy.comparison import Comparison
+from batchlab.adequacy.measure import compare
+from batchlab.adequacy.read import read
+from batchlab.adequacy.reference import Reference, reference
+from batchlab.adequacy.repetitions import repeat
+
+__all__ = ["Comparison", "Reference", "compare", "read", "reference", "repeat"]

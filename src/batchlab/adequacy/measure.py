@@ -1,0 +1,100 @@
+"""The measure of adequacy: whether two streams can be compared, and how far apart they are."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from batchlab.adequacy.comparison import Comparison, Limit
+from batchlab.adequacy.pairing import MODEL, Tolerance, paired
+from batchlab.adequacy.stream import ENDED, Source, Stream, as_stream
+from batchlab.errors import AdequacyError
+
+__all__ = ["compare", "distance"]
+
+
+def compare(
+    real: Source, model: Source, *, tolerance: Tolerance = 0.0, reference: float | Limit | None = None
+) -> Comparison:
+    """Measure how far a model's stream of jobs is from the real one.
+
+    With v the residence times of the real stream (start - submission + processing, hence end - submission),
+    in the order of arrival, and V those of the model, E = √Σ(V - v)² and P = E / √n. The real submission
+    counts in both.
+
+    Parameters
+    ----------
+    real, model
+        Each a `Result`, a `Workload` with start times (column ``start_time``, or a log's waits), or a polars
+        or pandas data frame, Arrow table or mapping with the columns of `Result.jobs`: ``job_id``,
+        ``submit_time``, ``start_time``, ``end_time``, ``requested_time`` (s), ``tasks``, perhaps ``state``
+        and amounts per task (``core``, ``mem``, ``gpu``, and others that have a column ``allocated_…``).
+        Without ``end_time`` a job ends ``run_time`` after its start. Amounts are compared where both have
+        them. Jobs are twins by their ids where these are the same, else by their places in the order of
+        arrival (submit time, then job id, then row).
+    tolerance
+        Seconds by which submit times and requested times may differ; or a mapping of the names of fields,
+        ``tasks`` and amounts included, to how much they may.
+    reference
+        The reference value of P, seconds; or a `Reference`, whose greatest P counts.
+
+    Returns
+    -------
+    Comparison
+        The measure. Jobs that did not start, or did not end, in either stream are left out of it, and
+        counted.
+
+    Raises
+    ------
+    AdequacyError
+        The measure is not defined: the streams differ in the number of jobs, or a job in its submit time,
+        requested resources or requested time; or it was cancelled or killed, or never started or ended, in
+        one stream only ("event not reproduced"). The first such job by arrival is named.
+
+    References
+    ----------
+    A. Baranov, D. Lyakhovets, G. Savin, B. Shabanov and P. Telegin, "Measure of adequacy for the
+    supercomputer job management system model", formulas (1) and (2), sections VII and VIII.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> jobs = {"submit_time": [0, 10], "tasks": 1, "requested_time": 100, "start_time": [0, 30]}
+    >>> later = jobs | {"start_time": [4, 33]}
+    >>> bl.adequacy.compare(jobs | {"run_time": [30, 30]}, later | {"run_time": [30, 30]}).E
+    5.0
+    """
+    comparison = distance(as_stream(real, "real"), as_stream(model, "model"), tolerance)
+    return comparison if reference is None else comparison.against(reference)
+
+
+def distance(real: Stream, model: Stream, tolerance: Tolerance = 0.0) -> Comparison:
+    """Compare two streams; see `compare`."""
+    jobs = paired(real, model, tolerance)
+    # Of both or of none: what only one stream has is refused before.
+    compared = jobs.filter(pl.col("ended") >= ENDED)
+    if compared.is_empty():
+        raise AdequacyError(
+            f"{real.name}: none of its {jobs.height:,} jobs has started and ended; nothing can be compared."
+        )
+    amounts = (each for each in real.amounts if each in model.amounts)
+    fields = ("submit_time", "tasks", *amounts, "requested_time")
+    return Comparison(_differences(compared), jobs.height - compared.height, fields)
+
+
+def _differences(jobs: pl.DataFrame) -> pl.DataFrame:
+    submit = pl.col("submit_time")
+    table = jobs.select(
+        "job_id",
+        submit,
+        pl.col("start_time").alias("real_start"),
+        pl.col(f"{MODEL}start_time").alias("model_start"),
+        (pl.col("start_time") - submit).alias("real_wait"),
+        (pl.col(f"{MODEL}start_time") - submit).alias("model_wait"),
+        # Start - submission + processing, with one rounding: the same ends are the same residence.
+        (pl.col("end_time") - submit).alias("real_residence"),
+        (pl.col(f"{MODEL}end_time") - submit).alias("model_residence"),
+    )
+    return table.with_columns(
+        (pl.col(f"model_{of}") - pl.col(f"real_{of}")).alias(f"{of}_difference")
+        for of in ("wait", "residence")
+    )

@@ -1,0 +1,169 @@
+"""Which job of one stream is which of the other, and whether the two streams can be compared at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from batchlab.adequacy.stream import COMPLETED, ENDED, ENDS, KILLED
+from batchlab.errors import AdequacyError, shown, suggest
+from batchlab.units import is_finite
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from batchlab.adequacy.stream import Stream
+
+    Mask: TypeAlias = npt.NDArray[np.bool_]
+
+__all__ = ["MODEL", "Tolerance", "paired"]
+
+Tolerance: TypeAlias = float | Mapping[str, float]
+"""Seconds by which submit times and requested times may differ; or by how much each named field may."""
+
+MODEL = "model_"
+"""How the names of the model's columns begin."""
+
+_TIMES = ("submit_time", "requested_time")
+_NOT_REPRODUCED = "event not reproduced"
+
+
+def paired(real: Stream, model: Stream, tolerance: Tolerance) -> pl.DataFrame:
+    """Put every job of the real stream and its twin in the model's into one row.
+
+    Jobs with the same ids belong together; where the ids are not the same, or there are none, jobs do by
+    their places in the order of arrival.
+
+    Parameters
+    ----------
+    real, model
+        The streams.
+    tolerance
+        By how much submissions may differ.
+
+    Returns
+    -------
+    polars.DataFrame
+        In the order in which the real jobs arrived: their columns, then those of the model, whose names begin
+        with `MODEL`.
+
+    Raises
+    ------
+    AdequacyError
+        If the submissions differ, or an event of one stream is not in the other; the first such job is named.
+    """
+    fields = ("submit_time", "tasks", *(each for each in real.amounts if each in model.amounts))
+    allowed = _allowed(tolerance, (*fields, "requested_time"))
+    if not real.jobs.height:
+        raise AdequacyError(f"{real.name}: has no jobs; nothing can be compared.")
+    _check_numbers(real, model)
+    jobs = _joined(real, model)
+    _check(jobs, allowed, (real.name, model.name))
+    return jobs
+
+
+def _allowed(tolerance: Tolerance, fields: tuple[str, ...]) -> dict[str, float]:
+    """Give by how much each field may differ, in the order in which fields are checked."""
+    given = tolerance if isinstance(tolerance, Mapping) else dict.fromkeys(_TIMES, tolerance)
+    for name, value in given.items():
+        if name not in fields:
+            raise AdequacyError(f"tolerance: {shown(name)} is not compared.{suggest(str(name), fields)}")
+        if not is_finite(value) or value < 0:
+            raise AdequacyError(f"tolerance = {shown(value)} for {name}; must be a number >= 0.")
+    return {name: float(given.get(name, 0.0)) for name in fields}
+
+
+def _joined(real: Stream, model: Stream) -> pl.DataFrame:
+    others = model.jobs.rename({name: f"{MODEL}{name}" for name in model.jobs.columns})
+    if real.numbered and model.numbered and real.jobs.schema["job_id"] == model.jobs.schema["job_id"]:
+        jobs = real.jobs.join(
+            others,
+            left_on="job_id",
+            right_on=f"{MODEL}job_id",
+            how="left",
+            coalesce=False,
+            maintain_order="left",
+        )
+        if not jobs[f"{MODEL}job_id"].has_nulls():
+            return jobs
+    return pl.concat([real.jobs, others], how="horizontal")
+
+
+def _check_numbers(real: Stream, model: Stream) -> None:
+    """Refuse streams of unequal numbers of jobs, naming the first job that is in one only."""
+    if real.jobs.height == model.jobs.height:
+        return
+    longer, other = (real, model) if real.jobs.height > model.jobs.height else (model, real)
+    alone = longer.jobs.with_row_index("place", offset=1)
+    same_kind = longer.jobs.schema["job_id"] == other.jobs.schema["job_id"]
+    if longer.numbered and other.numbered and same_kind:
+        alone = alone.join(other.jobs, on="job_id", how="anti", maintain_order="left")
+    else:
+        alone = alone.filter(pl.col("place") > _alike(longer, other))
+    first = alone.row(0, named=True)
+    raise AdequacyError(
+        f"job {shown(first['job_id'])} (number {first['place']} by arrival, submitted at "
+        f"{first['submit_time']:.12g} s) is in {longer.name} only: {real.jobs.height:,} jobs in "
+        f"{real.name}, {model.jobs.height:,} in {model.name}; the numbers must be equal, so that every "
+        f"submission is reproduced ({_NOT_REPRODUCED}). Feed the model the whole real stream, and no more."
+    )
+
+
+def _alike(longer: Stream, other: Stream) -> int:
+    """Count the first jobs by arrival that are submitted at the same times."""
+    count = other.jobs.height
+    one, two = (each.jobs["submit_time"].head(count).to_numpy() for each in (longer, other))
+    apart = np.flatnonzero(one != two)
+    return int(apart[0]) if len(apart) else count
+
+
+def _check(jobs: pl.DataFrame, allowed: dict[str, float], names: tuple[str, str]) -> None:
+    """Refuse streams in which a job was not submitted alike, or did not start or end in both."""
+    wrong = {name: _apart(jobs, name, most) for name, most in allowed.items()}
+    wrong["ended"] = _other_event(jobs)
+    places = {name: int(mask.argmax()) for name, mask in wrong.items() if mask.any()}
+    if not places:
+        return
+    # Of several fields of one job the first that is checked is named.
+    name, place = min(places.items(), key=lambda item: item[1])
+    job = jobs.row(place, named=True)
+    where = f"job {shown(job['job_id'])} (number {place + 1} by arrival)"
+    if name == "ended":
+        one, other = (ENDS[job[each]] for each in ("ended", f"{MODEL}ended"))
+        raise AdequacyError(
+            f"{where}: {_NOT_REPRODUCED}: {one} in {names[0]}, {other} in {names[1]}; must be the same in "
+            "both. Give the model the events that ended the job, or leave the job out of both streams."
+        )
+    one, other = (_text(job[each]) for each in (name, f"{MODEL}{name}"))
+    most = f"equal up to the tolerance of {allowed[name]:g}" if allowed[name] else "equal"
+    raise AdequacyError(
+        f"{where}: {name} = {one} in {names[0]}, {other} in {names[1]}; must be {most}, or the measure is "
+        f"not defined. Feed the model the real submissions, or pass tolerance={{'{name}': …}}."
+    )
+
+
+def _apart(jobs: pl.DataFrame, name: str, most: float) -> Mask:
+    one, other = (jobs[each].to_numpy() for each in (name, f"{MODEL}{name}"))
+    same = (one == other) | (np.isnan(one) & np.isnan(other))
+    if most:
+        with np.errstate(invalid="ignore"):
+            # Times are rounded to float64: 10.3 and 10.2 are within 0.1 of each other.
+            slack = np.spacing(np.maximum(np.abs(one), np.abs(other)))
+            same |= np.abs(one - other) <= most + slack
+    return np.asarray(~same, dtype=np.bool_)
+
+
+def _other_event(jobs: pl.DataFrame) -> Mask:
+    """Tell which jobs did not start, or did not end, or were killed, in one stream only."""
+    one, other = (jobs[each].to_numpy() for each in ("ended", f"{MODEL}ended"))
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    # Of jobs that ended, a stream may not say how.
+    unknown = (low == ENDED) & ((high == COMPLETED) | (high == KILLED))
+    return np.asarray((one != other) & ~unknown, dtype=np.bool_)
+
+
+def _text(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.12g}"

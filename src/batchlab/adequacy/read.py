@@ -1,0 +1,72 @@
+"""Streams of jobs in files: what a run wrote, logs, and tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from batchlab.errors import AdequacyError, reason_of
+from batchlab.workload.formats import reader_of
+from batchlab.workload.unreadable import UNREADABLE
+
+if TYPE_CHECKING:
+    import os
+
+    from batchlab.vocabulary import OverrunAction
+    from batchlab.workload.workload import Workload
+
+__all__ = ["read"]
+
+_JOBS = "jobs.csv"
+_FORMS = f"Give the folder of a run (with {_JOBS}), a table or a log"
+
+
+def read(path: str | os.PathLike[str], *, overrun: OverrunAction = "extend") -> pl.DataFrame | Workload:
+    """Read a stream of jobs, as `compare` takes it.
+
+    Parameters
+    ----------
+    path
+        The folder that a run was written to (``batchlab run --out``, `Result.write`), a table
+        (``jobs.csv``, other CSV, Parquet) with the columns of `Result.jobs`, or a log: SWF, Slurm's sacct or
+        jobcomp, PBS.
+    overrun
+        Of a log, what to do where a job ran longer than it asked for; as for `read_swf`, so that a log and a
+        run of it agree.
+
+    Returns
+    -------
+    polars.DataFrame or Workload
+        The jobs.
+
+    Raises
+    ------
+    AdequacyError
+        If it cannot be read.
+    WorkloadError
+        If it is no log.
+    """
+    file = _file(Path(path))
+    name = file.name.lower()
+    try:
+        if name.endswith((".csv", ".csv.gz")):
+            return pl.read_csv(file.read_bytes(), infer_schema_length=None)
+        if name.endswith(".parquet"):
+            return pl.read_parquet(file, glob=False)
+    except (OSError, *UNREADABLE) as error:
+        raise AdequacyError(f"{file}: is no readable table: {reason_of(error)}. {_FORMS}.") from error
+    return reader_of(file)(file, overrun=overrun)
+
+
+def _file(path: Path) -> Path:
+    """Find the file with the jobs."""
+    try:
+        file = path / _JOBS if path.is_dir() else path
+        found = file.exists()
+    except (OSError, ValueError) as error:
+        raise AdequacyError(f"{path}: {reason_of(error)}. {_FORMS}.") from error
+    if not found:
+        raise AdequacyError(f"{file}: is not there. {_FORMS}.")
+    return file

@@ -1,0 +1,202 @@
+"""The reference value of the measure: how far repetitions of one experiment are from each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from batchlab.adequacy.measure import distance
+from batchlab.adequacy.stream import Source, as_stream
+from batchlab.errors import AdequacyError, shown
+from batchlab.units import is_finite
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from batchlab.adequacy.comparison import Comparison
+    from batchlab.adequacy.pairing import Tolerance
+    from batchlab.adequacy.stream import Stream
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+__all__ = ["Reference", "reference"]
+
+Of: TypeAlias = Literal["maximum", "P"]
+
+_LEAST = 50
+_MOST_POINTS = 2000
+_QUANTILES = (0.5, 0.95)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reference:
+    """How far repetitions of one experiment are from each other; ``str(reference)`` is for people.
+
+    Parameters
+    ----------
+    pairs
+        One row per pair of runs: ``one`` and ``other`` (their names), ``P`` (over all jobs, s), ``maximum``
+        (the greatest P over the first k jobs, k >= least, s), ``jobs`` (the first k at which it is reached),
+        ``differing_waits`` and ``differing_residences``.
+    counts
+        int64, shape (points,): the numbers k of first jobs of the curves; all of them up to 2,000 jobs, else
+        about as many, evenly spaced.
+    curves
+        float64, shape (pairs, points): P over the first k jobs, seconds.
+    least
+        From which number of jobs on the maximum is taken.
+    """
+
+    pairs: pl.DataFrame
+    counts: npt.NDArray[np.int64]
+    curves: Floats
+    least: int
+
+    @property
+    def P_max(self) -> float:  # noqa: N802  # the paper's name
+        """The reference value: the greatest P of any pair over the first k jobs, k >= least; seconds."""
+        return float(self.pairs["maximum"].to_numpy().max())
+
+    def quantile(self, level: float, of: Of = "maximum") -> float:
+        """Give a quantile over the pairs.
+
+        Parameters
+        ----------
+        level
+            From 0 to 1.
+        of
+            ``"maximum"`` over k, or ``"P"`` over all jobs.
+
+        Returns
+        -------
+        float
+            Seconds, interpolated linearly between pairs.
+        """
+        if of not in {"maximum", "P"}:
+            raise AdequacyError(f"of = {shown(of)}; must be 'maximum' or 'P'.")
+        return float(np.quantile(self.pairs[of].to_numpy(), _level(level)))
+
+    def band(self, low: float = 0.0, high: float = 1.0) -> tuple[Floats, Floats]:
+        """Give two quantiles of P over the pairs for each k of `counts`: by default the least and greatest P.
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            float64, shape (points,) each, seconds.
+        """
+        lower, upper = np.quantile(self.curves, [_level(low), _level(high)], axis=0)
+        return lower, upper
+
+    def __str__(self) -> str:
+        count = self.pairs.height
+        runs = len({*self.pairs["one"], *self.pairs["other"]})
+        head = f"{'seconds':20}{'mean':>10}{'median':>10}{'95 %':>10}{'maximum':>10}"
+        title = (
+            f"reference value {self.P_max:.6g} s: {runs} runs, {count:,} {'pair' if count == 1 else 'pairs'}"
+        )
+        return "\n".join([title, head, *(self._row(name, of) for name, of in self._rows().items())])
+
+    __repr__ = __str__
+
+    def _rows(self) -> dict[str, Of]:
+        return {f"P at k = {int(self.counts[-1]):,}": "P", f"most, k >= {self.least:,}": "maximum"}
+
+    def _row(self, name: str, of: Of) -> str:
+        values = self.pairs[of].to_numpy()
+        cells = (values.mean(), *(self.quantile(level, of) for level in _QUANTILES), values.max())
+        return f"{name:20}" + "".join(f"{value:>10.5g}" for value in cells)
+
+
+def reference(
+    runs: Iterable[Source] | Mapping[str, Source], *, least: int = _LEAST, tolerance: Tolerance = 0.0
+) -> Reference:
+    """Find the reference value of P: how far repetitions of one experiment are from each other.
+
+    Every pair of runs is compared. They may be natural experiments, runs of a real system on virtual nodes,
+    or simulations with random overheads and different seeds (`repeat`).
+
+    Parameters
+    ----------
+    runs
+        At least two, each as `compare` takes it; by their names, or numbered from 1.
+    least
+        From which number of first jobs on the greatest P is looked for: over few jobs P is that of a single
+        one. All jobs, where there are fewer.
+    tolerance
+        As for `compare`.
+
+    Returns
+    -------
+    Reference
+        The distribution over pairs, and the reference value.
+
+    Raises
+    ------
+    AdequacyError
+        There are less than two runs, or two of them cannot be compared.
+
+    References
+    ----------
+    Baranov et al., section VIII: P_ideal, the reference value, is that of two repetitions of the same
+    experiment; a model with P <= P_ideal does not differ from the real system.
+
+    Examples
+    --------
+    >>> jobs = {"submit_time": [0, 10], "tasks": 1, "requested_time": 100, "run_time": [30, 30]}
+    >>> runs = [jobs | {"start_time": [0, start]} for start in (30, 31, 33)]
+    >>> reference(runs).pairs["P"].round(3).to_list()
+    [0.707, 2.121, 1.414]
+    """
+    streams = _streams(runs)
+    if isinstance(least, bool) or not isinstance(least, int) or least < 1:
+        raise AdequacyError(f"least = {shown(least)}; must be a whole number of jobs >= 1.")
+    rows, curves = [], []
+    counts = np.empty(0, dtype=np.int64)
+    from_jobs = least
+    for one, other in combinations(streams, 2):
+        found = distance(one, other, tolerance)
+        from_jobs = min(least, len(found))
+        counts = _counts(len(found))
+        rows.append(_row(one.name, other.name, found, from_jobs))
+        curves.append(found.curve[counts - 1])
+    return Reference(pl.DataFrame(rows), counts, np.array(curves), from_jobs)
+
+
+def _streams(runs: Iterable[Source] | Mapping[str, Source]) -> list[Stream]:
+    if not isinstance(runs, Iterable) or isinstance(runs, str | bytes | pl.DataFrame):
+        raise AdequacyError(f"runs = {shown(runs)}; must be several runs, or a mapping of names to runs.")
+    named = runs.items() if isinstance(runs, Mapping) else enumerate(runs, 1)
+    streams = [as_stream(run, name if isinstance(name, str) else f"run {name}") for name, run in named]
+    if len(streams) < 2:  # noqa: PLR2004  # a pair
+        raise AdequacyError(f"runs: {len(streams)} given; there must be at least 2, to be compared.")
+    return streams
+
+
+def _row(one: str, other: str, found: Comparison, least: int) -> dict[str, object]:
+    place = least - 1 + int(found.curve[least - 1 :].argmax())
+    return {
+        "one": one,
+        "other": other,
+        "P": found.P,
+        "maximum": float(found.curve[place]),
+        "jobs": place + 1,
+        "differing_waits": found.differing_waits,
+        "differing_residences": found.differing_residences,
+    }
+
+
+def _counts(jobs: int) -> npt.NDArray[np.int64]:
+    if jobs <= _MOST_POINTS:
+        return np.arange(1, jobs + 1)
+    return np.unique(np.linspace(1, jobs, _MOST_POINTS).round().astype(np.int64))
+
+
+def _level(level: float) -> float:
+    if not is_finite(level) or not 0 <= level <= 1:
+        raise AdequacyError(f"level = {shown(level)}; must be a number from 0 to 1.")
+    return level

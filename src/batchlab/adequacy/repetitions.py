@@ -1,0 +1,70 @@
+"""Repetitions of one simulation, which differ by chance alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from batchlab.errors import AdequacyError, shown
+from batchlab.options import RunOptions
+from batchlab.simulation.simulate import simulate
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from batchlab.options import RunArguments
+    from batchlab.policy import Policy
+    from batchlab.result.result import Result
+    from batchlab.system import System
+    from batchlab.workload import Workload
+
+__all__ = ["repeat"]
+
+
+def repeat(
+    workload: Workload,
+    system: System,
+    policy: Policy | str,
+    *,
+    seeds: int | Iterable[int] = 10,
+    options: RunOptions | None = None,
+    **arguments: Unpack[RunArguments],
+) -> dict[str, Result]:
+    """Run the same simulation under several seeds, as one repeats a natural experiment.
+
+    Parameters
+    ----------
+    workload, system, policy
+        As for `simulate`.
+    seeds
+        The seeds, or how many: 0, 1, 2 and so on.
+    options, **arguments
+        As for `simulate`, but for the seed. Something in the run must depend on chance, such as `Overheads`,
+        or all runs are alike.
+
+    Returns
+    -------
+    dict
+        Results by the names ``"seed 0"``, ``"seed 1"``, …, for `reference`.
+
+    Raises
+    ------
+    AdequacyError
+        If the seeds are not these.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> workload, system = bl.generate.demo_workload(50), bl.generate.demo_system()
+    >>> runs = repeat(workload, system, "easy", seeds=3, overheads=bl.Overheads(launch="uniform(0, 2)"))
+    >>> bl.adequacy.reference(runs).P_max > 0
+    True
+    """
+    if isinstance(seeds, bool | str) or not isinstance(seeds, int | Iterable):
+        raise AdequacyError(f"seeds = {shown(seeds)}; must be a number of runs, or the seeds themselves.")
+    given = RunOptions.of(options, arguments, function="repeat()")
+    return {
+        f"seed {seed}": simulate(workload, system, policy, options=replace(given, seed=seed))
+        for seed in (range(seeds) if isinstance(seeds, int) else seeds)
+    }

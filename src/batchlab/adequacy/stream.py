@@ -1,0 +1,201 @@
+"""What a comparison needs of a run: a row per job in the order of arrival, whatever the run was read from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import polars as pl
+
+from batchlab.errors import AdequacyError, reason_of, shown, suggest
+from batchlab.result.result import Result
+from batchlab.result.table import ALLOCATED, jobs_table
+from batchlab.workload.unreadable import UNREADABLE
+from batchlab.workload.validation import as_polars
+from batchlab.workload.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+__all__ = ["COMPLETED", "ENDED", "ENDS", "KILLED", "NEVER", "Source", "Stream", "as_stream"]
+
+Source: TypeAlias = Result | Workload | object
+"""A result, a workload with start times, or a table with the columns of `Result.jobs`."""
+
+NEVER, OPEN, ENDED, COMPLETED, KILLED = range(5)
+ENDS = ("never started", "started, but not ended", "ended", "completed", "killed")
+"""What became of a job. `ENDED` says not how: by itself, or killed."""
+
+_SECONDS = ("submit_time", "requested_time", "start_time", "end_time")
+_USUAL_AMOUNTS = ("core", "mem", "gpu")
+# A job that ends with an error ends by itself; the other words are those of Slurm and of our own runs.
+_BY_ITSELF = ("completed", "failed")
+_CUT_SHORT = (
+    *("killed", "interrupted", "cancelled", "timeout", "preempted", "deadline", "revoked"),
+    *("node_fail", "boot_fail", "out_of_memory"),
+)
+_SWF_CANCELLED = 5
+_TOO_LARGE = 1e15
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """The jobs of a run.
+
+    Parameters
+    ----------
+    name
+        What it is called in messages.
+    jobs
+        By submit time, then job id, then row: ``job_id``, ``submit_time``, ``requested_time``,
+        ``start_time`` and ``end_time`` (Float64, s; null where there is none), ``tasks`` (Float64), the
+        amounts that each task asks for (Float64), and ``ended``, a place in `ENDS`.
+    amounts
+        The resources whose amounts are there.
+    numbered
+        Whether the jobs have ids of their own, none of them twice; else ids are rows, counted from 1.
+    """
+
+    name: str
+    jobs: pl.DataFrame
+    amounts: tuple[str, ...]
+    numbered: bool
+
+
+def as_stream(source: Source, name: str) -> Stream:
+    """Take the stream of jobs of whatever has one.
+
+    Parameters
+    ----------
+    source
+        A result, a workload with start times, or a table.
+    name
+        What it is called in messages.
+
+    Returns
+    -------
+    Stream
+        Its jobs in the order of arrival.
+
+    Raises
+    ------
+    AdequacyError
+        If there are no start times, a column is missing, or a value is no number.
+    """
+    if isinstance(source, Result):
+        table = jobs_table(source.workload, source.system, source.outcome)
+        return _stream(table, source.workload.resources, name)
+    if isinstance(source, Workload):
+        return _stream(_with_starts(source.jobs, name), source.resources, name)
+    try:
+        table = as_polars(source)
+    except ValueError as error:
+        forms = "Pass a Result, a Workload with start times, or a table like result.jobs."
+        raise AdequacyError(f"{name}: {reason_of(error)}. {forms}") from error
+    return _stream(table, _amounts(table), name)
+
+
+def _with_starts(jobs: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Give a workload's jobs the start times that the log has as waits."""
+    if "start_time" in jobs.columns:
+        return jobs
+    if "logged_wait_time" not in jobs.columns or not (jobs["logged_wait_time"] >= 0).any():
+        rule = "must have a column start_time or, from a log, logged_wait_time"
+        raise AdequacyError(f"{name}: the workload has no start times; {rule}. Simulate it, or read its log.")
+    waited = pl.col("logged_wait_time")
+    started = waited >= 0
+    if "status" in jobs.columns:
+        # What was cancelled in the queue waited too, until then.
+        started &= (pl.col("status") != _SWF_CANCELLED) | (pl.col("run_time") > 0)
+    return jobs.with_columns(start_time=pl.when(started).then(pl.col("submit_time") + waited))
+
+
+def _amounts(table: pl.DataFrame) -> tuple[str, ...]:
+    """Give the columns of a table that hold amounts per task: those usual, and of resources that it names."""
+    named = (column.removeprefix(ALLOCATED) for column in table.columns if column.startswith(ALLOCATED))
+    found = dict.fromkeys((*_USUAL_AMOUNTS, *named))
+    return tuple(each for each in found if each in table.columns and table.schema[each].is_numeric())
+
+
+def _stream(table: pl.DataFrame, amounts: Iterable[str], name: str) -> Stream:
+    table = _with_ends(table, name)
+    missing = [each for each in (*_SECONDS, "tasks") if each not in table.columns]
+    if missing:
+        known = suggest(missing[0], table.columns) if table.columns else ""
+        raise AdequacyError(f"{name}: the table has no column {missing[0]}; it is needed.{known}")
+    amounts = tuple(amounts)
+    columns = [_number(table[each], name) for each in (*_SECONDS, "tasks", *amounts)]
+    if columns[0].null_count():
+        row = int(columns[0].is_null().arg_true()[0])
+        raise AdequacyError(f"{name}: submit_time is missing in row {row}; every job needs one.")
+    numbered = "job_id" in table.columns and not table["job_id"].has_nulls()
+    ids = _ids(table["job_id"], name) if numbered else _rows(table.height)
+    state = table["state"] if "state" in table.columns else None
+    jobs = pl.DataFrame([ids, *columns]).with_columns(_ended(state))
+    jobs = jobs.sort("submit_time", "job_id", maintain_order=True)
+    _check_times(jobs, name)
+    return Stream(name, jobs, amounts, numbered and not ids.is_duplicated().any())
+
+
+def _ids(column: pl.Series, name: str) -> pl.Series:
+    """Take ids as whole numbers or as texts, so that those of two tables can be equal."""
+    try:
+        if column.dtype.is_numeric():
+            return column.cast(pl.Int64)
+        return column.cast(pl.String)
+    except UNREADABLE as error:
+        raise AdequacyError(f"{name}: column job_id: {reason_of(error)}. Give numbers or texts.") from error
+
+
+def _rows(count: int) -> pl.Series:
+    return pl.Series("job_id", range(1, count + 1), dtype=pl.Int64)
+
+
+def _check_times(jobs: pl.DataFrame, name: str) -> None:
+    wrong = jobs.filter(pl.col("end_time") < pl.col("start_time"))
+    if not wrong.is_empty():
+        job, start, end = wrong.select("job_id", "start_time", "end_time").row(0)
+        rule = "a job ends no earlier than it starts"
+        raise AdequacyError(
+            f"{name}: job {shown(job)}: start_time = {start:.12g}, end_time = {end:.12g}; {rule}."
+        )
+
+
+def _with_ends(table: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Give a table the ends that follow from starts and run times, where it has no ends of its own."""
+    if "end_time" in table.columns or not {"start_time", "run_time"} <= {*table.columns}:
+        return table
+    start, run = (_number(table[each], name) for each in ("start_time", "run_time"))
+    return table.with_columns((start + run).alias("end_time"))
+
+
+def _number(column: pl.Series, name: str) -> pl.Series:
+    """Take a column as float64, null where there is no value."""
+    if column.dtype.is_temporal():
+        rule = "Give seconds since one origin, the same for both streams"
+        raise AdequacyError(f"{name}: column {column.name} has dates or durations. {rule}.")
+    try:
+        values = column.cast(pl.Float64).fill_nan(None)
+    except UNREADABLE as error:
+        raise AdequacyError(f"{name}: column {column.name}: {reason_of(error)}. Give numbers.") from error
+    # A job may have no limit, but nothing happens where float64 has no fractions of seconds.
+    if column.name != "requested_time" and (values.abs() >= _TOO_LARGE).any():
+        raise AdequacyError(
+            f"{name}: column {column.name} has a value of 1e15 or more; must be less, or null."
+        )
+    return values
+
+
+def _ended(state: pl.Series | None) -> pl.Expr:
+    """Say what became of each job: by its times, and by its state where it has one."""
+    how = pl.lit(ENDED)
+    if state is not None:
+        words = pl.lit(state.cast(pl.String).str.to_lowercase().str.extract(r"^(\w+)"))
+        how = _any_of(words, _BY_ITSELF, COMPLETED, _any_of(words, _CUT_SHORT, KILLED, how))
+    started, ended = pl.col("start_time").is_not_null(), pl.col("end_time").is_not_null()
+    what = pl.when(~started).then(NEVER).when(~ended).then(OPEN).otherwise(how)
+    return what.cast(pl.Int8).alias("ended")
+
+
+def _any_of(words: pl.Expr, known: Collection[str], value: int, otherwise: pl.Expr) -> pl.Expr:
+    return pl.when(words.is_in(list(known))).then(value).otherwise(otherwise)

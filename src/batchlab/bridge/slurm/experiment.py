@@ -1,0 +1,137 @@
+"""An experiment with virtual nodes: a stream is fed to Slurm, and what came back to our own model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from batchlab.bridge.slurm.feed import feed
+from batchlab.bridge.slurm.stream import returned_stream
+from batchlab.bridge.slurm.submission import rounding, unused_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import polars as pl
+
+    from batchlab.bridge.slurm.cluster import VirtualCluster
+    from batchlab.bridge.slurm.configuration import Configuration, Node
+    from batchlab.bridge.slurm.submission import Submission
+    from batchlab.workload import Workload
+
+__all__ = ["RealRun", "notes_of", "run_real"]
+
+_MOST_SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class RealRun:
+    """What a Slurm on virtual nodes made of a stream.
+
+    Attributes
+    ----------
+    jobs
+        The returned stream: see `returned_stream`.
+    origin
+        The second of the clock (UNIX time) that is 0 in the stream.
+    slurm
+        The version.
+    configuration
+        The text of its ``slurm.conf``.
+    nodes
+        The virtual nodes.
+    refusals
+        What sbatch said, by the ids of the jobs that it refused.
+    left
+        The ids of jobs that Slurm would never have started.
+    completions
+        What Slurm's plugin jobcomp/filetxt wrote, with times in UTC: for `read_jobcomp`.
+    accounting
+        What sacct told at the end, with times in UTC: for `read_sacct`. Empty without accounts.
+    """
+
+    jobs: pl.DataFrame
+    origin: int
+    slurm: str
+    configuration: str
+    nodes: tuple[Node, ...]
+    refusals: dict[int, str] = field(default_factory=dict)
+    left: tuple[int, ...] = ()
+    completions: str = ""
+    accounting: str = ""
+
+    def lateness(self) -> dict[str, float]:
+        """Give by how much submissions were later than planned, in seconds: mean and max."""
+        late = self.jobs["lateness"].to_list()
+        return {"mean": fmean(late), "max": max(late)} if late else {"mean": 0.0, "max": 0.0}
+
+    def notes(self) -> list[str]:
+        """Say what became of jobs that did not run to their ends, a sentence each."""
+        found = [f"job {job}: refused: {said}" for job, said in self.refusals.items()]
+        if self.left:
+            listed = ", ".join(map(str, self.left))
+            found.append(f"{len(self.left)} jobs waited when nothing ran, and were cancelled: {listed}")
+        return found
+
+
+def run_real(
+    cluster: VirtualCluster,
+    jobs: Sequence[Submission],
+    *,
+    patience: float = 120.0,
+    progress: Callable[[int, int], None] | None = None,
+) -> RealRun:
+    """Start a virtual cluster, feed it, take its stream, and end it.
+
+    Parameters
+    ----------
+    cluster
+        Not started yet.
+    jobs
+        What is submitted, by time.
+    patience, progress
+        See `feed`.
+
+    Raises
+    ------
+    ClusterError
+        If the cluster does not start, or a daemon ends.
+    """
+    with cluster:
+        text = Path(cluster.directory, "slurm.conf").read_text("utf-8")
+        fed = feed(cluster, jobs, patience=patience, progress=progress)
+        completions, accounting = cluster.completions(), cluster.accounting()
+        text = text.replace(str(cluster.directory), "DIRECTORY")
+    return RealRun(
+        returned_stream(completions, fed, cluster.nodes),
+        fed.origin,
+        cluster.version,
+        text,
+        cluster.nodes,
+        {each.job.job_id: each.refusal for each in fed.issued if each.refusal is not None},
+        tuple(each.job.job_id for each in fed.issued if each.slurm_id in fed.left),
+        completions,
+        accounting,
+    )
+
+
+def notes_of(workload: Workload, configuration: Configuration, jobs: list[Submission]) -> list[str]:
+    """Say what of a workload and a configuration a virtual cluster does not have, a sentence each."""
+    found = []
+    if unused := unused_columns(workload):
+        found.append(f"jobs are submitted without {', '.join(unused)}")
+    if configuration.replaced:
+        named = ", ".join(configuration.replaced[:_MOST_SHOWN])
+        others = len(configuration.replaced) - _MOST_SHOWN
+        more = f" and {others} more" if others > 0 else ""
+        found.append(f"{configuration.path}: the cluster has its own {named}{more}")
+    if configuration.accounts:
+        found.append("the model has no accounts: shares and qualities of service do not count there")
+    added = rounding(jobs)
+    if added.most > 0:
+        found.append(
+            f"limits are whole minutes: {added.mean:.1f} s longer on average, {added.most:.1f} s at most"
+        )
+    return found

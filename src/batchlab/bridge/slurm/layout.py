@@ -1,0 +1,132 @@
+"""The files of a virtual cluster, all in one directory: Slurm's configuration, keys, state, logs."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import secrets
+import shutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from batchlab.bridge.slurm.configuration import Configuration, Node
+
+__all__ = ["CLUSTER_NAME", "munge_arguments", "prepare", "user_name"]
+
+CLUSTER_NAME = "vnodes"
+_NOT_COPIED = frozenset({"slurm.conf", "slurmdbd.conf", "cgroup.conf", "plugstack.conf"})
+_LONGEST_KEPT = 31_536_000
+# Where the configuration is silent; Slurm's own defaults differ between versions.
+_DEFAULTS = {
+    "schedulertype": "SchedulerType=sched/backfill",
+    "selecttype": "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core",
+    "prioritytype": "PriorityType=priority/basic",
+}
+
+
+def prepare(
+    directory: Path,
+    configuration: Configuration,
+    nodes: Sequence[Node],
+    ports: Sequence[int],
+    more: Sequence[str],
+) -> None:
+    """Write what the daemons read.
+
+    Parameters
+    ----------
+    directory
+        Of the cluster; there, and empty.
+    configuration
+        The policy.
+    nodes
+        The virtual nodes.
+    ports
+        That of slurmctld, then one for each node.
+    more
+        Further lines, of accounting.
+    """
+    for name in ("state", "spool", "log"):
+        (directory / name).mkdir(mode=0o700)
+    for file in sorted(configuration.path.parent.iterdir()):
+        # Topologies, generic resources, scripts in Lua: files that Slurm looks for next to its own.
+        if file.is_file() and file.suffix in (".conf", ".lua") and file.name not in _NOT_COPIED:
+            shutil.copyfile(file, directory / file.name)
+    key = directory / "munge.key"
+    key.touch(mode=0o600)
+    key.write_bytes(secrets.token_bytes(128))
+    text = "\n".join([*_own(directory, ports[0]), *more, *_nodes(nodes, ports[1:]), *_policy(configuration)])
+    (directory / "slurm.conf").write_text(text + "\n", "utf-8")
+
+
+def munge_arguments(directory: Path) -> list[str]:
+    """Give the arguments of a munged of one's own.
+
+    The directory is closed to other users, which munged takes for a mistake unless it is forced.
+    """
+    files = {
+        "key-file": "munge.key",
+        "socket": "munge.socket",
+        "pid-file": "munged.pid",
+        "seed-file": "munge.seed",
+    }
+    return [
+        "--foreground",
+        "--force",
+        f"--log-file={directory / 'log/munged.log'}",
+        *(f"--{option}={directory / name}" for option, name in files.items()),
+    ]
+
+
+def user_name() -> str:
+    """Give the name of the user as whom all runs."""
+    # Not by the environment, which may be that of another user.
+    return pwd.getpwuid(os.getuid()).pw_name
+
+
+def _own(directory: Path, port: int) -> list[str]:
+    user = user_name()
+    return [
+        f"ClusterName={CLUSTER_NAME}",
+        "SlurmctldHost=localhost(127.0.0.1)",
+        f"SlurmUser={user}",
+        f"SlurmdUser={user}",
+        f"SlurmctldPort={port}",
+        "AuthType=auth/munge",
+        "CredType=cred/munge",
+        f"AuthInfo=socket={directory}/munge.socket",
+        "CommunicationParameters=NoInAddrAny,NoCtldInAddrAny",
+        f"StateSaveLocation={directory}/state",
+        f"SlurmdSpoolDir={directory}/spool/%n",
+        f"SlurmctldPidFile={directory}/slurmctld.pid",
+        f"SlurmdPidFile={directory}/slurmd.%n.pid",
+        f"SlurmctldLogFile={directory}/log/slurmctld.log",
+        f"SlurmdLogFile={directory}/log/slurmd.%n.log",
+        "LogTimeFormat=iso8601_ms",
+        # Steps are followed by their process groups: no control groups of the machine are touched.
+        "ProctrackType=proctrack/linuxproc",
+        f"MailProg={shutil.which('true') or '/bin/true'}",
+        "JobCompType=jobcomp/filetxt",
+        f"JobCompLoc={directory}/log/jobcomp.txt",
+        "PropagateResourceLimits=NONE",
+        # A node has what its line says, whatever the machine has.
+        "SlurmdParameters=config_overrides",
+        "ReturnToService=2",
+        f"MinJobAge={_LONGEST_KEPT}",
+    ]
+
+
+def _policy(configuration: Configuration) -> list[str]:
+    absent = [line for key, line in _DEFAULTS.items() if key not in configuration.settings]
+    return [*absent, *configuration.lines]
+
+
+def _nodes(nodes: Sequence[Node], ports: Sequence[int]) -> list[str]:
+    own = "NodeHostname=localhost NodeAddr=127.0.0.1 State=UNKNOWN"
+    return [
+        f"NodeName={node.name} {own} Port={port} {' '.join(node.more)}"
+        for node, port in zip(nodes, ports, strict=True)
+    ]

@@ -1,0 +1,205 @@
+"""What came of an experiment with virtual nodes: Slurm's stream, our model's, and how far apart they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from batchlab.adequacy import compare
+from batchlab.atomic import atomic_write
+from batchlab.bridge.slurm.submission import rounding
+from batchlab.errors import AdequacyError, ResultError, reason_of
+from batchlab.result import metrics
+from batchlab.result.manifest import file_identity, versions
+from batchlab.result.output import write
+from batchlab.units import format_duration
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from batchlab.adequacy import Comparison
+    from batchlab.bridge.slurm.configuration import Node
+    from batchlab.bridge.slurm.experiment import RealRun
+    from batchlab.bridge.slurm.submission import Submission
+    from batchlab.result.result import Result
+
+__all__ = ["Outcome"]
+
+_WIDTH = 14
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Two runs of one stream, or one of them.
+
+    Attributes
+    ----------
+    submissions
+        What was submitted, or would have been.
+    nodes
+        The virtual nodes.
+    real
+        What Slurm made of it, in real time; None without it.
+    model
+        What our model made of it, in model time: of the returned stream where there is one, else of the
+        planned one; None without it.
+    notes
+        What of the workload and the configuration was not taken over, a sentence each.
+    """
+
+    submissions: Sequence[Submission]
+    nodes: Sequence[Node]
+    real: RealRun | None = None
+    model: Result | None = None
+    notes: Sequence[str] = ()
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """Compare the two, of the jobs that Slurm started; None unless both ran.
+
+        Raises
+        ------
+        AdequacyError
+            If the measure is not defined.
+        """
+        if self.real is None or self.model is None:
+            return None
+        # A job that Slurm killed is given to the model with the time that it had, and completes there.
+        started = self.real.jobs.filter(pl.col("run_time").is_not_null())
+        return compare(started.drop("state"), self.model.jobs.drop("state"))
+
+    def metrics(self) -> dict[str, object]:
+        """Give the numbers: of each run waits and turnarounds (s), of both P and E (s)."""
+        found: dict[str, object] = {"jobs": len(self.submissions), "nodes": len(self.nodes)}
+        if self.real is not None:
+            found["lateness"] = self.real.lateness()
+            found["real"] = _measures(self.real.jobs)
+        if self.model is not None:
+            found["model"] = _measures(self.model.jobs)
+        comparison = self._defined()
+        if isinstance(comparison, AdequacyError):
+            found["P"] = None
+        elif comparison is not None:
+            found |= {"P": comparison.P, "E": comparison.E, "differing_waits": comparison.differing_waits}
+        return found
+
+    def summary(self) -> str:
+        """Write a page about it for people."""
+        return "\n".join(f"{name:{_WIDTH}}{text}" for name, text in self._facts())
+
+    def write(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        inputs: Mapping[str, str | os.PathLike[str]] | None = None,
+        command: str | None = None,
+    ) -> Path:
+        """Write ``jobs.csv``, ``metrics.json``, ``manifest.json``; ``model.csv`` where both ran.
+
+        ``jobs.csv`` is the stream that Slurm returned (the model's, without Slurm); ``jobcomp.txt`` and,
+        where it has accounts, ``sacct.txt`` are what Slurm wrote itself.
+
+        Parameters
+        ----------
+        directory
+            Where to; made if it is not there.
+        inputs
+            The files that it was made from, by role.
+        command
+            The command line that made it.
+
+        Raises
+        ------
+        ResultError
+            A file cannot be read or written.
+        """
+        tables = [run.jobs for run in (self.real, self.model) if run is not None]
+        more = {"model.csv": tables[1]} if len(tables) > 1 else {}
+        target = Path(directory)
+        try:
+            content = {"format": 1, "command": command} | self._manifest(inputs or {})
+            write(target, content, tables[0], more, self.metrics())
+            for name, text in self._records().items():
+                with atomic_write(target / name) as file:
+                    file.write(text)
+        except OSError as error:
+            raise ResultError(
+                f"{error.filename or target}: {reason_of(error)}. Choose another place."
+            ) from error
+        return target
+
+    def _records(self) -> dict[str, str]:
+        """Give what Slurm wrote itself, by the names of files."""
+        if self.real is None:
+            return {}
+        told = {"jobcomp.txt": self.real.completions, "sacct.txt": self.real.accounting}
+        return {name: text for name, text in told.items() if text}
+
+    def _manifest(self, inputs: Mapping[str, str | os.PathLike[str]]) -> dict[str, object]:
+        model, real = self.model, self.real
+        return {
+            "inputs": {role: file_identity(Path(path)) for role, path in inputs.items()},
+            "nodes": [{"name": node.name, "core": node.cores} for node in self.nodes],
+            "policy": None if model is None else str(model.policy),
+            "seed": None if model is None else model.options.seed,
+            "slurm": None if real is None else self._cluster(real),
+            "notes": [*self.notes, *(() if real is None else real.notes())],
+            "versions": versions(),
+        }
+
+    def _cluster(self, real: RealRun) -> dict[str, object]:
+        added = rounding(self.submissions)
+        return {
+            "version": real.slurm,
+            "configuration": real.configuration.splitlines(),
+            "origin": real.origin,
+            "lateness": real.lateness(),
+            "limits_lengthened": {"mean": added.mean, "max": added.most},
+        }
+
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        span = format_duration(max((job.submit_time for job in self.submissions), default=0.0))
+        yield "stream", f"{len(self.submissions):,} jobs submitted over {span}"
+        cores = sum(node.cores for node in self.nodes)
+        yield "cluster", f"{len(self.nodes)} virtual nodes, {cores:,} core in all"
+        if self.real is not None:
+            late = self.real.lateness()
+            yield (
+                "slurm",
+                f"{self.real.slurm}; submissions {late['mean']:.2f} s late, {late['max']:.2f} s at most",
+            )
+            yield "", _became(self.real.jobs)
+        if self.model is not None:
+            yield "model", str(self.model.policy)
+            yield "", _became(self.model.jobs)
+        comparison = self._defined()
+        if isinstance(comparison, AdequacyError):
+            yield "P", f"not defined: {comparison}"
+        elif comparison is not None:
+            waits = f"{comparison.differing_waits} of {len(comparison)} waits differ"
+            yield "P", f"{comparison.P:.2f} s between Slurm and the model; {waits}"
+
+    def _defined(self) -> Comparison | AdequacyError | None:
+        try:
+            return self.comparison
+        except AdequacyError as error:
+            return error
+
+
+def _measures(jobs: pl.DataFrame) -> dict[str, object]:
+    waits, turnarounds = metrics.describe(metrics.wait(jobs)), metrics.describe(metrics.turnaround(jobs))
+    return {"states": metrics.states(jobs), "wait": waits, "turnaround": turnarounds}
+
+
+def _became(jobs: pl.DataFrame) -> str:
+    states = ", ".join(f"{count:,} {state}" for state, count in metrics.states(jobs).items() if count)
+    wait = metrics.describe(metrics.wait(jobs))
+    if wait["mean"] is None or wait["max"] is None:
+        return states
+    return (
+        f"{states}; waits {format_duration(wait['mean'])} on average, {format_duration(wait['max'])} at most"
+    )

@@ -1,0 +1,135 @@
+"""The daemons of a virtual cluster, as its parent sees them: orders to the supervisor that owns them."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from batchlab.errors import ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["MARK", "Daemons"]
+
+MARK = "BATCHLAB_VIRTUAL_CLUSTER"
+"""The environment variable of everything that belongs to a cluster: its directory."""
+
+_LONGEST_ANSWER = 60.0
+
+
+class Daemons:
+    """Processes that end with this one, whatever ends it.
+
+    Parameters
+    ----------
+    directory
+        Removed when they are ended.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        # In a session of its own Ctrl-C does not reach it, nor a kill of our process group.
+        self._supervisor = subprocess.Popen(  # noqa: S603  # a file of this package
+            [sys.executable, "-I", str(Path(__file__).with_name("supervisor.py")), str(directory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+
+    @property
+    def supervisor(self) -> int:
+        """The process id of the supervisor, of which all others descend."""
+        return self._supervisor.pid
+
+    def start(self, name: str, arguments: Sequence[str], environment: Mapping[str, str], log: Path) -> int:
+        """Start a daemon that stays in the foreground.
+
+        Parameters
+        ----------
+        name
+            What it is called in `ended`.
+        arguments
+            Its command line.
+        environment
+            All of its environment, `MARK` among it.
+        log
+            Gets its output.
+
+        Returns
+        -------
+        int
+            Its process id.
+
+        Raises
+        ------
+        ClusterError
+            If it cannot be started.
+        """
+        order = {
+            "start": name,
+            "arguments": list(arguments),
+            "environment": dict(environment),
+            "log": str(log),
+            "directory": str(self._directory),
+        }
+        return int(self._ask(order)["pid"])
+
+    def ended(self) -> dict[str, int]:
+        """Give the exit codes of daemons that have ended, by name."""
+        return dict(self._ask({"status": True})["ended"])
+
+    def stop(self) -> None:
+        """End every process, and remove the directory; nothing where that was done before."""
+        if self._supervisor.returncode is None:
+            with suppress(ClusterError):
+                self._ask({"stop": True})
+            self._close()
+            self._supervisor.wait()
+        # If the supervisor itself was killed, jobs and files may be left.
+        _end_marked(self._directory)
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _close(self) -> None:
+        for stream in (self._supervisor.stdin, self._supervisor.stdout):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+
+    def _ask(self, order: Mapping[str, object]) -> dict[str, Any]:
+        sent, received = self._supervisor.stdin, self._supervisor.stdout
+        if sent is None or received is None or sent.closed:
+            raise ClusterError("virtual nodes: the cluster has been stopped; start another one.")
+        try:
+            sent.write(json.dumps(order).encode() + b"\n")
+            sent.flush()
+            ready, _, _ = select.select([received], [], [], _LONGEST_ANSWER)
+            line = received.readline() if ready else b""
+        except BrokenPipeError:
+            line = b""
+        if not line:
+            raise ClusterError("virtual nodes: the process that starts the daemons has gone; run again.")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise ClusterError(f"virtual nodes: {answer['error']}.")
+        return answer
+
+
+def _end_marked(directory: Path) -> None:
+    """Kill the processes that have a cluster's mark in their environments."""
+    mark = f"{MARK}={directory}".encode()
+    for entry in Path("/proc").glob("[0-9]*"):
+        if int(entry.name) != os.getpid():
+            with suppress(OSError):
+                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(entry.name), signal.SIGKILL)

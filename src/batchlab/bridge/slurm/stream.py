@@ -1,0 +1,125 @@
+"""The stream that a virtual cluster returns: what its Slurm recorded of every job."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from batchlab.bridge.slurm.hosts import expand
+from batchlab.vocabulary import JOB_STATES, JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from batchlab.bridge.slurm.configuration import Node
+    from batchlab.bridge.slurm.feed import Fed, Issued
+
+__all__ = ["returned_stream"]
+
+_FIELD = re.compile(r"(\w+)=(.*?)(?= \w+=|\s*$)")
+_MINUTE = 60.0
+_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+    "job_id": pl.Int64,
+    "state": pl.Enum(JOB_STATES),
+    "submit_time": pl.Float64,
+    "start_time": pl.Float64,
+    "end_time": pl.Float64,
+    "run_time": pl.Float64,
+    "requested_time": pl.Float64,
+    "tasks": pl.Int64,
+    "nodes": pl.List(pl.UInt32),
+    "allocated_core": pl.Int64,
+    "core": pl.Int64,
+    "partition": pl.String,
+    "planned_submit_time": pl.Float64,
+    "lateness": pl.Float64,
+    "slurm_id": pl.Int64,
+    "slurm_state": pl.String,
+}
+
+
+def returned_stream(completions: str, fed: Fed, nodes: Sequence[Node]) -> pl.DataFrame:
+    """Make the table of a returned stream.
+
+    Parameters
+    ----------
+    completions
+        The file of Slurm's plugin ``jobcomp/filetxt``, with times in UTC.
+    fed
+        What was submitted.
+    nodes
+        The cluster's.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per submission, with the columns of a result's jobs: ``job_id``, ``state`` (``"completed"``;
+        ``"killed"``: ended otherwise after its start; ``"queued"``: never started; ``"rejected"``: refused by
+        sbatch), ``submit_time``, ``start_time``, ``end_time`` (whole seconds since the stream's origin, as
+        Slurm keeps them), ``run_time`` (s, from start to end), ``requested_time`` (s, the limit), ``tasks``,
+        ``nodes``, ``allocated_core``. Then ``core`` (per task), ``partition``, ``planned_submit_time``,
+        ``lateness`` (s, from the planned instant to sbatch's answer), ``slurm_id`` and ``slurm_state``.
+    """
+    places = {node.name: place for place, node in enumerate(nodes)}
+    records: dict[int, list[dict[str, str]]] = {}
+    for line in completions.splitlines():
+        said = dict(_FIELD.findall(line))
+        records.setdefault(int(said["JobId"]), []).append(said)
+    rows = [_row(each, records.get(each.slurm_id or 0, []), fed.origin, places) for each in fed.issued]
+    return pl.DataFrame(rows, schema=_SCHEMA)
+
+
+def _row(
+    issued: Issued, records: Sequence[Mapping[str, str]], origin: int, places: Mapping[str, int]
+) -> dict[str, object]:
+    job = issued.job
+    row: dict[str, object] = {
+        "job_id": job.job_id,
+        "state": "rejected" if issued.slurm_id is None else "queued",
+        "submit_time": float(math.floor(issued.returned)),
+        "requested_time": job.limit * _MINUTE,
+        "tasks": job.tasks,
+        "nodes": [],
+        "allocated_core": 0,
+        "core": job.cores,
+        "partition": job.partition,
+        "planned_submit_time": job.submit_time,
+        "lateness": issued.returned - job.submit_time,
+        "slurm_id": issued.slurm_id,
+    }
+    if not records:
+        return row
+    # A job that was requeued has a record of each attempt, and its submission moves.
+    last = records[-1]
+    row["submit_time"] = _seconds(records[0]["SubmitTime"], origin)
+    row["slurm_state"] = last["JobState"]
+    row["partition"] = last["Partition"]
+    if last["TimeLimit"].isdecimal():
+        row["requested_time"] = int(last["TimeLimit"]) * _MINUTE
+    start, end = _seconds(last["StartTime"], origin), _seconds(last["EndTime"], origin)
+    names = expand(last["NodeList"]) if "null" not in last["NodeList"] else []
+    held = [places[name] for name in names if name in places]
+    if start is None or end is None or not held:
+        return row
+    state: JobState = "completed" if last["JobState"] == "COMPLETED" else "killed"
+    return row | {
+        "state": state,
+        "start_time": start,
+        "end_time": end,
+        "run_time": end - start,
+        "nodes": held,
+        "allocated_core": int(last["ProcCnt"]),
+    }
+
+
+def _seconds(text: str, origin: int) -> float | None:
+    try:
+        moment = datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError:
+        # "Unknown", "None": it has not come to that.
+        return None
+    return moment.timestamp() - origin

@@ -1,0 +1,102 @@
+"""``batchlab adequacy``: how far a model's stream of jobs is from the real one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path  # typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from batchlab.cli.failure import check_page
+from batchlab.cli.options import FormatOption, Overrun, whole_number  # typer reads the annotations
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from batchlab.adequacy import Comparison, Reference
+    from batchlab.adequacy.stream import Source
+
+__all__ = ["adequacy"]
+
+_FORMS = (
+    "a run's folder (--out), a table (CSV, Parquet) like its jobs.csv, or a log (SWF, sacct, jobcomp, PBS)."
+)
+
+_Real = Annotated[Path, typer.Argument(metavar="REAL", help=f"The real stream of jobs: {_FORMS}")]
+_Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The model's, in one of the same forms.")]
+_Reference = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="R",
+        help="The reference value of P: seconds; or repetitions of one experiment, the option once for each, "
+        "of which a single one repeats REAL.",
+    ),
+]
+_Least = Annotated[int, whole_number("From how many first jobs on the greatest P of repetitions is sought.")]
+_Tolerance = Annotated[
+    float, typer.Option(metavar="S", help="Seconds by which submit times and requested times may differ.")
+]
+_Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Gets a report in HTML.")]
+
+
+def adequacy(
+    real: _Real,
+    model: _Model,
+    *,
+    reference: _Reference = None,
+    least: _Least = 50,
+    tolerance: _Tolerance = 0.0,
+    overrun: Overrun = "extend",
+    report: _Report = None,
+    form: FormatOption = "text",
+) -> None:
+    """Measure how far a model's stream of jobs is from the real one."""
+    check_page(report)
+    from batchlab import adequacy as measure  # noqa: PLC0415  # --help does without
+
+    seconds, repeated = _reference(reference or (), real)
+    runs: Mapping[str, Source] = {
+        path: measure.read(path, overrun=overrun)
+        for path in dict.fromkeys([str(real), str(model), *repeated])
+    }
+    comparison = measure.compare(runs[str(real)], runs[str(model)], tolerance=tolerance, reference=seconds)
+    found: Reference | None = None
+    if repeated:
+        chosen = {path: runs[path] for path in repeated}
+        found = measure.reference(chosen, least=least, tolerance=tolerance)
+        comparison = comparison.against(found)
+    typer.echo(str(comparison) if form == "text" else json.dumps(_document(comparison), indent=2))
+    if found is not None and form == "text":
+        typer.echo(f"\n{found}")
+    if report is not None:
+        from batchlab.report import write_adequacy  # noqa: PLC0415  # draws, which takes long to import
+
+        write_adequacy(comparison, report, reference=found, sources={"real": str(real), "model": str(model)})
+        typer.echo(f"\nwritten to      {report}", err=form == "json")
+
+
+def _reference(given: Sequence[str], real: Path) -> tuple[float | None, list[str]]:
+    """Take the reference value, or the repetitions from which it is found."""
+    if not given:
+        return None, []
+    if len(given) > 1:
+        return None, [str(Path(each)) for each in given]
+    try:
+        return float(given[0]), []
+    except ValueError:
+        return None, [str(real), str(Path(given[0]))]
+
+
+def _document(comparison: Comparison) -> dict[str, object]:
+    return {
+        "P": comparison.P,
+        "E": comparison.E,
+        "jobs": len(comparison),
+        "left_out": comparison.left_out,
+        "differing_waits": comparison.differing_waits,
+        "differing_residences": comparison.differing_residences,
+        "reference": comparison.P_max,
+        "verdict": comparison.verdict,
+        "by_first": comparison.by_first().to_dicts(),
+    }

@@ -1,0 +1,59 @@
+"""The option ``--overhead``: what jobs spend on their nodes besides their runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from batchlab.cli.failure import wrong_usage
+from batchlab.errors import SimulationError, suggest
+from batchlab.options.overheads import PHASES, Overheads
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["overheads_of"]
+
+_FLAGS = {"counted": ("yes", "no"), "billed": ("yes", "no")}
+
+
+def overheads_of(given: Sequence[str] | None) -> Overheads | None:
+    """Read the values of ``--overhead``.
+
+    Parameters
+    ----------
+    given
+        ``launch=…``, ``execution=…``, ``completion=…``: seconds, a distribution or a column; ``counted=no``,
+        ``billed=no``.
+
+    Returns
+    -------
+    Overheads or None
+        None where none is given.
+    """
+    values: dict[str, Any] = {}
+    for text in given or ():
+        name, sign, value = (part.strip() for part in text.partition("="))
+        if not sign or name not in (*PHASES, *_FLAGS):
+            known = ", ".join(f"{each}=…" for each in (*PHASES, *_FLAGS))
+            raise wrong_usage(f"{text!r}; must be one of {known}.{suggest(name, PHASES)}", "--overhead")
+        if name in values:
+            raise wrong_usage(f"names {name} twice; leave one out.", "--overhead")
+        values[name] = _flag(name, value) if name in _FLAGS else _seconds(value)
+    try:
+        return Overheads(**values) if values else None
+    except SimulationError as error:
+        raise wrong_usage(str(error), "--overhead") from None
+
+
+def _flag(name: str, value: str) -> bool:
+    yes, no = _FLAGS[name]
+    if value not in (yes, no):
+        raise wrong_usage(f"{name}={value}; must be {yes} or {no}.", "--overhead")
+    return value == yes
+
+
+def _seconds(value: str) -> float | str:
+    try:
+        return float(value)
+    except ValueError:
+        return value

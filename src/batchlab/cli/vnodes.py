@@ -1,0 +1,166 @@
+"""``batchlab vnodes``: feed a log to a real Slurm on virtual nodes, and to our own model."""
+
+from __future__ import annotations
+
+from pathlib import Path  # typer reads the annotations
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+
+from batchlab.cli.failure import check_directory, is_pace, wrong_usage
+from batchlab.cli.log import located, read_log
+from batchlab.cli.machine import described_machine, machine_for
+from batchlab.cli.options import (  # typer reads the annotations
+    MACHINE,
+    OUTPUT,
+    RULES,
+    Invalid,
+    OutputFormat,
+    Overrun,
+    Processors,
+    Seed,
+    directory,
+    whole_number,
+)
+from batchlab.cli.output import tell
+from batchlab.cli.progress import progress_bar
+from batchlab.cli.request import LogRequest, MachineRequest
+from batchlab.options import RunOptions
+from batchlab.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from batchlab.bridge.slurm import Configuration, Node, RealRun, Submission, VirtualCluster
+    from batchlab.workload import Workload
+
+__all__ = ["vnodes"]
+
+Mode = Literal["real", "model", "both"]
+
+_FEEDING = "The stream"
+
+_Trace = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TRACE",
+        help="The log: SWF (.gz too), CSV or Parquet; or the name of a fetched one (batchlab traces).",
+    ),
+]
+_Conf = Annotated[
+    Path, directory("Has slurm.conf: scheduler, priority, partitions, nodes.", RULES, exists=True)
+]
+_Mode = Annotated[
+    Mode,
+    typer.Option(
+        rich_help_panel=RULES, help="Slurm in real time, our model in model time, or both and their P."
+    ),
+]
+_Policy = Annotated[
+    str | None,
+    typer.Option(metavar="SPEC", rich_help_panel=RULES, help="The model's; as slurm.conf says unless given."),
+]
+_Nodes = Annotated[int | None, whole_number("Equal nodes; as slurm.conf, else the log says.", MACHINE)]
+_Cores = Annotated[int | None, whole_number("Cores of each node; 1 with --nodes unless given.", MACHINE)]
+_Speed = Annotated[
+    float,
+    typer.Option(
+        metavar="X",
+        callback=is_pace,
+        rich_help_panel=_FEEDING,
+        help="Divide all times by it; limits stay whole minutes, and Slurm polls as before.",
+    ),
+]
+_Duration = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S",
+        callback=is_pace,
+        rich_help_panel=_FEEDING,
+        help="Submit for so many seconds only; what was submitted runs to its end.",
+    ),
+]
+_Patience = Annotated[
+    float,
+    typer.Option(
+        metavar="S",
+        callback=is_pace,
+        rich_help_panel=_FEEDING,
+        help="Cancel what still waits when nothing has run for so long.",
+    ),
+]
+_Out = Annotated[
+    Path | None,
+    directory(
+        "Gets jobs.csv (as Slurm ran it), model.csv, jobcomp.txt, metrics.json, manifest.json.", OUTPUT
+    ),
+]
+
+
+def vnodes(
+    context: typer.Context,
+    trace: _Trace,
+    *,
+    conf: _Conf,
+    mode: _Mode = "both",
+    policy: _Policy = None,
+    nodes: _Nodes = None,
+    cores: _Cores = None,
+    speed: _Speed = 1.0,
+    duration: _Duration = None,
+    patience: _Patience = 120.0,
+    seed: Seed = RunOptions.seed,
+    overrun: Overrun = "extend",
+    invalid: Invalid = "drop",
+    processors: Processors = "requested",
+    out: _Out = None,
+    form: OutputFormat = "text",
+) -> None:
+    """Feed a log to a real Slurm on virtual nodes, in real time, and to our own model of it."""
+    check_directory(out)
+    if cores is not None and nodes is None:
+        raise wrong_usage("are those of --nodes; pass both, or neither.", "--cores")
+    from batchlab.bridge import slurm  # noqa: PLC0415  # --help does without
+
+    log = LogRequest(*located(trace), overrun, invalid, processors, use_memory=False)
+    configuration = slurm.read_configuration(conf)
+    model = None if mode == "real" else policy or slurm.policy_of(configuration)
+    workload = read_log(log)
+    machine = _machine(configuration, log, MachineRequest(None, nodes, cores), workload)
+    jobs = slurm.submissions(workload, configuration, speed=speed, duration=duration)
+    notes = slurm.notes_of(workload, configuration, jobs)
+    for note in notes:
+        typer.echo(f"note: {note}", err=True)
+    real = None if mode == "model" else _real(slurm.VirtualCluster(configuration, machine), jobs, patience)
+    stream = slurm.planned_stream(jobs) if real is None else real.jobs
+    simulated = model and slurm.run_model(stream, machine, configuration, model, seed=seed)
+    outcome = slurm.Outcome(jobs, machine, real, simulated or None, notes)
+    if out is not None:
+        inputs = {"trace": log.trace, "configuration": conf / "slurm.conf"}
+        outcome.write(out, inputs=inputs, command=cast("str", context.obj))
+    tell(outcome.summary, outcome.metrics, form, out)
+
+
+def _machine(
+    configuration: Configuration, log: LogRequest, request: MachineRequest, workload: Workload
+) -> tuple[Node, ...]:
+    """Give the nodes that the options say, else the configuration, else the log."""
+    if request.nodes is None and configuration.nodes:
+        return configuration.nodes
+    from batchlab.bridge.slurm import nodes_of  # noqa: PLC0415  # --help does without
+
+    described = described_machine(request)
+    return nodes_of(machine_for(described, log, request, lambda: workload.header))
+
+
+def _real(cluster: VirtualCluster, jobs: Sequence[Submission], patience: float) -> RealRun:
+    """Feed a cluster, with a bar of the jobs that have ended; what became of others is told at once."""
+    from batchlab.bridge.slurm import run_real  # noqa: PLC0415  # --help does without
+
+    span = format_duration(max(job.submit_time for job in jobs))
+    typer.echo(f"feeding {len(jobs):,} jobs to Slurm {cluster.version} over {span} …", err=True)
+    with progress_bar("jobs ended") as advance:
+        real = run_real(cluster, jobs, patience=patience, progress=advance)
+    for note in real.notes():
+        typer.echo(f"note: {note}", err=True)
+    return real

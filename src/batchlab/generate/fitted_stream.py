@@ -1,0 +1,220 @@
+"""Streams of jobs whose distributions were fitted to a log's: several instances of what might have come.
+
+The third way to an input stream in the literature on the adequacy of models of job management: each
+parameter of a job is a random variable, whose law comes from the analysis of a log.
+"""
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, SupportsIndex
+
+import numpy as np
+
+from batchlab.errors import WorkloadError, shown
+from batchlab.generate.custom import from_distributions
+from batchlab.generate.distributions import Constant, Distribution, Mixture, Truncated
+from batchlab.generate.fitting import Criterion, Fit, fit
+from batchlab.generate.random_streams import Floats, Integers, count_of_jobs, stream
+from batchlab.generate.sizes import SizeModel
+from batchlab.workload.header import Header
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from batchlab.workload.workload import Workload
+
+__all__ = ["FittedStream", "fit_stream"]
+
+_FEWEST_JOBS = 2
+_MOST_DRAWS = 1000
+# The uniform ones begin and end where the numbers do, which favours them.
+_FAMILIES = ("exponential", "gamma", "lognormal", "pareto", "weibull")
+_LAWS = ("arrival", "size", "run_time", "requested_time")
+
+
+@dataclass(frozen=True, eq=False)
+class FittedStream:
+    """The laws of a log's jobs, and the streams that follow them; ``str(fitted)`` is for people.
+
+    Other laws take their places by ``dataclasses.replace``, as ``size=Empirical(log.jobs["tasks"])``.
+
+    Parameters
+    ----------
+    jobs
+        How many the log has, and an instance gets.
+    arrival
+        The seconds from one submission to the next.
+    size
+        The number of processors.
+    run_time
+        Seconds.
+    requested_time
+        Seconds; of a job, given that it is at least the run time.
+    largest
+        The largest job.
+    fits
+        What `fit` found for ``arrival``, ``run_time`` and ``requested_time``, where it could fit something.
+    header
+        Of each instance.
+    """
+
+    jobs: int
+    arrival: Distribution
+    size: Distribution
+    run_time: Distribution
+    requested_time: Distribution
+    largest: int
+    fits: "Mapping[str, Fit]"
+    header: Header
+
+    def instances(self, count: SupportsIndex, *, seed: int = 0, jobs: int | None = None) -> "list[Workload]":
+        """Make several streams of the same laws.
+
+        Parameters
+        ----------
+        count
+            How many, >= 0.
+        seed
+            The same seed gives the same streams, and the first of many are those of few.
+        jobs
+            Of each; as many as the log has unless given.
+
+        Returns
+        -------
+        list
+            Workloads, independent of each other.
+
+        Raises
+        ------
+        WorkloadError
+            If a number breaks a rule.
+        """
+        try:
+            number = operator.index(count)
+        except TypeError:
+            number = -1
+        if number < 0:
+            raise WorkloadError(f"count = {shown(count)}; must be a whole number >= 0.")
+        each = self.jobs if jobs is None else count_of_jobs(jobs)
+        return [self._instance(each, seed, index) for index in range(number)]
+
+    def _instance(self, jobs: int, seed: int, index: int) -> "Workload":
+        own = int(stream(seed, f"instance {index}").integers(0, 2**63))
+        made = from_distributions(
+            jobs,
+            arrival=self.arrival,
+            size=self.size,
+            run_time=self.run_time,
+            largest=self.largest,
+            header=self.header,
+            seed=own,
+        )
+        requested = self._requested(made.jobs["run_time"].to_numpy(), own)
+        return replace(made, jobs=made.jobs.with_columns(requested_time=requested))
+
+    def _requested(self, run_time: Floats, seed: int) -> Floats:
+        """Draw requested times, whole seconds, again where they are below the run time; at last take that."""
+        random = stream(seed, "requested_time")
+        requested = np.zeros(len(run_time))
+        for _ in range(_MOST_DRAWS):
+            below = requested < run_time
+            missing = int(below.sum())
+            if not missing:
+                break
+            requested[below] = np.ceil(self.requested_time.sample(random, missing))
+        return np.maximum(requested, run_time)
+
+    def __str__(self) -> str:
+        lines = [f"{name:13} {getattr(self, name)}" for name in _LAWS]
+        return "\n".join([f"laws of {self.jobs:,} jobs of at most {self.largest:,} processors", *lines])
+
+
+def fit_stream(
+    log: "Workload", families: Sequence[str] | None = None, *, by: Criterion = "distance"
+) -> FittedStream:
+    """Fit distributions to the arrivals, sizes, run times and requested times of a log's jobs.
+
+    Each is the best of some families, by maximum likelihood, between the least and the greatest number of
+    the log; the share of zeros is one by itself. Sizes follow Lublin's model with the log's numbers. The four
+    are independent of each other, but that no job asks for less time than it runs, and so are jobs; where a
+    day's rhythm matters, use `like`.
+
+    Parameters
+    ----------
+    log
+        At least 2 jobs.
+    families
+        Those to try, of which `fit` knows; exponential, gamma, lognormal, Pareto and Weibull unless given.
+    by
+        What is best, as for `fit`; the distance, since the least AIC may miss the mean by far.
+
+    Returns
+    -------
+    FittedStream
+        Of which ``instances`` makes workloads.
+
+    Raises
+    ------
+    WorkloadError
+        If the log is too short, has jobs with applications, or a family is unknown.
+
+    Examples
+    --------
+    >>> from batchlab.generate import demo_workload
+    >>> fitted = fit_stream(demo_workload(), ["exponential", "lognormal"])
+    >>> first, second = fitted.instances(2, seed=1)
+    >>> len(first) == fitted.jobs, first.jobs.equals(second.jobs)
+    (True, False)
+    """
+    if log.applications:
+        raise WorkloadError("fit_stream: jobs with applications have no run times. Filter them out first.")
+    if len(log) < _FEWEST_JOBS:
+        raise WorkloadError(f"fit_stream: the log has {len(log)} jobs; must be at least {_FEWEST_JOBS}.")
+    run_time = log.jobs["run_time"].to_numpy()
+    requested = log.jobs["requested_time"].to_numpy()
+    sizes = _sizes(log)
+    values = {
+        "arrival": np.diff(np.sort(log.jobs["submit_time"].to_numpy())),
+        "run_time": run_time,
+        "requested_time": requested,
+    }
+    laws = {name: _law(numbers, families or _FAMILIES, by) for name, numbers in values.items()}
+    return FittedStream(
+        jobs=len(log),
+        arrival=laws["arrival"][0],
+        size=SizeModel.fit(sizes),
+        run_time=laws["run_time"][0],
+        requested_time=laws["requested_time"][0],
+        largest=int(sizes.max()),
+        fits={name: found for name, (_, found) in laws.items() if found is not None},
+        header=_header(log),
+    )
+
+
+def _law(values: Floats, families: Sequence[str], by: Criterion) -> tuple[Distribution, Fit | None]:
+    """Find the law of numbers from 0 on, of which many may be 0."""
+    above = values[values > 0]
+    share = 1 - len(above) / len(values)
+    if not above.size:
+        return Constant(0.0), None
+    low, high = float(above.min()), float(above.max())
+    found = None if low == high else fit(above, families, by=by)
+    law: Distribution = Constant(low) if found is None else Truncated(found.best, low, high)
+    return (Mixture((Constant(0.0), law), (share, 1 - share)) if share else law), found
+
+
+def _sizes(log: "Workload") -> Integers:
+    """Give the processors of each job: its cores, where it asks for cores."""
+    tasks = log.jobs["tasks"].to_numpy()
+    if "core" in log.resources:
+        tasks = tasks * log.jobs["core"].to_numpy()
+    return np.asarray(np.maximum(tasks, 1), dtype=np.int64)
+
+
+def _header(log: "Workload") -> Header:
+    """Keep what says how large the machine is."""
+    known = log.header
+    fields = {"MaxNodes": known.max_nodes, "MaxProcs": known.max_processors}
+    given = {label: value for label, value in fields.items() if value is not None}
+    return Header.from_fields({**given, "Note": "jobs of distributions fitted to a log"})

@@ -1,0 +1,196 @@
+"""What jobs spend on their nodes besides their runs: seconds of launch, execution and completion (S17)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from math import isnan
+from typing import Literal, NamedTuple, get_args
+
+from batchlab.errors import SimulationError, shown, suggest
+from batchlab.units import is_finite
+
+__all__ = ["PHASES", "Base", "Delay", "Overheads", "Phase", "SciPyDistribution"]
+
+
+Base = float | str | Sequence[float]
+"""What a delay is drawn from: seconds, the text of a distribution or the name of a column, or values."""
+
+
+class SciPyDistribution(NamedTuple):
+    """A distribution of `scipy.stats` by its name, with its arguments as ``rvs`` takes them."""
+
+    name: str
+    arguments: tuple[float, ...]
+    named: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Delay:
+    """A time that is drawn for each job, and may grow with its size.
+
+    Parameters
+    ----------
+    base
+        Seconds: a number; a distribution of `scipy.stats` with its parameters, as ``"uniform(0, 2)"`` or
+        ``"gamma(2, scale=0.5)"``; measured values, one of which is drawn for each job; or the name of a
+        column of the jobs. What is below 0 counts as 0, and so does what a column does not have.
+    per_task
+        Seconds that each task of the job adds, >= 0.
+
+    Raises
+    ------
+    SimulationError
+        If a value is not a number of seconds >= 0, or no such distribution is known.
+
+    Examples
+    --------
+    >>> Delay("uniform(0, 2)", per_task=0.01).per_task
+    0.01
+    """
+
+    base: Base = 0.0
+    per_task: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_seconds("per_task", self.per_task)
+        if isinstance(self.base, str):
+            if not self.base.isidentifier():
+                self.distribution  # noqa: B018  # it checks the text
+        elif isinstance(self.base, list | tuple):
+            object.__setattr__(self, "base", tuple(self.base))
+            if not self.base:
+                raise SimulationError("base = (); give at least one measured value.")
+            for value in self.base:
+                _check_seconds("base", value)
+        else:
+            _check_seconds("base", self.base)
+
+    @cached_property
+    def distribution(self) -> SciPyDistribution:
+        """The distribution that `base` names.
+
+        Raises
+        ------
+        SimulationError
+            If `base` is no text, or names none.
+        """
+        rule = 'must be a distribution of scipy.stats, as "uniform(0, 2)", or a column of the jobs'
+        refused = SimulationError(f"base = {shown(self.base)}; {rule}.")
+        try:
+            call = ast.parse(str(self.base), mode="eval").body
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            raise refused from None
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+            raise refused
+        name = call.func.id
+        try:
+            arguments = tuple(float(ast.literal_eval(each)) for each in call.args)
+            named = {str(each.arg): float(ast.literal_eval(each.value)) for each in call.keywords}
+        except (ValueError, TypeError, SyntaxError):
+            raise refused from None
+        _check_distribution(name, arguments, named)
+        return SciPyDistribution(name, arguments, named)
+
+    @property
+    def is_none(self) -> bool:
+        """Whether it is no time for any job."""
+        return self.base == 0 and self.per_task == 0
+
+    @classmethod
+    def of(cls, value: object) -> Delay:
+        """Make one of a number, a text, values, or the mapping of its fields that a file has."""
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, Mapping):
+            for name in value:
+                if name not in _DELAY_FIELDS:
+                    raise SimulationError(f"{name}: no such key.{suggest(str(name), _DELAY_FIELDS)}")
+            return cls(**value)
+        return cls(value)  # type: ignore[arg-type]  # it is checked
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overheads:
+    """What jobs spend on their nodes before, during and after their runs.
+
+    Parameters
+    ----------
+    launch, execution, completion
+        Seconds from the start to the begin of the run, that the run takes longer, and from its end to the
+        release of the nodes: a number, the text of a distribution, values to draw from, or a `Delay`. Each
+        job has its own, drawn with the seed of the run.
+    counted
+        Whether a job's requested_time counts them under ``walltime="kill"``.
+    billed
+        Whether accounts are charged for launch and completion.
+
+    Raises
+    ------
+    SimulationError
+        If one is no time.
+
+    Notes
+    -----
+    A. Baranov et al. (2020) write a, b and c for the times of launch, execution and completion. Here
+    ``execution`` is what comes on top of the job's run_time.
+
+    Examples
+    --------
+    >>> Overheads(launch="uniform(0, 2)", completion=1.5).delay("completion").base
+    1.5
+    """
+
+    launch: Delay | Base = 0.0
+    execution: Delay | Base = 0.0
+    completion: Delay | Base = 0.0
+    counted: bool = True
+    billed: bool = True
+
+    def __post_init__(self) -> None:
+        for phase in PHASES:
+            try:
+                object.__setattr__(self, phase, self.delay(phase))
+            except SimulationError as error:
+                raise SimulationError(f"{phase}.{error}") from None
+        for name in ("counted", "billed"):
+            if not isinstance(getattr(self, name), bool):
+                raise SimulationError(f"{name} = {shown(getattr(self, name))}; must be True or False.")
+
+    def delay(self, phase: Phase) -> Delay:
+        """Give the overhead of a phase."""
+        return Delay.of(getattr(self, phase))
+
+
+Phase = Literal["launch", "execution", "completion"]
+
+PHASES: tuple[Phase, ...] = get_args(Phase)
+"""The overheads of a job, in the order of time."""
+
+_DELAY_FIELDS = frozenset(field.name for field in fields(Delay))
+
+
+def _check_seconds(name: str, value: object) -> None:
+    if not is_finite(value) or value < 0:
+        raise SimulationError(f"{name} = {shown(value)}; must be a finite number of seconds >= 0.")
+
+
+def _check_distribution(name: str, arguments: tuple[float, ...], named: dict[str, float]) -> None:
+    """Check that SciPy knows a distribution, and takes its parameters."""
+    from scipy import stats  # noqa: PLC0415  # slow, and needed where a distribution is named only
+
+    found = getattr(stats, name, None)
+    kinds = (stats.rv_continuous, stats.rv_discrete)
+    if not isinstance(found, kinds):
+        known = [each for each in dir(stats) if isinstance(getattr(stats, each), kinds)]
+        raise SimulationError(f"base = {name!r}: scipy.stats has no such distribution.{suggest(name, known)}")
+    try:
+        least = found(*arguments, **named).support()[0]
+    except (TypeError, ValueError) as error:
+        raise SimulationError(f"base: scipy.stats.{name} does not take these parameters: {error}.") from None
+    if isnan(least):
+        given = [*map(str, arguments), *(f"{key}={value:g}" for key, value in named.items())]
+        rule = "a parameter is out of its range"
+        raise SimulationError(f"base: scipy.stats.{name}({', '.join(given)}): {rule}.")

@@ -1,0 +1,162 @@
+"""The report of a comparison of two streams of jobs: how adequate a model is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from batchlab import plot
+from batchlab.adequacy import Comparison, Reference
+from batchlab.errors import ResultError, shown
+from batchlab.report.markup import Html, element, table
+from batchlab.report.page import Section, page, save
+from batchlab.report.pictures import figure
+from batchlab.units import format_duration
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+__all__ = ["write_adequacy"]
+
+_MOST_ROWS = 20
+_MEASURE = (
+    "For each job, v is the time from its submission to its end in the real stream, and V that in the model. "
+    "E is the Euclidean distance of the two vectors, √Σ(V − v)², and P = E / √n: the root of the mean square "
+    "difference, in seconds. The measure is defined where both streams have the same jobs, submitted at the "
+    "same times with the same requests, and the same events ended them."
+)
+_DIFFERENCES = (
+    "By how much each job's time from submission to end, and its wait, differ: above 0 they are longer in "
+    "the model"
+)
+_SOURCE = (
+    "A. Baranov, D. Lyakhovets, G. Savin, B. Shabanov and P. Telegin, “Measure of adequacy for the "
+    "supercomputer job management system model”, formulas (1) and (2) and Table I."
+)
+
+
+def write_adequacy(
+    comparison: Comparison,
+    path: str | os.PathLike[str],
+    *,
+    title: str = "Adequacy of a model",
+    reference: Reference | None = None,
+    sources: Mapping[str, str] | None = None,
+) -> Path:
+    """Write one HTML file about a comparison, which opens from disk and asks nothing of any network.
+
+    Parameters
+    ----------
+    comparison
+        Of `batchlab.adequacy.compare`.
+    path
+        The file; it is there whole or not at all.
+    title
+        Its heading.
+    reference
+        What the reference value was found from; its pairs are listed, and its band is drawn.
+    sources
+        What was compared, by what it is, as ``{"real": "log.swf", "model": "runs/easy"}``.
+
+    Returns
+    -------
+    pathlib.Path
+        The file. The same comparison gives the same bytes.
+
+    Raises
+    ------
+    ResultError
+        If this is no comparison, or the file cannot be written.
+    """
+    if not isinstance(comparison, Comparison):
+        raise ResultError(f"comparison = {shown(comparison)}; must be a Comparison, of bl.adequacy.compare.")
+    if reference is not None:
+        comparison = comparison.against(reference)
+    return save(page(title, _sections(comparison, reference, sources or {})), path)
+
+
+def _sections(
+    comparison: Comparison, reference: Reference | None, sources: Mapping[str, str]
+) -> Iterator[Section]:
+    yield Section("summary", "Summary", _summary(comparison, sources))
+    yield Section("first-jobs", "By number of jobs", _by_jobs(comparison, reference))
+    yield Section("jobs", "Job by job", _job_by_job(comparison))
+    if reference is not None:
+        yield Section("reference", "Reference value", _reference(reference))
+    yield Section(
+        "measure", "The measure", Html(element("p", _MEASURE) + element("p", _SOURCE, class_="note"))
+    )
+
+
+def _summary(comparison: Comparison, sources: Mapping[str, str]) -> Html:
+    facts = {**sources, **comparison.facts()}
+    pairs = (element("dt", name) + element("dd", text) for name, text in facts.items())
+    return element("dl", *map(Html, pairs))
+
+
+def _by_jobs(comparison: Comparison, reference: Reference | None) -> Html:
+    rows = comparison.by_first().iter_rows()
+    counted = table(
+        "Table I: the measure over the first k jobs, and how many of them waited another time",
+        ("k", "P", "waits that differ"),
+        ((f"{k:,}", f"{value:.6g} s", f"{waits:,}") for k, value, waits in rows),
+        class_="numbers",
+    )
+    ax = plot.adequacy_by_jobs(comparison, reference=reference)
+    return Html(counted + _plots((figure(ax, "The measure P over the first k jobs by arrival", "k"),)))
+
+
+def _job_by_job(comparison: Comparison) -> Html:
+    drawn = (
+        (plot.adequacy_differences(comparison), _DIFFERENCES),
+        (plot.adequacy_starts(comparison), "When each job started: real, and in the model"),
+        (plot.adequacy_starts(comparison, of="wait"), "How long each job waited: really, and in the model"),
+    )
+    pictures = tuple(figure(ax, caption, f"j{index}") for index, (ax, caption) in enumerate(drawn))
+    return Html(_plots(pictures) + _largest(comparison))
+
+
+def _largest(comparison: Comparison) -> Html:
+    """List the jobs whose residence times differ most."""
+    jobs = comparison.differences.filter(pl.col("residence_difference") != 0)
+    jobs = jobs.sort(pl.col("residence_difference").abs(), descending=True, maintain_order=True)
+    if jobs.is_empty():
+        return element("p", "No residence time differs.")
+    times = ("submit_time", "real_wait", "model_wait", "wait_difference", "residence_difference")
+    chosen = jobs.head(_MOST_ROWS).select("job_id", *times)
+    rows = ([str(job), *map(format_duration, values)] for job, *values in chosen.iter_rows())
+    titles = ("job", "submitted", "wait, real", "wait, model", "wait, difference", "residence, difference")
+    return table(
+        f"The jobs whose residence times differ most, {chosen.height:,} of {jobs.height:,} that do",
+        titles,
+        rows,
+        class_="numbers",
+    )
+
+
+def _reference(reference: Reference) -> Html:
+    count = reference.pairs.height
+    said = (
+        f"{reference.P_max:.6g} s: the greatest P of {count:,} {'pair' if count == 1 else 'pairs'} of "
+        f"repetitions, over the first k jobs for any k >= {reference.least:,}. A model with a smaller P "
+        "differs from the real system no more than the system from itself."
+    )
+    pairs = reference.pairs.sort("maximum", descending=True, maintain_order=True).head(_MOST_ROWS)
+    rows = (
+        [f"{one} – {other}", f"{p:.6g} s", f"{most:.6g} s", f"{k:,}", f"{waits:,}"]
+        for one, other, p, most, k, waits, _ in pairs.iter_rows()
+    )
+    listed = table(
+        f"Pairs of repetitions by their greatest P, {pairs.height:,} of {count:,}",
+        ("pair", f"P, k = {int(reference.counts[-1]):,}", "greatest P", "at k", "waits that differ"),
+        rows,
+        class_="numbers",
+    )
+    return Html(element("p", said) + listed)
+
+
+def _plots(pictures: tuple[Html, ...]) -> Html:
+    return element("div", *pictures, class_="plots")

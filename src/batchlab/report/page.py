@@ -1,0 +1,88 @@
+"""The frame of a report: one HTML page with a heading, a way to each of its parts, and the parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING
+
+from batchlab.atomic import atomic_write
+from batchlab.errors import ResultError
+from batchlab.report.markup import Html, element
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
+__all__ = ["Section", "asset", "page", "save"]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part with a heading, to which the navigation leads."""
+
+    name: str
+    title: str
+    content: Html
+
+    def html(self) -> Html:
+        """Write it."""
+        return element("section", element("h2", self.title), self.content, id=self.name)
+
+
+def asset(name: str) -> str:
+    """Read a file that is part of this package, by its name."""
+    return files("batchlab.report").joinpath(name).read_text("utf-8")
+
+
+def page(title: str, parts: Iterable[Section], *, scripts: Iterable[str] = (), note: str = "") -> str:
+    """Put a page together, which asks nothing of any network.
+
+    Parameters
+    ----------
+    title
+        Its heading.
+    parts
+        What it shows, in order.
+    scripts
+        JavaScript that it runs.
+    note
+        What those are told that run none.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    parts = [*parts]
+    links = (element("li", element("a", part.title, href=f"#{part.name}")) for part in parts)
+    without = [element("noscript", element("p", note, class_="note"))] if note else []
+    return Template(asset("page.html")).substitute(
+        title=element("title", title),
+        heading=element("h1", title),
+        style=asset("style.css"),
+        first=parts[0].name,
+        navigation=element("ul", *links),
+        main=Html("\n".join([*(part.html() for part in parts), *without])),
+        scripts=Html("\n".join(element("script", Html(f"\n{script}")) for script in scripts)),
+    )
+
+
+def save(text: str, path: str | os.PathLike[str]) -> Path:
+    """Write a page, whole or not at all.
+
+    Raises
+    ------
+    ResultError
+        If the file cannot be written.
+    """
+    target = Path(path)
+    try:
+        with atomic_write(target) as file:
+            file.write(text)
+    except OSError as error:
+        rule = "The report was not written; choose another path"
+        raise ResultError(f"{target}: {error.strerror}. {rule}.") from error
+    return target

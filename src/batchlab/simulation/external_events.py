@@ -1,0 +1,142 @@
+"""What the kernel is given of a stream of external events (S18)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from batchlab.errors import WorkloadError
+from batchlab.system.queues import node_ranges
+from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
+from batchlab.workload.event_files import read_events
+from batchlab.workload.event_stream import JOB_EVENTS, EventStream
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+    from batchlab._kernel import EventColumns
+    from batchlab.system import System
+    from batchlab.workload import Workload
+
+    Events = EventStream | str | os.PathLike[str] | pl.DataFrame | Iterable[Mapping[str, object]]
+
+__all__ = ["absent_nodes", "event_columns", "given_events"]
+
+
+def given_events(events: Events | None, workload: Workload, system: System) -> EventStream | None:
+    """Take the external events of a run.
+
+    Parameters
+    ----------
+    events
+        A stream, the path of a file, or what a stream is made of.
+    workload, system
+        Whose jobs and nodes they may name.
+
+    Returns
+    -------
+    EventStream or None
+        None where there are none to be given.
+
+    Raises
+    ------
+    WorkloadError
+        If one names a job or node that is not there, is no external event, or submits a job at another time
+        than the workload.
+    """
+    if events is None:
+        return None
+    import os  # noqa: PLC0415  # for the check alone
+
+    stream = read_events(events) if isinstance(events, str | os.PathLike) else EventStream(events)
+    table = stream.table.with_row_index("_number", 1)
+    internal = table.filter(pl.col("event").is_in(INTERNAL_EVENTS))
+    if len(internal):
+        time, kind = internal.row(0, named=True)["time"], internal["event"][0]
+        rule = "is what a scheduler did. Give the external events: stream.external"
+        raise WorkloadError(f"event at {time:g} s: event = {kind!r} {rule}.")
+    _check_jobs(table, workload)
+    _check_nodes(table, system)
+    return stream
+
+
+def _check_jobs(table: pl.DataFrame, workload: Workload) -> None:
+    about = table.filter(pl.col("event").is_in(list(JOB_EVENTS)))
+    times = workload.jobs.select("job_id", "submit_time")
+    found = about.join(times, on="job_id", how="left", maintain_order="left")
+    unknown = found.filter(pl.col("submit_time").is_null())
+    if len(unknown):
+        event = unknown.row(0, named=True)
+        raise WorkloadError(
+            f"event at {event['time']:g} s: {event['event']} of job_id = {event['job_id']}; "
+            "the workload has no such job. Leave the event out, or add the job."
+        )
+    other = found.filter((pl.col("event") == "submit") & (pl.col("time") != pl.col("submit_time")))
+    if len(other):
+        event = other.row(0, named=True)
+        raise WorkloadError(
+            f"event at {event['time']:g} s: submit of job_id = {event['job_id']}; the workload submits it at "
+            f"{event['submit_time']:g} s. Both must say the same; leave the event out."
+        )
+
+
+def _check_nodes(table: pl.DataFrame, system: System) -> None:
+    for time, kind, nodes in table.select("time", "event", "nodes").iter_rows():
+        beyond = [end - 1 for _, end in node_ranges(nodes or "") if end > system.nodes]
+        if beyond:
+            rule = f"the system has nodes 0 to {system.nodes - 1}"
+            raise WorkloadError(f"event at {time:g} s: {kind} of node {beyond[0]}; {rule}.")
+
+
+def absent_nodes(stream: EventStream) -> str:
+    """Give the nodes that are added before they are removed: they are not there from the beginning."""
+    seen: set[int] = set()
+    absent: list[int] = []
+    changes = stream.table.filter(pl.col("event").is_in(["add", "remove"]))
+    for kind, nodes in changes.select("event", "nodes").iter_rows():
+        for begin, end in node_ranges(nodes):
+            new = [node for node in range(begin, end) if node not in seen]
+            seen.update(new)
+            absent += new if kind == "add" else []
+    return ",".join(map(str, absent))
+
+
+def event_columns(stream: EventStream, workload: Workload) -> tuple[EventColumns, int]:
+    """Give the kernel's view of the events.
+
+    Parameters
+    ----------
+    stream
+        What `given_events` gave.
+    workload
+        Whose rows the events name.
+
+    Returns
+    -------
+    tuple
+        Columns, one entry per event, by time; and the number of those at the front that only remove nodes
+        which are not there from the beginning.
+    """
+    table = stream.table.filter(pl.col("event") != "submit")
+    absent = absent_nodes(stream)
+    if absent:
+        first = min(float(table["time"][0]), float(workload.jobs["submit_time"].min() or 0.0))  # type: ignore[arg-type]
+        added = EventStream([{"time": first, "event": "remove", "nodes": absent}]).table
+        table = pl.concat([added, table.select(added.columns)])
+    rows = workload.jobs.select("job_id").with_row_index("row")
+    found = table.select("job_id").join(rows, on="job_id", how="left", maintain_order="left")
+    ranges = [node_ranges(nodes or "") for nodes in table["nodes"]]
+    numbers = {name: number for number, name in enumerate(EXTERNAL_EVENTS)}
+    columns: EventColumns = {
+        "time": table["time"].to_numpy(),
+        "kind": table["event"].replace_strict(numbers, return_dtype=pl.UInt8).to_numpy(),
+        "row": found["row"].cast(pl.Int64).fill_null(-1).to_numpy(),
+        "value": table["value"].fill_null(float("nan")).to_numpy(),
+        "until": np.cumsum([len(each) for each in ranges], dtype=np.int64),
+        "ranges": [each for event in ranges for each in event],
+        "kills": (table["jobs"] == "kill").fill_null(value=False).to_numpy(),
+    }
+    return columns, int(bool(absent))

@@ -1,0 +1,224 @@
+"""Logs that can be given away: names of users, groups, accounts, jobs and hosts become numbers."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import overload
+
+import numpy as np
+import polars as pl
+
+from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.units import is_finite
+from batchlab.workload.header import Header
+from batchlab.workload.logs.hostlist import names_of
+from batchlab.workload.workload import Workload
+
+__all__ = ["anonymise"]
+
+# Texts of the workload itself and names that a system's description has, which do not tell persons.
+_KEPT = frozenset(
+    ("state", "logged_id", "logged_reason", "dependency", "logged_dependency", "array", "node_group")
+) | frozenset(("qos", "queue", "partition", "application", "job_type"))
+_NUMBERS = {"user_id": "user_id", "cancelled_by": "user_id", "group_id": "group_id"}
+_HOSTS = ("node_list", "node_names")
+_WORDS = {"job_name": "job"}
+_HOST = "node"
+_FIELDS = frozenset(
+    (
+        "Version",
+        "UnixStartTime",
+        "TimeZone",
+        "TimeZoneString",
+        "MaxJobs",
+        "MaxRecords",
+        "MaxNodes",
+        "MaxProcs",
+    )
+) | frozenset(("MaxRuntime", "MaxMemory", "MaxQueues", "Queue", "MaxPartitions", "Partition", "Processor"))
+_DIGITS = re.compile(r"(\d+)")
+_MOST_SEEDS = 2**64
+
+
+@overload
+def anonymise(
+    workload: Workload,
+    *,
+    seed: int = ...,
+    keep_order: bool = ...,
+    keep: Collection[str] = ...,
+    shift: float = ...,
+) -> Workload: ...
+
+
+@overload
+def anonymise(
+    workload: Sequence[Workload],
+    *,
+    seed: int = ...,
+    keep_order: bool = ...,
+    keep: Collection[str] = ...,
+    shift: float = ...,
+) -> list[Workload]: ...
+
+
+def anonymise(
+    workload: Workload | Sequence[Workload],
+    *,
+    seed: int = 0,
+    keep_order: bool = False,
+    keep: Collection[str] = (),
+    shift: float = 0.0,
+) -> Workload | list[Workload]:
+    """Put numbers in the place of all names, the same number for the same name.
+
+    Replaced are all columns of text, such as ``user``, ``group``, ``account``, ``job_name``, ``reservation``
+    and paths, by words like ``user7``; hosts in ``node_list`` and ``node_names``, by words like ``node12``;
+    and the numbers ``user_id``, ``group_id`` and ``cancelled_by``, by others, where they are above 0. What
+    the workload or a system's description goes by stays: ``state``, ``logged_id``, ``logged_reason``,
+    dependencies, ``qos``, ``queue``, ``partition``, ``node_group`` and applications. Of the header those
+    fields stay that tell how large the machine is, its queues and its clock; of the report the source is
+    left out.
+
+    Parameters
+    ----------
+    workload
+        A workload, or several, such as the months of a log, in which a name gets the same number.
+    seed
+        Of the numbers, which are those of a random order of the names. It does not tell the names.
+    keep_order
+        Whether the numbers follow the order of the names instead, hosts in that of their numbers, so that
+        neighbours stay neighbours.
+    keep
+        Columns that stay as they are.
+    shift
+        Seconds to add to ``header.unix_start_time``; whole weeks keep hours and weekdays.
+
+    Returns
+    -------
+    Workload or list
+        As given. Times of jobs, their requests and what became of them are as before.
+
+    Raises
+    ------
+    WorkloadError
+        If an argument breaks a rule.
+
+    Examples
+    --------
+    >>> jobs = {"submit_time": [0, 1], "run_time": [5, 5], "tasks": [1, 1], "user": ["bob", "ann"]}
+    >>> anonymise(Workload.from_table(jobs), keep_order=True).jobs["user"].to_list()
+    ['user2', 'user1']
+    """
+    several = [workload] if isinstance(workload, Workload) else list(workload)
+    _check(several, seed, keep, shift)
+    tables = [each.jobs for each in several]
+    for place, kind in enumerate(_kinds(tables, keep)):
+        random = None if keep_order else np.random.default_rng([seed, place])
+        tables = _replaced(tables, kind, _columns_of(tables, kind, keep), random)
+    made = [
+        replace(
+            each,
+            jobs=jobs,
+            header=_header(each.header, shift),
+            report=replace(each.report, source="anonymised"),
+        )
+        for each, jobs in zip(several, tables, strict=True)
+    ]
+    return made[0] if isinstance(workload, Workload) else made
+
+
+def _check(workloads: Sequence[Workload], seed: int, keep: Collection[str], shift: float) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _MOST_SEEDS:
+        raise WorkloadError(f"seed = {shown(seed)}; must be a whole number from 0 to 2^64 - 1.")
+    if not is_finite(shift):
+        raise WorkloadError(f"shift = {shown(shift)}; must be a number of seconds.")
+    known = {name for each in workloads for name in each.jobs.columns}
+    for name in [keep] if isinstance(keep, str) else keep:
+        if name not in known:
+            raise WorkloadError(f"keep: {shown(name)} is no column.{suggest(str(name), known)}")
+
+
+def _is_text(dtype: pl.DataType) -> bool:
+    return dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum)
+
+
+def _kinds(tables: Sequence[pl.DataFrame], keep: Collection[str]) -> list[str]:
+    """Give the kinds of names that are numbered, each by itself: columns of text, users, groups, hosts."""
+    kinds = []
+    for name in dict.fromkeys(name for table in tables for name in table.columns):
+        if name in keep or name in _KEPT:
+            continue
+        if name in _HOSTS:
+            kinds.append(_HOST)
+        elif name in _NUMBERS:
+            kinds.append(_NUMBERS[name])
+        elif any(name in table.columns and _is_text(table.schema[name]) for table in tables):
+            kinds.append(name)
+    return list(dict.fromkeys(kinds))
+
+
+def _columns_of(tables: Sequence[pl.DataFrame], kind: str, keep: Collection[str]) -> list[str]:
+    """Give the columns that hold names of a kind."""
+    if kind == _HOST:
+        columns = list(_HOSTS)
+    elif kind in _NUMBERS:
+        columns = [name for name, of in _NUMBERS.items() if of == kind]
+    else:
+        columns = [kind]
+    return [name for name in columns if name not in keep and any(name in table.columns for table in tables)]
+
+
+def _replaced(
+    tables: Sequence[pl.DataFrame], kind: str, columns: Sequence[str], random: np.random.Generator | None
+) -> list[pl.DataFrame]:
+    """Put numbers in the place of the names of a kind, in all tables alike."""
+    lists = [_names(table[name]) for table in tables for name in columns if name in table.columns]
+    names = sorted(pl.concat(lists).drop_nulls().unique().to_list(), key=_natural)
+    numbers = range(1, len(names) + 1) if random is None else (random.permutation(len(names)) + 1).tolist()
+    known = dict(zip(names, numbers, strict=True))
+    return [
+        table.with_columns(_numbered(table[name], kind, known) for name in columns if name in table.columns)
+        for table in tables
+    ]
+
+
+def _natural(name: str) -> tuple[object, ...]:
+    """Order names as people do: n2 before n10."""
+    parts = _DIGITS.split(name)
+    return (*((int(part), part) if index % 2 else part for index, part in enumerate(parts)),)
+
+
+def _names(column: pl.Series) -> pl.Series:
+    """Give the names in a column, as text."""
+    if column.name == "node_list":
+        return names_of(column.unique()).explode().rename("names")
+    if column.dtype == pl.List(pl.String):
+        return column.explode().unique().rename("names")
+    if column.dtype.is_integer():
+        column = column.set(column <= 0, None)
+    return column.cast(pl.String).unique().rename("names")
+
+
+def _numbered(column: pl.Series, kind: str, known: Mapping[str, int]) -> pl.Series:
+    """Put numbers in the place of names."""
+    if kind in _NUMBERS:
+        new = {int(name): number for name, number in known.items()}
+        return column.replace_strict(new, default=column, return_dtype=column.dtype).alias(column.name)
+    words = {name: f"{_WORDS.get(kind, kind)}{number}" for name, number in known.items()}
+    if column.name == "node_list":
+        lists = names_of(column).list.eval(pl.element().replace_strict(words, default=None))
+        return lists.list.join(",", ignore_nulls=True).alias(column.name)
+    if column.dtype == pl.List(pl.String):
+        return column.list.eval(pl.element().replace_strict(words, default=None)).alias(column.name)
+    text = column.cast(pl.String)
+    return text.replace_strict(words, default=None, return_dtype=pl.String).alias(column.name)
+
+
+def _header(header: Header, shift: float) -> Header:
+    """Keep what tells how large the machine was and when the log began."""
+    known = {label.lower() for label in _FIELDS}
+    fields = {label: list(values) for label, values in header.fields.items() if label.lower() in known}
+    kept = Header.from_fields(fields)
+    start = kept.unix_start_time
+    return kept if start is None or not shift else kept.with_start_time(start + shift)

@@ -1,0 +1,83 @@
+"""Lists of hosts as Slurm and PBS write them."""
+
+import re
+from itertools import product
+
+import polars as pl
+
+__all__ = ["MOST_HOSTS", "executing_hosts", "hosts", "names_of"]
+
+MOST_HOSTS = 1_000_000
+"""More than this many names of one list are not given."""
+
+_PART = re.compile(r"\[([^\[\]]*)\]")
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+
+
+def hosts(text: str) -> list[str] | None:
+    """Give the names of a list of hosts.
+
+    Parameters
+    ----------
+    text
+        As ``vn[0-3,7],login``; leading zeros are kept, and there may be several brackets in a name.
+
+    Returns
+    -------
+    list or None
+        The names in the list's order; None where it is no such list, or has more than a million names.
+
+    Examples
+    --------
+    >>> hosts("vn[08-10],login")
+    ['vn08', 'vn09', 'vn10', 'login']
+    """
+    names: list[str] = []
+    for item in re.findall(r"(?:\[[^\]]*\]|[^,\[\]])+", text):
+        parts = _PART.split(item.strip())
+        if any("[" in part or "]" in part for part in parts[::2]):
+            return None
+        choices = [_numbers(part) if index % 2 else [part] for index, part in enumerate(parts)]
+        found = 1
+        for choice in choices:
+            if choice is None:
+                return None
+            found *= len(choice)
+        if len(names) + found > MOST_HOSTS:
+            return None
+        names += ["".join(each) for each in product(*(choice or () for choice in choices))]
+    return names
+
+
+def _numbers(text: str) -> list[str] | None:
+    found: list[str] = []
+    for item in text.split(","):
+        match = _RANGE.fullmatch(item.strip())
+        if match is None:
+            return None
+        first, last = match[1], match[2] or match[1]
+        if len(found) + int(last) - int(first) > MOST_HOSTS:
+            return None
+        found += [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
+    return found or None
+
+
+def executing_hosts(text: str) -> list[str]:
+    """Give the names in an ``exec_host`` or ``exec_vnode`` of PBS, each once, in order.
+
+    Examples
+    --------
+    >>> executing_hosts("n1/0*4+n2/0-3"), executing_hosts("(n1:ncpus=8)+(n2:ncpus=4)")
+    (['n1', 'n2'], ['n1', 'n2'])
+    """
+    parts = text.translate({ord("("): None, ord(")"): None}).split("+")
+    return list(dict.fromkeys(part.partition("/")[0].partition(":")[0] for part in parts if part))
+
+
+def names_of(lists: pl.Series) -> pl.Series:
+    """Give the names of each of many lists, of Slurm or of PBS; null where there is none that can be read."""
+    known = {
+        text: executing_hosts(text) if "/" in text or text.startswith("(") else hosts(text)
+        for text in lists.unique().drop_nulls()
+    }
+    return pl.Series("node_names", [known.get(text) for text in lists], dtype=pl.List(pl.String))

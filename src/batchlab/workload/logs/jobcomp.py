@@ -1,0 +1,180 @@
+"""The reader of the files of Slurm's plug-in jobcomp/filetxt."""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import IO
+
+import polars as pl
+
+from batchlab.errors import WorkloadError
+from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
+from batchlab.workload.logs.jobs import workload_of
+from batchlab.workload.logs.log import Log
+from batchlab.workload.logs.notes import Notes
+from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction
+from batchlab.workload.logs.slurm_records import WANTED, header_of, records_of
+from batchlab.workload.source import text_of
+from batchlab.workload.workload import Workload
+
+__all__ = ["read_jobcomp"]
+
+# What sacct calls the values of the keys; the others have their own columns below.
+_KEYS = {
+    "JobId": "jobidraw",
+    "UserId": "user",
+    "GroupId": "group",
+    "Name": "jobname",
+    "JobState": "state",
+    "Partition": "partition",
+    "TimeLimit": "timelimitraw",
+    "StartTime": "start",
+    "EndTime": "end",
+    "NodeList": "nodelist",
+    "NodeCnt": "nnodes",
+    "ProcCnt": "alloccpus",
+    "ReservationName": "reservation",
+    "Tres": "reqtres",
+    "Account": "account",
+    "QOS": "qos",
+    "Cluster": "cluster",
+    "SubmitTime": "submit",
+    "EligibleTime": "eligible",
+    "ExitCode": "exitcode",
+}
+_PARTS = ("ArrayJobId", "ArrayTaskId", "HetJobId", "HetJobOffset", "PackJobId", "PackJobOffset")
+_IGNORED = ("WorkDir", "Gres", "WcKey", "DerivedExitCode", "Reason", "Comment", "Dependency", "Procs")
+_KEY = re.compile(rf"(?:^|[ \n])({'|'.join((*_KEYS, *_PARTS, *_IGNORED))})=")
+_NEEDED = ("JobId", "JobState", "StartTime", "EndTime", "ProcCnt", "TimeLimit")
+_FIRST = "JobId="
+_NO_RECORD = "is no record of jobcomp: it does not begin with JobId="
+_WITHOUT = "has no {}"
+_ELIGIBLE = "submission unknown: the time from which it was eligible taken"
+
+
+def read_jobcomp(
+    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
+    *,
+    timezone: str = "UTC",
+    time_format: str | None = None,
+    overrun: OverrunAction = "extend",
+    invalid: InvalidAction = "drop",
+    processors: ProcessorField = "requested",
+    use_memory: bool = False,
+    requeues: RequeueAction = "join",
+    unlimited: float | Mapping[str, float] = YEAR,
+    node_names: bool = False,
+) -> Workload:
+    """Read the file that Slurm's plug-in jobcomp/filetxt writes: a line of ``Key=value`` for each job.
+
+    Parameters
+    ----------
+    source
+        A path, an open file (text or binary; gzip is known by its content), or an iterable of lines.
+    timezone, time_format, overrun, invalid, processors, use_memory, requeues, unlimited, node_names
+        As for `read_sacct`.
+
+    Returns
+    -------
+    Workload
+        As that of `read_sacct`. Where there is no SubmitTime, EligibleTime is taken.
+
+    Raises
+    ------
+    WorkloadError
+        If the source cannot be read, or no line is a record of a job; with ``invalid="raise"``, at the first
+        job that breaks a rule.
+
+    Examples
+    --------
+    >>> line = (
+    ...     "JobId=7 UserId=ann(1001) Name=a run JobState=COMPLETED TimeLimit=5 ProcCnt=4 "
+    ...     "StartTime=2024-03-01T10:01:00 EndTime=2024-03-01T10:02:00 SubmitTime=2024-03-01T10:00:00"
+    ... )
+    >>> read_jobcomp([line]).jobs.select("job_id", "run_time", "requested_time", "tasks").row(0)
+    (7, 60.0, 300.0, 4)
+    """
+    reading = Reading(
+        timezone,
+        time_format,
+        overrun,
+        invalid,
+        processors,
+        use_memory,
+        requeues,
+        unlimited=unlimited,
+        node_names=node_names,
+    )
+    name, text = text_of(source)
+    log = Log(name, Notes(), reading)
+    table = _table(text, log)
+    return workload_of(records_of(table, log), log, header_of(table))
+
+
+def _table(text: str, log: Log) -> pl.DataFrame:
+    """Give the text of the fields of each job, as sacct calls them."""
+    found: list[tuple[int, dict[str, str]]] = []
+    for line, record in _records(text):
+        parts = _KEY.split(record)
+        fields = dict(zip(parts[1::2], parts[2::2], strict=True))
+        missing = next((key for key in _NEEDED if key not in fields), None)
+        if parts[0] or missing:
+            reason = _NO_RECORD if parts[0] or missing == "JobId" else _WITHOUT.format(missing)
+            log.refuse_line(line, record, reason)
+        else:
+            found.append((line, fields))
+    if not found:
+        line = int(log.notes.table("dropped")["line"].min() or 1)  # type: ignore[arg-type]  # a line
+        raise WorkloadError(
+            f"{log.name}:{line}: no line is a record of jobcomp/filetxt: JobId=… UserId=… JobState=… …. "
+            "Give the file that JobCompLoc names in slurm.conf."
+        )
+    columns = {new: [fields.get(key) for _, fields in found] for key, new in _KEYS.items()}
+    parts_of = {key: [fields.get(key) for _, fields in found] for key in _PARTS}
+    table = pl.DataFrame({"line": [line for line, _ in found], **columns, **parts_of}, strict=False)
+    table = table.with_columns(pl.col(each).cast(pl.String).str.strip_chars() for each in (*columns, *_PARTS))
+    return _as_sacct(table, log)
+
+
+def _records(text: str) -> Iterable[tuple[int, str]]:
+    """Give the records, each with the lines that the name of its job may have broken it into."""
+    first = 0
+    lines: list[str] = []
+    for line, part in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        if not lines or part.startswith(_FIRST):
+            if any(each.strip() for each in lines):
+                yield first, "\n".join(lines).strip()
+            first, lines = line, [part]
+        else:
+            lines.append(part)
+    if any(each.strip() for each in lines):
+        yield first, "\n".join(lines).strip()
+
+
+def _as_sacct(table: pl.DataFrame, log: Log) -> pl.DataFrame:
+    known = {"(null)": None, "": None, "0": None, "4294967294": None, "4294967295": None}
+    array, het, pack = (pl.col(each).replace(known) for each in ("ArrayJobId", "HetJobId", "PackJobId"))
+    number = (
+        pl.when(array.is_not_null() & pl.col("ArrayTaskId").str.contains(r"^\d+$"))
+        .then(pl.format("{}_{}", "ArrayJobId", "ArrayTaskId"))
+        .when(het.is_not_null())
+        .then(pl.format("{}+{}", "HetJobId", "HetJobOffset"))
+        .when(pack.is_not_null())
+        .then(pl.format("{}+{}", "PackJobId", "PackJobOffset"))
+    )
+    unknown = pl.col("submit").replace(["", "Unknown", "None"], None).is_null()
+    taken = table.filter(unknown & pl.col("eligible").is_not_null())
+    log.notes.add("mended", _ELIGIBLE, taken["line"])
+    table = table.with_columns(
+        pl.coalesce(number, "jobidraw").alias("jobid"),
+        pl.when(unknown).then("eligible").otherwise("submit").alias("submit"),
+        *(
+            pl.col(name).str.extract(r"\((\d{1,18})\)$").alias(new)
+            for name, new in (("user", "uid"), ("group", "gid"))
+        ),
+        *(pl.col(name).str.replace(r"\(\d+\)$", "").alias(name) for name in ("user", "group")),
+    )
+    missing = [each for each in WANTED if each not in table.columns]
+    return table.select("line", *(each for each in WANTED if each in table.columns)).with_columns(
+        pl.lit(None, pl.String).alias(each) for each in missing
+    )

@@ -1,0 +1,256 @@
+"""From the records of a log to a checked workload, whatever wrote the log."""
+
+import math
+from collections.abc import Mapping
+
+import polars as pl
+
+from batchlab.errors import WorkloadError
+from batchlab.workload import reasons
+from batchlab.workload.header import Header
+from batchlab.workload.logs.attempts import joined
+from batchlab.workload.logs.hostlist import names_of
+from batchlab.workload.logs.log import Log
+from batchlab.workload.logs.notes import Notes
+from batchlab.workload.logs.numbers import expanded, numbered, with_parts
+from batchlab.workload.logs.reading import YEAR, Reading
+from batchlab.workload.logs.states import STATUS_OF, is_ended, word
+from batchlab.workload.report import Report
+from batchlab.workload.validation import admit
+from batchlab.workload.workload import Workload
+
+__all__ = ["RECORD", "workload_of"]
+
+RECORD: Mapping[str, pl.DataType] = {
+    "line": pl.Int64(),
+    "logged_id": pl.String(),
+    "raw": pl.Int64(),
+    "cluster": pl.String(),
+    "submit": pl.Float64(),
+    "eligible": pl.Float64(),
+    "start": pl.Float64(),
+    "end": pl.Float64(),
+    "elapsed": pl.Float64(),
+    "suspended": pl.Float64(),
+    "limit": pl.Float64(),
+    "state": pl.String(),
+    "requested": pl.Float64(),
+    "allocated": pl.Float64(),
+    "memory": pl.Float64(),
+    "user": pl.String(),
+    "job_name": pl.String(),
+    "partition": pl.String(),
+    "queue": pl.String(),
+    "node_list": pl.String(),
+}
+"""The columns that the records of any log have; null where it is silent. Times in seconds since 1970 UTC, or
+seconds; ``limit`` is infinite where there was none; ``memory`` in kB of a processor."""
+
+_NO_NODES = ["None assigned", "(null)", ""]
+_NUMBER = "is no number of a job"
+_SUBMISSION = "submission is unknown or no time"
+_BACKWARDS = "ended before it started"
+_NO_END = "ended, but for how long it ran is unknown"
+_UNFINISHED = "had not ended when the log was written"
+_RUN_SO_FAR = "had not ended when the log was written: its time so far taken"
+_NEVER_STARTED = "ended before it started: run_time 0 taken"
+_OTHER_FIELD = "processors unknown: the other processor field taken"
+_FROM_ELAPSED = "ended before it started: the end is the start and the time elapsed"
+_EARLY_START = "started before it was submitted"
+_COMPONENT = "component of a heterogeneous job: taken as a job by itself"
+_OWN = ("line", "raw", "cluster", "eligible", "elapsed", "suspended", "limit", "requested", "allocated")
+_PARTS = ("base", "range", "component", "ended", "never_started", "memory")
+
+
+def workload_of(records: pl.DataFrame, log: Log, header: Mapping[str, object]) -> Workload:
+    """Make a workload of the records of a log.
+
+    Parameters
+    ----------
+    records
+        The columns of `RECORD`, and any others, which ride along.
+    log
+        Where they come from, what was said of its lines already, and how to read it.
+    header
+        What is known of the log besides its time zone and its begin.
+
+    Returns
+    -------
+    Workload
+        In the order of submission; its origin is the first submission.
+
+    Raises
+    ------
+    WorkloadError
+        If no record is of a job; with ``invalid="raise"``, at the first job that breaks a rule.
+    """
+    notes, reading = log.notes, log.reading
+    if records.is_empty() and not notes.table("dropped").height:
+        raise WorkloadError(
+            f"{log.name}: has no record of a job. Write the log anew, for a time with jobs in it."
+        )
+    records = with_parts(records).with_columns(word("state"))
+    records = log.refuse(records, pl.col("base").is_not_null(), "logged_id", _NUMBER)
+    records = log.refuse(records, _is_time("submit"), "submit", _SUBMISSION)
+    records = records.with_columns(is_ended()).with_columns(_never_started())
+    records = joined(records, notes, each=reading.requeues == "each")
+    if reading.unfinished == "drop":
+        records = log.refuse(records, pl.col("ended"), "state", _UNFINISHED, is_usual=True)
+    jobs = numbered(expanded(records, notes).sort("submit", "line", maintain_order=True))
+    jobs = _with_run_times(jobs, notes, reading)
+    jobs = log.refuse(jobs, _is_forward(), "end", _BACKWARDS)
+    jobs = log.refuse(jobs, pl.col("run_time").is_not_null(), "end", _NO_END)
+    jobs = _with_requests(jobs, notes, reading)
+    jobs = log.refuse(jobs, pl.col("tasks") >= 1, "tasks", reasons.PROCESSORS)
+    for remark, where in (
+        (_EARLY_START, pl.col("start") < pl.col("submit")),
+        (_COMPONENT, pl.col("component").is_not_null()),
+    ):
+        odd = jobs.filter(where.fill_null(value=False))
+        notes.add("noted", remark, odd["line"], odd["job_id"])
+    return _admitted(jobs, log, header)
+
+
+def _is_time(column: str) -> pl.Expr:
+    return pl.col(column).is_finite()
+
+
+def _is_forward() -> pl.Expr:
+    return ~(pl.col("end") < pl.col("start")).fill_null(value=False)
+
+
+def _never_started() -> pl.Expr:
+    """Tell which jobs ended in the queue; some versions of Slurm give them the end for a start."""
+    no_nodes = pl.col("node_list").is_in(_NO_NODES).fill_null(value=False)
+    instant = (pl.col("elapsed").fill_null(0) == 0) & (pl.col("start") >= pl.col("end"))
+    cancelled = pl.col("state").is_in(["CANCELLED", "DEADLINE"]).fill_null(value=False)
+    found = pl.col("start").is_null() | (cancelled & no_nodes & instant).fill_null(value=False)
+    return (pl.col("ended") & found & ~(pl.col("elapsed") > 0).fill_null(value=False)).alias("never_started")
+
+
+def _with_run_times(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.DataFrame:
+    """Add ``run_time``: what the log calls elapsed, else from start to end."""
+    never = pl.col("never_started")
+    span = pl.col("end") - pl.col("start") - pl.col("suspended").fill_null(0)
+    run_time = pl.coalesce(pl.when(never).then(0.0), "elapsed", span)
+    jobs = jobs.with_columns(pl.when(~never).then("start").alias("start"), run_time.alias("run_time"))
+    backwards = ((pl.col("end") < pl.col("start")) & (pl.col("elapsed") > 0)).fill_null(value=False)
+    odd = jobs.filter(backwards)
+    notes.add("mended", _FROM_ELAPSED, odd["line"], odd["job_id"])
+    later = pl.col("start") + pl.col("elapsed") + pl.col("suspended").fill_null(0)
+    jobs = jobs.with_columns(pl.when(backwards).then(later).otherwise("end").alias("end"))
+    queued = jobs.filter("never_started")
+    notes.add("mended", _NEVER_STARTED, queued["line"], queued["job_id"])
+    if reading.unfinished == "keep":
+        alive = jobs.filter(~pl.col("ended"))
+        notes.add("mended", _RUN_SO_FAR, alive["line"], alive["job_id"])
+        so_far = pl.when(pl.col("ended")).then("run_time").otherwise(pl.col("elapsed").fill_null(0.0))
+        jobs = jobs.with_columns(so_far.alias("run_time"), pl.when("ended").then("end").alias("end"))
+    return jobs
+
+
+def _with_requests(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.DataFrame:
+    """Add ``requested_time`` and ``tasks``."""
+    first, second = ("requested", "allocated")
+    if reading.processors == "allocated":
+        first, second = second, first
+    sound = [pl.when(pl.col(name) >= 1).then(name) for name in (first, second)]
+    unlimited = pl.col("limit") == math.inf
+    jobs = jobs.with_columns(
+        pl.coalesce(sound).alias("tasks"),
+        pl.when(unlimited).then(_unlimited(reading)).otherwise("limit").alias("requested_time"),
+    )
+    other = jobs.filter(sound[0].is_null() & pl.col("tasks").is_not_null())
+    notes.add("mended", _OTHER_FIELD, other["line"], other["job_id"])
+    free = jobs.filter(unlimited.fill_null(value=False))
+    for seconds, part in free.group_by("requested_time", maintain_order=True):
+        reason = f"no time limit of its own: {seconds[0]:,.0f} s taken"
+        notes.add("mended", reason, part["line"], part["job_id"])
+    return jobs
+
+
+def _unlimited(reading: Reading) -> pl.Expr:
+    if not isinstance(reading.unlimited, Mapping):
+        return pl.lit(float(reading.unlimited))
+    names, values = list(reading.unlimited), [float(each) for each in reading.unlimited.values()]
+    return pl.coalesce("partition", "queue").replace_strict(
+        names, values, default=YEAR, return_dtype=pl.Float64
+    )
+
+
+def _admitted(jobs: pl.DataFrame, log: Log, header: Mapping[str, object]) -> Workload:
+    """Check the jobs as any table's, and put the report together."""
+    name, notes, reading = log.name, log.notes, log.reading
+    dropped = notes.table("dropped")
+    if jobs.is_empty() and dropped.height:
+        line, reason = dropped["line"][0], dropped["reason"][0]
+        raise WorkloadError(
+            f"{name}:{line}: {reason}, and none of {dropped.height:,} records is of a job that can be taken. "
+            "Give a log of jobs that have ended."
+        )
+    origin = jobs["submit"].min()
+    begin = math.floor(origin) if isinstance(origin, float) else 0
+    table = jobs.select(*_columns(jobs, begin, use_memory=reading.use_memory))
+    if reading.node_names:
+        table = table.with_columns(names_of(jobs["node_list"].replace(_NO_NODES, None)))
+    admitted, report, resources = admit(
+        table,
+        resources=["mem"] if reading.use_memory else [],
+        overrun=reading.overrun,
+        invalid=reading.invalid,
+        source=name,
+        lines=jobs["line"],
+    )
+    first = {"UnixStartTime": begin, "TimeZoneString": reading.timezone}
+    tables = {
+        outcome: pl.concat([notes.table(outcome), getattr(report, outcome)]).sort("line", maintain_order=True)
+        for outcome in ("dropped", "mended", "noted")
+    }
+    return Workload(
+        admitted,
+        Header.from_fields({**header, **first}),
+        Report(
+            source=name,
+            read=admitted.height + tables["dropped"].height,
+            kept=admitted.height,
+            **tables,
+            # A line may be of several tasks, and a remark on a time names no job.
+            mended_jobs=max(tables["mended"][key].drop_nulls().n_unique() for key in ("line", "job_id")),
+            skipped=notes.skipped,
+        ),
+        resources,
+    )
+
+
+def _columns(jobs: pl.DataFrame, begin: int, *, use_memory: bool) -> list[pl.Expr]:
+    """Give the columns of the workload: those of any, what was asked for, what became of the jobs."""
+    known = {*_OWN, *_PARTS, *RECORD, "job_id", "run_time", "requested_time", "tasks", "attempts"}
+    others = [each for each in jobs.columns if each not in known and not each.endswith("_text")]
+    outcome = ["state", "status", "exit_code", "exit_signal", "cancelled_by", "logged_reason", "node_list"]
+    asked = [each for each in others if each not in outcome]
+    nodes = pl.col("node_list").replace(_NO_NODES, None)
+    wait = (pl.col("start") - pl.col("submit")).fill_null(-1.0)
+    whole = pl.Int64
+    return [
+        pl.col("job_id"),
+        (pl.col("submit") - begin).alias("submit_time"),
+        pl.col("run_time"),
+        pl.col("requested_time"),
+        pl.col("tasks"),
+        *([pl.col("memory").alias("mem")] if use_memory else []),
+        pl.col("logged_id"),
+        pl.col("requested").fill_null(-1).cast(whole, strict=False).alias("requested_processors"),
+        pl.col("memory").fill_null(-1).alias("requested_memory"),
+        *(pl.col(each) for each in ("user", "job_name", "partition", "queue") if jobs[each].count()),
+        *(pl.col(each) for each in asked if jobs[each].count()),
+        (pl.col("eligible") - begin).alias("eligible_time"),
+        (pl.col("start") - begin).alias("start_time"),
+        (pl.col("end") - begin).alias("end_time"),
+        wait.alias("logged_wait_time"),
+        pl.col("allocated").fill_null(-1).cast(whole, strict=False).alias("allocated_processors"),
+        pl.col("state").str.to_lowercase(),
+        pl.col("state").replace_strict(STATUS_OF, default=-1, return_dtype=whole).alias("status"),
+        pl.col("attempts"),
+        *(pl.col(each) for each in outcome[2:-1] if each in jobs.columns and jobs[each].count()),
+        *([nodes] if jobs["node_list"].count() else []),
+    ]

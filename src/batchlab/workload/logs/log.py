@@ -1,0 +1,45 @@
+"""A log that is being read, and what is refused of it."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from batchlab.errors import WorkloadError, shown
+from batchlab.workload.logs.notes import Notes
+from batchlab.workload.logs.reading import Reading
+from batchlab.workload.validation import NEXT_STEP
+
+__all__ = ["Log"]
+
+
+@dataclass(frozen=True)
+class Log:
+    """A log that is being read: its name, what was said of its lines, and how to read it."""
+
+    name: str
+    notes: Notes
+    reading: Reading
+
+    def refuse_line(self, line: int, value: str, reason: str) -> None:
+        """Leave out a line, or raise."""
+        if self.reading.invalid == "raise":
+            raise WorkloadError(f"{self.name}:{line}: {shown(value[:200])} {reason}. {NEXT_STEP}")
+        self.notes.add("dropped", reason, pl.Series([line]))
+
+    def refuse(
+        self, records: pl.DataFrame, holds: pl.Expr, column: str, reason: str, *, is_usual: bool = False
+    ) -> pl.DataFrame:
+        """Leave out the records for which a rule does not hold, or raise at the first if that is unusual."""
+        mask = records.select(holds.fill_null(value=False)).to_series()
+        if mask.all():
+            return records
+        out = records.filter(~mask)
+        if self.reading.invalid == "raise" and not is_usual:
+            first = out.sort("line").head(1)
+            text = first[f"{column}_text" if f"{column}_text" in out.columns else column]
+            raise WorkloadError(
+                f"{self.name}:{first['line'][0]}: {column} = {shown(text[0])}; job {first['logged_id'][0]} "
+                f"{reason}. {NEXT_STEP}"
+            )
+        self.notes.add("dropped", reason, out["line"], out["base"])
+        return records.filter(mask)

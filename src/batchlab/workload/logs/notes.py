@@ -1,0 +1,37 @@
+"""What is said of the lines of a log while its jobs are made."""
+
+import polars as pl
+
+from batchlab.workload.report import NOTES_SCHEMA
+
+__all__ = ["Notes"]
+
+_SCHEMA = {**NOTES_SCHEMA, "outcome": pl.String()}
+
+
+class Notes:
+    """The remarks on jobs, collected for a report, and the counts of lines that are no jobs."""
+
+    def __init__(self) -> None:
+        self._parts: list[pl.DataFrame] = [pl.DataFrame(schema=_SCHEMA)]
+        self.skipped: dict[str, int] = {}
+
+    def add(self, outcome: str, reason: str, lines: pl.Series, job_id: pl.Series | None = None) -> None:
+        """Say the same of several lines; ``outcome`` is ``dropped``, ``mended`` or ``noted``."""
+        if not len(lines):
+            return
+        numbers = pl.repeat(None, len(lines), dtype=pl.Int64, eager=True) if job_id is None else job_id
+        table = pl.DataFrame({"line": lines.cast(pl.Int64), "job_id": numbers.cast(pl.Int64)})
+        self._parts.append(
+            table.select(pl.lit(reason).alias("reason"), "line", "job_id", pl.lit(outcome).alias("outcome"))
+        )
+
+    def skip(self, what: str, count: int) -> None:
+        """Count lines that are no jobs."""
+        if count:
+            self.skipped[what] = self.skipped.get(what, 0) + count
+
+    def table(self, outcome: str) -> pl.DataFrame:
+        """Give the remarks of an outcome, in the order of lines."""
+        together = pl.concat(self._parts).filter(outcome=outcome).select(NOTES_SCHEMA.names())
+        return together.sort("line", maintain_order=True)

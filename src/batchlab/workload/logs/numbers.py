@@ -1,0 +1,125 @@
+"""The numbers by which Slurm and PBS call jobs, tasks of arrays and components of heterogeneous jobs."""
+
+import polars as pl
+
+from batchlab.workload import arrays
+from batchlab.workload.logs.notes import Notes
+
+__all__ = ["expanded", "is_step", "numbered", "with_parts"]
+
+# 12, 12_3, 12_[3-9%2], 12[3] and 12[] of PBS, 12+1; a dump may cut what stands in brackets.
+_PARTS = r"^(\d{1,18})(?:_?\[([^\]]*)\]?|_(\d{1,7}))?(?:\+(\d{1,6}))?$"
+_STEP = r"^\d+(?:_(?:\d+|\[[^\]]*\]?))?(?:\+\d+)?\."
+_MOST_TASKS = 4_000_001
+_CUT_SHORT = "the array's list of indices is cut short: those that are there are taken"
+_NOT_INDICES = "the array's list of indices cannot be read: taken as one job"
+
+
+def is_step(column: str) -> pl.Expr:
+    """Tell which records are of steps: ``12.batch``, ``12_3.0``, ``12+1.extern``."""
+    return pl.col(column).str.contains(_STEP).fill_null(value=False)
+
+
+def with_parts(records: pl.DataFrame) -> pl.DataFrame:
+    """Split ``logged_id`` into the columns ``base``, ``range``, ``array_index`` and ``component``."""
+    parts = pl.col("logged_id").str.strip_chars().str.extract_groups(_PARTS)
+    bracket = parts.struct.field("2")
+    is_one = bracket.str.contains(r"^\d{1,7}$").fill_null(value=False)
+    index = pl.coalesce(parts.struct.field("3"), pl.when(is_one).then(bracket))
+    # No array of Slurm has a task beyond; a number that says so is none.
+    sound = index.is_null() | (index.cast(pl.Int64, strict=False) < _MOST_TASKS)
+    return records.with_columns(
+        pl.when(sound).then(parts.struct.field("1")).cast(pl.Int64, strict=False).alias("base"),
+        pl.when(~is_one).then(bracket).alias("range"),
+        index.cast(pl.Int64, strict=False).alias("array_index"),
+        parts.struct.field("4").cast(pl.Int64, strict=False).alias("component"),
+    )
+
+
+def expanded(records: pl.DataFrame, notes: Notes) -> pl.DataFrame:
+    """Give a row for each task that a record of several tasks stands for, and that has no record itself.
+
+    Adds ``array_limit``: how many tasks of the array might run at once, where one of its records says so.
+    """
+    ranges = records.filter(pl.col("range").is_not_null())
+    if ranges.is_empty():
+        return records.with_columns(pl.lit(None, pl.Int64).alias("array_limit"))
+    taken = set(records.filter(pl.col("array_index").is_not_null()).select("base", "array_index").iter_rows())
+    rows: list[int] = []
+    indices: list[int | None] = []
+    limits: dict[int, int] = {}
+    for row, line, base, text in (
+        records.with_row_index("row")
+        .filter(pl.col("range").is_not_null())
+        .select("row", "line", "base", "range")
+        .iter_rows()
+    ):
+        found, limit, remark = _indices(text)
+        if remark is not None:
+            notes.add("noted", remark, pl.Series([line]), pl.Series([base]))
+        if limit is not None:
+            limits[base] = limit
+        if not found:
+            rows.append(row)
+            indices.append(None)
+            continue
+        own = [index for index in found if (base, index) not in taken]
+        taken.update((base, index) for index in own)
+        if not own:
+            notes.skip("records of arrays whose tasks have their own", 1)
+        rows += [row] * len(own)
+        indices += own
+    tasks = records[rows].with_columns(pl.Series("array_index", indices, pl.Int64))
+    first = pl.int_range(pl.len()).over("line") == 0
+    tasks = tasks.with_columns(pl.when(first).then("raw").alias("raw"))
+    tasks = tasks.with_columns(
+        logged_id=pl.when(pl.col("array_index").is_not_null())
+        .then(pl.format("{}_{}", "base", "array_index"))
+        .otherwise("logged_id")
+    )
+    together = pl.concat([records.filter(pl.col("range").is_null()), tasks]).sort("line", maintain_order=True)
+    limit_of = pl.col("base").replace_strict(
+        list(limits), list(limits.values()), default=None, return_dtype=pl.Int64
+    )
+    return together.with_columns(
+        pl.when(pl.col("array_index").is_not_null()).then(limit_of).alias("array_limit")
+    )
+
+
+def _indices(text: str) -> tuple[list[int], int | None, str | None]:
+    """Give the indices of the tasks, how many may run at once, and a remark."""
+    items, _, limit = text.partition("%")
+    remark = None
+    if "..." in items:
+        items, remark = items.partition("...")[0].rstrip(",-"), _CUT_SHORT
+    whole = f"{items}%{limit}" if limit else items
+    found = arrays.indices_of(whole)
+    if found is None or len(found[0]) > _MOST_TASKS:
+        return [], None, _NOT_INDICES
+    return found[0], found[1], remark
+
+
+def numbered(jobs: pl.DataFrame) -> pl.DataFrame:
+    """Give each job a number, ``job_id``, and each task of an array the columns of a task.
+
+    That is the log's own number where it has one; the others get numbers above all that are there, in order.
+    """
+    plain = pl.col("array_index").is_null() & pl.col("component").is_null()
+    own = pl.coalesce("raw", pl.when(plain).then("base"))
+    jobs = jobs.with_columns(own.alias("job_id"))
+    # A record of many tasks goes by its array's number, which the last task takes over.
+    again = pl.col("range").is_not_null() & pl.col("job_id").is_duplicated()
+    jobs = jobs.with_columns(pl.when(~again).then("job_id").alias("job_id"))
+    known = jobs.select(pl.max_horizontal(pl.col("job_id").max(), pl.col("base").max())).item()
+    missing = pl.col("job_id").is_null()
+    above = (known or 0) + missing.cum_sum().cast(pl.Int64)
+    jobs = jobs.with_columns(pl.when(missing).then(above).otherwise("job_id").alias("job_id"))
+    if not jobs["array_index"].count():
+        return jobs.drop("array_index", "array_limit")
+    once = pl.col("array_index").is_not_null() & pl.struct("base", "array_index").is_first_distinct()
+    tasks = jobs.select(
+        pl.when(once).then("base").alias("array_id"),
+        pl.when(once).then("array_index").alias("array_index"),
+        pl.when(once).then("array_limit").alias("array_limit"),
+    )
+    return jobs.drop("array_index", "array_limit").with_columns(tasks.get_columns())

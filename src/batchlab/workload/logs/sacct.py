@@ -1,0 +1,185 @@
+"""The reader of what Slurm's sacct writes."""
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import IO
+
+import polars as pl
+
+from batchlab.errors import WorkloadError, shown
+from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
+from batchlab.workload.logs import sacct_rows
+from batchlab.workload.logs.jobs import workload_of
+from batchlab.workload.logs.log import Log
+from batchlab.workload.logs.notes import Notes
+from batchlab.workload.logs.numbers import is_step
+from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
+from batchlab.workload.logs.slurm_records import WANTED, header_of, records_of
+from batchlab.workload.source import text_of
+from batchlab.workload.workload import Workload
+
+__all__ = ["read_sacct"]
+
+_LINES_BEFORE = 50
+_NEEDED = {
+    "a number": ("jobid", "jobidraw"),
+    "the submission": ("submit",),
+    "the start": ("start",),
+    "the end": ("end", "elapsed", "elapsedraw"),
+    "the state": ("state",),
+    "the processors": ("ncpus", "alloccpus", "reqcpus", "reqtres", "alloctres"),
+    "the time limit": ("timelimit", "timelimitraw"),
+}
+
+
+def read_sacct(
+    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
+    *,
+    timezone: str = "UTC",
+    time_format: str | None = None,
+    delimiter: str | None = None,
+    fields: Sequence[str] | None = None,
+    overrun: OverrunAction = "extend",
+    invalid: InvalidAction = "drop",
+    processors: ProcessorField = "requested",
+    use_memory: bool = False,
+    requeues: RequeueAction = "join",
+    unfinished: UnfinishedAction = "drop",
+    unlimited: float | Mapping[str, float] = YEAR,
+    node_names: bool = False,
+) -> Workload:
+    """Read a dump of ``sacct --parsable2`` or ``--parsable``, with any fields that say what a job is.
+
+    Needed are JobID or JobIDRaw; Submit; Start; End, Elapsed or ElapsedRaw; State; one of ReqCPUS, NCPUS,
+    AllocCPUS, ReqTRES, AllocTRES; and Timelimit or TimelimitRaw.
+
+    Parameters
+    ----------
+    source
+        A path, an open file (text or binary; gzip is known by its content), or an iterable of lines.
+    timezone
+        Whose clock the times show, as ``"Europe/Berlin"``; those in seconds since 1970 and those with an
+        offset need none. Of a time that was there twice when the clocks were put back, the first is taken,
+        unless the order of submission, start and end or the elapsed time say that it was the second; one
+        that the clocks skipped is read by the offset of the day before.
+    time_format
+        How times are written (``SLURM_TIME_FORMAT``), where that is neither ISO 8601 nor ``%s``.
+    delimiter
+        What ends a field (``--delimiter``); found in the header unless given.
+    fields
+        The names of the fields, where the dump has no header (``--noheader``).
+    overrun, invalid
+        As for `read_swf`.
+    processors
+        Whether ``tasks`` are the processors that were ``"requested"`` or ``"allocated"``; where one is
+        unknown the other is taken.
+    use_memory
+        Whether tasks ask for memory: column ``mem``, kB per processor, from ReqMem or ReqTRES, else 0.
+    requeues
+        ``"join"`` makes one job of the records of a job that was requeued, from its first submission to its
+        last end; ``"each"`` makes every record a job, of the same number.
+    unfinished
+        ``"drop"`` leaves out jobs that wait or run still; ``"keep"`` takes the time that they ran so far.
+    unlimited
+        What ``UNLIMITED`` and ``Partition_Limit`` stand for, in seconds; or that by partition.
+    node_names
+        Whether ``node_names`` lists the nodes of ``node_list`` (``vn[0-3,7]``) one by one.
+
+    Returns
+    -------
+    Workload
+        One row per job, in the order of submission; the first submission is the origin, and
+        ``header.unix_start_time`` says when it was. What was asked for is in the columns of any workload and
+        in ``logged_id``, ``requested_processors``, ``requested_memory`` (kB per processor, -1: unknown),
+        ``requested_nodes``, ``requested_gpus``, ``user``, ``user_id``, ``group``, ``group_id``, ``account``,
+        ``qos``, ``partition``, ``reservation``, ``job_name`` and ``logged_dependency`` (that of a field
+        Dependency, or of SubmitLine), as far as the dump has them. What became of the jobs, which schedulers
+        are not shown, is in ``start_time``, ``end_time`` and ``eligible_time``
+        (seconds since the origin; null: none), ``logged_wait_time``, ``state``, ``status``, ``attempts``,
+        ``exit_code``, ``exit_signal``, ``cancelled_by``, ``allocated_processors``, ``allocated_nodes``,
+        ``node_list`` and ``logged_reason``.
+
+    Raises
+    ------
+    WorkloadError
+        If the source cannot be read, or its header lacks what is needed, or no record is of a job that
+        ended; with ``invalid="raise"``, at the first job that breaks a rule.
+
+    Examples
+    --------
+    >>> dump = ["JobID|Submit|Start|End|State|ReqCPUS|TimelimitRaw", "7|100|160|220|COMPLETED|4|5"]
+    >>> read_sacct(dump).jobs.select("job_id", "run_time", "requested_time", "tasks").row(0)
+    (7, 60.0, 300.0, 4)
+    """
+    reading = Reading(
+        timezone,
+        time_format,
+        overrun,
+        invalid,
+        processors,
+        use_memory,
+        requeues,
+        unfinished,
+        unlimited,
+        node_names,
+    )
+    if delimiter is not None and (not isinstance(delimiter, str) or not delimiter.strip(" \n\r")):
+        raise WorkloadError(f"delimiter = {shown(delimiter)}; must be text that ends a field, as '|'.")
+    name, text = text_of(source)
+    log = Log(name, Notes(), reading)
+    table = _table(text, delimiter, fields, log)
+    return workload_of(records_of(table, log), log, header_of(table))
+
+
+def _table(text: str, delimiter: str | None, given: Sequence[str] | None, log: Log) -> pl.DataFrame:
+    """Give the text of the fields of each job, whatever sacct calls them."""
+    place, line, rest = _first_line(text)
+    if given is not None:
+        ends = delimiter or "|"
+        head, body, first = ends.join(given), text, 1
+        if line.rstrip().endswith(ends):
+            head += ends
+    else:
+        place, head, body = _header_line(text, log) or (place, line, rest)
+        first = place + 1
+    fields = sacct_rows.fields_of(head, log.name, place, delimiter)
+    for what, names in _NEEDED.items():
+        if not any(each in fields.names for each in names):
+            raise WorkloadError(
+                f"{log.name}:{place}: no field for {what} ({' or '.join(names)}) among {shown(head[:300])}. "
+                f"Write the dump by: {sacct_rows.COMMAND}"
+            )
+    table = sacct_rows.table_of(body, first, fields, WANTED, log)
+    number = "jobid" if "jobid" in fields.names else "jobidraw"
+    again = (pl.col(number).str.to_lowercase() == number).fill_null(value=False)
+    steps, headers = table.select(is_step(number).sum().alias("steps"), again.sum().alias("headers")).row(0)
+    log.notes.skip("steps of jobs", steps)
+    log.notes.skip("headers again", headers)
+    table = table.filter(~is_step(number) & ~again)
+    return table.with_columns(
+        pl.lit(None, pl.String).alias(each) for each in WANTED if each not in table.columns
+    )
+
+
+def _first_line(text: str) -> tuple[int, str, str]:
+    """Give the number of the first line that is not blank, the line, and what follows."""
+    rest, place = text, 0
+    while rest:
+        place += 1
+        line, _, rest = rest.partition("\n")
+        if line.strip():
+            return place, line.rstrip("\r"), rest
+    return place or 1, "", ""
+
+
+def _header_line(text: str, log: Log) -> tuple[int, str, str] | None:
+    """Find the header behind what sacct may have said before it; None where there is none."""
+    rest, others = text, 0
+    for place in range(1, _LINES_BEFORE + 1):
+        line, _, rest = rest.partition("\n")
+        if re.search(r"(?:^|[^a-z])JobID(?:Raw)?(?:[^a-z]|$)", line, re.IGNORECASE):
+            log.notes.skip("lines before the header", others)
+            return place, line.rstrip("\r"), rest
+        others += bool(line.strip())
+    return None

@@ -1,0 +1,278 @@
+"""The fields of a dump of sacct: its lines, where texts of users have line ends and bars in them too."""
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from batchlab.errors import WorkloadError, shown
+from batchlab.workload.logs.log import Log
+
+__all__ = ["COMMAND", "Fields", "delimiter_of", "fields_of", "table_of"]
+
+COMMAND = (
+    "sacct --allusers --duplicates --parsable2 --format=JobIDRaw,JobID,User,Account,Partition,QOS,JobName,"
+    "State,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqCPUS,AllocCPUS,NNodes,ReqMem,ReqTRES,"
+    "AllocTRES,NodeList,ExitCode"
+)
+_WHOLE_JOB = r"\d+(?:_(?:\d+|\[[^\]|]*\]?))?(?:\+\d+)?"
+_JOB = rf"{_WHOLE_JOB}(?:\.[\w+]+)?"
+_START = re.compile(_JOB)
+_TIME = re.compile(r"(?:Unknown|None|N/A|\d+(?:\.\d+)?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*)?")
+_CLOCK = re.compile(r"(?:INVALID|[\d:.-]*)")
+_NUMBER = re.compile(r"[\d.]*[KMGTP]?")
+_STATE = re.compile(r"(?:[A-Z_]+(?: by \S+)?\+?)?")
+_TRES = re.compile(r"(?:[\w/:.-]+=[\w.]*,?)*\+?")
+# What fields must look like; those of users may hold anything, and all others whatever has no line end.
+_FORMS: Mapping[str, re.Pattern[str]] = {
+    "jobid": _START,
+    "jobidraw": _START,
+    **dict.fromkeys(("submit", "start", "end", "eligible"), _TIME),
+    **dict.fromkeys(("elapsed", "suspended", "reserved", "planned", "cputime"), _CLOCK),
+    **dict.fromkeys(("elapsedraw", "cputimeraw", "ncpus", "reqcpus", "alloccpus"), _NUMBER),
+    **dict.fromkeys(("nnodes", "reqnodes", "allocnodes", "uid", "gid", "priority"), _NUMBER),
+    "state": _STATE,
+    **dict.fromkeys(("reqtres", "alloctres"), _TRES),
+    "exitcode": re.compile(r"(?:\d+:\d+)?"),
+    "derivedexitcode": re.compile(r"(?:\d+:\d+)?"),
+}
+_OF_USERS = frozenset(
+    [
+        "jobname",
+        "comment",
+        "admincomment",
+        "systemcomment",
+        "submitline",
+        "workdir",
+        "container",
+        "extra",
+        "stdin",
+        "stdout",
+        "stderr",
+    ]
+)
+# JobID and what follows up to the next name; or else what is before it.
+_HEADER = re.compile(
+    r"(?:^|[^a-z])JobID(?:Raw)?([^a-z\s]+|\t)(?:[a-z]|$)|[a-z]([^a-z\s]+|\t)JobID(?:Raw)?\s*$", re.IGNORECASE
+)
+_USUAL = "|"
+_MOST_EXTRA = 64
+_MOST_LINES = 256
+_CONTINUED = "further lines of the last field of a record"
+_UNSPLIT = "has not as many fields as the header"
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The fields of a dump: their names in small letters, in order, and what ends a field."""
+
+    names: tuple[str, ...]
+    delimiter: str
+    trailing: bool
+
+    @property
+    def count(self) -> int:
+        """How many delimiters a record has."""
+        return len(self.names) - 1 + self.trailing
+
+    @property
+    def begins_with_number(self) -> bool:
+        """Whether the number of the job is the first field."""
+        return self.names[0] in ("jobid", "jobidraw")
+
+
+def delimiter_of(line: str) -> str:
+    """Find what stands between the fields of a header: what is next to the number of the job."""
+    match = _HEADER.search(line)
+    return (match[1] or match[2] or _USUAL) if match is not None else _USUAL
+
+
+def fields_of(line: str, name: str, place: int, delimiter: str | None) -> Fields:
+    """Read the header of a dump.
+
+    Parameters
+    ----------
+    line, name, place
+        The header, the dump, and the header's line in it.
+    delimiter
+        What ends a field; found out unless given.
+
+    Raises
+    ------
+    WorkloadError
+        If it is none: it must name the number of the job.
+    """
+    ends = delimiter or delimiter_of(line)
+    names = [part.strip().lower() for part in line.split(ends)]
+    trailing = len(names) > 1 and not names[-1]
+    fields = Fields(tuple(names[:-1] if trailing else names), ends, trailing)
+    is_for_people = ends not in line.strip() or ends == " "
+    if ("jobid" in fields.names or "jobidraw" in fields.names) and not ends.startswith(" "):
+        return fields
+    if is_for_people and re.match(r"\s*JobID(?:Raw)?\s", line):
+        rule = "is sacct's table for people, whose fields are cut; must be a dump of --parsable2"
+    else:
+        rule = f"is no header of sacct; must name JobID or JobIDRaw between {shown(ends)}"
+    raise WorkloadError(f"{name}:{place}: {shown(line[:200])} {rule}. Write it by: {COMMAND}")
+
+
+def table_of(text: str, first: int, fields: Fields, wanted: Sequence[str], log: Log) -> pl.DataFrame:
+    """Give the fields of the records of jobs.
+
+    Parameters
+    ----------
+    text
+        What comes after the header.
+    first
+        The number of its first line.
+    fields
+        Those of the header.
+    wanted
+        The fields to give.
+    log
+        Refuses the records that cannot be split, and counts the steps.
+
+    Returns
+    -------
+    polars.DataFrame
+        String columns, by the names in small letters; and ``line``. Steps are left out.
+    """
+    lines = pl.Series("text", text.replace("\r\n", "\n").split("\n"), pl.String)
+    frame = lines.to_frame().with_columns(pl.int_range(pl.len()).alias("line") + first)
+    bars = pl.col("text").str.count_matches(fields.delimiter, literal=True)
+    whole = frame.with_columns((bars == fields.count).alias("whole"))
+    columns = [each for each in wanted if each in fields.names]
+    good = whole.filter("whole")
+    if fields.begins_with_number:
+        step = pl.col("text").str.contains(rf"^{_WHOLE_JOB}\.")
+        jobs = good.filter(~step)
+        log.notes.skip("steps of jobs", good.height - jobs.height)
+        good = jobs
+    table = _split(good, fields, columns)
+    broken = whole.filter(~pl.col("whole"))
+    if (broken["text"].str.strip_chars() != "").any():
+        table = pl.concat([table, _mended(broken, fields, columns, log)])
+    return table.sort("line", maintain_order=True)
+
+
+def _split(good: pl.DataFrame, fields: Fields, columns: Sequence[str]) -> pl.DataFrame:
+    """Split the lines that have as many fields as the header."""
+    places = [fields.names.index(each) for each in columns]
+    schema = {**dict.fromkeys(columns, pl.String), "line": pl.Int64}
+    if good.is_empty():
+        return pl.DataFrame(schema=schema)
+    if len(fields.delimiter) == 1 and fields.delimiter.isascii():
+        table = pl.read_csv(
+            io.BytesIO("\n".join(good["text"]).encode()),
+            separator=fields.delimiter,
+            has_header=False,
+            columns=sorted(places),
+            quote_char=None,
+            infer_schema=False,
+        )
+        if table.height == good.height:
+            named = dict(zip(table.columns, (fields.names[place] for place in sorted(places)), strict=True))
+            return table.rename(named).select(columns).with_columns(good["line"])
+    parts = good["text"].str.split(fields.delimiter)
+    got = [parts.list.get(place).alias(name) for place, name in zip(places, columns, strict=True)]
+    return pl.DataFrame(got).with_columns(good["line"]).cast(schema)  # type: ignore[arg-type]
+
+
+def _mended(broken: pl.DataFrame, fields: Fields, columns: Sequence[str], log: Log) -> pl.DataFrame:
+    """Put together the records that texts of users have torn apart, and split them where they fit."""
+    found: list[tuple[object, ...]] = []
+    steps = 0
+    for line, text in _torn(broken, fields):
+        parts = _fitted(text.split(fields.delimiter), fields)
+        if parts is None and _continues(text, fields):
+            log.notes.skip(_CONTINUED, 1)
+        elif parts is None:
+            log.refuse_line(line, text, _UNSPLIT)
+        elif parts is not None and "." in parts["jobid" if "jobid" in parts else "jobidraw"]:
+            steps += 1
+        elif parts is not None:
+            found.append((*(parts[each] or None for each in columns), line))
+    log.notes.skip("steps of jobs", steps)
+    schema = {**dict.fromkeys(columns, pl.String), "line": pl.Int64}
+    return pl.DataFrame(found, schema=schema, orient="row")
+
+
+def _torn(broken: pl.DataFrame, fields: Fields) -> list[tuple[int, str]]:
+    """Join the lines of each record: the first of a run, and those up to the next that could be a first."""
+    records: list[tuple[int, list[str]]] = []
+    previous = None
+    for text, line in broken.select("text", "line").iter_rows():
+        follows = previous == line - 1 and bool(records)
+        previous = line
+        if follows and len(records[-1][1]) < _MOST_LINES and not _is_first(text, records[-1][1], fields):
+            records[-1][1].append(text)
+        elif text.strip():
+            records.append((line, [text]))
+    return [(line, "\n".join(texts).rstrip("\n")) for line, texts in records]
+
+
+def _continues(text: str, fields: Fields) -> bool:
+    """Tell whether a text goes on with the last field of the whole record above it."""
+    if fields.trailing or fields.names[-1] not in _OF_USERS:
+        return False
+    return text.count(fields.delimiter) < fields.count and not _START.match(text)
+
+
+def _is_first(text: str, before: Sequence[str], fields: Fields) -> bool:
+    """Tell whether a line begins a record, after lines of another."""
+    if fields.begins_with_number:
+        return bool(re.match(rf"{_JOB}{re.escape(fields.delimiter)}", text))
+    if sum(each.count(fields.delimiter) for each in before) >= fields.count:
+        return True
+    # What is a record by itself does not go on with a text of the last field.
+    return (
+        text.count(fields.delimiter) >= fields.count
+        and _fitted(text.split(fields.delimiter), fields) is not None
+    )
+
+
+def _fitted(parts: list[str], fields: Fields) -> dict[str, str] | None:
+    """Share out the parts of a record among its fields, so that each field looks as it must.
+
+    Where there are more parts than fields, texts of users have delimiters in them: the parts are tried as
+    theirs, those of the first fields first. O(fields × extra²) steps.
+    """
+    count = len(fields.names) + fields.trailing
+    extra = len(parts) - count
+    if not 0 <= extra <= _MOST_EXTRA:
+        return None
+    if fields.trailing:
+        if parts[-1].strip():
+            return None
+        parts = parts[:-1]
+    # reachable[place] says from which extra before a field one got to the extra behind it.
+    came: list[dict[int, int]] = []
+    reached = {0}
+    for place, name in enumerate(fields.names):
+        steps: dict[int, int] = {}
+        for used in sorted(reached, reverse=True):
+            for more in range(extra - used + 1 if name in _OF_USERS else 1):
+                own = parts[place + used : place + used + more + 1]
+                if used + more not in steps and _suits(name, own, fields.delimiter):
+                    steps[used + more] = used
+        came.append(steps)
+        reached = set(steps)
+    if extra not in reached:
+        return None
+    values: dict[str, str] = {}
+    after = extra
+    for place in range(len(fields.names) - 1, -1, -1):
+        before = came[place][after]
+        values[fields.names[place]] = fields.delimiter.join(parts[place + before : place + after + 1])
+        after = before
+    return values
+
+
+def _suits(name: str, parts: Sequence[str], delimiter: str) -> bool:
+    if name in _OF_USERS:
+        return True
+    text = delimiter.join(parts)
+    form = _FORMS.get(name)
+    return "\n" not in text if form is None else form.fullmatch(text.strip()) is not None

@@ -1,0 +1,64 @@
+"""The states of jobs in the logs of batch systems."""
+
+import polars as pl
+
+__all__ = ["STATUS_OF", "is_ended", "word"]
+
+COMPLETED, FAILED, CANCELLED = 1, 0, 5
+STATUS_OF = {
+    "COMPLETED": COMPLETED,
+    "FAILED": FAILED,
+    "TIMEOUT": FAILED,
+    "NODE_FAIL": FAILED,
+    "OUT_OF_MEMORY": FAILED,
+    "BOOT_FAIL": FAILED,
+    "LAUNCH_FAILED": FAILED,
+    "RECONFIG_FAIL": FAILED,
+    "SPECIAL_EXIT": FAILED,
+    "DEADLINE": CANCELLED,
+    "CANCELLED": CANCELLED,
+    "PREEMPTED": CANCELLED,
+    "REQUEUED": CANCELLED,
+    "REVOKED": CANCELLED,
+    "DELETED": CANCELLED,
+}
+"""The states in which jobs end, and the status of the Standard Workload Format for each."""
+
+_UNFINISHED = (
+    "PENDING",
+    "RUNNING",
+    "SUSPENDED",
+    "COMPLETING",
+    "CONFIGURING",
+    "RESIZING",
+    "REQUEUE_FED",
+    "REQUEUE_HOLD",
+    "RESV_DEL_HOLD",
+    "SIGNALING",
+    "STAGE_OUT",
+    "STOPPED",
+    "POWER_UP_NODE",
+    "EXPEDITING",
+)
+_FEWEST_LETTERS = 3
+
+
+def word(column: str) -> pl.Expr:
+    """Give the word of a state: without by whom it was cancelled, and whole where a ``+`` cuts it."""
+    text = pl.col(column).str.strip_chars().str.to_uppercase()
+    first = text.str.extract(r"^([A-Z_]+)")
+    cut = text.str.ends_with("+").fill_null(value=False)
+    whole = {
+        state[:length]: state
+        for state in (*_UNFINISHED, *STATUS_OF)
+        for length in range(_FEWEST_LETTERS, len(state))
+    }
+    return pl.when(cut).then(first.replace(whole)).otherwise(first).alias(column)
+
+
+def is_ended() -> pl.Expr:
+    """Tell which jobs had ended; of a state that is not known, by whether there is an end."""
+    state = pl.col("state")
+    final = state.is_in([*STATUS_OF]).fill_null(value=False)
+    alive = state.is_in([*_UNFINISHED]).fill_null(value=False)
+    return (final | (~alive & pl.col("end").is_not_null())).alias("ended")

@@ -1,0 +1,285 @@
+"""What is given to a virtual cluster, and what is made of its answer; without any Slurm."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import batchlab as bl
+from batchlab.bridge import slurm
+from batchlab.bridge.slurm.feed import Fed, Issued
+from batchlab.bridge.slurm.hosts import expand
+from batchlab.bridge.slurm.layout import prepare
+from batchlab.bridge.slurm.programs import find_programs
+from batchlab.bridge.slurm.stream import returned_stream
+from batchlab.errors import BridgeError
+from support.virtual_clusters import configured
+
+WHOLE = """
+# A machine's own file.
+ClusterName=site
+SlurmctldHost=head(10.0.0.1)
+SlurmctldPort=6817
+Epilog=/site/epilog.sh
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=2,\\
+bf_job_part_count_reserve=1   # EASY
+SelectType=select/linear
+NodeName=DEFAULT Sockets=2 CoresPerSocket=8 ThreadsPerCore=1 State=UNKNOWN
+NodeName=n[01-03] NodeAddr=10.0.0.[1-3]
+NodeName=fat CPUs=64 RealMemory=1000
+PartitionName=day Nodes=n[01-03],fat Default=YES MaxTime=60 AllowGroups=staff
+partitionname=night Nodes=fat
+"""
+
+MULTIFACTOR = "PriorityType=priority/multifactor\nPriorityWeight"
+
+
+def submission(job: int, submit: float, run: float = 10.0, tasks: int = 1) -> slurm.Submission:
+    return slurm.Submission(job, submit, run, 60.0, 1, tasks, 1)
+
+
+def record(job: int, state: str, start: str, end: str, nodes: str = "n1") -> str:
+    day = "2026-11-22T"
+    return (
+        f"JobId={job} UserId=root(0) GroupId=root(0) Name=x y JobState={state} Partition=batch TimeLimit=2 "
+        f"StartTime={day}{start} EndTime={day}{end} NodeList={nodes} NodeCnt=1 ProcCnt=3 WorkDir=/tmp "
+        f"ReservationName= Tres=cpu=3,node=1 Account= SubmitTime={day}10:00:01 ExitCode=0:0 \n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("n1", ["n1"]),
+        ("n[1-3]", ["n1", "n2", "n3"]),
+        ("n[08-10,2],m", ["n08", "n09", "n10", "n2", "m"]),
+        ("r[1-2]n[0-1]x", ["r1n0x", "r1n1x", "r2n0x", "r2n1x"]),
+        ("", []),
+    ],
+)
+def test_lists_of_hosts(text: str, names: list[str]) -> None:
+    """Brackets hold numbers and ranges, whose zeros are kept."""
+    assert expand(text) == names
+
+
+@pytest.mark.parametrize("text", ["n[3-1]", "n[a-b]", "n[1-99999]"])
+def test_no_lists_of_hosts(text: str) -> None:
+    """A range that is none is one clear error."""
+    with pytest.raises(BridgeError, match=r"is no range of hosts; write e\.g\. n\[1-8\]"):
+        expand(text)
+
+
+class TestConfiguration:
+    """What is taken of a slurm.conf."""
+
+    def test_of_a_machine(self, tmp_path: Path) -> None:
+        """Scheduling, nodes and partitions are; hosts and ports are not; scripts do nothing."""
+        read = slurm.read_configuration(configured(tmp_path, WHOLE))
+        assert [(node.name, node.cores) for node in read.nodes] == [
+            *((f"n0{n}", 16) for n in (1, 2, 3)),
+            ("fat", 64),
+        ]
+        assert read.partitions == ("day", "night")
+        assert read.replaced == ("ClusterName", "SlurmctldHost", "SlurmctldPort", "Epilog")
+        assert "PartitionName=day Nodes=n[01-03],fat Default=YES MaxTime=60" in read.lines
+        assert "Epilog=/bin/true" in read.lines
+        assert read.whole_nodes
+        assert not read.accounts
+        assert slurm.policy_of(read) == "easy"
+
+    def test_of_nothing(self, tmp_path: Path) -> None:
+        """An empty file makes one partition of all nodes."""
+        read = slurm.read_configuration(configured(tmp_path))
+        assert (read.partitions, read.nodes, slurm.policy_of(read)) == (("batch",), (), "conservative")
+
+    @pytest.mark.parametrize(
+        ("text", "match"),
+        [
+            ("SchedulerType=x\nInclude other.conf\n", r"slurm.conf:2: 'Include other.conf' is no Key=Value"),
+            ("NodeName=n1 CPUs=none\n", r"slurm.conf:1: cpus = 'none'; must be a whole number >= 1"),
+        ],
+    )
+    def test_refused(self, tmp_path: Path, text: str, match: str) -> None:
+        """What is no setting is named with its line."""
+        with pytest.raises(BridgeError, match=match):
+            slurm.read_configuration(configured(tmp_path, text))
+
+    def test_missing(self, tmp_path: Path) -> None:
+        """A directory without slurm.conf is refused."""
+        with pytest.raises(BridgeError, match="no such file; put Slurm's policy lines there"):
+            slurm.read_configuration(tmp_path)
+
+    def test_files(self, tmp_path: Path) -> None:
+        """Every path is in the cluster's directory; keys are for its owner alone."""
+        configuration = slurm.read_configuration(configured(tmp_path, WHOLE))
+        (configuration.path.parent / "topology.conf").write_text("SwitchName=s Nodes=n[01-03]\n")
+        (tmp_path / "cluster").mkdir()
+        prepare(tmp_path / "cluster", configuration, configuration.nodes, range(10_000, 10_005), [])
+        text = (tmp_path / "cluster/slurm.conf").read_text()
+        own = "NodeHostname=localhost NodeAddr=127.0.0.1 State=UNKNOWN"
+        assert f"NodeName=fat {own} Port=10004 sockets=2" in text
+        paths = [word for word in text.replace("=", " ").split() if word.startswith("/")]
+        assert {path for path in paths if not path.startswith(str(tmp_path))} == {
+            "/bin/true",
+            "/usr/bin/true",
+        } & {*paths}
+        assert (tmp_path / "cluster/munge.key").stat().st_mode & 0o077 == 0
+        assert (tmp_path / "cluster/topology.conf").is_file()
+
+    @pytest.mark.parametrize(
+        ("text", "policy"),
+        [
+            ("SchedulerType=sched/builtin", "fcfs"),
+            ("PriorityType=priority/multifactor", "conservative"),
+            (
+                f"SchedulerType=sched/builtin\n{MULTIFACTOR}Age=100\nPriorityMaxAge=1-12\nPriorityCalcPeriod=2",
+                "multifactor(age=100, max_age=129600, period=120)",
+            ),
+            (
+                f"{MULTIFACTOR}JobSize=7\nPriorityFavorSmall=YES\n",
+                "conservative(order=multifactor(job_size=7, max_age=604800, period=300, favour=small))",
+            ),
+        ],
+    )
+    def test_policy(self, tmp_path: Path, text: str, policy: str) -> None:
+        """The model's policy is one that there is."""
+        found = slurm.policy_of(slurm.read_configuration(configured(tmp_path, text)))
+        assert found == policy
+        bl.Policy.parse(found)
+
+    def test_no_policy(self, tmp_path: Path) -> None:
+        """What the model does not have is said."""
+        with pytest.raises(
+            BridgeError, match=r"SchedulerType = sched/hold; the model knows .* Pass the policy"
+        ):
+            slurm.policy_of(slurm.read_configuration(configured(tmp_path, "SchedulerType=sched/hold")))
+
+
+class TestSubmissions:
+    """What is submitted of a workload."""
+
+    def test_times(self, tmp_path: Path) -> None:
+        """The first comes at 0; limits are whole minutes, rounded up after compression."""
+        jobs = {"submit_time": [100, 40], "run_time": [90, 5], "requested_time": [130, 60], "tasks": [2, 1]}
+        configuration = slurm.read_configuration(configured(tmp_path))
+        workload = bl.Workload.from_table(jobs)
+        found = slurm.submissions(workload, configuration)
+        assert [(job.job_id, job.submit_time, job.run_time, job.limit) for job in found] == [
+            (2, 0.0, 5.0, 1),
+            (1, 60.0, 90.0, 3),
+        ]
+        assert slurm.rounding(found).mean == 25.0
+        assert slurm.rounding(found).most == 50.0
+        fast = slurm.submissions(workload, configuration, speed=10.0)
+        assert [(job.submit_time, job.run_time, job.limit) for job in fast] == [(0.0, 0.5, 1), (6.0, 9.0, 1)]
+        assert slurm.rounding(fast).most == 54.0
+        assert len(slurm.submissions(workload, configuration, duration=59.0)) == 1
+
+    def test_requests(self, tmp_path: Path) -> None:
+        """Cores per task, whole nodes, tasks per node and partitions that the cluster has are handed on."""
+        jobs = {
+            "submit_time": [0, 0],
+            "run_time": [1, 1],
+            "tasks": [2, 1],
+            "core": [4, 1],
+            "exclusive": [True, False],
+            "tasks_per_node": [1, 0],
+            "partition": ["night", "other"],
+        }
+        configuration = slurm.read_configuration(configured(tmp_path, WHOLE))
+        first, second = slurm.submissions(bl.Workload.from_table(jobs), configuration)
+        assert first.options == ("--ntasks-per-node=1", "--exclusive")
+        assert (first.cores, second.cores, second.options) == (4, 1, ())
+        assert (first.partition, second.partition) == ("night", None)
+
+    @pytest.mark.parametrize(
+        ("more", "match"), [({"mem": [5]}, "the jobs ask for mem. Leave it out"), (None, "has no jobs")]
+    )
+    def test_refused(self, tmp_path: Path, more: dict[str, list[int]] | None, match: str) -> None:
+        """What does not sleep on cores is refused."""
+        jobs = {"submit_time": [0], "run_time": [1], "tasks": [1]}
+        workload = bl.Workload.from_table(jobs | (more or {}))
+        if more is None:
+            workload = workload.head(0)
+        with pytest.raises(BridgeError, match=match):
+            slurm.submissions(workload, slurm.read_configuration(configured(tmp_path)))
+
+
+def test_returned_stream() -> None:
+    """Slurm's records become the columns of a result's jobs, whatever became of them."""
+    issued = [
+        Issued(submission(7, 1.0), 1.0, 1.2, 1),
+        Issued(submission(8, 1.0), 1.0, 1.3, 2),
+        Issued(submission(9, 2.0), 2.0, 2.5, 3),
+        Issued(submission(10, 3.0), 3.0, 3.5, None, "no"),
+        Issued(submission(11, 3.0), 3.0, 3.5, 4),
+    ]
+    origin = 1_795_341_600
+    text = (
+        record(2, "TIMEOUT", "10:00:03", "10:01:30", "n[1-2]")
+        + record(1, "COMPLETED", "10:00:02", "10:00:12", "n[2-3]")
+        + record(3, "CANCELLED", "10:00:20", "10:00:20", "(null)")
+        + record(4, "PREEMPTED", "10:00:05", "10:00:06", "n1")
+        + record(4, "COMPLETED", "10:00:30", "10:00:40", "n3")
+    )
+    jobs = returned_stream(
+        text, Fed(origin, issued), slurm.nodes_of(bl.System.homogeneous(nodes=3, resources={"core": 2}))
+    )
+    assert jobs["state"].to_list() == ["completed", "killed", "queued", "rejected", "completed"]
+    assert jobs["submit_time"].to_list() == [1.0, 1.0, 1.0, 3.0, 1.0]
+    assert jobs["start_time"].to_list() == [2.0, 3.0, None, None, 30.0]
+    assert jobs["run_time"].to_list() == [10.0, 87.0, None, None, 10.0]
+    assert jobs["nodes"].to_list() == [[1, 2], [0, 1], [], [], [2]]
+    assert jobs["requested_time"].to_list() == [120.0, 120.0, 120.0, 60.0, 120.0]
+    assert jobs["lateness"].to_list() == pytest.approx([0.2, 0.3, 0.5, 0.5, 0.5])
+
+
+def test_model_of_a_stream(tmp_path: Path) -> None:
+    """The model runs what was started, on the same nodes under the same rule; both are compared."""
+    configuration = slurm.read_configuration(configured(tmp_path, "SchedulerType=sched/builtin\n"))
+    nodes = slurm.nodes_of(bl.System.homogeneous(nodes=2, resources={"core": 1}))
+    planned = slurm.planned_stream([submission(1, 0.0, tasks=2), submission(2, 1.0), submission(3, 1.0, 5.0)])
+    modelled = slurm.run_model(planned, nodes, configuration)
+    assert modelled.jobs["start_time"].to_list() == [0.0, 10.0, 10.0]
+    real = modelled.jobs.with_columns(pl.col("start_time", "end_time") + pl.lit(2.0))
+    run = slurm.RealRun(real.with_columns(lateness=pl.lit(0.0)), 0, "22.05.8", "", nodes)
+    outcome = slurm.Outcome([submission(1, 0.0)], nodes, run, modelled)
+    assert outcome.metrics()["P"] == 2.0
+    assert "P             2.00 s between Slurm and the model; 3 of 3 waits differ" in outcome.summary()
+
+
+def test_partitions(tmp_path: Path) -> None:
+    """The model has the partitions with their nodes and tiers; jobs that name none are in the default one."""
+    text = (
+        "SchedulerType=sched/builtin\nNodeName=n[1-4] CPUs=1\nNodeSet=last Nodes=n4\n"
+        "PartitionName=DEFAULT PriorityTier=2\n"
+        "PartitionName=few Nodes=n[1,3],last\nPartitionName=all Nodes=ALL Default=YES PriorityTier=1\n"
+    )
+    configuration = slurm.read_configuration(configured(tmp_path, text))
+    system = slurm.system_of(configuration.nodes, configuration)
+    assert [(each.name, each.nodes, each.tier) for each in system.partitions] == [
+        ("few", "0-0,2-3", 2),
+        ("all", "0-3", 1),
+    ]
+    few = replace(submission(3, 1.0, tasks=3), partition="few")
+    jobs = [submission(1, 0.0, tasks=2), submission(2, 1.0, tasks=3), few]
+    run = slurm.run_model(slurm.planned_stream(jobs), configuration.nodes, configuration)
+    assert run.jobs["start_time"].to_list() == [0.0, 20.0, 10.0]
+
+
+def test_unknown_node(tmp_path: Path) -> None:
+    """A partition of nodes that are not there is refused before anything is started."""
+    configuration = slurm.read_configuration(configured(tmp_path, "PartitionName=p Nodes=c[1-2]\n"))
+    nodes = slurm.nodes_of(bl.System.homogeneous(nodes=2, resources={"core": 1}))
+    with pytest.raises(BridgeError, match=r"p: Nodes = c\[1-2\]: no node 'c1' is in the cluster"):
+        slurm.system_of(nodes, configuration)
+
+
+def test_slurm_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message is the command that installs what is missing."""
+    monkeypatch.setattr("shutil.which", lambda name, path: None if name.startswith("slurm") else name)
+    match = r"no slurmctld, slurmd. Install with: apt-get install slurmctld slurmd$"
+    with pytest.raises(BridgeError, match=match):
+        find_programs()

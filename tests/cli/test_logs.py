@@ -1,0 +1,100 @@
+"""Logs of Slurm and PBS stand wherever logs of the archive do, known by their first line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from batchlab.cli import main
+from batchlab.workload.formats import log_format
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from batchlab.vocabulary import LogFormat
+
+SACCT = (
+    "JobID|Submit|Start|End|State|ReqCPUS|Timelimit\n"
+    "1|2024-03-01T10:00:00|2024-03-01T10:00:00|2024-03-01T10:02:00|COMPLETED|2|00:05:00\n"
+    "2|2024-03-01T10:00:30|2024-03-01T10:02:00|2024-03-01T10:03:00|COMPLETED|2|00:05:00\n"
+)
+JOBCOMP = (
+    "JobId=1 JobState=COMPLETED TimeLimit=5 ProcCnt=2 StartTime=2024-03-01T10:00:00 "
+    "EndTime=2024-03-01T10:02:00 SubmitTime=2024-03-01T10:00:00\n"
+)
+PBS = (
+    "03/01/2024 10:02:00;E;1.server;queue=batch qtime=1709287200 start=1709287200 end=1709287320 "
+    "Resource_List.ncpus=2 Resource_List.walltime=00:05:00\n"
+)
+SWF = "; MaxProcs: 2\n1 0 0 120 2 -1 -1 2 300 -1 1 1 1 -1 1 -1 -1 -1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (SACCT, "sacct"),
+        ("User,Submit,JobIDRaw\n", "sacct"),
+        ("User^~JobID^~Submit\n", "sacct"),
+        (f"sacct: warning: slow\n{SACCT}", "sacct"),
+        ("JobID   JobName  State\n", "sacct"),
+        (JOBCOMP, "jobcomp"),
+        (PBS, "pbs"),
+        (SWF, "swf"),
+        ("", "swf"),
+    ],
+)
+def test_formats_are_known_by_the_first_line(text: str, form: LogFormat, tmp_path: Path) -> None:
+    """Plain and packed, after blank lines."""
+    plain, packed = tmp_path / "log", tmp_path / "log.gz"
+    plain.write_text(f"\n{text}", "utf-8")
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert log_format(plain) == log_format(packed) == form
+
+
+@pytest.mark.parametrize("text", [SACCT, JOBCOMP, PBS, SWF])
+def test_run(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each is replayed."""
+    path = tmp_path / "log.txt"
+    path.write_text(text, "utf-8")
+    assert main(["run", str(path), "--nodes", "2", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["makespan"] == (180.0 if text == SACCT else 120.0)
+    assert main(["compare", str(path), "--nodes", "2", "--policy", "fcfs", "--format", "json"]) == 0
+
+
+def test_experiments_and_generators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They read what the commands read."""
+    (tmp_path / "log.txt").write_text(SACCT, "utf-8")
+    spec = tmp_path / "experiment.toml"
+    spec.write_text(
+        'policies = ["fcfs"]\n[workloads]\nours = "log.txt"\n'
+        "[systems.small]\ngroups = [{ name = 'n', count = 2, resources = { core = 1 } }]\n",
+        "utf-8",
+    )
+    assert main(["experiment", str(spec), "--format", "json"]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        (SACCT, ["--stream"], "--stream: reads SWF logs"),
+        (SWF, ["--timezone", "UTC"], "--timezone: is about the clocks of Slurm and PBS"),
+        (SACCT, ["--timezone", "Mars"], "timezone = 'Mars'; must be a name of the IANA's list"),
+        (SACCT, ["--log-format", "pbs"], "log.txt:1: no line is a record of a job"),
+        (SACCT, [], "Pass --nodes and --cores"),
+    ],
+)
+def test_wrong_uses(
+    text: str, arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line says which, and why."""
+    path = tmp_path / "log.txt"
+    path.write_text(text, "utf-8")
+    nodes = ["--nodes", "2"] if arguments else []
+    assert main(["run", str(path), *nodes, *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert len(error.splitlines()) == 1

@@ -1,0 +1,171 @@
+"""External events: what users, administrators and faults do to jobs, nodes and the scheduler (S18)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING
+
+from reference.node_events import victims
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reference.kernel import Kernel
+    from reference.model import ExternalEvent, Job
+    from reference.state import Running
+
+CLOSING = frozenset({"drain", "remove", "down"})
+OPENING = frozenset({"resume", "add", "up"})
+
+
+def absent_nodes(events: Sequence[ExternalEvent]) -> frozenset[int]:
+    """Give the nodes that are added before they are removed, which are not there from the beginning."""
+    first: dict[int, str] = {}
+    for event in events:
+        for node in event.nodes if event.kind in {"add", "remove"} else ():
+            first.setdefault(node, event.kind)
+    return frozenset(node for node, kind in first.items() if kind == "add")
+
+
+def take(kernel: Kernel, event: ExternalEvent) -> bool:
+    """Let an event happen; tell whether it applied."""
+    if event.kind in CLOSING | OPENING:
+        return change_nodes(kernel, event)
+    if event.kind in {"scheduler_stop", "scheduler_start"}:
+        stops = event.kind == "scheduler_stop"
+        applied = kernel.stopped != stops
+        kernel.stopped = stops
+        # What was planned before is void.
+        kernel.state.disturbed |= applied and not stops
+        return applied
+    job = next((job for job in kernel.jobs if job.row == event.row), None)
+    assert job is not None
+    match event.kind:
+        case "kill" | "requeue" | "end":
+            return change_running(kernel, event, job)
+        case "cancel" | "hold" | "release":
+            return change_waiting(kernel, event, job)
+        case "requested_time":
+            assert event.value is not None
+            return change_limit(kernel, job, event.value)
+        case "priority":
+            return give_priority(kernel, job, event.value)
+    raise AssertionError(event)
+
+
+def change_nodes(kernel: Kernel, event: ExternalEvent) -> bool:
+    """Close or open nodes, one after the other; of those that are down the jobs are cut short."""
+    state, applied = kernel.state, False
+    for node in event.nodes:
+        before = state.machine.closed
+        closed = before | {node} if event.kind in CLOSING else before - {node}
+        state.machine = replace(state.machine, closed=closed)
+        changed = closed != before
+        for victim in victims(state, node) if event.kind == "down" else []:
+            changed = True
+            cut_short(kernel, victim, kills=event.kills)
+        state.disturbed |= changed
+        applied |= changed
+    return applied
+
+
+def cut_short(kernel: Kernel, running: Running, *, kills: bool) -> None:
+    """End a running job, or let it wait again; of one whose run is over only the completion is cut short."""
+    if kills or running.phase == "completing":
+        kernel.kill(running)
+    else:
+        kernel.state.interrupt(running, 0.0)
+
+
+def running_of(kernel: Kernel, job: Job) -> Running | None:
+    return next((each for each in kernel.state.running if each.job.row == job.row), None)
+
+
+def change_running(kernel: Kernel, event: ExternalEvent, job: Job) -> bool:
+    running = running_of(kernel, job)
+    if running is None or (event.kind == "end" and running.phase == "completing"):
+        return False
+    if event.kind == "end":
+        if running.phase == "launching":
+            kernel.state.begin_work(running)
+        running.work = kernel.state.now - running.begun
+        running.end, running.state = kernel.state.now, "completed"
+        return True
+    cut_short(kernel, running, kills=event.kind == "kill")
+    kernel.state.disturbed = True
+    return True
+
+
+def change_waiting(kernel: Kernel, event: ExternalEvent, job: Job) -> bool:
+    """Take a waiting job out of the queue for good, or until it is released."""
+    state, row = kernel.state, job.row
+    waiting, held = waiting_job(kernel, row), state.held.get(row)
+    if waiting is None:
+        return False
+    if event.kind == "cancel":
+        kernel.cancel(waiting)
+    elif event.kind == "hold":
+        if waiting in kernel.waiting.submitted:
+            state.holds.add(row)
+        elif waiting in state.queue:
+            state.queue.remove(waiting)
+            state.reservations.pop(row, None)
+            state.held[row] = waiting
+            state.disturbed = True
+    elif held is not None:
+        del state.held[row]
+        state.holds.discard(row)
+        state.wait(held)
+        state.disturbed = True
+    elif row in state.holds:
+        state.holds.discard(row)
+    else:
+        return False
+    return True
+
+
+def change_limit(kernel: Kernel, job: Job, seconds: float) -> bool:
+    """Give a job that has been submitted and is not over another requested_time."""
+    state, row = kernel.state, job.row
+    if not is_alive(kernel, job):
+        return False
+    running = running_of(kernel, job)
+    old = running.job if running else waiting_job(kernel, row)
+    assert old is not None
+    new = replace(old, requested_time=seconds, first_requested_time=old.first_limit)
+    kernel.rename(old, new)
+    state.disturbed |= new.requested_time != old.requested_time
+    if state.estimate(new) == old.requested_time:
+        state.estimates[row] = seconds
+        state.keys.pop(row, None)
+        if running is not None and running.phase == "running" and state.predictor.corrects:
+            end = running.start + seconds
+            running.expiry = end if end > state.now else inf
+    if running is not None and running.phase == "running":
+        state.limit_run(running)
+    return True
+
+
+def waiting_job(kernel: Kernel, row: int) -> Job | None:
+    waiting = [*kernel.state.queue, *kernel.waiting.submitted, *kernel.state.held.values()]
+    return next((job for job in waiting if job.row == row), None)
+
+
+def is_alive(kernel: Kernel, job: Job) -> bool:
+    """Tell whether a job has been submitted and is not over."""
+    return running_of(kernel, job) is not None or waiting_job(kernel, job.row) is not None
+
+
+def give_priority(kernel: Kernel, job: Job, value: float | None) -> bool:
+    """Fix the priority of a job that has been submitted and is not over, or leave it to the order again."""
+    state = kernel.state
+    if not is_alive(kernel, job):
+        return False
+    if value is None:
+        state.fixed.pop(job.row, None)
+    else:
+        state.fixed[job.row] = value
+    state.keys.pop(job.row, None)
+    state.disturbed = True
+    return True

@@ -1,0 +1,189 @@
+"""What jobs spend on their nodes besides their runs (S17)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import polars as pl
+import pytest
+
+import batchlab as bl
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from batchlab.vocabulary import WalltimeAction
+
+    class OtherArguments(TypedDict, total=False):
+        """The other options that are used here."""
+
+        seed: int
+        walltime: WalltimeAction
+
+
+SYSTEM = bl.System.homogeneous(nodes=1, resources={"core": 4})
+JOBS = {
+    "submit_time": [0.0, 0.0, 0.0],
+    "run_time": [60.0, 60.0, 30.0],
+    "requested_time": [60.0, 100.0, 50.0],
+    "tasks": [4, 4, 2],
+    "measured": [3.0, None, 1.0],
+}
+WORKLOAD = bl.Workload.from_table(JOBS)
+
+
+def run(overheads: bl.Overheads | None, **options: Unpack[OtherArguments]) -> bl.Result:
+    """Run the three jobs."""
+    return bl.simulate(WORKLOAD, SYSTEM, "fcfs", overheads=overheads, **options)
+
+
+def test_nodes_are_held_through_all_phases() -> None:
+    """A job begins where the one before it has completed; w = a + run_time + b + c."""
+    result = run(bl.Overheads(launch=2, execution=10, completion=5))
+    assert result.jobs["start_time"].to_list() == [0.0, 77.0, 154.0]
+    assert result.jobs["end_time"].to_list() == [77.0, 154.0, 201.0]
+    assert result.jobs["launch_time"].to_list() == [2.0, 2.0, 2.0]
+    assert result.jobs["completion_time"].to_list() == [5.0, 5.0, 5.0]
+    # All that nodes hold counts.
+    core_seconds = 4 * 77 + 4 * 77 + 2 * 47
+    used: Any = result.metrics()["utilisation"]
+    assert used["core"] == pytest.approx(core_seconds / (4 * 201))
+
+
+def test_the_limit_counts_overheads() -> None:
+    """A job that is killed gives its nodes back at its limit, or its overheads come on top of that."""
+    jobs = run(bl.Overheads(launch=2, completion=5), walltime="kill").jobs
+    assert jobs["end_time"].to_list() == [60.0, 127.0, 164.0]
+    assert jobs["state"].to_list() == ["killed", "completed", "completed"]
+    jobs = run(bl.Overheads(launch=2, completion=5, counted=False), walltime="kill").jobs
+    assert jobs["end_time"].to_list() == [67.0, 134.0, 171.0]
+    assert jobs["state"].to_list() == ["completed"] * 3
+    # Launch and completion beyond the limit are cut to it.
+    jobs = run(bl.Overheads(launch=55, completion=55), walltime="kill").jobs
+    assert jobs["end_time"].to_list() == [60.0, 160.0, 210.0]
+    assert jobs["completion_time"].to_list() == [5.0, 45.0, 0.0]
+
+
+def test_drawn_with_the_seed() -> None:
+    """The same seed gives the same overheads, another one others; each phase has its own."""
+    overheads = bl.Overheads(launch="uniform(0, 2)", completion="uniform(0, 2)")
+    columns = ["launch_time", "completion_time"]
+    first, again, other = (run(overheads, seed=seed).jobs.select(columns) for seed in (1, 1, 2))
+    assert first.equals(again)
+    assert not first.equals(other)
+    assert first["launch_time"].to_list() != first["completion_time"].to_list()
+    assert first.min().min_horizontal()[0] >= 0
+    assert first.max().max_horizontal()[0] <= 2
+
+
+def test_what_is_drawn_from() -> None:
+    """Parameters by name, values, a column of the jobs, and seconds per task."""
+    scaled = run(bl.Overheads(launch="norm(loc=1000, scale=1)")).jobs["launch_time"]
+    assert scaled.is_between(990, 1010).all()
+    assert set(run(bl.Overheads(launch=(1.5, 2.5))).jobs["launch_time"]) <= {1.5, 2.5}
+    assert run(bl.Overheads(launch="measured")).jobs["launch_time"].to_list() == [3.0, 0.0, 1.0]
+    below = run(bl.Overheads(launch="norm(-1000, 1)", completion=bl.Delay(1, per_task=0.5)))
+    assert below.jobs["launch_time"].to_list() == [0.0, 0.0, 0.0]
+    assert below.jobs["completion_time"].to_list() == [3.0, 3.0, 2.0]
+
+
+def test_large_sample_has_the_mean_of_the_distribution() -> None:
+    """10,000 jobs have the mean and the spread of what they are drawn from."""
+    count = 10_000
+    jobs = {"submit_time": [0.0] * count, "run_time": [1.0] * count, "tasks": [1] * count}
+    overheads = bl.Overheads(launch="gamma(4, scale=0.5)")
+    drawn = bl.simulate(bl.Workload.from_table(jobs), SYSTEM, "fcfs", overheads=overheads).jobs["launch_time"]
+    assert drawn.mean() == pytest.approx(2.0, abs=0.05)
+    assert drawn.std() == pytest.approx(1.0, abs=0.05)
+
+
+def test_bills() -> None:
+    """Accounts are charged for all phases, or for runs only."""
+    system = bl.System(
+        SYSTEM.groups, accounts=(bl.Account("physics", users={"ann": 1}),), fair_share=bl.FairShare()
+    )
+    workload = bl.Workload.from_table(JOBS | {"account": ["physics"] * 3, "user": ["ann"] * 3})
+    used = {}
+    for billed in (True, False):
+        overheads = bl.Overheads(launch=2, completion=5, billed=billed)
+        result = bl.simulate(
+            workload, system, "multifactor(fair_share=1, period=1)", overheads=overheads, usage=True
+        )
+        last = result.usage.filter(pl.col("user") == "ann")["usage"]
+        used[billed] = last.max()
+    assert used[True] == pytest.approx(4 * 67 + 4 * 67 + 2 * 37, rel=0.02)
+    assert used[False] == pytest.approx(4 * 60 + 4 * 60 + 2 * 30, rel=0.02)
+
+
+def test_nothing_to_be_seen_without_overheads() -> None:
+    """There are no columns, and overheads of no time give the same schedule."""
+    assert "launch_time" not in run(None).jobs.columns
+    assert run(bl.Overheads()).jobs["end_time"].equals(run(None).jobs["end_time"])
+
+
+def test_a_look_ahead_takes_estimates_for_the_whole_time() -> None:
+    """What is not known of a job is not foreseen: it is taken to end at start + estimate."""
+    simulation = bl.Simulation(WORKLOAD, SYSTEM, "fcfs", overheads=bl.Overheads(launch=20, completion=20))
+    simulation.run_until(5.0)
+    believed = simulation.look_ahead().result()
+    ahead = simulation.look_ahead()
+    ahead.run_until()
+    assert believed.jobs["end_time"].null_count() == 3
+    assert ahead.result().jobs["end_time"].to_list() == [60.0, 160.0, 210.0]
+    simulation.run_until()
+    assert simulation.result().jobs["end_time"].to_list() == [100.0, 200.0, 270.0]
+
+
+def test_snapshots_keep_overheads() -> None:
+    """A restored run goes on with the same overheads, in the midst of a launch and of a completion."""
+    overheads = bl.Overheads(launch="uniform(5, 5)", completion="uniform(5, 5)")
+    whole = run(overheads, seed=4).jobs
+    for until in (3.0, 68.0, 90.0):
+        simulation = bl.Simulation(WORKLOAD, SYSTEM, "fcfs", overheads=overheads, seed=4)
+        simulation.run_until(until)
+        restored = bl.Simulation.restore(simulation.snapshot(), WORKLOAD, SYSTEM, "fcfs")
+        restored.run_until()
+        assert restored.result().jobs.equals(whole)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"launch": -1}, "launch.base = -1; must be a finite number of seconds >= 0."),
+        ({"launch": float("inf")}, "launch.base = inf; must be a finite number of seconds >= 0."),
+        ({"completion": ()}, "completion.base = (); give at least one measured value."),
+        ({"execution": "unifrom(0, 2)"}, "scipy.stats has no such distribution. Did you mean 'uniform'?"),
+        ({"execution": "uniform(0, 2, 3, 4)"}, "scipy.stats.uniform does not take these parameters"),
+        ({"launch": "gamma(-1)"}, "scipy.stats.gamma(-1.0): a parameter is out of its range."),
+        ({"launch": "uniform(0, __import__('os'))"}, "must be a distribution of scipy.stats, as"),
+        ({"launch": {"base": 1, "per_tasks": 2}}, "per_tasks: no such key. Did you mean 'per_task'?"),
+        ({"counted": 1}, "counted = 1; must be True or False."),
+    ],
+)
+def test_wrong_descriptions(given: dict[str, Any], message: str) -> None:
+    """What is no time is refused in one line."""
+    with pytest.raises(bl.SimulationError, match=re.escape(message)):
+        bl.Overheads(**given)
+
+
+def test_wrong_columns() -> None:
+    """A column that jobs do not have, or not in numbers, is refused before the run."""
+    with pytest.raises(bl.SimulationError, match=r"launch = 'mesured': the jobs have no such column"):
+        run(bl.Overheads(launch="mesured"))
+    workload = bl.Workload.from_table(JOBS | {"text": ["a", "b", "c"]})
+    with pytest.raises(bl.SimulationError, match="the column is String; must be a column of seconds"):
+        bl.simulate(workload, SYSTEM, "fcfs", overheads=bl.Overheads(launch="text"))
+    with pytest.raises(bl.SimulationError, match=r"was drawn as -?inf; must be a finite number"):
+        run(bl.Overheads(launch=bl.Delay("cauchy(1e308, 1e308)")))
+
+
+def test_options_of_a_file() -> None:
+    """Overheads are a table of an experiment's file, and come back from plain values."""
+    options = bl.RunOptions(overheads=bl.Overheads(launch="uniform(0, 2)", completion=bl.Delay(1, 0.5)))
+    assert bl.RunOptions.from_dict(options.to_dict()) == options
+    given = {"overheads": {"launch": 2, "completion": {"base": "norm(1, 1)", "per_task": 0.1}}}
+    read = bl.RunOptions.from_dict(given).overheads
+    assert read == bl.Overheads(launch=2, completion=bl.Delay("norm(1, 1)", per_task=0.1))
+    with pytest.raises(bl.SimulationError, match=r"overheads\.lunch: no such key"):
+        bl.RunOptions.from_dict({"overheads": {"lunch": 2}})

@@ -1,0 +1,64 @@
+"""Random cases with overheads and external events."""
+
+import random
+from dataclasses import replace
+
+from reference import ExternalEvent, Overhead, Overheads
+from reference.events import CLOSING, OPENING
+from support.schedule_cases import Case
+
+__all__ = ["delayed", "eventful"]
+
+JOB_KINDS = ("cancel", "kill", "end", "requeue", "hold", "release", "requested_time", "priority")
+KINDS = (*JOB_KINDS, *sorted(CLOSING), *sorted(OPENING), "scheduler_stop", "scheduler_start")
+
+
+def delayed(case: Case, rng: random.Random) -> Case:
+    """Give jobs overheads: often none in a phase, sometimes longer than their limits."""
+    longest = rng.choice((2, 10, 60))
+
+    def seconds() -> float:
+        return 0.0 if rng.random() < 0.4 else float(rng.randint(0, longest))
+
+    of_job = tuple(Overhead(seconds(), seconds(), seconds()) for _ in case.jobs)
+    overheads = Overheads(of_job, counted=rng.random() < 0.5, billed=rng.random() < 0.5)
+    return replace(case, overheads=overheads)
+
+
+def eventful(case: Case, rng: random.Random) -> Case:
+    """Let things happen from outside: to most jobs something, often when something else happens too."""
+    starts = [job.submit_time for job in case.jobs]
+    first, last = min(starts), max(job.submit_time + job.run_time for job in case.jobs)
+    instants = [*starts, *(job.submit_time + job.run_time for job in case.jobs)]
+
+    def time() -> float:
+        if rng.random() < 0.5:
+            return rng.choice(instants)
+        return float(rng.randint(int(first), int(last) + 20))
+
+    events = [random_event(case, rng, time()) for _ in range(rng.randint(1, 2 * len(case.jobs) + 4))]
+    # What is stopped is mostly started again.
+    events += [
+        ExternalEvent(event.time + rng.randint(0, 30), "scheduler_start")
+        for event in events
+        if event.kind == "scheduler_stop" and rng.random() < 0.9
+    ]
+    return replace(case, events=tuple(sorted(events, key=lambda event: event.time)))
+
+
+def random_event(case: Case, rng: random.Random, time: float) -> ExternalEvent:
+    """Make an event."""
+    kind = rng.choice(JOB_KINDS) if rng.random() < 0.8 else rng.choice(KINDS)
+    if kind in JOB_KINDS:
+        row = rng.randrange(len(case.jobs))
+        value = None
+        if kind == "requested_time":
+            value = float(rng.choice((0, rng.randint(1, 10), rng.randint(1, 60))))
+        elif kind == "priority" and rng.random() < 0.8:
+            value = float(rng.choice((-5, 0, 1, 1000)))
+        return ExternalEvent(time, kind, row, value=value)
+    if kind.startswith("scheduler"):
+        return ExternalEvent(time, kind)
+    count = len(case.machine.capacity)
+    nodes = tuple(sorted(rng.sample(range(count), rng.randint(1, min(2, count)))))
+    return ExternalEvent(time, kind, nodes=nodes, kills=kind == "down" and rng.random() < 0.5)

@@ -1,0 +1,75 @@
+"""What tests of virtual clusters share: is Slurm there, one cluster at a time, what is left running."""
+
+import fcntl
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from batchlab.bridge.slurm.programs import find_programs
+from batchlab.errors import BridgeError
+
+__all__ = ["FRAGMENTS", "configured", "left_running", "needs_slurm", "none_left", "one_at_a_time", "until"]
+
+FRAGMENTS = {
+    "fcfs": "SchedulerType=sched/builtin\nSelectType=select/linear\nEpilog=/bin/true\n",
+    "backfill": "SchedulerType=sched/backfill\nSchedulerParameters=bf_interval=2,bf_resolution=1\n",
+}
+"""Policies, as lines of slurm.conf."""
+
+
+def needs_slurm(*, accounting: bool = False) -> pytest.MarkDecorator:
+    """Skip a test where Slurm is not installed."""
+    try:
+        find_programs(accounting=accounting)
+    except BridgeError as error:
+        return pytest.mark.skip(str(error))
+    return pytest.mark.skipif(sys.platform != "linux", reason="Slurm runs on Linux")
+
+
+def configured(folder: Path, text: str = "") -> Path:
+    """Write a slurm.conf of these lines into a folder of its own."""
+    made = folder / "conf"
+    made.mkdir()
+    (made / "slurm.conf").write_text(text, "utf-8")
+    return made
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Wait until no other test, of whatever process, has a cluster: they are timed, and share the machine."""
+    with (Path(tempfile.gettempdir()) / f"batchlab-test-clusters-{os.getuid()}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def left_running(directory: str) -> dict[int, str]:
+    """Give the processes whose command line or environment names a cluster's directory."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        if int(entry.name) != os.getpid():
+            with suppress(OSError):
+                command, environment = ((entry / name).read_bytes() for name in ("cmdline", "environ"))
+                if directory.encode() in command + environment:
+                    found[int(entry.name)] = command.replace(b"\0", b" ").decode(errors="replace")
+    return found
+
+
+def none_left(directory: str, seconds: float = 20.0) -> bool:
+    """Wait until nothing of a cluster runs, and its directory is gone."""
+    return until(lambda: not left_running(directory) and not Path(directory).exists(), seconds)
+
+
+def until(condition: Callable[[], bool], seconds: float) -> bool:
+    """Wait for a condition; false where it does not come about in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
