@@ -1,5 +1,5 @@
 //! Reservations of the machine that cancel running jobs in the way when they begin (S14). O(nodes of the running jobs).
-use crate::workload::JobState;
+use crate::decision::Decision;
 
 use super::{Feed, Simulation};
 
@@ -16,10 +16,8 @@ impl<F: Feed> Simulation<F> {
         let mut jobs: Vec<u32> = view.state.running.jobs().into_iter().filter(is_in_the_way).collect();
         jobs.sort_unstable_by_key(|&job| view.scenario.job(job).row);
         for job in jobs {
-            self.release_nodes(job);
-            self.stop_application(job);
-            self.disturb();
-            self.end(job, JobState::Killed);
+            let killed = self.apply(Decision::Kill(job));
+            debug_assert!(killed.is_ok(), "it runs: {killed:?}");
         }
     }
 }

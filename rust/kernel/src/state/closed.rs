@@ -11,7 +11,12 @@ use serde::{Deserialize, Serialize};
 use crate::index::SharedColumn;
 
 use super::Rank;
-use super::limited::FALLEN;
+
+/// Stands for a counter where a job could not end within the reservation that it uses.
+pub const OUT_OF_TIME: u32 = u32::MAX;
+
+/// Stands for a counter where a victim waits for the job for which it gave up its nodes.
+pub const FALLEN: u32 = u32::MAX - 1;
 
 /// Stands for no counter.
 const OPEN: u32 = u32::MAX - 2;

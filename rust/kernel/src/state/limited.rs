@@ -14,14 +14,8 @@ use crate::priority::Priority;
 use crate::scenario::Scenario;
 use crate::time::{Time, ordered_bits};
 
-use super::closed::Kind;
+use super::closed::{Kind, OUT_OF_TIME};
 use super::{Rank, State, Violation};
-
-/// Stands for a counter where a job could not end within the reservation that it uses.
-pub const OUT_OF_TIME: u32 = u32::MAX;
-
-/// Stands for a counter where a victim waits for the job for which it gave up its nodes.
-pub const FALLEN: u32 = u32::MAX - 1;
 
 /// What jobs have that limits count.
 #[derive(Clone, Debug, Serialize, Deserialize)]

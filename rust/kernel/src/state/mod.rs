@@ -29,10 +29,10 @@ use crate::workload::{ConditionState, JobState};
 
 pub use applications::{ApplicationState, SchedulingPoint};
 pub use calculation::{Calculation, Due};
-pub use closed::ClosedJobs;
+pub use closed::{ClosedJobs, FALLEN, OUT_OF_TIME};
 pub use defect::{Defect, Violation};
 pub use job_records::JobRecords;
-pub use limited::{FALLEN, LimitState, OUT_OF_TIME};
+pub use limited::LimitState;
 pub use preempting::PreemptionState;
 pub use queue::{JobQueue, QueueIndex, Rank};
 pub use reason::Reason;

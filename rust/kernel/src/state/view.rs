@@ -5,7 +5,7 @@ use crate::scenario::{JobCheck, Overhead, Scenario};
 use crate::time::Time;
 use crate::workload::JobState;
 
-use super::limited::FALLEN;
+use super::closed::FALLEN;
 use super::{ExpectedEnd, Phase, Rank, State};
 
 /// What schedulers see of a run. Copied freely: it is two references.
