@@ -59,9 +59,10 @@ class Kernel:
         submissions = [job.submit_time for job in self.to_come]
         events = [event.time for event in self.node_events]
         ends = [min(each.end, each.expiry, each.grace_end) for each in self.state.running]
+        if self.state.running:
+            ends += [time for time in cuts(self.state.machine) if time > self.state.now]
         due = [*(each.start for each in self.state.reservations.values()), *self.exemptions()]
         due += instants(self.state.machine) if self.state.queue else []
-        due += cuts(self.state.machine) if self.state.running else []
         # A reservation that was due and still has to wait gets no second pass at the same instant.
         return min(
             [

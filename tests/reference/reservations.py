@@ -43,7 +43,7 @@ def in_the_way(running: list[Running], machine: Machine, now: float) -> list[Run
     found = [
         each
         for each in running
-        if each.end > now
+        if not each.ends_at(now)
         and any(
             reservation.name != each.job.in_reservation and reservation.nodes & dict(each.placement).keys()
             for reservation in cutting
