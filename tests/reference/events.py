@@ -142,6 +142,8 @@ def change_limit(kernel: Kernel, job: Job, seconds: float) -> bool:
         if running is not None and running.phase == "running" and state.predictor.corrects:
             end = running.start + seconds
             running.expiry = end if end > state.now else inf
+    if running is not None:
+        running.ran_until = state.now
     if running is not None and running.phase == "running":
         state.limit_run(running)
     return True

@@ -22,7 +22,8 @@ class Running:
     began, `work` how long it lasts unless it is cut, `overhead` what is before and after it, and `state` what
     the job will be. `holds`: it did not give its nodes back yet.
 
-    As a victim it gives its nodes up at `grace_end`, for the job of the row `preemptor` (S16).
+    `ran_until` is when its limit was changed. As a victim it gives its nodes up at `grace_end`, for the job of
+    the row `preemptor` (S16).
     """
 
     job: Job
@@ -38,6 +39,7 @@ class Running:
     expiry: float = inf
     grace_end: float = inf
     preemptor: int | None = None
+    ran_until: float = 0.0
 
     @property
     def is_last_phase(self) -> bool:
