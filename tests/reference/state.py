@@ -22,8 +22,8 @@ class Running:
     began, `work` how long it lasts unless it is cut, `overhead` what is before and after it, and `state` what
     the job will be. `holds`: it did not give its nodes back yet.
 
-    `ran_until` is when its limit was changed. As a victim it gives its nodes up at `grace_end`, for the job of
-    the row `preemptor` (S16).
+    `ran_until` is when its limit was changed. As a victim it gives its nodes up at `grace_end`, for the job
+    of the row `preemptor` (S16).
     """
 
     job: Job
