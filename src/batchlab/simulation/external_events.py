@@ -65,8 +65,7 @@ def given_events(events: Events | None, workload: Workload, system: System) -> E
 
 def _check_jobs(table: pl.DataFrame, workload: Workload) -> None:
     about = table.filter(pl.col("event").is_in(list(JOB_EVENTS)))
-    times = workload.jobs.select("job_id", "submit_time")
-    found = about.join(times, on="job_id", how="left", maintain_order="left")
+    found = about.join(_named(about, workload), on="job_id", how="left", maintain_order="left")
     unknown = found.filter(pl.col("submit_time").is_null())
     if len(unknown):
         event = unknown.row(0, named=True)
@@ -81,6 +80,12 @@ def _check_jobs(table: pl.DataFrame, workload: Workload) -> None:
             f"event at {event['time']:g} s: submit of job_id = {event['job_id']}; the workload submits it at "
             f"{event['submit_time']:g} s. Both must say the same; leave the event out."
         )
+
+
+def _named(events: pl.DataFrame, workload: Workload) -> pl.DataFrame:
+    """Give the jobs that events name: ``row``, ``job_id``, ``submit_time``."""
+    jobs = workload.jobs.select("job_id", "submit_time").with_row_index("row")
+    return jobs.filter(pl.col("job_id").is_in(events["job_id"].drop_nulls().implode()))
 
 
 def _check_nodes(table: pl.DataFrame, system: System) -> None:
@@ -128,8 +133,9 @@ def event_columns(stream: EventStream | None, workload: Workload) -> tuple[Event
         first = min(float(table["time"][0]), float(workload.jobs["submit_time"].min() or 0.0))  # type: ignore[arg-type]
         added = EventStream([{"time": first, "event": "remove", "nodes": absent}]).table
         table = pl.concat([added, table.select(added.columns)])
-    rows = workload.jobs.select("job_id").with_row_index("row")
-    found = table.select("job_id").join(rows, on="job_id", how="left", maintain_order="left")
+    found = table.select("job_id").join(
+        _named(table, workload), on="job_id", how="left", maintain_order="left"
+    )
     ranges = [node_ranges(nodes or "") for nodes in table["nodes"]]
     numbers = {name: number for number, name in enumerate(EXTERNAL_EVENTS)}
     columns: EventColumns = {
