@@ -1,6 +1,6 @@
 """The state between events, and what backfilling rules may do with it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import inf
 
@@ -241,6 +241,15 @@ class State:
         self.queue.append(job)
         if self.priorities:
             self.priorities.eligible[job.row] = self.now
+
+    def cut_short(
+        self, running: Running, kill: Callable[[Running], None], *, kills: bool = False, saved: float = 0.0
+    ) -> None:
+        """Kill a running job, or let it wait again; if its run is over, only the completion is cut short."""
+        if kills or running.phase == "completing":
+            kill(running)
+        else:
+            self.interrupt(running, saved)
 
     def leave(self, running: Running) -> None:
         """Let a job run no more; `past` keeps what ran until when."""

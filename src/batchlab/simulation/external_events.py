@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,6 @@ from batchlab.workload.event_files import read_events
 from batchlab.workload.event_stream import JOB_EVENTS, EventStream
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Mapping
 
     from batchlab._kernel import EventColumns
@@ -49,8 +49,6 @@ def given_events(events: Events | None, workload: Workload, system: System) -> E
     """
     if events is None:
         return None
-    import os  # noqa: PLC0415  # for the check alone
-
     stream = read_events(events) if isinstance(events, str | os.PathLike) else EventStream(events)
     table = stream.table.with_row_index("_number", 1)
     internal = table.filter(pl.col("event").is_in(INTERNAL_EVENTS))
@@ -130,7 +128,8 @@ def event_columns(stream: EventStream | None, workload: Workload) -> tuple[Event
     table = stream.table.filter(pl.col("event") != "submit")
     absent = absent_nodes(stream)
     if absent:
-        first = min(float(table["time"][0]), float(workload.jobs["submit_time"].min() or 0.0))  # type: ignore[arg-type]
+        submitted = workload.jobs["submit_time"].to_numpy().min(initial=np.inf)
+        first = min(float(table["time"][0]), float(submitted))
         added = EventStream([{"time": first, "event": "remove", "nodes": absent}]).table
         table = pl.concat([added, table.select(added.columns)])
     found = table.select("job_id").join(
