@@ -12,7 +12,7 @@ import pytest
 import batchlab as bl
 from batchlab import _kernel
 from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
-from batchlab.workload.event_stream import JOB_EVENTS, NODE_EVENTS
+from batchlab.workload.event_rules import JOB_EVENTS, NODE_EVENTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,7 +121,7 @@ def test_wrong_events(event: object, message: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.jsonl", '{"time": 1}\n', "a.jsonl: event 1: event = None"),
+        ("a.jsonl", '{"time": 1}\n', "a.jsonl:1: event 1: event = None"),
         (
             "a.jsonl",
             '{"time": 1,\n',

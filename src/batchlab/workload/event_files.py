@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from batchlab.atomic import atomic_write
-from batchlab.errors import WorkloadError
-from batchlab.workload.event_stream import EVENT_COLUMNS, EventStream
-from batchlab.workload.source import text_of
+from batchlab.workload.event_lines import event_lines
+from batchlab.workload.event_stream import EventStream, events_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 __all__ = ["read_events", "write_events"]
-
-_NUMBERS = ("job_id",)
-_SECONDS = ("time", "value")
 
 
 def read_events(source: str | os.PathLike[str] | Iterable[str]) -> EventStream:
@@ -39,8 +33,6 @@ def read_events(source: str | os.PathLike[str] | Iterable[str]) -> EventStream:
     ------
     WorkloadError
         If a line is none of these, or an event breaks a rule; the message names file and line.
-    OSError
-        If the file cannot be read.
 
     Examples
     --------
@@ -48,12 +40,7 @@ def read_events(source: str | os.PathLike[str] | Iterable[str]) -> EventStream:
     >>> len(bl.read_events(['{"time": 5, "event": "cancel", "job_id": 3}']))
     1
     """
-    name, text = text_of(source)
-    is_csv = name.removesuffix(".gz").endswith(".csv")
-    try:
-        return EventStream(_of_csv(text, name) if is_csv else _of_json(text, name))
-    except WorkloadError as error:
-        raise WorkloadError(f"{name}: {error}") from None
+    return EventStream.of_table(events_table([event for _, event in event_lines(source)]))
 
 
 def write_events(stream: EventStream, path: str | os.PathLike[str]) -> None:
@@ -76,40 +63,3 @@ def write_events(stream: EventStream, path: str | os.PathLike[str]) -> None:
             file.write(stream.table.write_csv())
         else:
             file.writelines(json.dumps(event) + "\n" for event in stream)
-
-
-def _of_json(text: str, name: str) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            event = json.loads(line)
-        except ValueError as error:
-            rule = "must be an object of JSON, one on each line"
-            raise WorkloadError(f"{name}:{number}: {line.strip()[:60]!r}; {rule} ({error}).") from None
-        if not isinstance(event, dict):
-            raise WorkloadError(f"{name}:{number}: {line.strip()[:60]!r}; must be an object of JSON.")
-        yield event
-
-
-def _of_csv(text: str, name: str) -> pl.DataFrame:
-    try:
-        table = pl.read_csv(text.encode(), infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        first = str(error).splitlines()[0]
-        rule = "write a header and a line for each event"
-        raise WorkloadError(f"{name}: is no CSV table: {first}; {rule}.") from None
-    for missing in ("time", "event"):
-        if missing not in table.columns:
-            known = ", ".join(EVENT_COLUMNS)
-            raise WorkloadError(f"{name}: there is no column {missing!r}; the columns are {known}.")
-    numbers = dict.fromkeys(_NUMBERS, pl.Int64) | dict.fromkeys(_SECONDS, pl.Float64)
-    for column, kind in numbers.items():
-        if column in table.columns:
-            made = table[column].cast(kind, strict=False)
-            wrong = (made.is_null() & table[column].is_not_null()).arg_true()
-            if len(wrong):
-                value = table[column][wrong[0]]
-                raise WorkloadError(f"{name}:{wrong[0] + 2}: {column} = {value!r}; must be a number.")
-            table = table.with_columns(made)
-    return table
