@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Self, TypeAlias, TypedDict, final, overload
+from typing import Any, Self, TypedDict, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -259,8 +259,6 @@ class StatusColumns(TypedDict):
     idle: NDArray[np.int64]
     drained: NDArray[np.bool_]
 
-EventTuple: TypeAlias = tuple[float, str, int | None, list[tuple[int, int]], float | None, bool]
-
 class StreamedMachine(TypedDict):
     resources: list[str]
     groups: list[tuple[int, list[int]]]
@@ -303,7 +301,8 @@ class SwfStream:
         job_check: JobCheck,
         answer: str | PathLike[str] | None = None,
         progress: Callable[[int, float], object] | None = None,
-        events: Iterator[list[EventTuple]] | None = None,
+        events: Iterator[list[tuple[float, str, int | None, list[tuple[int, int]], float | None, bool]]]
+        | None = None,
         absent: Sequence[int] = (),
     ) -> StreamedRun:
         """Simulates the log; `progress(finished, now)` is called now and then, and `answer` gets the table of jobs.

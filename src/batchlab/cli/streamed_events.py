@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from batchlab._kernel import EventTuple
     from batchlab.system import System
+
+    EventTuple = tuple[float, str, int | None, list[tuple[int, int]], float | None, bool]
+    # Time, kind, job_id, ranges of nodes, value, and whether jobs are killed.
 
 __all__ = ["StreamedEvents", "scanned"]
 

@@ -1,4 +1,4 @@
-//! External events that are read while a log is simulated: one is read ahead, and jobs are found by their job_id.
+//! External events that are read while a log is simulated: one is read ahead, and jobs are found by their `job_id`.
 //!
 //! Memory is O(jobs alive), whatever the number of events; a job takes O(1) at its submission and at its end.
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::io;
 use crate::time::Time;
 use crate::workload::{EventSubject, ExternalEvent};
 
-/// An event as it is read: it names a job by its job_id, since slots are used again.
+/// An event as it is read: it names a job by its `job_id`, since slots are used again.
 #[derive(Clone, Debug)]
 pub struct GivenEvent {
     /// When, seconds.
@@ -29,7 +29,7 @@ pub struct Events {
     next: Option<GivenEvent>,
     /// What follows on the removal of nodes that are not there from the beginning.
     after: Option<GivenEvent>,
-    /// The slots of the jobs alive; of several with one job_id that of the last.
+    /// The slots of the jobs alive; of several with one `job_id` that of the last.
     slots: HashMap<i64, u32>,
 }
 
@@ -92,21 +92,21 @@ impl Events {
 mod tests {
     use super::*;
 
-    fn kill(time: f64, job: i64) -> io::Result<GivenEvent> {
-        Ok(GivenEvent { time, name: "kill", job_id: Some(job), subject: EventSubject::default() })
+    fn kill(time: f64, job: i64) -> GivenEvent {
+        GivenEvent { time, name: "kill", job_id: Some(job), subject: EventSubject::default() }
     }
 
-    fn opened(source: impl Iterator<Item = io::Result<GivenEvent>> + Send + 'static) -> io::Result<Events> {
-        Events::open(Box::new(source), &[], Time(0.0))
+    fn opened(source: impl Iterator<Item = GivenEvent> + Send + 'static) -> io::Result<Events> {
+        Events::open(Box::new(source.map(Ok)), &[], Time(0.0))
     }
 
     #[test]
     fn nodes_that_are_not_there_from_the_beginning_are_removed_first() {
         for (submit, first) in [(0.0, 0.0), (9.0, 2.0)] {
-            let source = Box::new([kill(2.0, 1)].into_iter());
+            let source = Box::new([kill(2.0, 1)].into_iter().map(Ok));
             let mut events = Events::open(source, &[4], Time(submit)).expect("it opens");
             assert_eq!(events.next_time(), Time(first));
-            let nodes = vec![4..5];
+            let nodes = std::iter::once(4..5).collect();
             let removal = ExternalEvent::CloseNodes { nodes, jobs: crate::workload::Evacuation::Stay };
             assert_eq!(events.take().expect("it is read"), Some(removal));
             assert_eq!(events.next_time(), Time(2.0));
