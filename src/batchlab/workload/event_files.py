@@ -6,9 +6,11 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from batchlab.atomic import atomic_write
-from batchlab.workload.event_lines import event_lines
-from batchlab.workload.event_stream import EventStream, events_table
+from batchlab.workload.event_lines import event_lines, is_csv
+from batchlab.workload.event_stream import EVENT_COLUMNS, EventStream, events_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +42,11 @@ def read_events(source: str | os.PathLike[str] | Iterable[str]) -> EventStream:
     >>> len(bl.read_events(['{"time": 5, "event": "cancel", "job_id": 3}']))
     1
     """
-    return EventStream.of_table(events_table([event for _, event in event_lines(source)]))
+    table = events_table([event for _, event in event_lines(source)])
+    if is_csv(source):
+        texts = [name for name in table.columns if name not in EVENT_COLUMNS]
+        table = table.with_columns(_inferred(table[name]) for name in texts)
+    return EventStream.of_table(table)
 
 
 def write_events(stream: EventStream, path: str | os.PathLike[str]) -> None:
@@ -63,3 +69,12 @@ def write_events(stream: EventStream, path: str | os.PathLike[str]) -> None:
             file.write(stream.table.write_csv())
         else:
             file.writelines(json.dumps(event) + "\n" for event in stream)
+
+
+def _inferred(texts: pl.Series) -> pl.Series:
+    """Give a column that rides along its type: numbers and truth values of CSV are texts."""
+    for kind in (pl.Int64, pl.Float64):
+        numbers = texts.cast(kind, strict=False)
+        if numbers.null_count() == texts.null_count():
+            return numbers
+    return texts == "true" if texts.drop_nulls().is_in(["true", "false"]).all() else texts

@@ -13,9 +13,14 @@ from batchlab.workload.source import lines_of, name_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["event_lines"]
+__all__ = ["event_lines", "is_csv"]
 
 _NUMBERS: dict[str, Callable[[str], object]] = {"time": float, "job_id": int, "value": float}
+
+
+def is_csv(source: object) -> bool:
+    """Tell whether a source of events is a table, by its name."""
+    return name_of(source).removesuffix(".gz").endswith(".csv")
 
 
 def event_lines(source: object) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -37,8 +42,7 @@ def event_lines(source: object) -> Iterator[tuple[int, dict[str, Any]]]:
         If a line is no event, or breaks a rule; the message names file and line.
     """
     name = name_of(source)
-    is_csv = name.removesuffix(".gz").endswith(".csv")
-    given = _of_csv(lines_of(source), name) if is_csv else _of_json(lines_of(source), name)
+    given = _of_csv(lines_of(source), name) if is_csv(source) else _of_json(lines_of(source), name)
     for number, (line, event) in enumerate(given, 1):
         try:
             checked = checked_event(number, event)
