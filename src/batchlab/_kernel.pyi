@@ -311,7 +311,7 @@ class SwfStream:
     ) -> StreamedRun:
         """Simulates the log; `progress(finished, now)` is called now and then, and `answer` gets the table of jobs.
 
-        `events` gives lists of external events by time, each (time, kind, job_id, ranges of nodes, value, kills), and is
+        `events` gives lists of external events by time, each (time, kind, job, ranges of nodes, value, kills), and is
         read as they come; the nodes of `absent` are not there from the beginning.
         """
 

@@ -64,7 +64,7 @@ impl EventColumns<'_> {
     }
 }
 
-/// Time, kind, job_id, ranges of nodes, value, and whether jobs on nodes that go down are killed.
+/// Time, kind, job, ranges of nodes, value, and whether jobs on nodes that go down are killed.
 type EventTuple = (f64, String, Option<i64>, Vec<(u32, u32)>, Option<f64>, bool);
 
 /// Events that a Python iterator gives, list by list.

@@ -91,7 +91,7 @@ impl SwfStream {
 
     /// Simulates the log; `progress(finished, now)` is called now and then, and `answer` gets the table of jobs.
     ///
-    /// `events` gives lists of external events by time, each (time, kind, job_id, ranges of nodes, value, kills), and is
+    /// `events` gives lists of external events by time, each (time, kind, job, ranges of nodes, value, kills), and is
     /// read as they come; the nodes of `absent` are not there from the beginning.
     #[pyo3(signature = (machine, policy, *, walltime, order_at_instant, job_check, answer=None, progress=None, events=None, absent=vec![]))]
     #[allow(clippy::too_many_arguments)] // They are the keywords of a Python function.
@@ -112,8 +112,8 @@ impl SwfStream {
         let (log, first) = taken.ok_or_else(|| PyRuntimeError::new_err("this stream has been run"))?;
         let amounts = machine.amounts();
         let resources = machine.resources.len();
-        let nodes = (amounts.len() / resources.max(1)) as u32;
-        let node_sets = Arc::new(NodeSets::whole(nodes));
+        let node_count = (amounts.len() / resources.max(1)) as u32;
+        let node_sets = Arc::new(NodeSets::whole(node_count));
         let requests = Requests::new(resources, &amounts);
         let mut scenario = Scenario::new(Vec::new(), Vec::new(), requests, Arc::clone(&node_sets));
         scenario.core = machine.index("core");
@@ -127,13 +127,14 @@ impl SwfStream {
             memory: if self.use_memory { machine.index("mem") } else { None },
             resources: machine.resources.clone(),
             capacity: machine.totals(),
-            absent: absent.into_iter().filter(|&node| node < nodes).collect(),
+            absent: absent.into_iter().filter(|&node| node < node_count).collect(),
             core: machine.index("core"),
             keep_fields: policy.order == "expression",
         };
         let parts = policy.parts(&capacities, &names).map_err(PyValueError::new_err)?;
         let state = State::new(JobRecords::default(), capacities.machine());
-        let events = events.map(|events| Box::new(ReadEvents::new(events.unbind(), nodes)) as EventSource);
+        let events =
+            events.map(|events| Box::new(ReadEvents::new(events.unbind(), node_count)) as EventSource);
         let feed = Stream::open(log, first, options, events, answer.as_deref()).map_err(ended)?;
         let agenda = parse_agenda(order_at_instant)?;
         let mut simulation = Simulation::new(scenario, state, parts, agenda, feed);
