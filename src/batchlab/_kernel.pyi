@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Self, TypedDict, final, overload
 
@@ -305,8 +305,15 @@ class SwfStream:
         job_check: JobCheck,
         answer: str | PathLike[str] | None = None,
         progress: Callable[[int, float], object] | None = None,
+        events: Iterator[list[tuple[float, str, int | None, list[tuple[int, int]], float | None, bool]]]
+        | None = None,
+        absent: Sequence[int] = (),
     ) -> StreamedRun:
-        """Simulates the log; `progress(finished, now)` is called now and then, and `answer` gets the table of jobs."""
+        """Simulates the log; `progress(finished, now)` is called now and then, and `answer` gets the table of jobs.
+
+        `events` gives lists of external events by time, each (time, kind, job, ranges of nodes, value, kills), and is
+        read as they come; the nodes of `absent` are not there from the beginning.
+        """
 
 @final
 class SwfParser:

@@ -136,7 +136,10 @@ def test_an_empty_log_has_an_answer(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_a_streamed_run_imports_nothing_heavy(log: Path) -> None:
     """Polars, NumPy and Matplotlib stay out, whatever the answer."""
+    events = log.parent / "events.csv"
+    events.write_text("time,event,nodes\n5,drain,0-3\n50,resume,0-3\n")
     words = ["run", str(log), "--nodes", "16", "--cores", "8", "--stream", "--out", str(log.parent / "out")]
+    words += ["--external-events", str(events)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", LIGHT, *words], check=True, env=environment, capture_output=True)  # noqa: S603
 

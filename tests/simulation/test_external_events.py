@@ -169,3 +169,12 @@ def test_the_manifest_knows_of_events(tmp_path: Path) -> None:
         texts.append((result.write(tmp_path / name) / "manifest.json").read_text())
     assert '"external_events": 1' in texts[0]
     assert "external_events" not in texts[1]
+
+
+def test_jobs_that_share_a_job_id_cannot_be_named() -> None:
+    """An event must be about one job."""
+    twice = bl.Workload.from_table(JOBS | {"job_id": [1, 1, 3]})
+    rule = "event at 5 s: kill of job_id = 1; several jobs of the workload have it."
+    with pytest.raises(bl.WorkloadError, match=re.escape(rule)):
+        bl.simulate(twice, SYSTEM, "fcfs", events=[{"time": 5, "event": "kill", "job_id": 1}])
+    assert bl.simulate(twice, SYSTEM, "fcfs", events=[{"time": 5, "event": "kill", "job_id": 3}]).metrics()

@@ -12,7 +12,7 @@ import pytest
 import batchlab as bl
 from batchlab import _kernel
 from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
-from batchlab.workload.event_stream import JOB_EVENTS, NODE_EVENTS
+from batchlab.workload.event_rules import JOB_EVENTS, NODE_EVENTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +68,16 @@ def test_what_is_written_is_read_back(name: str, tmp_path: Path) -> None:
     assert [float(each) for each in read.table["tasks"].drop_nulls()] == [4.0]
 
 
+def test_columns_that_ride_along_have_their_types(tmp_path: Path) -> None:
+    """Numbers and truth values of CSV are no texts; those of JSON stay what they are."""
+    (tmp_path / "a.csv").write_text("time,event,job_id,tasks,cores,applied,user\n1,kill,1,2,0.5,true,ann\n")
+    assert bl.read_events(tmp_path / "a.csv").table.select("tasks", "cores", "applied", "user").rows() == [
+        (2, 0.5, True, "ann")
+    ]
+    line = '{"time": 1, "event": "kill", "job_id": 1, "user": "12"}'
+    assert bl.read_events([line]).table["user"].to_list() == ["12"]
+
+
 def test_packed_files_and_lines(tmp_path: Path) -> None:
     """A file may be packed; lines and open files are read too."""
     lines = ['{"time": 1, "event": "up", "nodes": "0-3"}', "", '{"time": 0, "event": "kill", "job_id": 1}']
@@ -121,7 +131,7 @@ def test_wrong_events(event: object, message: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.jsonl", '{"time": 1}\n', "a.jsonl: event 1: event = None"),
+        ("a.jsonl", '{"time": 1}\n', "a.jsonl:1: event 1: event = None"),
         (
             "a.jsonl",
             '{"time": 1,\n',

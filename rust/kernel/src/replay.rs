@@ -72,11 +72,11 @@ impl Feed for Replay {
         self.next_event_time
     }
 
-    fn take_event(&mut self, scenario: &Scenario) -> Option<ExternalEvent> {
-        let event = scenario.events.get(self.events)?;
+    fn take_event(&mut self, scenario: &Scenario) -> Result<Option<ExternalEvent>, Infallible> {
+        let Some(event) = scenario.events.get(self.events) else { return Ok(None) };
         self.events += 1;
         self.next_event_time = time_of(scenario, self.events);
-        Some(event.event.clone())
+        Ok(Some(event.event.clone()))
     }
 
     fn close(&mut self) {

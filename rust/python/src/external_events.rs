@@ -1,8 +1,12 @@
 //! External events, as the Python side hands them over.
+use std::io;
+
+use batchlab_kernel::stream::GivenEvent;
 use batchlab_kernel::workload::{EVENT_NAMES, EventSubject, ExternalEvent, TimedEvent};
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyIterator;
 
 /// The events of a run by time, in columns.
 #[derive(FromPyObject)]
@@ -57,5 +61,65 @@ impl EventColumns<'_> {
         let name = EVENT_NAMES.get(usize::from(self.kind.as_array()[at])).ok_or_else(refused)?;
         let event = ExternalEvent::named(name, subject).ok_or_else(refused)?;
         if time.is_finite() { Ok(TimedEvent { time: time + 0.0, event }) } else { Err(refused()) }
+    }
+}
+
+/// Time, kind, job, ranges of nodes, value, and whether jobs on nodes that go down are killed.
+type EventTuple = (f64, String, Option<i64>, Vec<(u32, u32)>, Option<f64>, bool);
+
+/// Events that a Python iterator gives, list by list.
+pub struct ReadEvents {
+    lists: Py<PyIterator>,
+    nodes: u32,
+    read: std::vec::IntoIter<EventTuple>,
+}
+
+impl ReadEvents {
+    /// On so many nodes.
+    pub fn new(lists: Py<PyIterator>, nodes: u32) -> Self {
+        Self { lists, nodes, read: Vec::new().into_iter() }
+    }
+
+    /// The next list with an event in it; empty after the last.
+    fn read_list(&self) -> PyResult<Vec<EventTuple>> {
+        Python::attach(|py| {
+            let mut lists = self.lists.bind(py).clone();
+            loop {
+                let Some(list) = lists.next().transpose()? else { return Ok(Vec::new()) };
+                let list: Vec<EventTuple> = list.extract()?;
+                if !list.is_empty() {
+                    return Ok(list);
+                }
+            }
+        })
+    }
+
+    fn event(&self, event: EventTuple) -> io::Result<GivenEvent> {
+        let (time, kind, job_id, ranges, value, kills) = event;
+        let refused =
+            |rule: &str| io::Error::other(PyValueError::new_err(format!("event at {time} s {rule}")));
+        let Some(&name) = EVENT_NAMES.iter().find(|&&name| name == kind) else {
+            return Err(refused("is of no known kind"));
+        };
+        if ranges.iter().any(|&(begin, end)| begin > end || end > self.nodes) {
+            return Err(refused("names more than the nodes"));
+        }
+        let nodes = ranges.into_iter().map(|(begin, end)| begin..end).collect();
+        Ok(GivenEvent { time, name, job_id, subject: EventSubject { job: None, nodes, value, kills } })
+    }
+}
+
+impl Iterator for ReadEvents {
+    type Item = io::Result<GivenEvent>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.read.len() == 0 {
+            match self.read_list() {
+                Ok(list) => self.read = list.into_iter(),
+                Err(error) => return Some(Err(io::Error::other(error))),
+            }
+        }
+        let event = self.read.next()?;
+        Some(self.event(event))
     }
 }

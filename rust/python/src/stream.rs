@@ -8,13 +8,14 @@ use batchlab_kernel::scenario::Scenario;
 use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
 use batchlab_kernel::simulation::Simulation;
 use batchlab_kernel::state::{JobRecords, State};
-use batchlab_kernel::stream::{Described, Stream, StreamError, StreamOptions, Summary};
+use batchlab_kernel::stream::{Described, EventSource, Stream, StreamError, StreamOptions, Summary};
 use batchlab_kernel::workload::Rejection;
 use batchlab_kernel::workload::swf::{FIELD_NAMES, Reason, SwfError, SwfFile, SwfParser, SwfRecord};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyIterator};
 
+use crate::external_events::ReadEvents;
 use crate::policy::PolicyNames;
 use crate::simulation::{STRIDE, failed, parse_agenda, parse_job_check, parse_wall_time};
 use crate::source;
@@ -89,7 +90,10 @@ impl SwfStream {
     }
 
     /// Simulates the log; `progress(finished, now)` is called now and then, and `answer` gets the table of jobs.
-    #[pyo3(signature = (machine, policy, *, walltime, order_at_instant, job_check, answer=None, progress=None))]
+    ///
+    /// `events` gives lists of external events by time, each (time, kind, job, ranges of nodes, value, kills), and is
+    /// read as they come; the nodes of `absent` are not there from the beginning.
+    #[pyo3(signature = (machine, policy, *, walltime, order_at_instant, job_check, answer=None, progress=None, events=None, absent=vec![]))]
     #[allow(clippy::too_many_arguments)] // They are the keywords of a Python function.
     fn run<'py>(
         &self,
@@ -101,12 +105,15 @@ impl SwfStream {
         job_check: &str,
         answer: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
+        events: Option<Bound<'py, PyIterator>>,
+        absent: Vec<u32>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let taken = self.log.lock().ok().and_then(|mut log| log.take());
         let (log, first) = taken.ok_or_else(|| PyRuntimeError::new_err("this stream has been run"))?;
         let amounts = machine.amounts();
         let resources = machine.resources.len();
-        let node_sets = Arc::new(NodeSets::whole((amounts.len() / resources.max(1)) as u32));
+        let node_count = (amounts.len() / resources.max(1)) as u32;
+        let node_sets = Arc::new(NodeSets::whole(node_count));
         let requests = Requests::new(resources, &amounts);
         let mut scenario = Scenario::new(Vec::new(), Vec::new(), requests, Arc::clone(&node_sets));
         scenario.core = machine.index("core");
@@ -119,12 +126,16 @@ impl SwfStream {
             processor: machine.processor.clone(),
             memory: if self.use_memory { machine.index("mem") } else { None },
             resources: machine.resources.clone(),
+            capacity: machine.totals(),
+            absent: absent.into_iter().filter(|&node| node < node_count).collect(),
             core: machine.index("core"),
             keep_fields: policy.order == "expression",
         };
         let parts = policy.parts(&capacities, &names).map_err(PyValueError::new_err)?;
         let state = State::new(JobRecords::default(), capacities.machine());
-        let feed = Stream::open(log, first, options, answer.as_deref()).map_err(ended)?;
+        let events =
+            events.map(|events| Box::new(ReadEvents::new(events.unbind(), node_count)) as EventSource);
+        let feed = Stream::open(log, first, options, events, answer.as_deref()).map_err(ended)?;
         let agenda = parse_agenda(order_at_instant)?;
         let mut simulation = Simulation::new(scenario, state, parts, agenda, feed);
         while py.detach(|| simulation.advance_by(STRIDE)).map_err(ended)? {
@@ -136,10 +147,9 @@ impl SwfStream {
         if simulation.failure().is_some() {
             return Err(failed(py, &simulation));
         }
-        let feed = simulation.into_feed();
+        let (feed, scenario, state) = simulation.into_parts();
         let notes = notes(py, feed.parser())?;
-        let totals = machine.totals();
-        let summary = py.detach(|| feed.finish(&totals)).map_err(ended)?;
+        let summary = py.detach(|| feed.finish(&scenario, &state)).map_err(ended)?;
         let result = PyDict::new(py);
         result.set_item("notes", notes)?;
         result.set_item("metrics", metrics(py, &summary, &machine.resources)?)?;
@@ -168,14 +178,15 @@ fn notes<'py>(py: Python<'py>, parser: &SwfParser) -> PyResult<Bound<'py, PyDict
 /// The aggregates under the names, and in the order, of `batchlab.metrics.overview`.
 fn metrics<'py>(py: Python<'py>, summary: &Summary, resources: &[String]) -> PyResult<Bound<'py, PyDict>> {
     let metrics = PyDict::new(py);
-    let [completed, killed] = summary.states;
+    let [queued, running, completed, killed] = summary.states;
     let rejected: u64 = summary.rejected.iter().sum();
     let jobs = PyDict::new(py);
-    jobs.set_item("submitted", completed + killed + rejected)?;
-    for state in ["loaded", "queued", "running"] {
-        jobs.set_item(state, 0)?;
+    jobs.set_item("submitted", queued + running + completed + killed + rejected)?;
+    jobs.set_item("loaded", 0)?;
+    for (state, count) in [("queued", queued), ("running", running), ("completed", completed)] {
+        jobs.set_item(state, count)?;
     }
-    for (state, count) in [("completed", completed), ("killed", killed), ("rejected", rejected)] {
+    for (state, count) in [("killed", killed), ("rejected", rejected)] {
         jobs.set_item(state, count)?;
     }
     metrics.set_item("jobs", jobs)?;
@@ -183,7 +194,7 @@ fn metrics<'py>(py: Python<'py>, summary: &Summary, resources: &[String]) -> PyR
         metrics.set_item(name, described_as_dict(py, described)?)?;
     }
     metrics.set_item("makespan", summary.makespan)?;
-    let ran = (completed + killed) as f64;
+    let ran = summary.ran as f64;
     metrics.set_item("throughput", summary.makespan.filter(|span| *span > 0.0).map(|span| ran / span))?;
     metrics.set_item("utilisation", by_resource(py, resources, &summary.utilisation)?)?;
     let queue = PyDict::new(py);
@@ -197,6 +208,13 @@ fn metrics<'py>(py: Python<'py>, summary: &Summary, resources: &[String]) -> PyR
             reasons.set_item(reason.name(), count)?;
         }
         metrics.set_item("rejected", reasons)?;
+    }
+    if let Some(interrupted) = summary.interrupted {
+        let cut_short = PyDict::new(py);
+        cut_short.set_item("runs", interrupted.runs)?;
+        cut_short.set_item("jobs", interrupted.jobs)?;
+        cut_short.set_item("lost_time", interrupted.lost_time)?;
+        metrics.set_item("interrupted", cut_short)?;
     }
     Ok(metrics)
 }
@@ -226,6 +244,8 @@ fn ended(error: StreamError) -> PyErr {
     match error {
         StreamError::Log(error) => raised(error),
         StreamError::Unsorted { line, .. } => PyValueError::new_err((line, error.to_string())),
+        // What the iterator raised is the inner error.
+        StreamError::Events(error) => error.into(),
         StreamError::Output(error) => PyOSError::new_err(error),
     }
 }

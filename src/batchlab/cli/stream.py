@@ -11,6 +11,7 @@ from batchlab.cli.log import format_of, is_log
 from batchlab.cli.machine import described_machine, machine_for
 from batchlab.cli.output import tell
 from batchlab.cli.progress import count_bar
+from batchlab.cli.streamed_events import scanned
 from batchlab.errors import PolicyError, WorkloadError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from batchlab._kernel import StreamedMachine, StreamedRun, StreamNotes, SwfStream
     from batchlab.cli.request import RunRequest
+    from batchlab.cli.streamed_events import StreamedEvents
     from batchlab.policy import Policy
     from batchlab.result.manifest import OutputFiles
     from batchlab.system import System
@@ -63,10 +65,11 @@ def stream(request: RunRequest) -> None:
     from batchlab.result.warnings import warnings_of  # noqa: PLC0415  # --help does without
 
     began = time.perf_counter()
+    events = None if request.external_events is None else scanned(request.external_events, system)
     with _files(request) as files:
-        run = _run(log, request, policy, system, files)
+        run = _run(log, request, policy, system, events=events, files=files)
         if files is not None:
-            files.complete(run["metrics"], _manifest(request, policy, system, run["notes"]))
+            files.complete(run["metrics"], _manifest(request, policy, system, events, run["notes"]))
     elapsed = time.perf_counter() - began
     rejected = cast("Mapping[RejectionReason, int]", run["metrics"].get("rejected", {}))
     warnings = [*warnings_of(_header(log), system, rejected)]
@@ -113,7 +116,13 @@ def _header(log: SwfStream) -> Header:
 
 
 def _run(
-    log: SwfStream, request: RunRequest, policy: Policy, system: System, files: OutputFiles | None
+    log: SwfStream,
+    request: RunRequest,
+    policy: Policy,
+    system: System,
+    *,
+    events: StreamedEvents | None,
+    files: OutputFiles | None,
 ) -> StreamedRun:
     from batchlab.policy.kernel import policy_names  # noqa: PLC0415  # --help does without
 
@@ -127,7 +136,12 @@ def _run(
                 job_check=request.options.job_check,
                 answer=None if files is None else files.jobs.name,
                 progress=None if count is None else lambda finished, _now: count(finished),
+                events=None if events is None else events.lists(),
+                absent=[] if events is None else events.absent,
             )
+    except WorkloadError:
+        # One of the events, whose file has changed meanwhile.
+        raise
     except ValueError as error:
         raise _explained(error, request) from error
 
@@ -159,14 +173,17 @@ def _files(request: RunRequest) -> AbstractContextManager[OutputFiles | None]:
     return output_files(request.out)
 
 
-def _manifest(request: RunRequest, policy: Policy, system: System, notes: StreamNotes) -> dict[str, object]:
+def _manifest(
+    request: RunRequest, policy: Policy, system: System, events: StreamedEvents | None, notes: StreamNotes
+) -> dict[str, object]:
     from batchlab.result.manifest import manifest  # noqa: PLC0415  # not needed without --out
 
+    known = {} if events is None else {"external_events": events.count}
     return manifest(
         policy,
         system,
         options=request.options,
-        workload={"jobs": notes["kept"], "report": notes},
+        workload={"jobs": notes["kept"], "report": notes} | known,
         inputs=request.inputs,
         command=request.command,
         stream=True,

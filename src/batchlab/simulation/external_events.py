@@ -12,7 +12,8 @@ from batchlab.errors import WorkloadError
 from batchlab.node_ranges import node_ranges
 from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.workload.event_files import read_events
-from batchlab.workload.event_stream import JOB_EVENTS, EventStream
+from batchlab.workload.event_rules import JOB_EVENTS, nodes_to_come
+from batchlab.workload.event_stream import EventStream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     Events = EventStream | str | os.PathLike[str] | pl.DataFrame | Iterable[Mapping[str, object]]
 
-__all__ = ["absent_nodes", "event_columns", "given_events"]
+__all__ = ["event_columns", "given_events"]
 
 
 def given_events(events: Events | None, workload: Workload, system: System) -> EventStream | None:
@@ -71,6 +72,14 @@ def _check_jobs(table: pl.DataFrame, workload: Workload) -> None:
             f"event at {event['time']:g} s: {event['event']} of job_id = {event['job_id']}; "
             "the workload has no such job. Leave the event out, or add the job."
         )
+    repeated = workload.jobs["job_id"].filter(workload.jobs["job_id"].is_duplicated())
+    ambiguous = about.filter(pl.col("job_id").is_in(repeated.implode()))
+    if len(ambiguous):
+        event = ambiguous.row(0, named=True)
+        raise WorkloadError(
+            f"event at {event['time']:g} s: {event['event']} of job_id = {event['job_id']}; "
+            "several jobs of the workload have it. Give each its own."
+        )
     other = found.filter((pl.col("event") == "submit") & (pl.col("time") != pl.col("submit_time")))
     if len(other):
         event = other.row(0, named=True)
@@ -94,19 +103,6 @@ def _check_nodes(table: pl.DataFrame, system: System) -> None:
             raise WorkloadError(f"event at {time:g} s: {kind} of node {beyond[0]}; {rule}.")
 
 
-def absent_nodes(stream: EventStream) -> str:
-    """Give the nodes that are added before they are removed: they are not there from the beginning."""
-    seen: set[int] = set()
-    absent: list[int] = []
-    changes = stream.table.filter(pl.col("event").is_in(["add", "remove"]))
-    for kind, nodes in changes.select("event", "nodes").iter_rows():
-        for begin, end in node_ranges(nodes):
-            new = [node for node in range(begin, end) if node not in seen]
-            seen.update(new)
-            absent += new if kind == "add" else []
-    return ",".join(map(str, absent))
-
-
 def event_columns(stream: EventStream | None, workload: Workload) -> tuple[EventColumns | None, int]:
     """Give the kernel's view of the events.
 
@@ -126,7 +122,8 @@ def event_columns(stream: EventStream | None, workload: Workload) -> tuple[Event
     if stream is None:
         return None, 0
     table = stream.table.filter(pl.col("event") != "submit")
-    absent = absent_nodes(stream)
+    changes = table.filter(pl.col("event").is_in(["add", "remove"])).select("event", "nodes")
+    absent = nodes_to_come(changes.iter_rows())
     if absent:
         submitted = workload.jobs["submit_time"].to_numpy().min(initial=np.inf)
         first = min(float(table["time"][0]), float(submitted))

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from batchlab.atomic import atomic_write
-from batchlab.errors import WorkloadError
-from batchlab.workload.event_stream import EVENT_COLUMNS, EventStream
-from batchlab.workload.source import text_of
+from batchlab.workload.event_lines import event_lines, is_csv
+from batchlab.workload.event_stream import EVENT_COLUMNS, EventStream, events_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 __all__ = ["read_events", "write_events"]
-
-_NUMBERS = ("job_id",)
-_SECONDS = ("time", "value")
-_TEXTS = {"event": pl.String, "nodes": pl.String, "jobs": pl.String}
 
 
 def read_events(source: str | os.PathLike[str] | Iterable[str]) -> EventStream:
@@ -40,8 +35,6 @@ def read_events(source: str | os.PathLike[str] | Iterable[str]) -> EventStream:
     ------
     WorkloadError
         If a line is none of these, or an event breaks a rule; the message names file and line.
-    OSError
-        If the file cannot be read.
 
     Examples
     --------
@@ -49,12 +42,11 @@ def read_events(source: str | os.PathLike[str] | Iterable[str]) -> EventStream:
     >>> len(bl.read_events(['{"time": 5, "event": "cancel", "job_id": 3}']))
     1
     """
-    name, text = text_of(source)
-    is_csv = name.removesuffix(".gz").endswith(".csv")
-    try:
-        return EventStream(_of_csv(text, name) if is_csv else _of_json(text, name))
-    except WorkloadError as error:
-        raise WorkloadError(f"{name}: {error}") from None
+    table = events_table([event for _, event in event_lines(source)])
+    if is_csv(source):
+        texts = [name for name in table.columns if name not in EVENT_COLUMNS]
+        table = table.with_columns(_inferred(table[name]) for name in texts)
+    return EventStream.of_table(table)
 
 
 def write_events(stream: EventStream, path: str | os.PathLike[str]) -> None:
@@ -79,38 +71,10 @@ def write_events(stream: EventStream, path: str | os.PathLike[str]) -> None:
             file.writelines(json.dumps(event) + "\n" for event in stream)
 
 
-def _of_json(text: str, name: str) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            event = json.loads(line)
-        except ValueError as error:
-            rule = "must be an object of JSON, one on each line"
-            raise WorkloadError(f"{name}:{number}: {line.strip()[:60]!r}; {rule} ({error}).") from None
-        if not isinstance(event, dict):
-            raise WorkloadError(f"{name}:{number}: {line.strip()[:60]!r}; must be an object of JSON.")
-        yield event
-
-
-def _of_csv(text: str, name: str) -> pl.DataFrame:
-    try:
-        table = pl.read_csv(text.encode(), infer_schema_length=None, schema_overrides=_TEXTS)
-    except pl.exceptions.PolarsError as error:
-        first = str(error).splitlines()[0]
-        rule = "write a header and a line for each event"
-        raise WorkloadError(f"{name}: is no CSV table: {first}; {rule}.") from None
-    for missing in ("time", "event"):
-        if missing not in table.columns:
-            known = ", ".join(EVENT_COLUMNS)
-            raise WorkloadError(f"{name}: there is no column {missing!r}; the columns are {known}.")
-    numbers = dict.fromkeys(_NUMBERS, pl.Int64) | dict.fromkeys(_SECONDS, pl.Float64)
-    for column, kind in numbers.items():
-        if column in table.columns:
-            made = table[column].cast(kind, strict=False)
-            wrong = (made.is_null() & table[column].is_not_null()).arg_true()
-            if len(wrong):
-                value = table[column][wrong[0]]
-                raise WorkloadError(f"{name}:{wrong[0] + 2}: {column} = {value!r}; must be a number.")
-            table = table.with_columns(made)
-    return table
+def _inferred(texts: pl.Series) -> pl.Series:
+    """Give a column that rides along its type: numbers and truth values of CSV are texts."""
+    for kind in (pl.Int64, pl.Float64):
+        numbers = texts.cast(kind, strict=False)
+        if numbers.null_count() == texts.null_count():
+            return numbers
+    return texts == "true" if texts.drop_nulls().is_in(["true", "false"]).all() else texts

@@ -7,39 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.node_ranges import node_ranges
-from batchlab.units import is_finite
+from batchlab.errors import WorkloadError, shown
 from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
+from batchlab.workload.event_rules import EVENT_KEYS, checked_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["END_EVENTS", "EVENT_COLUMNS", "JOB_EVENTS", "NODE_EVENTS", "EventStream"]
+__all__ = ["END_EVENTS", "EVENT_COLUMNS", "EventStream", "events_table"]
 
-EVENT_COLUMNS: Mapping[str, type[pl.DataType]] = {
-    "time": pl.Float64,
-    "event": pl.String,
-    "job_id": pl.Int64,
-    "nodes": pl.String,
-    "value": pl.Float64,
-    "jobs": pl.String,
-}
+_TYPES = (pl.Float64, pl.String, pl.Int64, pl.String, pl.Float64, pl.String)
+EVENT_COLUMNS: Mapping[str, type[pl.DataType]] = dict(zip(EVENT_KEYS, _TYPES, strict=True))
 """The columns that external events have, with their types."""
-
-JOB_EVENTS = frozenset(
-    {"submit", "cancel", "kill", "end", "requeue", "hold", "release", "requested_time", "priority"}
-)
-"""The external events that are about a job."""
-
-NODE_EVENTS = frozenset({"drain", "resume", "remove", "add", "down", "up"})
-"""Those that are about nodes."""
 
 END_EVENTS = ("completed", "killed", "rejected")
 """The internal events with which a job is over, named as the states that it has then."""
-
-_KINDS = (*EXTERNAL_EVENTS, *INTERNAL_EVENTS)
-_EVACUATIONS = ("requeue", "kill")
 
 
 class EventStream:
@@ -179,7 +161,22 @@ def _checked(events: object) -> pl.DataFrame:
     else:
         rule = "must be a DataFrame, an EventStream or mappings. Read files by batchlab.read_events"
         raise WorkloadError(f"events = {shown(events)}; {rule}.")
-    found = [_row(number, row) for number, row in enumerate(rows, 1)]
+    return events_table([checked_event(number, row) for number, row in enumerate(rows, 1)])
+
+
+def events_table(found: list[dict[str, Any]]) -> pl.DataFrame:
+    """Make the table of events that were checked.
+
+    Parameters
+    ----------
+    found
+        What `checked_event` gave of each.
+
+    Returns
+    -------
+    polars.DataFrame
+        By time: the columns of `EVENT_COLUMNS`, then all others.
+    """
     others = list(dict.fromkeys(name for row in found for name in row if name not in EVENT_COLUMNS))
     columns = {
         name: pl.Series(name, [row.get(name) for row in found], dtype=kind)
@@ -189,55 +186,3 @@ def _checked(events: object) -> pl.DataFrame:
         columns[name] = pl.Series(name, [row.get(name) for row in found], strict=False)
     table = pl.DataFrame(list(columns.values()))
     return table.sort("time", maintain_order=True)
-
-
-def _row(number: int, event: object) -> dict[str, Any]:
-    """Check one event."""
-    if not isinstance(event, Mapping):
-        raise WorkloadError(
-            f"event {number} = {shown(event)}; must be a mapping, as {{'time': 5, 'event': …}}."
-        )
-    row = {str(name): value for name, value in event.items() if value is not None}
-    kind = row.get("event")
-    if kind not in _KINDS:
-        rule = f"must be one of {', '.join(EXTERNAL_EVENTS)}"
-        raise WorkloadError(f"event {number}: event = {shown(kind)}; {rule}.{suggest(str(kind), _KINDS)}")
-    where = f"event {number} ({kind})"
-    time = row.get("time")
-    if not is_finite(time):
-        raise WorkloadError(f"{where}: time = {shown(time)}; must be a finite number of seconds.")
-    row["time"] = float(time) + 0.0
-    if kind in JOB_EVENTS | set(INTERNAL_EVENTS):
-        job = row.get("job_id")
-        if isinstance(job, bool) or not isinstance(job, int):
-            raise WorkloadError(f"{where}: job_id = {shown(job)}; must be a whole number.")
-    if "nodes" in row:
-        row["nodes"] = _nodes(where, row["nodes"])
-    if kind in NODE_EVENTS and not row.get("nodes"):
-        raise WorkloadError(f'{where}: nodes = {shown(row.get("nodes"))}; must name nodes, e.g. "0-3,7".')
-    _check_value(where, kind, row.get("value"))
-    jobs = row.get("jobs")
-    if jobs is not None and (kind != "down" or jobs not in _EVACUATIONS):
-        rule = '"requeue" or "kill", of events down only'
-        raise WorkloadError(f"{where}: jobs = {shown(jobs)}; must be {rule}.")
-    return row
-
-
-def _nodes(where: str, nodes: object) -> str:
-    """Write nodes as ranges, and check them."""
-    if isinstance(nodes, list | tuple | pl.Series):
-        nodes = ",".join(map(str, nodes))
-    try:
-        node_ranges(nodes)
-    except ValueError:
-        rule = 'must be node numbers or ranges of them, e.g. "0-3,7"'
-        raise WorkloadError(f"{where}: nodes = {shown(nodes)}; {rule}.") from None
-    return str(nodes)
-
-
-def _check_value(where: str, kind: object, value: object) -> None:
-    if kind == "requested_time":
-        if not is_finite(value) or value < 0:
-            raise WorkloadError(f"{where}: value = {shown(value)}; must be a finite number of seconds >= 0.")
-    elif kind == "priority" and value is not None and not is_finite(value):
-        raise WorkloadError(f"{where}: value = {shown(value)}; must be a finite number, or left out.")

@@ -5,13 +5,15 @@ import zlib
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
+from typing import BinaryIO
 
 from batchlab.errors import WorkloadError, shown
 
-__all__ = ["name_of", "pieces", "text_of", "unpacked"]
+__all__ = ["lines_of", "name_of", "pieces", "text_of", "unpacked"]
 
 _BLOCK = 1 << 20
 _LINES_AT_ONCE = 4096
+_LONGEST_LINE = 1 << 24
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31
 
@@ -107,9 +109,60 @@ def text_of(source: object) -> tuple[str, str]:
     name = name_of(source)
     if not isinstance(source, str | os.PathLike):
         return name, _decoded(unpacked(pieces(source, name), name))
+    with _opened(source, name) as file:
+        return name, _decoded(unpacked(pieces(file, name), name))
+
+
+def lines_of(source: object) -> Iterator[str]:
+    """Read a log of text line by line, in memory for a piece of it.
+
+    Parameters
+    ----------
+    source
+        A path, an open file (text or binary; gzip is known by its content), or an iterable of lines.
+
+    Yields
+    ------
+    str
+        Each line without its end; bytes that are no UTF-8 are escaped.
+
+    Raises
+    ------
+    WorkloadError
+        If it cannot be read, or a line is longer than 16 MiB.
+    """
+    name = name_of(source)
+    if not isinstance(source, str | os.PathLike):
+        yield from _split(unpacked(pieces(source, name), name), name)
+        return
+    with _opened(source, name) as file:
+        yield from _split(unpacked(pieces(file, name), name), name)
+
+
+def _split(blocks: Iterator[bytes], name: str) -> Iterator[str]:
+    number, begun, length = 0, list[bytes](), 0
+    for block in blocks:
+        first, *others = block.split(b"\n")
+        begun.append(first)
+        length += len(first)
+        for other in others:
+            number += 1
+            yield _line(b"".join(begun), number)
+            begun, length = [other], len(other)
+        if length > _LONGEST_LINE:
+            raise WorkloadError(f"{name}:{number + 1}: is longer than 16 MiB. Break the line.")
+    if length:
+        yield _line(b"".join(begun), number + 1)
+
+
+def _line(line: bytes, number: int) -> str:
+    text = line.removesuffix(b"\r").decode("utf-8", "backslashreplace")
+    return text.removeprefix("\ufeff") if number == 1 else text
+
+
+def _opened(path: str | os.PathLike[str], name: str) -> BinaryIO:
     try:
-        with open(source, "rb") as file:  # noqa: PTH123  # paths of bytes too
-            return name, _decoded(unpacked(pieces(file, name), name))
+        return open(path, "rb")  # noqa: PTH123  # paths of bytes too; the caller closes it
     except OSError as error:
         reason = error.strerror or str(error)
         raise WorkloadError(

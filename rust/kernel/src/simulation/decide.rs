@@ -247,7 +247,11 @@ impl<F: Feed> Simulation<F> {
             Preemption::FromCheckpoint(every) => return Err(Refusal::BadDuration(every)),
         };
         self.release_nodes(job);
-        self.recorders.interruptions.add(View { scenario: &self.scenario, state: &self.state }, job, saved);
+        let view = View { scenario: &self.scenario, state: &self.state };
+        if F::KEEPS_JOBS {
+            self.recorders.interruptions.add(view, job, saved);
+        }
+        self.feed.interrupted(view, job, saved);
         self.stop_application(job);
         self.state.leave_running(job);
         self.state.jobs.requeue(job, saved);

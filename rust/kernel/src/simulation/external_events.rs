@@ -21,12 +21,13 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// Takes the next external event, which is due.
-    pub(super) fn take_external_event(&mut self) {
-        let Some(event) = self.feed.take_event(&self.scenario) else { return };
+    pub(super) fn take_external_event(&mut self) -> Result<(), F::Error> {
+        let Some(event) = self.feed.take_event(&self.scenario)? else { return Ok(()) };
         let applied = self.happens(event);
         if let Some(log) = &mut self.recorders.events {
             log.applied.push(applied);
         }
+        Ok(())
     }
 
     /// Whether an event applies; if so it has happened.

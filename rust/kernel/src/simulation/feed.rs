@@ -11,6 +11,9 @@ pub trait Feed {
     /// What can go wrong in reading or writing.
     type Error;
 
+    /// Whether what became of jobs is kept; if not, slots are used again, and nothing may be recorded by slot.
+    const KEEPS_JOBS: bool = true;
+
     /// When the next job is submitted; [`Time::NEVER`] after the last.
     fn next_time(&self) -> Time;
 
@@ -22,9 +25,9 @@ pub trait Feed {
         Time::NEVER
     }
 
-    /// Takes the next external event, which is due.
-    fn take_event(&mut self, _scenario: &Scenario) -> Option<ExternalEvent> {
-        None
+    /// Takes the next external event, which is due; None where it is about a job that is not there.
+    fn take_event(&mut self, _scenario: &Scenario) -> Result<Option<ExternalEvent>, Self::Error> {
+        Ok(None)
     }
 
     /// No further job shall come, and no external event.
@@ -36,8 +39,8 @@ pub trait Feed {
     /// Takes note of a job that started.
     fn started(&mut self, _view: View<'_>, _job: u32) {}
 
-    /// Takes note that nothing happens from the present instant until `next`; [`Time::NEVER`] at the end.
-    fn time_passes(&mut self, _view: View<'_>, _next: Time) {}
+    /// Takes note of a job whose run is being cut short; `saved` seconds of its run_time need not be run again.
+    fn interrupted(&mut self, _view: View<'_>, _job: u32, _saved: f64) {}
 
     /// Takes note of a job that ended or was rejected.
     fn finished(&mut self, scenario: &Scenario, state: &mut State, job: u32) -> Result<(), Self::Error>;

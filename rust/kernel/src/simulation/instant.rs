@@ -74,6 +74,8 @@ impl<F: Feed> Simulation<F> {
         self.cursor.at = if is_due { LoopState::Notifying } else { LoopState::EndOfInstant };
         if self.state.is_stopped {
             self.leave_scheduling_points();
+            // No pass does.
+            self.hand_over_ended()?;
         }
         Ok(None)
     }
@@ -154,7 +156,7 @@ impl<F: Feed> Simulation<F> {
                 self.happened(Trigger::Periodic);
             }
             EventKind::Begin => self.open_gates(),
-            EventKind::External => self.take_external_event(),
+            EventKind::External => self.take_external_event()?,
             EventKind::Submission => return self.submit(),
             EventKind::EarlyRelease => self.release_early(),
         }

@@ -156,9 +156,9 @@ impl<F: Feed> Simulation<F> {
         &self.recorders
     }
 
-    /// The feed, to be closed.
-    pub fn into_feed(self) -> F {
-        self.feed
+    /// The feed, to be closed, with what it has fed.
+    pub fn into_parts(self) -> (F, Arc<Scenario>, State) {
+        (self.feed, self.scenario, self.state)
     }
 
     /// Why the scheduler is being asked.
@@ -308,7 +308,6 @@ impl<F: Feed> Simulation<F> {
             let point = match self.cursor.at {
                 LoopState::Idle => {
                     let now = self.next_time();
-                    self.feed.time_passes(View { scenario: &self.scenario, state: &self.state }, now);
                     if now == Time::NEVER {
                         return Ok(self.end_point());
                     }

@@ -155,12 +155,18 @@ impl<F: Feed> Simulation<F> {
         self.state.started.clear();
         self.dismiss_victims();
         self.cursor.trigger = Trigger::Instant;
+        self.hand_over_ended()?;
+        self.look_at_reasons();
+        Ok(())
+    }
+
+    /// Gives the jobs that ended to the feed.
+    pub(super) fn hand_over_ended(&mut self) -> Result<(), F::Error> {
         let mut ended = std::mem::take(&mut self.state.ended);
         for job in ended.drain(..) {
             self.feed.finished(&self.scenario, &mut self.state, job)?;
         }
         self.state.ended = ended;
-        self.look_at_reasons();
         Ok(())
     }
 

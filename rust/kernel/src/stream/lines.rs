@@ -132,7 +132,7 @@ pub fn riding_fields() -> impl Iterator<Item = usize> {
     (0..FIELDS).filter(|field| !OWN_COLUMNS.contains(field))
 }
 
-/// One job as `jobs.csv` has it; `memory` where tasks ask for it.
+/// One job as `jobs.csv` has it, `reason` being that why it waits; `memory` where tasks ask for it.
 pub fn format_job(
     line: &mut String,
     view: View<'_>,
@@ -140,6 +140,7 @@ pub fn format_job(
     record: &SwfRecord,
     held: &[i64],
     memory: Option<i64>,
+    reason: Option<&str>,
 ) {
     use std::fmt::Write;
     let jobs = &view.state.jobs;
@@ -152,7 +153,8 @@ pub fn format_job(
             let _ = write!(line, "{time:?}");
         }
     }
-    let _ = write!(line, ",{:?},{:?},{},", record.run_time, record.requested_time, record.tasks);
+    let requested_time = jobs.requested_time(job);
+    let _ = write!(line, ",{:?},{requested_time:?},{},", record.run_time, record.tasks);
     let placement = jobs.placement(job);
     let ranges = node_ranges(placement.iter().map(|part: &NodeTasks| part.node));
     if ranges.contains(',') {
@@ -161,7 +163,7 @@ pub fn format_job(
         line.push_str(&ranges);
     }
     line.push(',');
-    line.push_str(jobs.rejection(job).map_or("", Rejection::name));
+    line.push_str(jobs.rejection(job).map(Rejection::name).or(reason).unwrap_or_default());
     for amount in held.iter().copied().chain(memory) {
         let _ = write!(line, ",{amount}");
     }

@@ -4,7 +4,6 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::state::View;
-use crate::time::Time;
 use crate::workload::{JobState, Rejection};
 
 use super::quantile::Selection;
@@ -22,7 +21,6 @@ pub struct Measured {
     submit_time: f64,
     held_for: f64,
     end_time: f64,
-    killed: bool,
 }
 
 impl Measured {
@@ -46,7 +44,6 @@ impl Measured {
             submit_time: row.submit_time,
             held_for: end - start,
             end_time: end,
-            killed,
         }
     }
 }
@@ -83,8 +80,10 @@ pub struct Described {
 /// All aggregates of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Jobs completed and killed.
-    pub states: [u64; 2],
+    /// Jobs still queued, still running, completed and killed.
+    pub states: [u64; 4],
+    /// Jobs that ran, and ended.
+    pub ran: u64,
     /// Jobs rejected, by reason.
     pub rejected: [u64; Rejection::ALL.len()],
     /// Wait, turnaround, slowdown, bounded slowdown, per-processor slowdown.
@@ -99,40 +98,122 @@ pub struct Summary {
     pub longest_queue: Option<u64>,
     /// Share of each resource idle while jobs that asked for it waited.
     pub lost: Vec<Option<f64>>,
+    /// The runs that were cut short; None where there were none.
+    pub interrupted: Option<Interrupted>,
 }
 
-/// What is integrated over time.
+/// Runs that were cut short, and whose jobs waited again.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Interrupted {
+    /// How many.
+    pub runs: u64,
+    /// Of how many jobs.
+    pub jobs: u64,
+    /// What has to be run again of them, seconds.
+    pub lost_time: f64,
+}
+
+/// What the queue and the machine are integrated to over time, between the first change of a job's state and the last.
 #[derive(Clone, Debug)]
 pub struct OverTime {
     begun: Option<f64>,
+    last: f64,
+    /// The waiting jobs, held ones among them.
+    queued: u64,
+    /// What these ask for.
+    waiting: Vec<i64>,
+    /// What running jobs hold.
+    used: Vec<i64>,
+    capacity: Vec<i64>,
     queue: Total,
     longest: u64,
     lost: Vec<Total>,
 }
 
 impl OverTime {
-    pub fn new(resources: usize) -> Self {
-        Self { begun: None, queue: Total::default(), longest: 0, lost: vec![Total::default(); resources] }
+    /// On a machine of these total capacities.
+    pub fn new(capacity: Vec<i64>) -> Self {
+        let resources = capacity.len();
+        Self {
+            begun: None,
+            last: 0.0,
+            queued: 0,
+            waiting: vec![0; resources],
+            used: vec![0; resources],
+            capacity,
+            queue: Total::default(),
+            longest: 0,
+            lost: vec![Total::default(); resources],
+        }
     }
 
-    /// The first job enters the queue.
-    pub fn begin(&mut self, now: f64) {
-        self.begun.get_or_insert(now);
+    /// A job begins to wait.
+    pub fn comes(&mut self, view: View<'_>, job: u32) {
+        self.pass(view.now());
+        self.queued += 1;
+        self.wait_for(view, job, 1);
     }
 
-    /// Nothing changes from now until the next instant.
-    pub fn pass(&mut self, view: View<'_>, waiting: &[i64], next: Time) {
-        let queued = view.state.queue.len();
-        self.longest = self.longest.max(queued as u64);
-        if queued == 0 || next == Time::NEVER {
+    /// A waiting job leaves the queue.
+    pub fn leaves(&mut self, view: View<'_>, job: u32) {
+        self.pass(view.now());
+        self.queued -= 1;
+        self.wait_for(view, job, -1);
+    }
+
+    /// A job is given its nodes.
+    pub fn takes(&mut self, view: View<'_>, job: u32) {
+        self.pass(view.now());
+        self.use_for(view, job, 1);
+    }
+
+    /// A job gives its nodes back.
+    pub fn gives_back(&mut self, view: View<'_>, job: u32) {
+        self.pass(view.now());
+        self.use_for(view, job, -1);
+    }
+
+    /// Nothing has changed since the last change.
+    fn pass(&mut self, now: f64) {
+        if self.begun.is_none() {
+            (self.begun, self.last) = (Some(now), now);
+        }
+        let duration = now - self.last;
+        if duration <= 0.0 {
             return;
         }
-        let duration = next.0 - view.now();
-        self.queue.add(queued as f64 * duration);
-        let free = view.state.machine.total_free();
-        for ((lost, &free), &waiting) in self.lost.iter_mut().zip(free).zip(waiting) {
-            lost.add(free.min(waiting) as f64 * duration);
+        self.last = now;
+        self.longest = self.longest.max(self.queued);
+        if self.queued == 0 {
+            return;
         }
+        self.queue.add(self.queued as f64 * duration);
+        let amounts = self.capacity.iter().zip(&self.used).zip(&self.waiting);
+        for (lost, ((&capacity, &used), &waiting)) in self.lost.iter_mut().zip(amounts) {
+            lost.add((capacity - used).min(waiting) as f64 * duration);
+        }
+    }
+
+    fn wait_for(&mut self, view: View<'_>, job: u32, sign: i64) {
+        for (resource, waiting) in self.waiting.iter_mut().enumerate() {
+            *waiting = waiting.saturating_add(sign * view.need(job, resource));
+        }
+    }
+
+    fn use_for(&mut self, view: View<'_>, job: u32, sign: i64) {
+        for (resource, used) in self.used.iter_mut().enumerate() {
+            *used += sign * view.need(job, resource);
+        }
+    }
+
+    /// Seconds from the first change to the last.
+    fn span(&self) -> Option<f64> {
+        self.begun.map(|begun| self.last - begun)
+    }
+
+    /// The greatest number of waiting jobs.
+    fn longest(&self) -> Option<u64> {
+        self.begun.map(|_| self.longest.max(self.queued))
     }
 }
 
@@ -140,11 +221,21 @@ impl OverTime {
 pub struct Measures {
     values: BufWriter<File>,
     count: u64,
-    states: [u64; 2],
+    states: [u64; 4],
     rejected: [u64; Rejection::ALL.len()],
     counts: [u64; COLUMNS],
     totals: [Total; COLUMNS],
     held: Vec<Total>,
+    first_submit: f64,
+    last_end: f64,
+    cut: Option<Box<CutShort>>,
+}
+
+/// What is known of runs that were cut short.
+struct CutShort {
+    runs: u64,
+    jobs: u64,
+    lost: Total,
     first_submit: f64,
     last_end: f64,
 }
@@ -159,13 +250,14 @@ impl Measures {
         Ok(Self {
             values: BufWriter::new(file),
             count: 0,
-            states: [0; 2],
+            states: [0; 4],
             rejected: [0; Rejection::ALL.len()],
             counts: [0; COLUMNS],
             totals: [Total::default(); COLUMNS],
             held: vec![Total::default(); resources],
             first_submit: f64::INFINITY,
             last_end: f64::NEG_INFINITY,
+            cut: None,
         })
     }
 
@@ -174,10 +266,39 @@ impl Measures {
         self.rejected[reason as usize - 1] += 1;
     }
 
+    /// Counts a job that is not rejected, in the state that it has at last.
+    pub fn count(&mut self, state: JobState) {
+        let states = [JobState::Queued, JobState::Running, JobState::Completed, JobState::Killed];
+        if let Some(place) = states.iter().position(|&other| other == state) {
+            self.states[place] += 1;
+        }
+    }
+
+    /// Takes a run that is cut short now, and what it held of each resource; `is_first` of its job.
+    pub fn cut_short(&mut self, view: View<'_>, job: u32, saved: f64, held: &[i64], is_first: bool) {
+        let (submit, start, end) =
+            (view.scenario.job(job).submit_time, view.state.jobs.start_time(job), view.now());
+        let cut = self.cut.get_or_insert_with(|| {
+            let (first_submit, last_end) = (f64::INFINITY, f64::NEG_INFINITY);
+            Box::new(CutShort { runs: 0, jobs: 0, lost: Total::default(), first_submit, last_end })
+        });
+        cut.runs += 1;
+        cut.jobs += u64::from(is_first);
+        cut.lost.add(end - start - saved);
+        cut.first_submit = cut.first_submit.min(submit);
+        cut.last_end = cut.last_end.max(end);
+        self.hold(held, end - start);
+    }
+
+    fn hold(&mut self, held: &[i64], seconds: f64) {
+        for (total, &amount) in self.held.iter_mut().zip(held) {
+            total.add(amount as f64 * seconds);
+        }
+    }
+
     /// Takes a job that ran, and what it held of each resource.
     pub fn add(&mut self, job: &Measured, held: &[i64]) -> io::Result<()> {
         self.count += 1;
-        self.states[usize::from(job.killed)] += 1;
         for (column, &value) in job.values.iter().enumerate() {
             self.values.write_all(&value.to_le_bytes())?;
             if !value.is_nan() {
@@ -185,16 +306,14 @@ impl Measures {
                 self.totals[column].add(value);
             }
         }
-        for (total, &amount) in self.held.iter_mut().zip(held) {
-            total.add(amount as f64 * job.held_for);
-        }
+        self.hold(held, job.held_for);
         self.first_submit = self.first_submit.min(job.submit_time);
         self.last_end = self.last_end.max(job.end_time);
         Ok(())
     }
 
-    /// All aggregates, for a machine of these total capacities.
-    pub fn finish(mut self, over_time: &OverTime, capacity: &[i64]) -> io::Result<Summary> {
+    /// All aggregates.
+    pub fn finish(mut self, over_time: &OverTime) -> io::Result<Summary> {
         let quantiles = self.quantiles()?;
         let mut described = [Described::default(); COLUMNS];
         for (column, described) in described.iter_mut().enumerate() {
@@ -203,21 +322,36 @@ impl Measures {
             described.quantiles = quantiles[column];
         }
         let makespan = (self.count > 0).then_some(self.last_end - self.first_submit);
-        let span = over_time.begun.map(|begun| self.last_end - begun);
+        let (held_for, span) = (self.held_for(), over_time.span());
         let shares = |totals: &[Total], time: Option<f64>| -> Vec<Option<f64>> {
             let share = |(total, &capacity): (&Total, &i64)| ratio(total.value(), capacity as f64, time);
-            totals.iter().zip(capacity).map(share).collect()
+            totals.iter().zip(&over_time.capacity).map(share).collect()
         };
         Ok(Summary {
             states: self.states,
+            ran: self.count,
             rejected: self.rejected,
             described,
             makespan,
-            utilisation: shares(&self.held, makespan),
+            utilisation: shares(&self.held, held_for),
             mean_queue: ratio(over_time.queue.value(), 1.0, span),
-            longest_queue: over_time.begun.map(|_| over_time.longest),
+            longest_queue: over_time.longest(),
             lost: shares(&over_time.lost, span),
+            interrupted: self.cut.map(|cut| Interrupted {
+                runs: cut.runs,
+                jobs: cut.jobs,
+                lost_time: cut.lost.value(),
+            }),
         })
+    }
+
+    /// The makespan, runs that were cut short counted in; None where no job ran.
+    fn held_for(&self) -> Option<f64> {
+        let (mut first, mut last) = (self.first_submit, self.last_end);
+        if let Some(cut) = &self.cut {
+            (first, last) = (first.min(cut.first_submit), last.max(cut.last_end));
+        }
+        (last >= first).then_some(last - first)
     }
 
     fn quantiles(&mut self) -> io::Result<[Option<[f64; 4]>; COLUMNS]> {

@@ -2,10 +2,12 @@
 //!
 //! Lines of the answer come back into the log's order through files next to it, and quantiles are taken from a file
 //! of every job's measures, so that nothing grows with the log but those temporary files.
+mod events;
 mod lines;
 mod measures;
 mod quantile;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -14,14 +16,16 @@ use std::sync::Arc;
 use crate::cluster::Request;
 use crate::scenario::Scenario;
 use crate::simulation::Feed;
-use crate::state::{State, View};
+use crate::state::{Reason, State, View};
 use crate::time::Time;
-use crate::workload::Job;
 use crate::workload::swf::{FIELD_NAMES, SwfError, SwfFile, SwfParser, SwfRecord};
+use crate::workload::{ExternalEvent, Job, JobState};
 
+use events::Events;
+pub use events::{EventSource, GivenEvent};
 use lines::OrderedLines;
 pub use lines::node_ranges;
-pub use measures::{Described, Summary};
+pub use measures::{Described, Interrupted, Summary};
 use measures::{Measured, Measures, OverTime};
 
 /// What ends a streamed run early.
@@ -38,6 +42,8 @@ pub enum StreamError {
         /// The submit time before it.
         before: f64,
     },
+    /// External events cannot be read.
+    Events(io::Error),
     /// A temporary file or the answer cannot be written.
     Output(io::Error),
 }
@@ -50,7 +56,7 @@ impl fmt::Display for StreamError {
                 formatter,
                 "submit time = {submit_time}; must be >= that of the job before, {before}, in a log that is streamed"
             ),
-            Self::Output(error) => error.fmt(formatter),
+            Self::Events(error) | Self::Output(error) => error.fmt(formatter),
         }
     }
 }
@@ -70,10 +76,22 @@ pub struct StreamOptions {
     pub memory: Option<usize>,
     /// The names of the resources.
     pub resources: Vec<String>,
+    /// What the machine has of each in all.
+    pub capacity: Vec<i64>,
+    /// The nodes that external events add before they remove them.
+    pub absent: Vec<u32>,
     /// The resource that counts as processors in the slowdown per processor.
     pub core: Option<usize>,
     /// Whether formulas need the log's fields.
     pub keep_fields: bool,
+}
+
+/// A job that is there, by its slot.
+struct Alive {
+    row: u64,
+    record: SwfRecord,
+    /// Whether a run of it was cut short.
+    was_interrupted: bool,
 }
 
 /// The feed: jobs from a log, done jobs into the measures and the answer.
@@ -82,8 +100,9 @@ pub struct Stream {
     options: StreamOptions,
     next: Option<SwfRecord>,
     row: u64,
-    alive: Vec<(u64, SwfRecord)>,
-    waiting: Vec<i64>,
+    alive: Vec<Alive>,
+    /// None where none are given.
+    events: Option<Box<Events>>,
     measures: Measures,
     over_time: OverTime,
     lines: Option<OrderedLines>,
@@ -91,25 +110,30 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Takes over a log from which the first job has been read. `answer` is the file that gets `jobs.csv`; temporary
-    /// files lie next to it.
+    /// Takes over a log from which the first job has been read, and external events. `answer` is the file that gets
+    /// `jobs.csv`; temporary files lie next to it.
     pub fn open(
         log: SwfFile,
         first: Option<SwfRecord>,
         options: StreamOptions,
+        events: Option<EventSource>,
         answer: Option<&Path>,
     ) -> Result<Self, StreamError> {
-        let resources = options.resources.len();
+        let first_submit = first.as_ref().map_or(Time::NEVER, |record| Time(record.submit_time));
+        let events = events
+            .map(|source| Events::open(source, &options.absent, first_submit))
+            .transpose()
+            .map_err(StreamError::Events)?;
         let lines = answer.map(OrderedLines::create).transpose()?;
-        let measures = Measures::create(answer.and_then(Path::parent), resources)?;
+        let measures = Measures::create(answer.and_then(Path::parent), options.resources.len())?;
         let mut stream = Self {
             log,
             next: first,
             row: 0,
             alive: Vec::new(),
-            waiting: vec![0; resources],
+            events: events.map(Box::new),
             measures,
-            over_time: OverTime::new(resources),
+            over_time: OverTime::new(options.capacity.clone()),
             lines,
             held: Vec::new(),
             options,
@@ -125,11 +149,30 @@ impl Stream {
     }
 
     /// Ends a run: the measures, with the answer complete in its file.
-    pub fn finish(self, capacity: &[i64]) -> Result<Summary, StreamError> {
+    pub fn finish(mut self, scenario: &Scenario, state: &State) -> Result<Summary, StreamError> {
+        self.take_the_rest(View { scenario, state })?;
         if let Some(lines) = self.lines {
             lines.finish()?;
         }
-        Ok(self.measures.finish(&self.over_time, capacity)?)
+        Ok(self.measures.finish(&self.over_time)?)
+    }
+
+    /// Counts and writes down the jobs that are still there when nothing happens any more.
+    fn take_the_rest(&mut self, view: View<'_>) -> Result<(), StreamError> {
+        let is_there =
+            |slot: &u32| matches!(view.state.jobs.state(*slot), JobState::Queued | JobState::Running);
+        let rest: Vec<u32> = (0..self.alive.len() as u32).filter(is_there).collect();
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let reasons: HashMap<u32, Reason> = view.reasons().into_iter().collect();
+        for slot in rest {
+            self.measures.count(view.state.jobs.state(slot));
+            view.state.held(view.scenario, slot, &mut self.held);
+            let named = |&(_, reason): &(&str, Reason)| reasons.get(&slot) == Some(&reason);
+            self.write_line(view, slot, Reason::NAMED.iter().find(|pair| named(pair)).map(|pair| pair.0))?;
+        }
+        Ok(())
     }
 
     fn read_next(&mut self, now: f64) -> Result<(), StreamError> {
@@ -171,17 +214,21 @@ impl Stream {
         Ok(())
     }
 
-    fn write_line(&mut self, view: View<'_>, job: u32) -> Result<(), StreamError> {
+    fn write_line(&mut self, view: View<'_>, job: u32, reason: Option<&str>) -> Result<(), StreamError> {
         let Some(lines) = &mut self.lines else { return Ok(()) };
-        let (row, record) = &self.alive[job as usize];
+        let Alive { row, record, .. } = &self.alive[job as usize];
         let memory = self.options.memory.map(|_| record.memory);
-        lines.write(*row, |line| lines::format_job(line, view, job, record, &self.held, memory))?;
+        lines.write(*row, |line| {
+            lines::format_job(line, view, job, record, &self.held, memory, reason);
+        })?;
         Ok(())
     }
 }
 
 impl Feed for Stream {
     type Error = StreamError;
+
+    const KEEPS_JOBS: bool = false;
 
     fn next_time(&self) -> Time {
         self.next.as_ref().map_or(Time::NEVER, |record| Time(record.submit_time))
@@ -202,28 +249,46 @@ impl Feed for Stream {
         };
         let slot = state.jobs.add(&job);
         scenario.put(slot, job, if self.options.keep_fields { &record.fields } else { &[] });
-        let entry = (self.row, record);
+        if let Some(events) = &mut self.events {
+            events.begin(record.job_id, slot);
+        }
+        let submit_time = record.submit_time;
+        let entry = Alive { row: self.row, record, was_interrupted: false };
         if slot as usize == self.alive.len() {
             self.alive.push(entry);
         } else {
             self.alive[slot as usize] = entry;
         }
         self.row += 1;
-        self.read_next(record.submit_time)?;
+        self.read_next(submit_time)?;
         Ok(slot)
     }
 
-    fn enqueued(&mut self, view: View<'_>, job: u32) {
-        self.over_time.begin(view.now());
-        for (resource, waiting) in self.waiting.iter_mut().enumerate() {
-            *waiting = waiting.saturating_add(view.need(job, resource));
+    fn next_event_time(&self) -> Time {
+        self.events.as_ref().map_or(Time::NEVER, |events| events.next_time())
+    }
+
+    fn take_event(&mut self, _: &Scenario) -> Result<Option<ExternalEvent>, StreamError> {
+        match &mut self.events {
+            Some(events) => events.take().map_err(StreamError::Events),
+            None => Ok(None),
         }
     }
 
+    fn enqueued(&mut self, view: View<'_>, job: u32) {
+        self.over_time.comes(view, job);
+    }
+
     fn started(&mut self, view: View<'_>, job: u32) {
-        for (resource, waiting) in self.waiting.iter_mut().enumerate() {
-            *waiting -= view.need(job, resource);
-        }
+        self.over_time.leaves(view, job);
+        self.over_time.takes(view, job);
+    }
+
+    fn interrupted(&mut self, view: View<'_>, job: u32, saved: f64) {
+        self.over_time.gives_back(view, job);
+        view.state.held(view.scenario, job, &mut self.held);
+        let is_first = !std::mem::replace(&mut self.alive[job as usize].was_interrupted, true);
+        self.measures.cut_short(view, job, saved, &self.held, is_first);
     }
 
     fn finished(&mut self, scenario: &Scenario, state: &mut State, job: u32) -> Result<(), StreamError> {
@@ -231,17 +296,21 @@ impl Feed for Stream {
         state.held(scenario, job, &mut self.held);
         if let Some(reason) = state.jobs.rejection(job) {
             self.measures.reject(reason);
+        } else if state.jobs.start_time(job).is_nan() {
+            self.over_time.leaves(view, job);
+            self.measures.count(state.jobs.state(job));
         } else {
+            self.over_time.gives_back(view, job);
+            self.measures.count(state.jobs.state(job));
             let processors =
                 self.options.core.map_or(i64::from(scenario.job(job).tasks), |core| self.held[core]);
             self.measures.add(&Measured::of(view, job, processors), &self.held)?;
         }
-        self.write_line(view, job)?;
+        self.write_line(view, job, None)?;
+        if let Some(events) = &mut self.events {
+            events.end(self.alive[job as usize].record.job_id, job);
+        }
         state.jobs.forget(job);
         Ok(())
-    }
-
-    fn time_passes(&mut self, view: View<'_>, next: Time) {
-        self.over_time.pass(view, &self.waiting, next);
     }
 }

@@ -1,0 +1,157 @@
+//! External events that are read while a log is simulated: one is read ahead, and jobs are found by their `job_id`.
+//!
+//! Memory is O(jobs alive), whatever the number of events; a job takes O(1) at its submission and at its end.
+use std::collections::HashMap;
+use std::io;
+
+use crate::time::Time;
+use crate::workload::{EventSubject, ExternalEvent};
+
+/// An event as it is read: it names a job by its `job_id`, since slots are used again.
+#[derive(Clone, Debug)]
+pub struct GivenEvent {
+    /// When, seconds.
+    pub time: f64,
+    /// Its kind, one of [`crate::workload::EVENT_NAMES`].
+    pub name: &'static str,
+    /// The job that it is about.
+    pub job_id: Option<i64>,
+    /// What else it is about.
+    pub subject: EventSubject,
+}
+
+/// Where events come from, by time.
+pub type EventSource = Box<dyn Iterator<Item = io::Result<GivenEvent>> + Send>;
+
+/// The events that are still to come, and the jobs that they may be about.
+pub struct Events {
+    source: EventSource,
+    next: Option<GivenEvent>,
+    /// What follows on the removal of nodes that are not there from the beginning.
+    after: Option<GivenEvent>,
+    /// The slots of the jobs alive; of several with one `job_id` that of the last.
+    slots: HashMap<i64, u32>,
+}
+
+impl Events {
+    /// Reads the first event. The `absent` nodes are removed with it, or at `first_submit` if that is earlier.
+    pub fn open(source: EventSource, absent: &[u32], first_submit: Time) -> io::Result<Self> {
+        let mut events = Self { source, next: None, after: None, slots: HashMap::new() };
+        events.read_next(f64::NEG_INFINITY)?;
+        if !absent.is_empty() {
+            events.after = events.next.take();
+            let time = events.after.as_ref().map_or(first_submit, |event| Time(event.time).min(first_submit));
+            let nodes = absent.iter().map(|&node| node..node + 1).collect();
+            let subject = EventSubject { nodes, ..EventSubject::default() };
+            events.next = Some(GivenEvent { time: time.0, name: "remove", job_id: None, subject });
+        }
+        Ok(events)
+    }
+
+    /// When the next event is; [`Time::NEVER`] after the last.
+    pub fn next_time(&self) -> Time {
+        self.next.as_ref().map_or(Time::NEVER, |event| Time(event.time))
+    }
+
+    /// Takes the next event; None where there is none, or its job is not there.
+    pub fn take(&mut self) -> io::Result<Option<ExternalEvent>> {
+        let Some(event) = self.next.take() else { return Ok(None) };
+        self.read_next(event.time)?;
+        let job = event.job_id.and_then(|job_id| self.slots.get(&job_id).copied());
+        Ok(ExternalEvent::named(event.name, EventSubject { job, ..event.subject }))
+    }
+
+    /// A job is submitted.
+    pub fn begin(&mut self, job_id: i64, slot: u32) {
+        self.slots.insert(job_id, slot);
+    }
+
+    /// A job is over.
+    pub fn end(&mut self, job_id: i64, slot: u32) {
+        if self.slots.get(&job_id) == Some(&slot) {
+            self.slots.remove(&job_id);
+        }
+    }
+
+    fn read_next(&mut self, before: f64) -> io::Result<()> {
+        self.next = match self.after.take() {
+            Some(event) => Some(event),
+            None => self.source.next().transpose()?,
+        };
+        match &self.next {
+            Some(event) if !event.time.is_finite() || event.time < before => {
+                let message = format!("an event at {} s after one at {before} s", event.time);
+                Err(io::Error::new(io::ErrorKind::InvalidData, message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kill(time: f64, job: i64) -> GivenEvent {
+        GivenEvent { time, name: "kill", job_id: Some(job), subject: EventSubject::default() }
+    }
+
+    fn opened(source: impl Iterator<Item = GivenEvent> + Send + 'static) -> io::Result<Events> {
+        Events::open(Box::new(source.map(Ok)), &[], Time(0.0))
+    }
+
+    #[test]
+    fn nodes_that_are_not_there_from_the_beginning_are_removed_first() {
+        for (submit, first) in [(0.0, 0.0), (9.0, 2.0)] {
+            let source = Box::new([kill(2.0, 1)].into_iter().map(Ok));
+            let mut events = Events::open(source, &[4], Time(submit)).expect("it opens");
+            assert_eq!(events.next_time(), Time(first));
+            let nodes = std::iter::once(4..5).collect();
+            let removal = ExternalEvent::CloseNodes { nodes, jobs: crate::workload::Evacuation::Stay };
+            assert_eq!(events.take().expect("it is read"), Some(removal));
+            assert_eq!(events.next_time(), Time(2.0));
+        }
+    }
+
+    #[test]
+    fn one_event_is_read_ahead_and_jobs_are_kept_while_they_are_alive() {
+        let read = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counter = std::sync::Arc::clone(&read);
+        let count = 100_000;
+        let source = (0..count).map(move |number| {
+            counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            kill(f64::from(number), i64::from(number))
+        });
+        let mut events = opened(source).expect("it opens");
+        for number in 0..count {
+            events.begin(i64::from(number), 7);
+            assert_eq!(events.next_time(), Time(f64::from(number)));
+            let event = events.take().expect("it is read");
+            assert_eq!(event, Some(ExternalEvent::Kill(7)));
+            let ahead = (number as usize + 2).min(count as usize);
+            assert_eq!(read.load(std::sync::atomic::Ordering::Relaxed), ahead);
+            events.end(i64::from(number), 7);
+            assert!(events.slots.is_empty());
+        }
+        assert_eq!(events.next_time(), Time::NEVER);
+    }
+
+    #[test]
+    fn an_event_finds_the_job_that_was_submitted_last_and_none_that_is_over() {
+        let given = [kill(1.0, 5), kill(1.0, 5), kill(2.0, 6)];
+        let mut events = opened(given.into_iter()).expect("it opens");
+        events.begin(5, 0);
+        events.begin(5, 1);
+        events.end(5, 0);
+        assert_eq!(events.take().expect("it is read"), Some(ExternalEvent::Kill(1)));
+        events.end(5, 1);
+        assert_eq!(events.take().expect("it is read"), None);
+        assert_eq!(events.take().expect("it is read"), None);
+    }
+
+    #[test]
+    fn events_that_are_not_in_the_order_of_time_are_an_error() {
+        let mut events = opened([kill(2.0, 1), kill(1.0, 1)].into_iter()).expect("it opens");
+        assert!(events.take().is_err());
+    }
+}

@@ -1,0 +1,112 @@
+"""External events of a streamed run: read twice from their file, once for a check and once as they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from batchlab.cli.failure import wrong_usage
+from batchlab.errors import WorkloadError
+from batchlab.node_ranges import node_ranges
+from batchlab.vocabulary import INTERNAL_EVENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from batchlab.system import System
+
+    EventTuple = tuple[float, str, int | None, list[tuple[int, int]], float | None, bool]
+    # Time, kind, job_id, ranges of nodes, value, and whether jobs are killed.
+
+__all__ = ["StreamedEvents", "scanned"]
+
+_AT_ONCE = 256
+
+
+@dataclass(frozen=True)
+class StreamedEvents:
+    """Events in a file that was found to be right.
+
+    `nodes` is the number of the system's nodes, `count` that of events; the nodes of `absent` are added
+    before they are removed.
+    """
+
+    path: Path
+    nodes: int
+    count: int
+    absent: list[int]
+
+    def lists(self) -> Iterator[list[EventTuple]]:
+        """Give the events as the kernel takes them, some at a time."""
+        # Submissions are the log's.
+        events = (event for event in _checked(self.path, self.nodes) if event["event"] != "submit")
+        while some := [_for_kernel(event) for event in islice(events, _AT_ONCE)]:
+            yield some
+
+
+def scanned(path: Path, system: System) -> StreamedEvents:
+    """Check all events of a file, in memory for the nodes that are added and removed.
+
+    Parameters
+    ----------
+    path
+        The file.
+    system
+        Whose nodes they may name.
+
+    Returns
+    -------
+    StreamedEvents
+
+    Raises
+    ------
+    WorkloadError
+        If one breaks a rule, or they are not in the order of time.
+    """
+    from batchlab.workload.event_rules import nodes_to_come  # noqa: PLC0415  # --help does without
+
+    if path.exists() and not path.is_file():
+        raise wrong_usage(f"{path} is no plain file, and --stream reads it twice.", "--external-events")
+    count = 0
+
+    def changes() -> Iterator[tuple[str, str]]:
+        nonlocal count
+        for event in _checked(path, system.nodes):
+            count += 1
+            yield event["event"], event.get("nodes", "")
+
+    absent = nodes_to_come(changes())
+    return StreamedEvents(path, system.nodes, count, absent)
+
+
+def _checked(path: Path, nodes: int) -> Iterator[dict[str, Any]]:
+    """Give events, checked as far as they can be without the jobs."""
+    from batchlab.workload.event_lines import event_lines  # noqa: PLC0415  # --help does without
+
+    before = float("-inf")
+    for line, event in event_lines(path):
+        place, time, kind = f"{path}:{line}", event["time"], event["event"]
+        if kind in INTERNAL_EVENTS:
+            rule = "is what a scheduler did. Leave such events out"
+            raise WorkloadError(f"{place}: event = {kind!r} {rule}.")
+        if time < before:
+            rule = f"must be >= that of the event before, {before:g}, with --stream. Sort the events by time"
+            raise WorkloadError(f"{place}: time = {time:g}; {rule}, or run without --stream.")
+        beyond = [end - 1 for _, end in node_ranges(event.get("nodes", "")) if end > nodes]
+        if beyond:
+            rule = f"the system has nodes 0 to {nodes - 1}"
+            raise WorkloadError(f"{place}: {kind} of node {beyond[0]}; {rule}.")
+        before = time
+        yield event
+
+
+def _for_kernel(event: dict[str, Any]) -> EventTuple:
+    from batchlab.workload.event_rules import JOB_EVENTS  # noqa: PLC0415  # --help does without
+
+    kind = event["event"]
+    job = event["job_id"] if kind in JOB_EVENTS else None
+    value = event.get("value") if kind in {"requested_time", "priority"} else None
+    ranges = node_ranges(event.get("nodes", ""))
+    return event["time"], kind, job, ranges, value, event.get("jobs") == "kill"

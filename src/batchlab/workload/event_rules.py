@@ -1,0 +1,125 @@
+"""The rules of events, one by one: what each kind is about, and what it must have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.node_ranges import node_ranges
+from batchlab.units import is_finite
+from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
+
+__all__ = ["EVENT_KEYS", "JOB_EVENTS", "NODE_EVENTS", "checked_event", "nodes_to_come"]
+
+EVENT_KEYS = ("time", "event", "job_id", "nodes", "value", "jobs")
+"""What external events may have; other keys ride along."""
+
+JOB_EVENTS = frozenset(
+    {"submit", "cancel", "kill", "end", "requeue", "hold", "release", "requested_time", "priority"}
+)
+"""The external events that are about a job."""
+
+NODE_EVENTS = frozenset({"drain", "resume", "remove", "add", "down", "up"})
+"""Those that are about nodes."""
+
+_KINDS = (*EXTERNAL_EVENTS, *INTERNAL_EVENTS)
+_EVACUATIONS = ("requeue", "kill")
+_BEYOND_INTEGERS = 2**63
+
+
+def nodes_to_come(changes: Iterable[tuple[str, str]]) -> list[int]:
+    """Give the nodes that are added before they are removed: they are not there from the beginning.
+
+    Parameters
+    ----------
+    changes
+        Kind and nodes of each event by time; kinds other than ``add`` and ``remove`` count for nothing.
+
+    Returns
+    -------
+    list of int
+        The nodes, in the order of their events.
+    """
+    seen: set[int] = set()
+    absent: list[int] = []
+    for kind, nodes in changes:
+        if kind not in {"add", "remove"}:
+            continue
+        for begin, end in node_ranges(nodes):
+            new = [node for node in range(begin, end) if node not in seen]
+            seen.update(new)
+            absent += new if kind == "add" else []
+    return absent
+
+
+def checked_event(number: int, event: object) -> dict[str, Any]:
+    """Check one event.
+
+    Parameters
+    ----------
+    number
+        Its number, from 1.
+    event
+        What was given: a mapping.
+
+    Returns
+    -------
+    dict
+        What it has, without nulls: ``time`` as float (s), ``nodes`` as text.
+
+    Raises
+    ------
+    WorkloadError
+        If it breaks a rule.
+    """
+    if not isinstance(event, Mapping):
+        raise WorkloadError(
+            f"event {number} = {shown(event)}; must be a mapping, as {{'time': 5, 'event': …}}."
+        )
+    row = {str(name): value for name, value in event.items() if value is not None}
+    kind = row.get("event")
+    if kind not in _KINDS:
+        rule = f"must be one of {', '.join(EXTERNAL_EVENTS)}"
+        raise WorkloadError(f"event {number}: event = {shown(kind)}; {rule}.{suggest(str(kind), _KINDS)}")
+    where = f"event {number} ({kind})"
+    time = row.get("time")
+    if not is_finite(time):
+        raise WorkloadError(f"{where}: time = {shown(time)}; must be a finite number of seconds.")
+    row["time"] = float(time) + 0.0
+    if kind in JOB_EVENTS | set(INTERNAL_EVENTS):
+        job = row.get("job_id")
+        if isinstance(job, bool) or not isinstance(job, int):
+            raise WorkloadError(f"{where}: job_id = {shown(job)}; must be a whole number.")
+        if not -_BEYOND_INTEGERS <= job < _BEYOND_INTEGERS:
+            raise WorkloadError(f"{where}: job_id = {shown(job)}; must fit in 64 bits.")
+    if "nodes" in row:
+        row["nodes"] = _nodes(where, row["nodes"])
+    if kind in NODE_EVENTS and not row.get("nodes"):
+        raise WorkloadError(f'{where}: nodes = {shown(row.get("nodes"))}; must name nodes, e.g. "0-3,7".')
+    _check_value(where, kind, row.get("value"))
+    jobs = row.get("jobs")
+    if jobs is not None and (kind != "down" or jobs not in _EVACUATIONS):
+        rule = '"requeue" or "kill", of events down only'
+        raise WorkloadError(f"{where}: jobs = {shown(jobs)}; must be {rule}.")
+    return row
+
+
+def _nodes(where: str, nodes: object) -> str:
+    """Write nodes as ranges, and check them."""
+    if isinstance(nodes, Iterable) and not isinstance(nodes, str | bytes | Mapping):
+        nodes = ",".join(map(str, nodes))
+    try:
+        node_ranges(nodes)
+    except ValueError:
+        rule = 'must be node numbers or ranges of them, e.g. "0-3,7"'
+        raise WorkloadError(f"{where}: nodes = {shown(nodes)}; {rule}.") from None
+    return str(nodes)
+
+
+def _check_value(where: str, kind: object, value: object) -> None:
+    if kind == "requested_time":
+        if not is_finite(value) or value < 0:
+            raise WorkloadError(f"{where}: value = {shown(value)}; must be a finite number of seconds >= 0.")
+    elif kind == "priority" and value is not None and not is_finite(value):
+        raise WorkloadError(f"{where}: value = {shown(value)}; must be a finite number, or left out.")
