@@ -43,6 +43,9 @@ class Caps(TypedDict):
     running: int
     submitted: int
     amounts: list[int]
+    time: float
+    running_minutes: list[int]
+    total_minutes: list[int]
     blocks: bool
 
 class LimitColumns(TypedDict):
@@ -63,6 +66,7 @@ class PreemptionColumns(TypedDict):
 class ReservationColumns(TypedDict):
     nodes: list[list[tuple[int, int]]]
     spans: list[list[tuple[float, float]]]
+    cancels: list[bool]
     of_job: NDArray[np.uint32]
 
 class JobColumns(TypedDict):

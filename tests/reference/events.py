@@ -136,9 +136,9 @@ def change_limit(kernel: Kernel, job: Job, seconds: float) -> bool:
     new = replace(old, requested_time=seconds, first_requested_time=old.first_limit)
     kernel.rename(old, new)
     state.disturbed |= new.requested_time != old.requested_time
+    state.keys.pop(row, None)
     if state.estimate(new) == old.requested_time:
         state.estimates[row] = seconds
-        state.keys.pop(row, None)
         if running is not None and running.phase == "running" and state.predictor.corrects:
             end = running.start + seconds
             running.expiry = end if end > state.now else inf

@@ -26,7 +26,7 @@ from reference.preemption import end_graces, start_preemptors
 from reference.priorities import Priorities
 from reference.queues import routed
 from reference.reasons import Reasons
-from reference.reservations import instants
+from reference.reservations import cuts, in_the_way, instants
 from reference.room import Room, in_each_set, may_use, room_beside
 from reference.state import Running, State
 
@@ -59,6 +59,8 @@ class Kernel:
         submissions = [job.submit_time for job in self.to_come]
         events = [event.time for event in self.node_events]
         ends = [min(each.end, each.expiry, each.grace_end) for each in self.state.running]
+        if self.state.running:
+            ends += [time for time in cuts(self.state.machine) if time > self.state.now]
         due = [*(each.start for each in self.state.reservations.values()), *self.exemptions()]
         due += instants(self.state.machine) if self.state.queue else []
         # A reservation that was due and still has to wait gets no second pass at the same instant.
@@ -89,6 +91,9 @@ class Kernel:
             self.entered |= self.asked_at_timers
             apply(self.state, event, self.kill)
         end_graces(self.state, self.kill)
+        for running in in_the_way(self.state.running, self.state.machine, self.state.now):
+            self.state.disturbed = True
+            self.kill(running)
 
     def completions_first(self) -> None:
         is_due = self.is_due()
@@ -179,16 +184,11 @@ class Kernel:
     def submissions(self) -> list[Job]:
         return [job for job in self.to_come if job.submit_time == self.state.now]
 
-    def leave(self, running: Running) -> None:
-        """Let a job run no more."""
-        self.state.running.remove(running)
-        self.state.charge_no_more(running)
-
     def complete(self, running: Running) -> bool:
         """Let a job end, or go on to its next phase; tell whether it ended."""
         if self.state.goes_on(running):
             return False
-        self.leave(running)
+        self.state.leave(running)
         self.state.completed_since_pass = True
         self.end(running, running.state, running.end)
         self.let_in()
@@ -196,7 +196,7 @@ class Kernel:
 
     def kill(self, running: Running) -> None:
         """End a job; of one whose run is over only the completion is cut short."""
-        self.leave(running)
+        self.state.leave(running)
         self.end(running, running.state if running.phase == "completing" else "killed", self.state.now)
         self.let_in()
 

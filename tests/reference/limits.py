@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from reference.model import Limit
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 Group = tuple[object, ...]
 OUT_OF_TIME = Limit()
 """Stands for a limit where a job could not end within its reservation."""
+FALLEN = Limit()
+"""Stands for a limit where a job waits for the one for which it gave up its nodes."""
 
 
 def groups(job: Job, machine: Machine) -> list[tuple[Limit, Group]]:
@@ -48,8 +51,17 @@ def groups(job: Job, machine: Machine) -> list[tuple[Limit, Group]]:
 def over_limit(state: State, job: Job) -> Limit | None:
     """Give the first limit that a job which is to start now is over.
 
-    One that could not end within its reservation waits as if for a limit (S14).
+    One that could not end within its reservation waits as if for a limit (S14), and so does one that gave up
+    its nodes for another that is within its limits and still waits (S16).
     """
+    preemptor = state.fallen.get(job.row)
+    for other in state.queue:
+        if other.row == preemptor and first_over(state, other) is None:
+            return FALLEN
+    return first_over(state, job)
+
+
+def first_over(state: State, job: Job) -> Limit | None:
     if not in_time(job, state.machine, state.now):
         return OUT_OF_TIME
     for limit, group in groups(job, state.machine):
@@ -66,7 +78,48 @@ def over_limit(state: State, job: Job) -> Limit | None:
             asked = job.tasks * job.request[place]
             if resource in limit.amounts and used + asked > limit.amounts[resource]:
                 return limit
+            if exceeds_minutes(state, job, place, limit, group):
+                return limit
     return None
+
+
+def exceeds_minutes(state: State, job: Job, place: int, limit: Limit, group: Group) -> bool:
+    """Tell whether a job would bring its group over what it may use of a resource over time."""
+    resource, now = state.machine.resources[place], microseconds(state.now)
+    asked = job.tasks * job.request[place] * microseconds(job.requested_time)
+    if resource in limit.running_minutes:
+        left = sum(
+            held(each, place, state.machine) * max(0, end_of(each) - now)
+            for each in state.running
+            if each.holds and counts_in(each.job, group, state.machine)
+        )
+        if left + asked > limit.running_minutes[resource] * 60_000_000:
+            return True
+    if resource not in limit.total_minutes:
+        return False
+    # One that has given its nodes back at this instant has used them until now.
+    runs = [(each, end_of(each) if each.holds else now) for each in state.running]
+    runs += [(each, microseconds(end)) for each, end in state.past]
+    total = sum(
+        held(each, place, state.machine) * max(0, end - microseconds(each.start))
+        for each, end in runs
+        if counts_in(each.job, group, state.machine)
+    )
+    return total + asked > limit.total_minutes[resource] * 60_000_000
+
+
+def counts_in(job: Job, group: Group, machine: Machine) -> bool:
+    return group in [other for _, other in groups(job, machine)]
+
+
+def end_of(running: Running) -> int:
+    """Give when a running job reaches its limit."""
+    return microseconds(running.start + running.job.requested_time)
+
+
+def microseconds(seconds: float) -> int:
+    """Give a time in whole microseconds; the greatest number of 64 bits where it is infinite."""
+    return min(round(seconds * 1e6), 2**63 - 1) if seconds < inf else 2**63 - 1
 
 
 def held(running: Running, place: int, machine: Machine) -> int:
@@ -78,10 +131,10 @@ def held(running: Running, place: int, machine: Machine) -> int:
 
 
 def refuses_submission(state: State, job: Job, waiting: list[Job]) -> bool:
-    """Tell whether as many jobs wait and run as one of the job's limits allows."""
+    """Tell whether as many jobs wait and run as one of the job's limits allows, or it asks for more time."""
     alive = [*waiting, *state.queue, *state.held.values(), *(each.job for each in state.running)]
     for limit, group in groups(job, state.machine):
         count = sum(group in [other for _, other in groups(each, state.machine)] for each in alive)
-        if count >= limit.submitted_jobs:
+        if count >= limit.submitted_jobs or job.requested_time > limit.time:
             return True
     return False

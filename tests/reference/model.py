@@ -173,7 +173,7 @@ class Sharing:
 
 @dataclass(frozen=True)
 class Limit:
-    """What jobs may have at a time (S13); `amounts` by resource."""
+    """What jobs may have at a time (S13); `amounts` by resource, and so are minutes."""
 
     per: tuple[str, ...] = ()
     queues: tuple[str, ...] = ()
@@ -183,6 +183,9 @@ class Limit:
     submitted_jobs: float = inf
     nodes: float = inf
     amounts: Mapping[str, int] = field(default_factory=dict)
+    time: float = inf
+    running_minutes: Mapping[str, int] = field(default_factory=dict)
+    total_minutes: Mapping[str, int] = field(default_factory=dict)
     blocks: bool = False
 
 
@@ -209,6 +212,7 @@ class Reservation:
     until: float = inf
     admits: Conditions | None = None
     flexible: bool = False
+    cancels: bool = False
 
 
 @dataclass(frozen=True)

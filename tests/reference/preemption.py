@@ -102,8 +102,7 @@ def fall(state: State, rules: Preemption, victim: Running) -> None:
     """Take a victim from its nodes: it waits again, or ends, after the pass."""
     state.preempted = True
     if rules.mode == "cancel":
-        state.running.remove(victim)
-        state.charge_no_more(victim)
+        state.leave(victim)
         state.cancelled.append(victim)
     else:
         state.interrupt(victim, victim.done(state.now) if rules.mode == "suspend" else 0.0)
@@ -119,6 +118,7 @@ def end_graces(state: State, kill: Callable[[Running], None]) -> None:
         state.disturbed = True
         if victim.preemptor is not None:
             state.preemptors.add(victim.preemptor)
+            state.fallen[victim.job.row] = victim.preemptor
         cancels = state.machine.preemption is not None and state.machine.preemption.mode == "cancel"
         if cancels or victim.phase == "completing":
             kill(victim)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from reference.limits import OUT_OF_TIME, over_limit
+from reference.limits import FALLEN, OUT_OF_TIME, over_limit
 from reference.room import Room, in_each_set, may_use, room_beside, slots
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ def reasons_of(state: State) -> dict[int, str]:
         own = {node.index for node in offered if may_use(job, node)}
         if limit is OUT_OF_TIME:
             found[job.row] = "reservation"
+        elif limit is FALLEN:
+            found[job.row] = "priority"
         elif limit is not None:
             is_held_up = is_held_up or limit.blocks
             found[job.row] = f"limit{state.machine.limits.index(limit)}"

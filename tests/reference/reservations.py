@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from reference.model import Job, Machine, Reservation
     from reference.room import Room
+    from reference.state import Running
 
 
 def occurrences(reservation: Reservation) -> list[tuple[float, float]]:
@@ -25,6 +26,30 @@ def instants(machine: Machine) -> list[float]:
     """Give the instants at which a reservation of the machine begins or ends."""
     spans = [span for reservation in machine.reservations for span in occurrences(reservation)]
     return sorted({time for span in spans for time in span if time < inf})
+
+
+def cuts(machine: Machine) -> list[float]:
+    """Give the instants at which a reservation begins that cancels jobs in the way."""
+    return [begin for each in machine.reservations if each.cancels for begin, _ in occurrences(each)]
+
+
+def in_the_way(running: list[Running], machine: Machine, now: float) -> list[Running]:
+    """List the running jobs that a reservation cancels now, by row; those that end now have ended."""
+    cutting = [
+        each
+        for each in machine.reservations
+        if each.cancels and any(begin == now for begin, _ in occurrences(each))
+    ]
+    found = [
+        each
+        for each in running
+        if not each.ends_at(now)
+        and any(
+            reservation.name != each.job.in_reservation and reservation.nodes & dict(each.placement).keys()
+            for reservation in cutting
+        )
+    ]
+    return sorted(found, key=lambda each: each.job.row)
 
 
 def in_time(job: Job, machine: Machine, start: float) -> bool:

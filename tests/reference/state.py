@@ -70,9 +70,11 @@ class State:
     disturbed: bool = False
     saved: dict[int, float] = field(default_factory=dict)
     interruptions: list[Interruption] = field(default_factory=list)
+    past: list[tuple[Running, float]] = field(default_factory=list)
     started: set[int] = field(default_factory=set)
     preempted: bool = False
     preemptors: set[int] = field(default_factory=set)
+    fallen: dict[int, int] = field(default_factory=dict)
     cancelled: list[Running] = field(default_factory=list)
     predictor: Predictor = field(default_factory=Predictor)
     estimates: dict[int, float] = field(default_factory=dict)
@@ -174,6 +176,7 @@ class State:
         else:
             self.begin_work(running)
         self.queue.remove(job)
+        self.fallen.pop(job.row, None)
         self.started.add(job.row)
         self.reservations.pop(job.row, None)
         self.allocator.last_node = placement[-1][0]
@@ -237,10 +240,15 @@ class State:
         if self.priorities:
             self.priorities.eligible[job.row] = self.now
 
+    def leave(self, running: Running) -> None:
+        """Let a job run no more; `past` keeps what ran until when."""
+        self.running.remove(running)
+        self.past.append((running, self.now))
+        self.charge_no_more(running)
+
     def interrupt(self, running: Running, saved: float) -> None:
         """Let a running job give up its nodes and wait again."""
-        self.running.remove(running)
-        self.charge_no_more(running)
+        self.leave(running)
         self.wait(running.job)
         row = running.job.row
         self.saved[row] = self.saved.get(row, 0.0) + saved

@@ -37,12 +37,12 @@ def eventful(case: Case, rng: random.Random) -> Case:
         return float(rng.randint(int(first), int(last) + 20))
 
     events = [random_event(case, rng, time()) for _ in range(rng.randint(1, 2 * len(case.jobs) + 4))]
-    # What is stopped is mostly started again.
-    events += [
-        ExternalEvent(event.time + rng.randint(0, 30), "scheduler_start")
-        for event in events
-        if event.kind == "scheduler_stop" and rng.random() < 0.9
-    ]
+    # What is stopped is mostly started again, and what is held often released.
+    again = {"scheduler_stop": ("scheduler_start", 0.9), "hold": ("release", 0.6)}
+    for event in list(events):
+        kind, share = again.get(event.kind, ("", 0.0))
+        if rng.random() < share:
+            events.append(ExternalEvent(event.time + rng.randint(0, 30), kind, event.row))
     return replace(case, events=tuple(sorted(events, key=lambda event: event.time)))
 
 

@@ -25,7 +25,7 @@ def preempting(case: Case, rng: random.Random) -> Case:
         jobs = tuple(replace(job, queue=None, partitions=(rng.choice(own),)) for job in jobs)
     has_tiers = len({each.tier for each in machine.partitions}) > 1
     mode = rng.choice(("requeue", "requeue", "cancel", "suspend"))
-    graces = (0.0, 0.0, *(job.run_time for job in jobs[:2]), *(job.requested_time for job in jobs[:2]))
+    graces = [0.0] * 3 + [time for job in jobs[:2] for time in (job.run_time, job.requested_time)]
     rules = Preemption(
         by="tier" if has_tiers and rng.random() < 0.7 else "qos",
         mode=mode,

@@ -53,11 +53,14 @@ def queued(case: Case, rng: random.Random) -> Case:
 
 def limited(case: Case, rng: random.Random) -> Case:
     """Limit what jobs may have at a time, by owners, queues and partitions (S13)."""
+    kinds = ("running", "submitted", "nodes", "amounts", "time", "running_minutes", "total")
+    chosen = [rng.choice(kinds) for _ in range(rng.randint(1, 3))]
+    if {"running_minutes", "total"} & {*chosen}:
+        case = prolonged(case)
     owners = ("user", "account", "group", "qos", "queue", "partition")
     sizes = sorted(job.tasks for job in case.jobs)
     limits = []
-    for _ in range(rng.randint(1, 3)):
-        kind = rng.choice(("running", "running", "submitted", "nodes", "amounts", "amounts"))
+    for kind in chosen:
         amounts = {
             name: rng.choice(sizes) * rng.randint(1, 3) for name in rng.sample(case.machine.resources, 1)
         }
@@ -70,22 +73,54 @@ def limited(case: Case, rng: random.Random) -> Case:
             submitted_jobs=rng.randint(2, 6) if kind == "submitted" else inf,
             nodes=rng.randint(1, 4) if kind == "nodes" else inf,
             amounts=amounts if kind == "amounts" else {},
+            time=rng.choice(case.jobs).requested_time if kind == "time" else inf,
+            running_minutes=random_minutes(rng, case) if kind == "running_minutes" else {},
+            total_minutes=random_minutes(rng, case, most=8) if kind == "total" else {},
             blocks=rng.random() < 0.25,
         )
         limits.append(limit)
     return replace(case, machine=replace(case.machine, limits=tuple(limits)))
 
 
+def prolonged(case: Case) -> Case:
+    """Let jobs take minutes where they take seconds."""
+    jobs = tuple(
+        replace(
+            job,
+            submit_time=job.submit_time * 60,
+            run_time=job.run_time * 60,
+            requested_time=job.requested_time * 60,
+        )
+        for job in case.jobs
+    )
+    return replace(case, jobs=jobs)
+
+
+def random_minutes(rng: random.Random, case: Case, most: int = 3) -> dict[str, int]:
+    """Allow what some of the jobs ask for of a resource over their time, in minutes."""
+    at = rng.randrange(len(case.machine.resources))
+    job = rng.choice(case.jobs)
+    minutes = max(1, round(job.tasks * max(1, job.request[at]) * job.requested_time / 60))
+    return {case.machine.resources[at]: minutes * rng.randint(1, most)}
+
+
 def reserved(case: Case, rng: random.Random) -> Case:
     """Reserve nodes for maintenance and for jobs, often at instants at which others come or end (S14)."""
     nodes = range(len(case.machine.capacity))
     times = sorted({time for job in case.jobs for time in (job.submit_time, job.requested_time) if time})
+    # A job that is started when it is submitted runs beyond its limit then.
+    overruns = [
+        job.submit_time + (job.requested_time + job.run_time) / 2
+        for job in case.jobs
+        if job.run_time > job.requested_time
+    ]
     spans = [job.requested_time for job in case.jobs if job.requested_time] or [1.0]
     reservations = []
     for number in range(rng.randint(1, 3)):
         duration = rng.choice(spans) * rng.choice((0.5, 1, 2, 4))
         repeats = rng.random() < 0.4
-        start = rng.choice(times or [0.0])
+        cancels = rng.random() < 0.5
+        start = rng.choice((overruns if cancels else []) or times or [0.0])
         every = duration * rng.choice((1, 1.5, 3)) if repeats else 0.0
         reservation = Reservation(
             f"reservation{number}",
@@ -97,7 +132,7 @@ def reserved(case: Case, rng: random.Random) -> Case:
             admits=rng.choice((None, Conditions(), random_conditions(rng, case))),
         )
         flexible = reservation.admits is not None and rng.random() < 0.4
-        reservations.append(replace(reservation, flexible=flexible))
+        reservations.append(replace(reservation, flexible=flexible, cancels=cancels))
     names = [each.name for each in reservations]
     naming = rng.choice((0.0, 0.2, 0.6))
     jobs = tuple(

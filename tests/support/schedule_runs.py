@@ -153,6 +153,9 @@ def system_of(machine: Machine) -> bl.System:
                 submitted_jobs=number_of(each.submitted_jobs),
                 nodes=number_of(each.nodes),
                 resources=each.amounts,
+                time=None if each.time == inf else each.time,
+                running_minutes=each.running_minutes,
+                total_minutes=each.total_minutes,
                 blocks=each.blocks,
             )
             for number, each in enumerate(machine.limits)
@@ -168,6 +171,7 @@ def system_of(machine: Machine) -> bl.System:
                 until=each.until if each.every else None,
                 admits=None if each.admits is None else conditions_of(each.admits),
                 flexible=each.flexible,
+                cancels=each.cancels,
             )
             for each in machine.reservations
         ),

@@ -41,6 +41,9 @@ partitions = ["debug"]
 applies_to = { max_nodes = 3 }
 running_jobs = 4
 resources = { core = 16 }
+time = 3600
+running_minutes = { core = 600 }
+total_minutes = { core = 9000 }
 blocks = true
 [preemption]
 mode = "suspend"
@@ -98,6 +101,9 @@ def test_files(suffix: str, tmp_path: Path) -> None:
             "limits[0].queues = 'lung'; must be a queue of the system. D",
         ),
         ("core = 16", "gpu = 16", "limits[0].resources = 'gpu'; must be a resource of the system."),
+        ("core = 600", "gpu = 6", "limits[0].running_minutes = 'gpu'; must be a resource of the system."),
+        ("core = 9000", "core = 0", "limits[0]: Limit 'PerUser': total_minutes.core = 0; must be an"),
+        ("time = 3600", "time = -1", "limits[0]: Limit 'PerUser': time = -1; must be a number of seconds"),
         ('per = ["user", "queue"]', 'per = ["usr"]', "limits[0]: Limit 'PerUser': per = 'usr'; must be"),
         ("exempt_time = 60", "exempt_time = -1", "preemption.exempt_time = -1; must be a number of seconds"),
         ("exempt_time = 60", "exempt = 60", "preemption.exempt = 60; is not a key of a description. Did you"),

@@ -41,6 +41,36 @@ def test_others_pass(limit: bl.Limit, policy: str) -> None:
     assert starts(JOBS, system(limit), policy) == [0, 60, 0, 120]
 
 
+LONG = bl.Workload.from_table(
+    {
+        "submit_time": [0, 0, 0, 60, 240],
+        "run_time": [60, 300, 60, 60, 60],
+        "requested_time": [600, 300, 300, 60, 60],
+        "tasks": [2, 2, 2, 2, 2],
+        "user": ["ann", "ann", "ann", "ben", "ann"],
+    }
+)
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "first_fit", "easy", "easy(reservations=2)", "conservative"])
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        # Ann's first two jobs may use 20 + 10 minutes. The first ends at 60, and leaves 22 to the third.
+        (bl.Limit("RunMinutes", per=("user",), running_minutes={"core": 30}), [0, 0, 60, 60, 240]),
+        # The second may use 10, at 60 still 8, at 240 still 2, which leaves 10 to the third alone.
+        (bl.Limit("RunMinutes", running_minutes={"core": 12}), [None, 0, 240, 60, 300]),
+        # The first has used 2, the second 10, and the third would 10: it never starts. The last needs 2.
+        (bl.Limit("Minutes", per=("user",), total_minutes={"core": 30}), [0, 0, 60, 60, 240]),
+        (bl.Limit("Minutes", per=("user",), total_minutes={"core": 20}), [0, 60, None, 60, 240]),
+        (bl.Limit("Wall", per=("user",), time=300), [None, 0, 0, 60, 240]),
+    ],
+)
+def test_minutes(limit: bl.Limit, expected: list[float | None], policy: str) -> None:
+    """What running jobs may still use falls with time; what was used stays; longer jobs are rejected."""
+    assert starts(LONG, system(limit), policy) == expected
+
+
 @pytest.mark.parametrize("policy", ["fcfs", "first_fit", "easy", "easy(reservations=2)"])
 def test_blocking(policy: str) -> None:
     """Where the limit blocks, it holds up those behind it."""

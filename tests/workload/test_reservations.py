@@ -8,6 +8,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.simulation.view import View
+from batchlab.vocabulary import OrderAtInstant
 
 POLICIES = ["fcfs", "first_fit", "easy", "easy(reservations=2)", "conservative"]
 EVERYONE = bl.Conditions()
@@ -45,6 +46,27 @@ def test_maintenance(policy: str) -> None:
     machine = system(bl.Reservation("maintenance", 100, 50, "0-1"))
     workload = jobs((0, 100, 2), (0, 101, 2), (20, 200, 4))
     assert placed(workload, machine, policy) == [(0, [0, 1]), (0, [2, 3]), (150, [0, 1, 2, 3])]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("order_at_instant", ["completions_first", "arrivals_first"])
+@pytest.mark.parametrize("own", [None, "course"])
+def test_cancelling(own: str | None, order_at_instant: OrderAtInstant, policy: str) -> None:
+    """Jobs beyond their limits on its nodes are killed as it begins, but its own, and those that end then."""
+    course = bl.Reservation("course", 100, 50, "0-1", admits=EVERYONE, cancels=True, every=100, until=250)
+    table = {
+        "submit_time": [0, 0, 0, 100],
+        "run_time": [180, 100, 180, 180],
+        "requested_time": [90, 90, 90, 50],
+        "tasks": [1, 1, 2, 1],
+        "reservation": [None, None, None, own],
+    }
+    workload = bl.Workload.from_table(table, overrun="keep")
+    result = bl.simulate(workload, system(course), policy, order_at_instant=order_at_instant)
+    # The last starts on the first node, at 100 where the reservation is its own, else at 150 between the two.
+    last = ("completed", 280) if own else ("killed", 200)
+    expected = [("killed", 100), ("completed", 100), ("completed", 180), last]
+    assert result.jobs.select("state", "end_time").rows() == expected
 
 
 @pytest.mark.parametrize("policy", ["first_fit", "easy", "conservative"])

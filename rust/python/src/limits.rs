@@ -1,5 +1,5 @@
 //! The counters of limits, as the Python side hands them over.
-use batchlab_kernel::accounting::{Cap, Limits};
+use batchlab_kernel::accounting::{Cap, Limits, MinuteCaps};
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -12,6 +12,9 @@ struct Caps {
     running: u32,
     submitted: u32,
     amounts: Vec<i64>,
+    time: f64,
+    running_minutes: Vec<i64>,
+    total_minutes: Vec<i64>,
     blocks: bool,
 }
 
@@ -29,7 +32,13 @@ impl LimitColumns<'_> {
     /// The limits of so many jobs; amounts are the resources and the number of nodes.
     pub fn limits(&self, jobs: usize, resources: usize) -> PyResult<Limits> {
         let counters = self.caps.len() as u32;
-        let is_sound = self.caps.iter().all(|cap| cap.amounts.len() == resources + 1)
+        let are_minutes = |minutes: &[i64]| minutes.is_empty() || minutes.len() == resources;
+        let is_cap = |cap: &Caps| {
+            cap.amounts.len() == resources + 1
+                && are_minutes(&cap.running_minutes)
+                && are_minutes(&cap.total_minutes)
+        };
+        let is_sound = self.caps.iter().all(is_cap)
             && self.lists.iter().flatten().all(|&counter| counter < counters)
             && self.list_of.as_array().iter().all(|&list| (list as usize) < self.lists.len())
             && self.list_of.len() == jobs
@@ -42,6 +51,8 @@ impl LimitColumns<'_> {
             running: cap.running,
             submitted: cap.submitted,
             amounts: cap.amounts.clone(),
+            time: cap.time,
+            minutes: MinuteCaps { running: cap.running_minutes.clone(), total: cap.total_minutes.clone() },
             blocks: cap.blocks,
         });
         let (list_of, nodes) = (self.list_of.as_array().to_vec(), self.least_nodes.as_array().to_vec());

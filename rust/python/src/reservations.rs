@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 pub struct ReservationColumns<'py> {
     nodes: Vec<Vec<(u32, u32)>>,
     spans: Vec<Vec<(f64, f64)>>,
+    cancels: Vec<bool>,
     of_job: PyReadonlyArray1<'py, u32>,
 }
 
@@ -21,6 +22,7 @@ impl ReservationColumns<'_> {
                 && spans.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1)
         };
         let is_sound = self.nodes.len() == self.spans.len()
+            && self.nodes.len() == self.cancels.len()
             && self.spans.iter().all(in_order)
             && self.of_job.len() == jobs
             && self.of_job.as_array().iter().all(|&number| number as usize <= self.nodes.len());
@@ -29,6 +31,7 @@ impl ReservationColumns<'_> {
         }
         let as_set = |ranges: &Vec<(u32, u32)>| NodeSet::new(ranges.iter().map(|&(begin, end)| begin..end));
         let nodes = self.nodes.iter().map(as_set).collect();
-        Ok(Calendar::new(nodes, self.spans.clone(), self.of_job.as_array().to_vec()))
+        let calendar = Calendar::new(nodes, self.spans.clone(), self.of_job.as_array().to_vec());
+        Ok(calendar.cancelling(&self.cancels))
     }
 }

@@ -92,7 +92,8 @@ impl Simulation {
         let (policy, machine) = made(py, capacities, policy.try_into()?, names.clone())?;
         let mut state = State::new(records, machine);
         state.preemption = scenario.preemption.as_ref().map(|_| Box::default());
-        if scenario.limits.is_some() || scenario.calendar.is_some() {
+        let have_grace = scenario.preemption.as_ref().is_some_and(|rules| rules.grace_time > 0.0);
+        if scenario.limits.is_some() || scenario.calendar.is_some() || have_grace {
             let limits = scenario.limits.as_deref().cloned().unwrap_or_default();
             state.limited = Some(Box::new(LimitState::new(&limits, resources + 1)));
             state.queue.closed = ClosedJobs::new(limits.counters_in_all());

@@ -24,13 +24,13 @@ def compare(
     Parameters
     ----------
     real, model
-        Each a `Result`, a `Workload` with start times (column ``start_time``, or a log's waits), or a polars
-        or pandas data frame, Arrow table or mapping with the columns of `Result.jobs`: ``job_id``,
-        ``submit_time``, ``start_time``, ``end_time``, ``requested_time`` (s), ``tasks``, perhaps ``state``
-        and amounts per task (``core``, ``mem``, ``gpu``, and others that have a column ``allocated_…``).
-        Without ``end_time`` a job ends ``run_time`` after its start. Amounts are compared where both have
-        them. Jobs are twins by their ids where these are the same, else by their places in the order of
-        arrival (submit time, then job id, then row).
+        Each a `Result`, a `Workload` with start times (column ``start_time``, or a log's waits), an
+        `EventStream` with submissions, starts and ends, or a polars or pandas data frame, Arrow table or
+        mapping with the columns of `Result.jobs`: ``job_id``, ``submit_time``, ``start_time``, ``end_time``,
+        ``requested_time`` (s), ``tasks``, perhaps ``state`` and amounts per task (``core``, ``mem``, ``gpu``,
+        and others that have a column ``allocated_…``). Without ``end_time`` a job ends ``run_time`` after its
+        start. Amounts are compared where both have them. Jobs are twins by their ids where these are the
+        same, else by their places in the order of arrival (submit time, then job id, then row).
     tolerance
         Seconds by which submit times and requested times may differ; or a mapping of the names of fields,
         ``tasks`` and amounts included, to how much they may.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.errors import AdequacyError, reason_of
+from batchlab.workload.event_files import read_events
 from batchlab.workload.formats import reader_of
 from batchlab.workload.unreadable import UNREADABLE
 
@@ -30,8 +31,8 @@ def read(path: str | os.PathLike[str], *, overrun: OverrunAction = "extend") -> 
     ----------
     path
         The folder that a run was written to (``batchlab run --out``, `Result.write`), a table
-        (``jobs.csv``, other CSV, Parquet) with the columns of `Result.jobs`, or a log: SWF, Slurm's sacct or
-        jobcomp, PBS.
+        (``jobs.csv``, other CSV, Parquet) with the columns of `Result.jobs`, a stream of events (lines of
+        JSON with the suffix ``.jsonl``, CSV), or a log: SWF, Slurm's sacct or jobcomp, PBS.
     overrun
         Of a log, what to do where a job ran longer than it asked for; as for `read_swf`, so that a log and a
         run of it agree.
@@ -51,8 +52,11 @@ def read(path: str | os.PathLike[str], *, overrun: OverrunAction = "extend") -> 
     file = _file(Path(path))
     name = file.name.lower()
     try:
+        if name.endswith((".jsonl", ".jsonl.gz")):
+            return read_events(file).jobs
         if name.endswith((".csv", ".csv.gz")):
-            return pl.read_csv(file.read_bytes(), infer_schema_length=None)
+            table = pl.read_csv(file.read_bytes(), infer_schema_length=None)
+            return read_events(file).jobs if "event" in table.columns else table
         if name.endswith(".parquet"):
             return pl.read_parquet(file, glob=False)
     except (OSError, *UNREADABLE) as error:

@@ -10,6 +10,7 @@ import polars as pl
 from batchlab.errors import AdequacyError, reason_of, shown, suggest
 from batchlab.result.result import Result
 from batchlab.result.table import ALLOCATED, jobs_table
+from batchlab.workload.event_stream import EventStream
 from batchlab.workload.unreadable import UNREADABLE
 from batchlab.workload.validation import as_polars
 from batchlab.workload.workload import Workload
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["COMPLETED", "ENDED", "ENDS", "KILLED", "NEVER", "Source", "Stream", "as_stream"]
 
-Source: TypeAlias = Result | Workload | object
-"""A result, a workload with start times, or a table with the columns of `Result.jobs`."""
+Source: TypeAlias = Result | Workload | EventStream | object
+"""A result, a workload with start times, a stream of events, or a table with the columns of `Result.jobs`."""
 
 NEVER, OPEN, ENDED, COMPLETED, KILLED = range(5)
 ENDS = ("never started", "started, but not ended", "ended", "completed", "killed")
@@ -68,7 +69,7 @@ def as_stream(source: Source, name: str) -> Stream:
     Parameters
     ----------
     source
-        A result, a workload with start times, or a table.
+        A result, a workload with start times, a stream of events, or a table.
     name
         What it is called in messages.
 
@@ -85,6 +86,8 @@ def as_stream(source: Source, name: str) -> Stream:
     if isinstance(source, Result):
         table = jobs_table(source.workload, source.system, source.outcome)
         return _stream(table, source.workload.resources, name)
+    if isinstance(source, EventStream):
+        source = source.jobs
     if isinstance(source, Workload):
         return _stream(_with_starts(source.jobs, name), source.resources, name)
     try:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["adequacy"]
 
 _FORMS = (
-    "a run's folder (--out), a table (CSV, Parquet) like its jobs.csv, or a log (SWF, sacct, jobcomp, PBS)."
+    "a run's folder (--out), a table (CSV, Parquet) like its jobs.csv, a stream of events (.jsonl), or a log "
+    "(SWF, sacct, jobcomp, PBS)."
 )
 
 _Real = Annotated[Path, typer.Argument(metavar="REAL", help=f"The real stream of jobs: {_FORMS}")]

@@ -99,6 +99,18 @@ _Events = Annotated[
         help="Gets what happened when: submissions, starts, ends, … (lines of JSON; .csv).",
     ),
 ]
+_Reasons = Annotated[
+    bool,
+    typer.Option(
+        "--reasons", rich_help_panel=OUTPUT, help="Adds reasons.csv to --out: for which reasons jobs waited."
+    ),
+]
+_Usage = Annotated[
+    bool,
+    typer.Option(
+        "--usage", rich_help_panel=OUTPUT, help="Adds usage.csv to --out: what accounts and users used."
+    ),
+]
 _Live = Annotated[
     bool, typer.Option("--live", rich_help_panel=_WATCHING, help="Show how the run stands, all the time.")
 ]
@@ -162,6 +174,8 @@ def run(
     out: _Out = None,
     dispatch: _Dispatch = None,
     events: _Events = None,
+    reasons: _Reasons = False,
+    usage: _Usage = False,
     form: OutputFormat = "text",
     live: _Live = False,
     serve: _Serve = False,
@@ -175,6 +189,7 @@ def run(
     check_directory(out)
     watching = Watching(live, serve, host, port, pace, keep)
     check_watching(watching, stream=stream)
+    _check_recorded({"--reasons": reasons, "--usage": usage}, out, stream=stream)
     if dispatch is not None and stream:
         raise wrong_usage("records every pass, which --stream does without; leave one out.", "--dispatch")
     request = RunRequest(
@@ -190,6 +205,8 @@ def run(
             job_check=job_check,
             overheads=overheads_of(overhead),
             dispatch=dispatch is not None,
+            reasons=reasons,
+            usage=usage,
         ),
         out,
         form,
@@ -205,6 +222,15 @@ def run(
         run_stream(request)
     else:
         _replay(request)
+
+
+def _check_recorded(recorded: dict[str, bool], out: Path | None, *, stream: bool) -> None:
+    """Refuse what is to be recorded where it cannot be, or would go nowhere."""
+    for option in [option for option, is_recorded in recorded.items() if is_recorded]:
+        if stream:
+            raise wrong_usage("records the run, which --stream does without; leave one out.", option)
+        if out is None:
+            raise wrong_usage("is written to the directory of results; add --out DIR.", option)
 
 
 def _replay(request: RunRequest) -> None:

@@ -97,7 +97,10 @@ class Malleable(Scheduler):
         running = [memory.wish(job, view) for job in view.running]
         for wish in running:
             wish.look()
-        situation = None if asked else (self._situation(view, running), memory.groups.offered(view))
+        # What running jobs may still use falls with time alone: a job may be within its limits by now.
+        is_timed = any(limit.running_minutes for limit in view.system.limits)
+        looks = asked or is_timed
+        situation = None if looks else (self._situation(view, running), memory.groups.offered(view))
         if situation is not None and situation == memory.settled:
             return
         waiting = [memory.wish(job, view) for job in view.queue]

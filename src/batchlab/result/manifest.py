@@ -87,7 +87,7 @@ def output_files(directory: Path, more: Iterable[str] = ()) -> Iterator[OutputFi
 
 def is_output(name: str) -> bool:
     """Tell whether a file of this name may be one of a run's: see `Result.write`."""
-    return name in {*_NAMES, "allocations.csv", "reasons.csv", "task_times.csv"} or (
+    return name in {*_NAMES, "allocations.csv", "reasons.csv", "task_times.csv", "usage.csv"} or (
         name.startswith("utilisation_") and name.endswith(".csv")
     )
 

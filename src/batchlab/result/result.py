@@ -282,7 +282,7 @@ class Result:
         ``jobs.csv`` has the columns of `jobs`, nodes as ranges (``0-3,7``); ``metrics.json`` is `metrics`;
         ``manifest.json`` says what the run was made from: hashes of the inputs, versions, policy, seed and
         options. Where jobs were resized, ``allocations.csv`` is `allocations`; where reasons were recorded,
-        ``reasons.csv`` is `reasons`; where tasks were recorded,
+        ``reasons.csv`` is `reasons`; where usage was, ``usage.csv`` is `usage`; where tasks were recorded,
         ``task_times.csv`` is `task_times`; where the platform was looked at, ``utilisation_cpu.csv`` and so
         on are the tables of `utilisation` that show something.
 
@@ -332,6 +332,8 @@ class Result:
             yield "allocations.csv", self.allocations
         if self.outcome.reasons is not None:
             yield "reasons.csv", self.reasons
+        if self.outcome.usage is not None:
+            yield "usage.csv", self.usage
         if self.outcome.task_times is not None:
             yield "task_times.csv", self.task_times
         if self.outcome.sensed is not None:

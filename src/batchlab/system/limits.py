@@ -23,6 +23,7 @@ LimitedBy = Literal["user", "group", "account", "qos", "queue", "partition"]
 """What jobs are counted by: each value of it for itself."""
 
 _COUNTS = ("running_jobs", "submitted_jobs", "nodes")
+_AMOUNTS = ("resources", "running_minutes", "total_minutes")
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,14 @@ class Limit:
         How many nodes they may hold; a node counts once for each job there.
     resources
         How much of resources they may hold, e.g. ``{"core": 512}``.
+    time
+        For how many seconds each may ask: one that asks for more is rejected when it is submitted.
+    running_minutes
+        How much of resources, in minutes, those that run may still use, e.g. ``{"core": 100_000}``: what they
+        hold times what is left of their ``requested_time`` (Slurm's ``GrpTRESRunMins``).
+    total_minutes
+        How much of resources, in minutes, they may use in all: what past runs have used, and what those that
+        run use if they keep to their ``requested_time`` (Slurm's ``GrpTRESMins``, safe and without decay).
     blocks
         Whether a job that waits for the limit holds up all behind it; others pass it unless given.
 
@@ -67,6 +76,9 @@ class Limit:
     nodes: int | None = None
     resources: Mapping[str, int] = field(default_factory=dict, hash=False)
     blocks: bool = False
+    time: float | None = None
+    running_minutes: Mapping[str, int] = field(default_factory=dict, hash=False)
+    total_minutes: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         set_field(self, "name", held(rules.group_name, self.name, "Limit: name"))
@@ -82,12 +94,15 @@ class Limit:
         for key in _COUNTS:
             if getattr(self, key) is not None:
                 set_field(self, key, held(rules.at_least_one, getattr(self, key), f"{where}: {key}"))
-        resources = amounts(self.resources, f"{where}: resources", rules.at_least_one)
-        set_field(self, "resources", MappingProxyType(resources))
-        if not self.resources and all(getattr(self, key) is None for key in _COUNTS):
-            raise SystemDescriptionError(
-                f"{where} limits nothing; give running_jobs, submitted_jobs, nodes or resources."
-            )
+        if self.time is not None:
+            set_field(self, "time", held(rules.seconds, self.time, f"{where}: time"))
+        for key in _AMOUNTS:
+            given = amounts(getattr(self, key), f"{where}: {key}", rules.at_least_one)
+            set_field(self, key, MappingProxyType(given))
+        has_amounts = any(getattr(self, key) for key in _AMOUNTS)
+        if not has_amounts and all(getattr(self, key) is None for key in (*_COUNTS, "time")):
+            counted = ", ".join((*_COUNTS, "time", *_AMOUNTS))
+            raise SystemDescriptionError(f"{where} limits nothing; give one of {counted}.")
         held(rules.truth, self.blocks, f"{where}: blocks")
         if not isinstance(self.applies_to, Conditions):
             raise SystemDescriptionError(
@@ -98,7 +113,8 @@ class Limit:
         # Read-only views of dictionaries cannot be pickled.
         of_jobs = (self.per, self.queues, self.partitions, self.applies_to)
         counts = (self.running_jobs, self.submitted_jobs, self.nodes)
-        return Limit, (self.name, *of_jobs, *counts, dict(self.resources), self.blocks)
+        over_time = (self.time, dict(self.running_minutes), dict(self.total_minutes))
+        return Limit, (self.name, *of_jobs, *counts, dict(self.resources), self.blocks, *over_time)
 
 
 def waiting_reasons(limits: Iterable[Limit]) -> tuple[str, ...]:
@@ -115,15 +131,14 @@ def check_limits(
     """Check limits against the machine: their names differ, what they name is there."""
     limits = different(given, Limit, "limits")
     known = {
-        "queues": [queue.name for queue in queues],
-        "partitions": [partition.name for partition in partitions],
-        "resources": [*resources],
+        "queues": ("queue", [queue.name for queue in queues]),
+        "partitions": ("partition", [partition.name for partition in partitions]),
+        **dict.fromkeys(_AMOUNTS, ("resource", [*resources])),
     }
     for at, limit in enumerate(limits):
-        for key, there in known.items():
+        for key, (kind, there) in known.items():
             for name in getattr(limit, key):
                 if name not in there:
-                    kind = key.removesuffix("s")
                     raise SystemDescriptionError(
                         f"limits[{at}].{key} = {shown(name)}; must be a {kind} of the system."
                         f"{suggest(name, there)}"

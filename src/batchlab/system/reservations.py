@@ -51,6 +51,9 @@ class Reservation:
         no job.
     flexible
         Whether its jobs may use other nodes too.
+    cancels
+        Whether jobs that run on its nodes when it begins, beyond their ``requested_time``, are killed; its
+        own jobs are not. They run on unless given, and those of the reservation wait.
 
     Raises
     ------
@@ -73,6 +76,7 @@ class Reservation:
     until: float | None = None
     admits: Conditions | None = None
     flexible: bool = False
+    cancels: bool = False
 
     def __post_init__(self) -> None:
         set_field(self, "name", held(rules.group_name, self.name, "Reservation: name"))
@@ -90,6 +94,7 @@ class Reservation:
                 f"{where}: admits = {shown(self.admits)}; must be Conditions, or None for maintenance."
             )
         held(rules.truth, self.flexible, f"{where}: flexible")
+        held(rules.truth, self.cancels, f"{where}: cancels")
         if self.flexible and self.admits is None:
             raise SystemDescriptionError(
                 f"{where}: flexible = True, but no job uses it; give admits, or leave flexible out."

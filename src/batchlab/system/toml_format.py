@@ -51,7 +51,8 @@
     per = ["user"]                    # counted for each user; group, account, qos, queue, partition
     queues = ["short"]                # the jobs that it holds for: of these queues and partitions,
     applies_to = { max_time = 3600 }  # and that meet these conditions
-    running_jobs = 4                  # also submitted_jobs, nodes, resources = { core = 64 }
+    running_jobs = 4                  # also submitted_jobs, nodes, resources = { core = 64 }, time = 86400,
+                                      # running_minutes = { core = 6000 }, total_minutes = { core = 500000 }
     blocks = false                    # whether a job over it holds up those behind it
 
     [preemption]                      # optional: which jobs may take the nodes of running ones
@@ -71,6 +72,7 @@
     until = 6048000
     admits = { users = ["ann"] }      # which jobs may name it; left out: maintenance, no job
     flexible = true                   # whether its jobs may use other nodes too
+    cancels = false                   # whether it kills jobs that run beyond their limits on its nodes
 
 What ``admits`` and ``applies_to`` may say is what `Conditions` describes. JSON has the same keys. With
 ``half_life = "inf"`` past use always counts in full.
@@ -154,6 +156,9 @@ class _Limit(Model):
     nodes: object = None
     resources: object = Field(default_factory=dict)
     blocks: object = False
+    time: object = None
+    running_minutes: object = Field(default_factory=dict)
+    total_minutes: object = Field(default_factory=dict)
 
 
 class _Preemption(Model):
@@ -176,6 +181,7 @@ class _Reservation(Model):
     until: object = None
     admits: _Conditions | None = None
     flexible: object = False
+    cancels: object = False
 
 
 class _Description(Model):

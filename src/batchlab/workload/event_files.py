@@ -20,6 +20,7 @@ __all__ = ["read_events", "write_events"]
 
 _NUMBERS = ("job_id",)
 _SECONDS = ("time", "value")
+_TEXTS = {"event": pl.String, "nodes": pl.String, "jobs": pl.String}
 
 
 def read_events(source: str | os.PathLike[str] | Iterable[str]) -> EventStream:
@@ -94,7 +95,7 @@ def _of_json(text: str, name: str) -> Iterator[dict[str, Any]]:
 
 def _of_csv(text: str, name: str) -> pl.DataFrame:
     try:
-        table = pl.read_csv(text.encode(), infer_schema=False)
+        table = pl.read_csv(text.encode(), infer_schema_length=None, schema_overrides=_TEXTS)
     except pl.exceptions.PolarsError as error:
         first = str(error).splitlines()[0]
         rule = "write a header and a line for each event"

@@ -98,11 +98,15 @@ class EventStream:
         polars.DataFrame
             ``job_id``, ``submit_time``, ``state`` (String: "completed", "killed", "rejected"; "running" or
             "queued" where no end stands in the stream), ``start_time`` and ``end_time`` of its last run (s,
-            null where there is none), ``nodes`` (String), and what stands with the submission.
+            null where there is none), ``nodes`` (String), and what stands with the submission; of
+            requested times the last.
         """
         submitted = self.table.filter(pl.col("event") == "submit")
         own = [name for name in submitted.columns if name not in (*EVENT_COLUMNS, "applied")]
         jobs = submitted.select("job_id", pl.col("time").alias("submit_time"), *own)
+        if "requested_time" in own:
+            jobs = jobs.join(self._changed_requests(), on="job_id", how="left", maintain_order="left")
+            jobs = jobs.with_columns(pl.coalesce("_changed", "requested_time").alias("requested_time"))
         for kinds, name in ((("start",), "start_time"), (("completed", "killed", "rejected"), "end_time")):
             last = self.table.filter(pl.col("event").is_in(kinds)).group_by("job_id").last()
             jobs = jobs.join(_renamed(last, name), on="job_id", how="left", maintain_order="left")
@@ -124,6 +128,13 @@ class EventStream:
             pl.when(has_run).then("nodes").alias("nodes"),
             *own,
         )
+
+    def _changed_requests(self) -> pl.DataFrame:
+        """Give the requested_time that each job had at last, where events changed it."""
+        changes = self.table.filter(pl.col("event") == "requested_time")
+        if "applied" in changes.columns:
+            changes = changes.filter(pl.col("applied").fill_null(value=True))
+        return changes.group_by("job_id").last().select("job_id", pl.col("value").alias("_changed"))
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Give each event as a mapping without what it does not have."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from batchlab.workload.attributes import attribute
 from batchlab.workload.routing import numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -131,5 +132,13 @@ def _caps(number: int, limit: Limit, system: System) -> Caps:
         "running": _MOST_JOBS if limit.running_jobs is None else min(limit.running_jobs, _MOST_JOBS),
         "submitted": _MOST_JOBS if limit.submitted_jobs is None else min(limit.submitted_jobs, _MOST_JOBS),
         "amounts": [*amounts, _NO_LIMIT if limit.nodes is None else limit.nodes],
+        "time": math.inf if limit.time is None else limit.time,
+        "running_minutes": _minutes(limit.running_minutes, system),
+        "total_minutes": _minutes(limit.total_minutes, system),
         "blocks": limit.blocks,
     }
+
+
+def _minutes(given: Mapping[str, int], system: System) -> list[int]:
+    """Give what is allowed of each resource; an empty list where nothing is limited."""
+    return [given.get(resource, _NO_LIMIT) for resource in system.resources] if given else []

@@ -32,6 +32,8 @@ class Reserved:
         When each begins and ends, in order, seconds.
     flexible
         Whether the jobs of each may use other nodes too.
+    cancels
+        Whether each cancels running jobs in the way when it begins.
     of_job
         The place of each job's reservation, counted from 1; 0 without. int64, shape (jobs,).
     refused
@@ -41,13 +43,19 @@ class Reserved:
     nodes: list[list[tuple[int, int]]]
     spans: list[list[tuple[float, float]]]
     flexible: list[bool]
+    cancels: list[bool]
     of_job: npt.NDArray[np.int64]
     refused: npt.NDArray[np.bool_]
 
     @property
     def columns(self) -> ReservationColumns:
         """What the kernel is given of it."""
-        return {"nodes": self.nodes, "spans": self.spans, "of_job": self.of_job.astype(np.uint32)}
+        return {
+            "nodes": self.nodes,
+            "spans": self.spans,
+            "cancels": self.cancels,
+            "of_job": self.of_job.astype(np.uint32),
+        }
 
 
 def reserved(workload: Workload, system: System) -> Reserved | None:
@@ -89,6 +97,7 @@ def reserved(workload: Workload, system: System) -> Reserved | None:
         nodes=[system.reservation_ranges(each) for each in system.reservations],
         spans=[each.occurrences for each in system.reservations],
         flexible=[each.flexible for each in system.reservations],
+        cancels=[each.cancels for each in system.reservations],
         of_job=of_job,
         refused=refused,
     )

@@ -6,8 +6,10 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::minutes::{Ask, MinuteCaps, Minutes, Span};
+
 /// What one counter allows. Amounts: one for each resource, then the number of nodes; `i64::MAX` for no limit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cap {
     /// The limit that it is of, by number; several counters share one.
     pub limit: u32,
@@ -17,15 +19,20 @@ pub struct Cap {
     pub submitted: u32,
     /// What running jobs may hold.
     pub amounts: Vec<i64>,
+    /// For how many seconds a job may ask.
+    pub time: f64,
+    /// What may be used over time.
+    pub minutes: MinuteCaps,
     /// Whether a job over the limit holds up those behind it.
     pub blocks: bool,
 }
 
 /// The limits of a scenario, and the counters of its jobs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     caps: Vec<Cap>,
     some_block: bool,
+    counts_minutes: bool,
     /// By counter: whether it limits amounts.
     has_amounts: Vec<bool>,
     /// By slot: the place of its list of counters.
@@ -40,14 +47,21 @@ impl Limits {
     #[must_use]
     pub fn new(caps: Vec<Cap>, of_job: Vec<u32>, lists: Vec<Vec<u32>>, least_nodes: Vec<u32>) -> Self {
         let some_block = caps.iter().any(|cap| cap.blocks);
+        let counts_minutes = caps.iter().any(|cap| cap.minutes != MinuteCaps::default());
         let has_amounts = caps.iter().map(|cap| cap.amounts.iter().any(|&most| most < i64::MAX)).collect();
-        Self { caps, some_block, has_amounts, of_job, lists, least_nodes }
+        Self { caps, some_block, counts_minutes, has_amounts, of_job, lists, least_nodes }
     }
 
     /// Whether a job over some limit holds up those behind it.
     #[must_use]
     pub fn some_block(&self) -> bool {
         self.some_block
+    }
+
+    /// Whether some limit counts what is used over time.
+    #[must_use]
+    pub fn counts_minutes(&self) -> bool {
+        self.counts_minutes
     }
 
     /// Number of counters.
@@ -109,6 +123,14 @@ struct Count {
     submitted: u32,
     /// Counted where the cap limits amounts.
     amounts: Vec<i64>,
+    minutes: Minutes,
+}
+
+impl Count {
+    fn is_idle(&self) -> bool {
+        let Self { running, submitted, amounts, minutes } = self;
+        *running == 0 && *submitted == 0 && amounts.iter().all(|&amount| amount == 0) && minutes.is_idle()
+    }
 }
 
 /// What the jobs have that limits count.
@@ -125,39 +147,71 @@ impl LimitCounts {
         Self { counts: vec![nothing; limits.caps.len()] }
     }
 
-    /// A job is submitted (1), or neither waits nor runs any more (−1).
-    pub fn submit(&mut self, limits: &Limits, slot: u32, sign: i32) {
-        for &counter in limits.counters(slot) {
-            let count = &mut self.counts[counter as usize].submitted;
-            *count = count.saturating_add_signed(sign);
-        }
+    /// Whether no job waits or runs.
+    #[must_use]
+    pub fn are_idle(&self) -> bool {
+        self.counts.iter().all(Count::is_idle)
     }
 
-    /// A job takes what it holds (1), or gives it back (−1).
-    pub fn hold(&mut self, limits: &Limits, slot: u32, held: &[i64], sign: i32) {
+    /// A job is submitted (1), or neither waits nor runs any more (−1); false where more have left than came.
+    pub fn submit(&mut self, limits: &Limits, slot: u32, sign: i32) -> bool {
+        let mut adds_up = true;
+        for &counter in limits.counters(slot) {
+            adds_up &= add_to(&mut self.counts[counter as usize].submitted, sign);
+        }
+        adds_up
+    }
+
+    /// A job takes what it holds (1), or gives it back (−1); false where more was given back than taken.
+    pub fn hold(&mut self, limits: &Limits, slot: u32, held: &[i64], sign: i32) -> bool {
+        let mut adds_up = true;
         for &counter in limits.counters(slot) {
             let count = &mut self.counts[counter as usize];
-            count.running = count.running.saturating_add_signed(sign);
+            adds_up &= add_to(&mut count.running, sign);
             if !limits.has_amounts[counter as usize] {
                 continue;
             }
             for (amount, held) in count.amounts.iter_mut().zip(held) {
                 *amount += held * i64::from(sign);
+                adds_up &= *amount >= 0;
             }
+        }
+        adds_up
+    }
+
+    /// A job holds these amounts over a time, if it runs to its limit.
+    pub fn begin_minutes(&mut self, limits: &Limits, slot: u32, held: &[i64], span: Span) {
+        for &counter in limits.counters(slot) {
+            self.counts[counter as usize].minutes.begin(slot, held, span);
         }
     }
 
-    /// The first of a job's counters by which it may not be submitted.
+    /// A job gives back what it has held for a time.
+    pub fn end_minutes(&mut self, limits: &Limits, slot: u32, span: Span, now: i64) {
+        for &counter in limits.counters(slot) {
+            self.counts[counter as usize].minutes.end(slot, span, now);
+        }
+    }
+
+    /// The first of a job's counters by which it may not be submitted; it asks for so many seconds.
     #[must_use]
-    pub fn refuses_submission(&self, limits: &Limits, slot: u32) -> Option<u32> {
-        let is_full =
-            |&counter: &u32| self.counts[counter as usize].submitted >= limits.cap(counter).submitted;
-        limits.counters(slot).iter().copied().find(is_full)
+    pub fn refuses_submission(&self, limits: &Limits, slot: u32, time: f64) -> Option<u32> {
+        let is_refused = |&counter: &u32| {
+            let cap = limits.cap(counter);
+            self.counts[counter as usize].submitted >= cap.submitted || time > cap.time
+        };
+        limits.counters(slot).iter().copied().find(is_refused)
     }
 
     /// The first of a job's counters by which it may not start; `need` gives what it asks of each amount.
     #[must_use]
-    pub fn refuses_start(&self, limits: &Limits, slot: u32, need: impl Fn(usize) -> i64) -> Option<u32> {
+    pub fn refuses_start(
+        &self,
+        limits: &Limits,
+        slot: u32,
+        ask: Ask,
+        need: impl Fn(usize) -> i64,
+    ) -> Option<u32> {
         let is_over = |&counter: &u32| {
             let (count, cap) = (&self.counts[counter as usize], limits.cap(counter));
             let mut amounts = count.amounts.iter().zip(&cap.amounts).enumerate();
@@ -165,8 +219,50 @@ impl LimitCounts {
                 *most < i64::MAX && used.saturating_add(need(amount)) > *most
             };
             let may_be_beyond = limits.has_amounts[counter as usize];
-            count.running >= cap.running || (may_be_beyond && amounts.any(is_beyond))
+            count.running >= cap.running
+                || (may_be_beyond && amounts.any(is_beyond))
+                || (limits.counts_minutes && count.minutes.is_beyond(&cap.minutes, ask, &need))
         };
         limits.counters(slot).iter().copied().find(is_over)
+    }
+}
+
+/// Adds to a number; false, and nothing done, where that goes below 0 or beyond what it can be.
+fn add_to(count: &mut u32, sign: i32) -> bool {
+    match count.checked_add_signed(sign) {
+        Some(sum) => {
+            *count = sum;
+            true
+        }
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_nothing_when_all_have_left_and_say_where_more_leave_than_came() {
+        let cap = Cap {
+            limit: 0,
+            running: 2,
+            submitted: 2,
+            amounts: vec![8, 4],
+            time: 60.0,
+            minutes: MinuteCaps { running: vec![9], total: vec![9] },
+            blocks: false,
+        };
+        let limits = Limits::new(vec![cap], vec![0], vec![vec![0]], vec![1]);
+        let mut counts = LimitCounts::new(&limits, 2);
+        let span = Span { since: 0, until: 60_000_000 };
+        assert!(counts.submit(&limits, 0, 1) && counts.hold(&limits, 0, &[4, 1], 1));
+        counts.begin_minutes(&limits, 0, &[4], span);
+        assert!(!counts.are_idle());
+        counts.end_minutes(&limits, 0, span, 30_000_000);
+        assert!(counts.hold(&limits, 0, &[4, 1], -1) && counts.submit(&limits, 0, -1));
+        assert!(counts.are_idle());
+        assert!(!counts.submit(&limits, 0, -1));
+        assert!(!counts.hold(&limits, 0, &[4, 1], -1));
     }
 }

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::node_set::NodeSet;
+use super::placement::NodeTasks;
 
 /// The reservations of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -17,6 +18,8 @@ pub struct Calendar {
     of_job: Vec<u32>,
     /// The instants at which some reservation begins or ends.
     instants: Vec<f64>,
+    /// When those begin that cancel running jobs in the way, in order, and which.
+    cuts: Vec<(f64, u32)>,
 }
 
 impl Calendar {
@@ -27,7 +30,37 @@ impl Calendar {
         let mut instants: Vec<f64> = times.filter(|time| time.is_finite()).collect();
         instants.sort_unstable_by(f64::total_cmp);
         instants.dedup();
-        Self { nodes, spans, of_job, instants }
+        Self { nodes, spans, of_job, instants, cuts: Vec::new() }
+    }
+
+    /// The same, where some of the reservations cancel running jobs in the way.
+    #[must_use]
+    pub fn cancelling(mut self, cancels: &[bool]) -> Self {
+        let begins = self.spans.iter().zip(cancels).enumerate().filter(|(_, (_, cancels))| **cancels);
+        self.cuts = begins
+            .flat_map(|(number, (spans, _))| spans.iter().map(move |&(begin, _)| (begin, number as u32)))
+            .collect();
+        self.cuts.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+        self
+    }
+
+    /// The first instant after `time` at which running jobs are cancelled; infinite where there is none. O(log k).
+    #[must_use]
+    pub fn next_cut_after(&self, time: f64) -> f64 {
+        let at = self.cuts.partition_point(|&(begin, _)| begin <= time);
+        self.cuts.get(at).map_or(f64::INFINITY, |&(begin, _)| begin)
+    }
+
+    /// Whether a job with these nodes is in the way of a reservation that cancels it at this time.
+    #[must_use]
+    pub fn cuts_at(&self, time: f64, slot: u32, placement: &[NodeTasks]) -> bool {
+        let first = self.cuts.partition_point(|&(begin, _)| begin < time);
+        let own = self.of_job.get(slot as usize).copied().unwrap_or(0);
+        self.cuts[first..]
+            .iter()
+            .take_while(|&&(begin, _)| begin <= time)
+            .filter(|&&(_, number)| number + 1 != own)
+            .any(|&(_, number)| placement.iter().any(|part| self.nodes[number as usize].contains(part.node)))
     }
 
     /// The calendar as a job with this limit sees it.

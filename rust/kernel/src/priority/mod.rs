@@ -153,7 +153,7 @@ fn value(candidate: &Candidate<'_>, index: usize) -> f64 {
         0 => candidate.now,
         1 => candidate.wait(),
         2 => job.submit_time,
-        3 => job.requested_time,
+        3 => candidate.requested_time,
         4 => f64::from(job.tasks),
         5 => candidate.processors(),
         6 => candidate.estimate,

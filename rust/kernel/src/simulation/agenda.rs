@@ -11,6 +11,8 @@ pub enum EventKind {
     External,
     /// Victims of preemption have run on for their grace time.
     GraceEnd,
+    /// A reservation of the machine begins that cancels running jobs in the way.
+    Cut,
     /// An application ends, comes to a scheduling point or asks for other nodes.
     Application,
     /// A running job ends, by itself or at its limit.
@@ -102,7 +104,7 @@ impl Agenda {
     #[must_use]
     pub fn completions_first() -> Self {
         use EventKind::{
-            Application, Begin, Completion, Expiry, External, GraceEnd, Periodic, Submission, Timer,
+            Application, Begin, Completion, Cut, Expiry, External, GraceEnd, Periodic, Submission, Timer,
         };
         Self {
             order: vec![
@@ -110,6 +112,7 @@ impl Agenda {
                 External,
                 Timer,
                 GraceEnd,
+                Cut,
                 Application,
                 Completion,
                 Expiry,
@@ -127,8 +130,8 @@ impl Agenda {
     #[must_use]
     pub fn arrivals_first() -> Self {
         use EventKind::{
-            Application, Begin, Completion, EarlyRelease, Expiry, External, GraceEnd, Periodic, Submission,
-            Timer,
+            Application, Begin, Completion, Cut, EarlyRelease, Expiry, External, GraceEnd, Periodic,
+            Submission, Timer,
         };
         Self {
             order: vec![
@@ -136,6 +139,7 @@ impl Agenda {
                 External,
                 Timer,
                 GraceEnd,
+                Cut,
                 Expiry,
                 EarlyRelease,
                 Submission,

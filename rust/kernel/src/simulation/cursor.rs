@@ -56,6 +56,8 @@ pub(super) struct Cursor {
     pub is_disturbed: bool,
     /// When reservations of the machine began or ended, as long as no pass has been made since.
     pub calendar_turn: Option<Time>,
+    /// When reservations began that cancel running jobs in the way, as long as these have not been cancelled.
+    pub cut: Option<Time>,
     /// What happened last, where the scheduler is asked event by event.
     pub happened: Option<Trigger>,
     /// Why the scheduler is being asked.
@@ -83,6 +85,7 @@ impl Cursor {
             pass_is_due: false,
             is_disturbed: false,
             calendar_turn: None,
+            cut: None,
             happened: None,
             trigger: Trigger::default(),
             clock: TriggerClock::new(agenda.triggers.as_ref(), first_submission),

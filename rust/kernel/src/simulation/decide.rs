@@ -118,11 +118,11 @@ impl<F: Feed> Simulation<F> {
         self.state.open_next_like(&self.scenario, &self.priority, job);
         self.recorders.nodes_taken(View { scenario: &self.scenario, state: &self.state }, job, placement);
         self.allocator.started(placement);
-        if let (Some(rules), Some(preemption)) = (&self.scenario.preemption, &mut self.state.preemption)
-            && rules.exempt_time > 0.0
-            && self.scheduler.preempts()
-        {
-            preemption.begin_exemption(job, self.state.now + rules.exempt_time);
+        if let (Some(rules), Some(preemption)) = (&self.scenario.preemption, &mut self.state.preemption) {
+            preemption.fallen.remove(&job);
+            if rules.exempt_time > 0.0 && self.scheduler.preempts() {
+                preemption.begin_exemption(job, self.state.now + rules.exempt_time);
+            }
         }
     }
 

@@ -101,6 +101,7 @@ impl<F: Feed> Simulation<F> {
         let before = self.state.jobs.requested_time(job);
         let follows = Time(self.state.jobs.estimate(job)) == Time(before);
         self.state.set_requested_time(&self.scenario, &self.priority, job, seconds);
+        self.state.recount_minutes(&self.scenario, job);
         if follows {
             let set = self.apply(Decision::SetEstimate { job, seconds });
             debug_assert!(set.is_ok(), "a requested_time is a duration: {set:?}");

@@ -17,6 +17,7 @@ impl<F: Feed> Simulation<F> {
             EventKind::Begin => self.state.conditions.is_some(),
             EventKind::External => self.feed.next_event_time() != Time::NEVER,
             EventKind::GraceEnd => self.view().victims_run_on(),
+            EventKind::Cut => self.scenario.calendar.is_some(),
             EventKind::Timer | EventKind::Completion | EventKind::Submission | EventKind::EarlyRelease => {
                 true
             }
@@ -31,6 +32,8 @@ impl<F: Feed> Simulation<F> {
             && calendar.next_after(before) <= self.state.now
         {
             let turns = calendar.next_from(self.state.now) <= self.state.now;
+            let cuts = calendar.next_cut_after(before) <= self.state.now;
+            self.cursor.cut = (turns && cuts).then_some(Time(self.state.now));
             self.cursor.calendar_turn = turns.then_some(Time(self.state.now));
             self.state.turn_calendar(&self.scenario, &self.priority);
         }
@@ -117,6 +120,7 @@ impl<F: Feed> Simulation<F> {
         match kind {
             EventKind::Timer => self.cursor.timers.next_time() <= now,
             EventKind::GraceEnd => self.next_grace_end() <= now,
+            EventKind::Cut => self.cursor.cut.is_some(),
             EventKind::Application => self.next_notice(),
             EventKind::Completion => self.next_completion().is_some(),
             EventKind::Expiry => self.next_expiry().is_some(),
@@ -136,6 +140,7 @@ impl<F: Feed> Simulation<F> {
         match kind {
             EventKind::Timer => return Ok(self.wake()),
             EventKind::GraceEnd => self.end_graces(),
+            EventKind::Cut => self.cancel_jobs_in_the_way(),
             EventKind::Application => self.take_notice(),
             EventKind::Completion => {
                 if self.agenda.ties == EndTies::ByStart && self.cursor.round.is_none() {
@@ -156,12 +161,14 @@ impl<F: Feed> Simulation<F> {
         Ok(None)
     }
 
-    /// Whether timers are due before any pass, or ends of grace times: what they change at one instant counts as one event,
+    /// Whether timers are due before any pass, ends of grace times or cuts: what they change at one instant counts as one event,
     /// unless the scheduler is asked event by event.
     fn timers_come_first(&self) -> bool {
         let first = self.cursor.timers.next_time().min(self.next_grace_end());
         let are_due = first.min(self.feed.next_event_time()) <= Time(self.state.now);
-        are_due && self.agenda.triggers.is_none() && self.cursor.round.is_none()
+        (are_due || self.cursor.cut.is_some())
+            && self.agenda.triggers.is_none()
+            && self.cursor.round.is_none()
     }
 
     /// Whether a pass is due after what happened; where the scheduler is asked event by event, whether it is asked about

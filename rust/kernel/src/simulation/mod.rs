@@ -7,6 +7,7 @@ mod applications;
 mod calculation;
 mod check;
 mod cursor;
+mod cut;
 mod decide;
 mod eligibility;
 mod external_events;
@@ -35,7 +36,7 @@ use crate::priority::Priority;
 use crate::record::{Change, PlatformSensor, Recorders};
 use crate::scenario::Scenario;
 use crate::scheduler::{PolicyParts, Scheduler, SchedulingRule};
-use crate::state::{State, View};
+use crate::state::{State, View, Violation};
 use crate::time::Time;
 
 pub use agenda::{Agenda, EndTies, EventKind, PassRule, TriggerKind, TriggerRules};
@@ -197,6 +198,16 @@ impl<F: Feed> Simulation<F> {
         if is_timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next }
     }
 
+    /// Where a run stops at which nothing is left to happen. Where no job is left, limits count none.
+    fn end_point(&mut self) -> YieldPoint {
+        let is_over = self.state.running.is_empty() && self.state.queue.has_none_waiting();
+        if is_over && self.state.limited.as_ref().is_some_and(|limited| !limited.counts.are_idle()) {
+            self.state.violates(0, Violation::Limits);
+            return YieldPoint::Failed;
+        }
+        YieldPoint::End
+    }
+
     /// The next end, limit, expiry, end of a grace time, or deed of an application.
     fn next_end(&self) -> Time {
         let applications = self.state.applications.as_ref().map_or(Time::NEVER, |running| running.next);
@@ -237,12 +248,13 @@ impl<F: Feed> Simulation<F> {
             && self.next_in_calendar() == Time::NEVER
     }
 
-    /// When the next reservation of the machine begins or ends; never where no job waits for that.
+    /// When the next reservation of the machine begins or ends; never where no job waits for that, or runs that it may cancel.
     fn next_in_calendar(&self) -> Time {
         match &self.scenario.calendar {
             Some(calendar) if !self.state.queue.is_empty() && !self.state.is_stopped => {
                 Time(calendar.next_after(self.state.now))
             }
+            Some(calendar) if !self.state.running.is_empty() => Time(calendar.next_cut_after(self.state.now)),
             _ => Time::NEVER,
         }
     }
@@ -298,7 +310,7 @@ impl<F: Feed> Simulation<F> {
                     let now = self.next_time();
                     self.feed.time_passes(View { scenario: &self.scenario, state: &self.state }, now);
                     if now == Time::NEVER {
-                        return Ok(YieldPoint::End);
+                        return Ok(self.end_point());
                     }
                     let before = std::mem::replace(&mut self.state.now, now.0);
                     self.begin_instant(before);

@@ -25,6 +25,8 @@ impl<F: Feed> Simulation<F> {
         // Before the queue is sorted: whether some job may start is asked of those that are open.
         if self.view().looks_at_each() {
             self.state.open_all(&self.scenario, &self.priority);
+        } else {
+            self.state.open_counted_down(&self.scenario, &self.priority);
         }
         self.refresh_calculated();
         self.cursor.calendar_turn = None;

@@ -15,8 +15,11 @@ use super::rank::Rank;
 /// Stands for a counter where a job could not end within the reservation that it uses.
 pub const OUT_OF_TIME: u32 = u32::MAX;
 
+/// Stands for a counter where a victim waits for the job for which it gave up its nodes.
+pub const FALLEN: u32 = u32::MAX - 1;
+
 /// Stands for no counter.
-const OPEN: u32 = u32::MAX - 1;
+const OPEN: u32 = u32::MAX - 2;
 
 /// What jobs have in common that have the same chance, and whose order among themselves stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -146,6 +149,6 @@ impl ClosedJobs {
     }
 
     fn group(&self, counter: u32) -> usize {
-        if counter == OUT_OF_TIME { self.groups.len() - 1 } else { counter as usize }
+        if counter >= FALLEN { self.groups.len() - 1 } else { counter as usize }
     }
 }

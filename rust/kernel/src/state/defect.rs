@@ -14,6 +14,8 @@ pub enum Violation {
     Nodes(Breach),
     /// It gave back its nodes, which it does not hold.
     GaveBackTwice,
+    /// What limits count does not add up with it.
+    Limits,
     /// It ended, and was neither queued nor running.
     EndedTwice(JobState),
 }
@@ -34,6 +36,7 @@ impl fmt::Display for Defect {
         match self.violation {
             Violation::Nodes(breach) => write!(out, "it {breach}"),
             Violation::GaveBackTwice => write!(out, "it gave back its nodes, and holds none"),
+            Violation::Limits => write!(out, "what limits count does not add up with it"),
             Violation::EndedTwice(state) => write!(out, "it ended, and was {} already", state.name()),
         }
     }

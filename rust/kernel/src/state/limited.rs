@@ -5,15 +5,17 @@
 //! counter is counted down, and the next one when a rule has started it or passed over it. So jobs are opened as they are
 //! looked at: O(log q) for each, and O(kinds of closed jobs) for a counter that is counted down. Where keys change at each
 //! pass, or the whole queue is looked at from outside, all of them are opened: O(closed · log q).
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::{LimitCounts, Limits};
+use crate::accounting::{Ask, LimitCounts, Limits, Span, microseconds};
 use crate::priority::Priority;
 use crate::scenario::Scenario;
 use crate::time::{Time, ordered_bits};
 
 use super::closed::{Kind, OUT_OF_TIME};
-use super::{Rank, State};
+use super::{Rank, State, Violation};
 
 /// What jobs have that limits count.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -22,6 +24,8 @@ pub struct LimitState {
     pub counts: LimitCounts,
     /// Whether all jobs of a counter are opened at once, for a rule that plans for each.
     pub opens_all: bool,
+    /// Over which times running jobs hold what they hold, where limits count that.
+    spans: BTreeMap<u32, Span>,
     /// Kept for its memory alone.
     #[serde(skip)]
     firsts: Vec<(Kind, Rank)>,
@@ -31,7 +35,18 @@ impl LimitState {
     /// Nothing waits or runs; `amounts` are the resources and the number of nodes.
     #[must_use]
     pub fn new(limits: &Limits, amounts: usize) -> Self {
-        Self { counts: LimitCounts::new(limits, amounts), opens_all: false, firsts: Vec::new() }
+        let counts = LimitCounts::new(limits, amounts);
+        Self { counts, opens_all: false, spans: BTreeMap::new(), firsts: Vec::new() }
+    }
+
+    /// Counts what a job uses over time from now on (1), or no longer (−1).
+    fn count_minutes(&mut self, limits: &Limits, job: u32, held: &[i64], span: Span, sign: i32) {
+        if sign > 0 {
+            self.counts.begin_minutes(limits, job, held, span);
+            self.spans.insert(job, span);
+        } else if let Some(before) = self.spans.remove(&job) {
+            self.counts.end_minutes(limits, job, before, span.since);
+        }
     }
 }
 
@@ -52,20 +67,23 @@ impl State {
         let need = |amount| {
             if amount < resources { request.need(amount, tasks) } else { limits.least_nodes(job) }
         };
-        state.counts.refuses_start(limits, job, need)
+        let time = microseconds(self.jobs.requested_time(job));
+        state.counts.refuses_start(limits, job, Ask { now: microseconds(self.now), time }, need)
     }
 
     /// The counter by which a job may not be submitted now.
     #[must_use]
     pub fn over_submission_limit(&self, scenario: &Scenario, job: u32) -> Option<u32> {
         let (limits, state) = (scenario.limits.as_ref()?, self.limited.as_ref()?);
-        state.counts.refuses_submission(limits, job)
+        state.counts.refuses_submission(limits, job, self.jobs.requested_time(job))
     }
 
     /// Counts a job that is submitted (1), or neither waits nor runs any more (−1).
     pub fn count_submitted(&mut self, scenario: &Scenario, job: u32, sign: i32) {
-        if let (Some(limits), Some(state)) = (&scenario.limits, &mut self.limited) {
-            state.counts.submit(limits, job, sign);
+        if let (Some(limits), Some(state)) = (&scenario.limits, &mut self.limited)
+            && !state.counts.submit(limits, job, sign)
+        {
+            self.violates(job, Violation::Limits);
         }
     }
 
@@ -73,8 +91,32 @@ impl State {
     pub(super) fn count_held(&mut self, scenario: &Scenario, job: u32, held: &mut Vec<i64>, sign: i32) {
         if let (Some(limits), Some(state)) = (&scenario.limits, &mut self.limited) {
             held.push(self.jobs.placement(job).len() as i64);
-            state.counts.hold(limits, job, held, sign);
+            let adds_up = state.counts.hold(limits, job, held, sign);
             held.pop();
+            if limits.counts_minutes() {
+                let until = self.jobs.start_time(job) + self.jobs.requested_time(job);
+                let span = Span { since: microseconds(self.now), until: microseconds(until) };
+                state.count_minutes(limits, job, held, span, sign);
+            }
+            if !adds_up {
+                self.violates(job, Violation::Limits);
+            }
+        }
+    }
+
+    /// Counts the time of a running job anew, whose limit has changed.
+    pub fn recount_minutes(&mut self, scenario: &Scenario, job: u32) {
+        let (Some(limits), true) = (&scenario.limits, self.holds_nodes(job)) else { return };
+        if !limits.counts_minutes() {
+            return;
+        }
+        let mut held = Vec::new();
+        self.held(scenario, job, &mut held);
+        let until = microseconds(self.jobs.start_time(job) + self.jobs.requested_time(job));
+        let span = Span { since: microseconds(self.now), until };
+        if let Some(state) = &mut self.limited {
+            state.count_minutes(limits, job, &held, span, -1);
+            state.count_minutes(limits, job, &held, span, 1);
         }
     }
 
@@ -160,6 +202,17 @@ impl State {
         for job in self.queue.closed.jobs() {
             if self.forget_closed(scenario, priority, job) {
                 self.look_again(scenario, priority, job);
+            }
+        }
+    }
+
+    /// Opens jobs that a pass looks at since what running jobs may still use has become less. O(counters), and O(kinds of
+    /// closed jobs · log q) for those that are limited so.
+    pub fn open_counted_down(&mut self, scenario: &Scenario, priority: &Priority) {
+        let Some(limits) = scenario.limits.as_ref().filter(|limits| limits.counts_minutes()) else { return };
+        for counter in 0..limits.counters_in_all() as u32 {
+            if !limits.cap(counter).minutes.running.is_empty() {
+                self.open_within(scenario, priority, counter);
             }
         }
     }

@@ -30,7 +30,7 @@ use crate::workload::{ConditionState, JobState};
 
 pub use applications::{ApplicationState, SchedulingPoint};
 pub use calculation::{Calculation, Due};
-pub use closed::{ClosedJobs, OUT_OF_TIME};
+pub use closed::{ClosedJobs, FALLEN, OUT_OF_TIME};
 pub use defect::{Defect, Violation};
 pub use job_records::JobRecords;
 pub use limited::LimitState;

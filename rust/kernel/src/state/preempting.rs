@@ -24,6 +24,8 @@ pub struct PreemptionState {
     graces: IndexedHeap<EndKey>,
     /// By the same places, when victims that run on give up their nodes, and for which job; until they do.
     victims_running: BTreeMap<u32, (Time, u32)>,
+    /// The victims that have run on for their grace time and wait again, and for which job they gave up their nodes.
+    pub fallen: BTreeMap<u32, u32>,
 }
 
 impl PreemptionState {

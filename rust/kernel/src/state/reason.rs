@@ -3,7 +3,7 @@ use std::collections::HashMap;
 
 use crate::workload::Awaited;
 
-use super::{OUT_OF_TIME, View};
+use super::{FALLEN, OUT_OF_TIME, View};
 
 /// Why a submitted job has not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -65,6 +65,7 @@ impl View<'_> {
             .iter()
             .map(|&job| match self.over_limit(job) {
                 Some((OUT_OF_TIME, _)) => (job, Reason::Reservation),
+                Some((FALLEN, _)) => (job, Reason::Priority),
                 Some((counter, blocks)) => {
                     line.is_held_up |= blocks;
                     (job, Reason::Limit(self.limit_of(counter)))

@@ -5,7 +5,7 @@ use crate::scenario::{JobCheck, Overhead, Scenario};
 use crate::time::Time;
 use crate::workload::JobState;
 
-use super::closed::OUT_OF_TIME;
+use super::closed::FALLEN;
 use super::{ExpectedEnd, Phase, Rank, State};
 
 /// What schedulers see of a run. Copied freely: it is two references.
@@ -141,13 +141,25 @@ impl<'a> View<'a> {
             || self.scenario.limits.as_ref().is_some_and(|limits| limits.some_block())
     }
 
-    /// The limit that a queued job is over now, and whether it holds up those behind it.
+    /// The limit that a queued job is over now, or what else keeps it from starting whatever is free; and whether it holds up those behind it.
     #[must_use]
     pub fn over_limit(self, job: u32) -> Option<(u32, bool)> {
         self.state.limited.as_ref()?;
+        if self.waits_as_victim(job) {
+            return Some((FALLEN, false));
+        }
         let counter = self.state.over_limit(self.scenario, job, self.scenario.job(job).tasks)?;
-        let limits = self.scenario.limits.as_ref().filter(|_| counter != OUT_OF_TIME);
+        let limits = self.scenario.limits.as_ref().filter(|_| counter < FALLEN);
         Some((counter, limits.is_some_and(|limits| limits.cap(counter).blocks)))
+    }
+
+    /// Whether a queued job has given up its nodes for one that still waits, and is within its limits.
+    fn waits_as_victim(self, job: u32) -> bool {
+        let preemptor = self.state.preemption.as_ref().and_then(|preemption| preemption.fallen.get(&job));
+        preemptor.is_some_and(|&other| {
+            let tasks = self.scenario.job(other).tasks;
+            self.is_in_queue(other) && self.state.over_limit(self.scenario, other, tasks).is_none()
+        })
     }
 
     /// Whether needs (as in the queue's values) are within the free totals of their node set.
