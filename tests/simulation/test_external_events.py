@@ -125,7 +125,7 @@ def test_orders_go_by_the_present_requested_time() -> None:
     events = [{"time": 5, "event": "requested_time", "job_id": 2, "value": 300}]
     for formula in ("requested_time", "requested_time + 0 * now"):
         for predictor in ("requested", "clairvoyant"):
-            policy = bl.Policy(f'expression("{formula}")', "none", predictor=predictor)  # type: ignore[arg-type]
+            policy = bl.Policy(f'expression("{formula}")', "none", predictor=predictor)
             result = bl.simulate(WORKLOAD, SYSTEM, policy, events=events)
             assert result.jobs["start_time"].to_list() == [0.0, 90.0, 60.0], (formula, predictor)
 

@@ -12,9 +12,12 @@ if TYPE_CHECKING:
 __all__ = ["EVENTS", "longest_limit", "random_events", "random_overheads"]
 
 _OF_JOBS = ("cancel", "kill", "end", "requeue", "hold", "release", "requested_time", "priority")
+# Most jobs run for a short time only.
+_OF_RUNNING = ("kill", "end", "requeue")
 _OF_NODES = ("drain", "resume", "remove", "add", "down", "up")
 _OF_SCHEDULER = ("scheduler_stop", "scheduler_start")
 EVENTS = (*_OF_JOBS, *_OF_NODES, *_OF_SCHEDULER)
+_UNDONE_BY = {"drain": "resume", "remove": "add", "down": "up", "scheduler_stop": "scheduler_start"}
 # By then all nodes are back, and the scheduler goes on.
 _LAST = 60
 
@@ -38,7 +41,11 @@ def random_events(rng: Random, workload: bl.Workload, nodes: int) -> list[dict[s
     events = []
     for _ in range(rng.randint(1, 3 * len(rows))):
         time = rng.choice(instants) if rng.random() < 0.7 else rng.randint(0, 2 * _LAST)
-        kind = rng.choice(_OF_JOBS) if rng.random() < 0.75 else rng.choice((*_OF_NODES, *_OF_SCHEDULER))
+        kind = (
+            rng.choice((*_OF_JOBS, *_OF_RUNNING * 2))
+            if rng.random() < 0.75
+            else rng.choice((*_OF_NODES, *_OF_SCHEDULER))
+        )
         event: dict[str, Any] = {"time": float(time), "event": kind}
         if kind in _OF_JOBS:
             event["job_id"] = rng.choice(rows)[0]
@@ -47,6 +54,9 @@ def random_events(rng: Random, workload: bl.Workload, nodes: int) -> list[dict[s
             event["nodes"] = f"{first}-{rng.randint(first, nodes - 1)}"
             if kind == "down":
                 event["jobs"] = rng.choice(("requeue", "kill"))
+        if kind in _UNDONE_BY and rng.random() < 0.7:
+            undone = {"time": float(time + rng.randint(0, 5)), "event": _UNDONE_BY[kind]}
+            events.append(event | undone if "jobs" not in event else {"nodes": event["nodes"], **undone})
         if kind == "requested_time" or (kind == "priority" and rng.random() < 0.8):
             event["value"] = float(rng.randint(0, 12))
         events.append(event)
@@ -63,4 +73,5 @@ def longest_limit(result: bl.Result, job_id: int, limit: float) -> float:
     if "value" not in table.columns:
         return limit
     changes = table.filter((table["job_id"] == job_id) & (table["event"] == "requested_time"))
-    return max([limit, *changes["value"].to_list()])
+    longest: float = max([limit, *changes["value"].to_list()])
+    return longest

@@ -51,8 +51,9 @@ def read_events(source: str | os.PathLike[str] | Iterable[str]) -> EventStream:
     """
     name, text = text_of(source)
     is_csv = name.removesuffix(".gz").endswith(".csv")
+    events = _of_csv(text, name) if is_csv else [*_of_json(text, name)]
     try:
-        return EventStream(_of_csv(text, name) if is_csv else _of_json(text, name))
+        return EventStream(events)
     except WorkloadError as error:
         raise WorkloadError(f"{name}: {error}") from None
 

@@ -110,7 +110,7 @@ class EventStream:
         for kinds, name in ((("start",), "start_time"), (("completed", "killed", "rejected"), "end_time")):
             last = self.table.filter(pl.col("event").is_in(kinds)).group_by("job_id").last()
             jobs = jobs.join(_renamed(last, name), on="job_id", how="left", maintain_order="left")
-        # At one instant an interruption may come before a start or after one: their numbers tell which was the last.
+        # At one instant an interruption may come before a start or after one: their numbers tell.
         counts = self.table.group_by("job_id").agg(
             (pl.col("event") == "start").sum().alias("_starts"),
             (pl.col("event") == "interrupted").sum().alias("_interruptions"),
@@ -207,8 +207,8 @@ def _row(number: int, event: object) -> dict[str, Any]:
     row["time"] = float(time) + 0.0
     if kind in JOB_EVENTS | set(INTERNAL_EVENTS):
         job = row.get("job_id")
-        if isinstance(job, bool) or not isinstance(job, int):
-            raise WorkloadError(f"{where}: job_id = {shown(job)}; must be a whole number.")
+        if isinstance(job, bool) or not isinstance(job, int) or not -(2**63) <= job < 2**63:
+            raise WorkloadError(f"{where}: job_id = {shown(job)}; must be a whole number of 64 bits.")
     if "nodes" in row:
         row["nodes"] = _nodes(where, row["nodes"])
     if kind in NODE_EVENTS and not row.get("nodes"):
