@@ -17,7 +17,8 @@ from batchlab.observer.outages import Drawn, Outage, Trace, merged
 from reference import Interruption, NodeEvent, Outcome
 from support.large_cases import QUICK
 from support.schedule_cases import BACKFILLS, Case, random_case
-from support.schedule_runs import interruptions_of, options_of, policy_of, system_of, workload_of
+from support.schedule_runs import interruptions_of, options_of, policy_of, workload_of
+from support.schedule_systems import system_of
 
 FOUR = bl.System.homogeneous(nodes=4, resources={"core": 1})
 JOBS = bl.Workload.from_table(

@@ -19,7 +19,8 @@ from batchlab.simulation.view import View
 from support.large_cases import QUICK, big_cases
 from support.python_schedulers import FirstFit
 from support.schedule_cases import Case, disturbed
-from support.schedule_runs import NodeEvents, system_of, workload_of
+from support.schedule_runs import NodeEvents, workload_of
+from support.schedule_systems import system_of
 
 TWO_KINDS = bl.System(
     (bl.NodeGroup("thin", 2, {"core": 4, "gpu": 0}), bl.NodeGroup("fat", 1, {"core": 8, "gpu": 2}))

@@ -64,18 +64,10 @@ def change_nodes(kernel: Kernel, event: ExternalEvent) -> bool:
         changed = closed != before
         for victim in victims(state, node) if event.kind == "down" else []:
             changed = True
-            cut_short(kernel, victim, kills=event.kills)
+            state.cut_short(victim, kernel.kill, kills=event.kills)
         state.disturbed |= changed
         applied |= changed
     return applied
-
-
-def cut_short(kernel: Kernel, running: Running, *, kills: bool) -> None:
-    """End a running job, or let it wait again; of one whose run is over only the completion is cut short."""
-    if kills or running.phase == "completing":
-        kernel.kill(running)
-    else:
-        kernel.state.interrupt(running, 0.0)
 
 
 def running_of(kernel: Kernel, job: Job) -> Running | None:
@@ -92,7 +84,7 @@ def change_running(kernel: Kernel, event: ExternalEvent, job: Job) -> bool:
         running.work = kernel.state.now - running.begun
         running.end, running.state = kernel.state.now, "completed"
         return True
-    cut_short(kernel, running, kills=event.kind == "kill")
+    kernel.state.cut_short(running, kernel.kill, kills=event.kind == "kill")
     kernel.state.disturbed = True
     return True
 
@@ -134,7 +126,7 @@ def change_limit(kernel: Kernel, job: Job, seconds: float) -> bool:
     old = running.job if running else waiting_job(kernel, row)
     assert old is not None
     new = replace(old, requested_time=seconds, first_requested_time=old.first_limit)
-    kernel.rename(old, new)
+    kernel.exchange(old, new)
     state.disturbed |= new.requested_time != old.requested_time
     state.keys.pop(row, None)
     if state.estimate(new) == old.requested_time:
@@ -142,6 +134,8 @@ def change_limit(kernel: Kernel, job: Job, seconds: float) -> bool:
         if running is not None and running.phase == "running" and state.predictor.corrects:
             end = running.start + seconds
             running.expiry = end if end > state.now else inf
+    if running is not None:
+        running.ran_until = state.now
     if running is not None and running.phase == "running":
         state.limit_run(running)
     return True

@@ -253,7 +253,7 @@ class Kernel:
         self.waiting.begun.setdefault(job.row, self.state.now)
         self.let_in()
 
-    def rename(self, old: Job, new: Job) -> None:
+    def exchange(self, old: Job, new: Job) -> None:
         """Put a job that was changed in the place of the old one."""
         for waiting in (self.state.queue, self.waiting.submitted):
             if old in waiting:
@@ -299,6 +299,12 @@ class Kernel:
             self.reasons.look(self.state, self.waiting)
         if self.after_each and self.entered:
             self.make_pass()
+
+    def leave_waiting(self, *, may_wait: bool) -> None:
+        """Write down the jobs that still wait when nothing comes any more."""
+        for job in [*self.state.queue, *self.waiting.submitted, *self.state.held.values()]:
+            assert may_wait, "otherwise no job waits for ever"
+            self.outcomes[job.row] = Outcome("queued", None, None, [])
 
 
 def simulate(
@@ -348,11 +354,8 @@ def simulate(
             kernel.arrivals_first()
         else:
             kernel.completions_first()
-    for job in [*state.queue, *kernel.waiting.submitted, *state.held.values()]:
-        assert node_events or events or job_check != "nodes" or machine.limits or machine.reservations, (
-            "otherwise no job waits for ever"
-        )
-        kernel.outcomes[job.row] = Outcome("queued", None, None, [])
+    may_wait = node_events or events or job_check != "nodes" or machine.limits or machine.reservations
+    kernel.leave_waiting(may_wait=bool(may_wait))
     assert len(kernel.outcomes) == len(jobs), "no job is lost"
     if applied is not None:
         applied.extend([*kernel.applied, *(False for _ in kernel.events)])

@@ -114,7 +114,7 @@ def counts_in(job: Job, group: Group, machine: Machine) -> bool:
 
 def end_of(running: Running) -> int:
     """Give when a running job reaches its limit."""
-    return microseconds(running.start + running.job.requested_time)
+    return microseconds(max(running.start + running.job.requested_time, running.ran_until))
 
 
 def microseconds(seconds: float) -> int:

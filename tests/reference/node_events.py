@@ -9,7 +9,7 @@ from reference.state import Running, State
 
 
 def apply(state: State, event: NodeEvent, kill: Callable[[Running], None]) -> None:
-    """Change the machine; an event that changes nothing disturbs nobody."""
+    """Change the machine; an event that changes nothing is no disturbance."""
     before = state.machine
     closed, withheld = before.closed, dict(before.withheld)
     match event.act:
@@ -26,10 +26,10 @@ def apply(state: State, event: NodeEvent, kill: Callable[[Running], None]) -> No
     if event.act == "close" and event.fate != "stay":
         for victim in victims(state, event.node):
             state.disturbed = True
-            if event.fate == "kill" or victim.phase == "completing":
+            if event.fate == "kill":
                 kill(victim)
             else:
-                state.interrupt(victim, saved(state, victim, event))
+                state.cut_short(victim, kill, saved=saved(state, victim, event))
 
 
 def victims(state: State, node: int) -> list[Running]:

@@ -120,10 +120,7 @@ def end_graces(state: State, kill: Callable[[Running], None]) -> None:
             state.preemptors.add(victim.preemptor)
             state.fallen[victim.job.row] = victim.preemptor
         cancels = state.machine.preemption is not None and state.machine.preemption.mode == "cancel"
-        if cancels or victim.phase == "completing":
-            kill(victim)
-        else:
-            state.interrupt(victim, 0.0)
+        state.cut_short(victim, kill, kills=cancels)
 
 
 def start_preemptors(state: State) -> None:

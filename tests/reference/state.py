@@ -1,6 +1,6 @@
 """The state between events, and what backfilling rules may do with it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import inf
 
@@ -22,7 +22,8 @@ class Running:
     began, `work` how long it lasts unless it is cut, `overhead` what is before and after it, and `state` what
     the job will be. `holds`: it did not give its nodes back yet.
 
-    As a victim it gives its nodes up at `grace_end`, for the job of the row `preemptor` (S16).
+    `ran_until` is when its limit was changed. As a victim it gives its nodes up at `grace_end`, for the job
+    of the row `preemptor` (S16).
     """
 
     job: Job
@@ -38,6 +39,7 @@ class Running:
     expiry: float = inf
     grace_end: float = inf
     preemptor: int | None = None
+    ran_until: float = 0.0
 
     @property
     def is_last_phase(self) -> bool:
@@ -239,6 +241,15 @@ class State:
         self.queue.append(job)
         if self.priorities:
             self.priorities.eligible[job.row] = self.now
+
+    def cut_short(
+        self, running: Running, kill: Callable[[Running], None], *, kills: bool = False, saved: float = 0.0
+    ) -> None:
+        """Kill a running job, or let it wait again; if its run is over, only the completion is cut short."""
+        if kills or running.phase == "completing":
+            kill(running)
+        else:
+            self.interrupt(running, saved)
 
     def leave(self, running: Running) -> None:
         """Let a job run no more; `past` keeps what ran until when."""

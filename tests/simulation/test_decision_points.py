@@ -12,7 +12,8 @@ import batchlab as bl
 from support.python_policies import ALLOCATORS, SCHEDULERS
 from support.python_schedulers import FirstFit
 from support.schedule_cases import Case, random_case
-from support.schedule_runs import observers_of, system_of, workload_of
+from support.schedule_runs import observers_of, workload_of
+from support.schedule_systems import system_of
 
 PAIR = bl.System.homogeneous(nodes=2, resources={"core": 1})
 CASES = 90

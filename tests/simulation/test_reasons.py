@@ -8,7 +8,8 @@ import pytest
 
 import batchlab as bl
 from support.schedule_cases import seeded_cases
-from support.schedule_runs import observers_of, options_of, policy_of, system_of, workload_of
+from support.schedule_runs import observers_of, options_of, policy_of, workload_of
+from support.schedule_systems import system_of
 
 if TYPE_CHECKING:
     from pathlib import Path

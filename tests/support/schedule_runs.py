@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import accumulate, groupby, zip_longest
-from math import inf
+from itertools import zip_longest
 from typing import Any
 
 import polars as pl
@@ -11,9 +10,10 @@ import polars as pl
 import batchlab as bl
 from batchlab.options.overheads import PHASES
 from batchlab.simulation.view import View
-from reference import Conditions, Interruption, Job, Machine, Multifactor, Outcome, Sharing
+from reference import Interruption, Job, Multifactor, Outcome
 from reference.reasons import Reasons
 from support.schedule_cases import Case
+from support.schedule_systems import system_of
 
 __all__ = [
     "NodeEvents",
@@ -27,7 +27,6 @@ __all__ = [
     "reason_differences",
     "shrunk",
     "simulation_of",
-    "system_of",
     "workload_of",
 ]
 
@@ -97,122 +96,6 @@ def text_of(job: Job) -> str | None:
         rows = f":{need.rows[0]}" if need.rows else ""
         terms.append(f"{need.kind}{rows}{delay}")
     return ("?" if job.any_dependency else ",").join(terms) or None
-
-
-def system_of(machine: Machine) -> bl.System:
-    """Give the machine as its groups, or one per run of equal nodes."""
-    rules = machine.preemption
-    counts = machine.groups or [len([*nodes]) for _, nodes in groupby(machine.capacity)]
-    ends = accumulate(counts)
-    groups = tuple(
-        bl.NodeGroup(
-            f"group{number}", count, dict(zip(machine.resources, machine.capacity[end - 1], strict=True))
-        )
-        for number, (count, end) in enumerate(zip(counts, ends, strict=True))
-    )
-    return bl.System(
-        groups,
-        equivalence={machine.resources[0]: 1},
-        partitions=tuple(
-            bl.Partition(
-                each.name,
-                ranges_of(each.nodes),
-                tier=each.tier,
-                admits=conditions_of(each.admits),
-                priority_factor=each.priority_factor,
-            )
-            for each in machine.partitions
-        ),
-        queues=tuple(
-            bl.JobQueue(each.name, each.partitions, each.priority, conditions_of(each.admits))
-            for each in machine.queues
-        ),
-        accounts=tuple(
-            bl.Account(
-                each.name,
-                each.parent,
-                "parent" if each.shares is None else each.shares,
-                {user: "parent" if shares is None else shares for user, shares in each.users},
-                each.priority,
-            )
-            for each in machine.accounts
-        ),
-        qos=tuple(
-            bl.QualityOfService(each.name, each.priority, each.usage_factor, each.preempts)
-            for each in machine.qualities
-        ),
-        fair_share=fair_share_of(machine.sharing, machine) if machine.accounts else None,
-        limits=tuple(
-            bl.Limit(
-                f"limit{number}",
-                per=each.per,  # type: ignore[arg-type]  # names of columns
-                queues=each.queues,
-                partitions=each.partitions,
-                applies_to=conditions_of(each.applies_to),
-                running_jobs=number_of(each.running_jobs),
-                submitted_jobs=number_of(each.submitted_jobs),
-                nodes=number_of(each.nodes),
-                resources=each.amounts,
-                time=None if each.time == inf else each.time,
-                running_minutes=each.running_minutes,
-                total_minutes=each.total_minutes,
-                blocks=each.blocks,
-            )
-            for number, each in enumerate(machine.limits)
-        ),
-        preemption=None if rules is None else bl.Preemption(**vars(rules)),
-        reservations=tuple(
-            bl.Reservation(
-                each.name,
-                each.start,
-                each.duration,
-                ranges_of(each.nodes),
-                every=each.every or None,
-                until=each.until if each.every else None,
-                admits=None if each.admits is None else conditions_of(each.admits),
-                flexible=each.flexible,
-                cancels=each.cancels,
-            )
-            for each in machine.reservations
-        ),
-    )
-
-
-def fair_share_of(sharing: Sharing, machine: Machine) -> bl.FairShare:
-    """Give how usage is counted as a system's."""
-    # The names are those that the reference knows.
-    given: Any = {
-        name: getattr(sharing, name)
-        for name in ("rule", "decay", "half_life", "damping", "max_tres", "decay_factor", "decay_period")
-    }
-    return bl.FairShare(
-        **given,
-        least_usage=sharing.least_usage,
-        weights=dict(zip(machine.resources, sharing.weights, strict=False)),
-        usage={(account, user): amount for account, user, amount in sharing.usage},
-    )
-
-
-def number_of(value: float) -> int | None:
-    """Give a number of a limit; None for no limit."""
-    return None if value == inf else int(value)
-
-
-def ranges_of(nodes: frozenset[int]) -> str:
-    """Write nodes as a partition's."""
-    return ",".join(map(str, sorted(nodes)))
-
-
-def conditions_of(conditions: Conditions) -> bl.Conditions:
-    """Give conditions as a system's."""
-    given: dict[str, Any] = {}
-    for name in ("processors", "nodes", "time"):
-        least, most = getattr(conditions, name)
-        given |= {f"min_{name}": least or None, f"max_{name}": None if most == inf else most}
-    for name in ("users", "groups", "accounts", "qos"):
-        names = getattr(conditions, name)
-        given[name] = None if names is None else tuple(sorted(names))
-    return bl.Conditions(**given)
 
 
 def policy_of(case: Case) -> bl.Policy:

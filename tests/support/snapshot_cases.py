@@ -24,7 +24,8 @@ from support.dependent_cases import conditioned
 from support.python_policies import BusiestFirst, Greedy, LeastBusyFirst
 from support.python_schedulers import Easy, FirstFit, InOrder
 from support.schedule_cases import BACKFILLS, Case, disturbed, grouped, random_case
-from support.schedule_runs import observers_of, policy_of, system_of, workload_of
+from support.schedule_runs import observers_of, policy_of, workload_of
+from support.schedule_systems import system_of
 
 __all__ = [
     "KINDS",

@@ -103,11 +103,20 @@ impl Queue {
         simulation.kernel.state().queue.jobs()
     }
 
+    /// What their users ask for, which external events may have changed.
+    fn requested_time<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let queued = self.jobs(py);
+        let simulation = self.view.get().simulation.borrow(py);
+        let jobs = &simulation.kernel.state().jobs;
+        queued.into_iter().map(|job| jobs.requested_time(job)).collect::<Vec<_>>().into_pyarray(py)
+    }
+
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         match name {
             "rows" => Ok(self.rows(py).into_any()),
             "estimate" => Ok(self.estimate(py).into_any()),
             "demand" => Ok(self.demand(py)?.into_any()),
+            "requested_time" => Ok(self.requested_time(py).into_any()),
             _ => self.view.get().columns.bind(py).get_item(name)?.get_item(self.rows(py)),
         }
     }

@@ -254,11 +254,10 @@ def _like(request: _Request) -> Workload:
 
 def _log(request: _Request) -> Workload:
     import batchlab  # noqa: PLC0415  # the library is imported when it is needed
-    from batchlab.workload.formats import reader_of  # noqa: PLC0415  # here too
+    from batchlab.workload.formats import is_table, reader_of  # noqa: PLC0415  # here too
 
     path = request.like or Path()
-    table = path.suffix.lower() in {".csv", ".parquet"}
-    if table:
+    if is_table(path):
         return batchlab.read_table(path, start_time=request.start_time)
     workload = reader_of(path)(path)
     return workload if request.start_time is None else workload.starting_at(request.start_time)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check_platform", "format_of", "is_log", "located", "read_log"]
 
-_TABLES = (".csv", ".parquet")
 _JOBS = ".json"
 
 
@@ -79,7 +78,9 @@ def read_log(log: LogRequest) -> Workload:
 
 def is_log(log: LogRequest) -> bool:
     """Tell a log from tables and ElastiSim's jobs: by the file's name, unless its format is given."""
-    return log.form is not None or log.trace.suffix.lower() not in (*_TABLES, _JOBS)
+    from batchlab.workload.formats import is_table  # noqa: PLC0415  # --help does without
+
+    return log.form is not None or not (is_table(log.trace) or log.trace.suffix.lower() == _JOBS)
 
 
 def format_of(log: LogRequest) -> LogFormat:

@@ -117,7 +117,6 @@ OrderOfEvents = Annotated[
 
 JobChecked = Annotated[
     JobCheck,
-    LogFormat,
     typer.Option(
         rich_help_panel=RULES,
         help="Reject jobs that do not fit on empty nodes, or ask for more than all have in total, or none.",

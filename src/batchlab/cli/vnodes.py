@@ -154,7 +154,7 @@ def _machine(
 
 
 def _real(cluster: VirtualCluster, jobs: Sequence[Submission], patience: float) -> RealRun:
-    """Feed a cluster, with a bar of the jobs that have ended; what became of others is told at once."""
+    """Feed a cluster, with a bar of the jobs that have ended and notes on those that were refused or left."""
     from batchlab.bridge.slurm import run_real  # noqa: PLC0415  # --help does without
 
     span = format_duration(max(job.submit_time for job in jobs))

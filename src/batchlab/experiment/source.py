@@ -22,7 +22,7 @@ from batchlab.errors import ExperimentError, WorkloadError, shown
 from batchlab.experiment.archive import read_archive, table_digest, write_archive
 from batchlab.experiment.fingerprint import fingerprint
 from batchlab.workload import Header, Workload, read_table
-from batchlab.workload.formats import reader_of
+from batchlab.workload.formats import is_table, reader_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LogFile", "Source", "as_source", "loaded"]
 
-_TABLES = (".csv", ".csv.gz", ".parquet")
 _SUFFIXES = (".gz", ".swf", ".csv", ".parquet")
 _KEPT = 3
 
@@ -90,23 +89,21 @@ class LogFile:
             raise WorkloadError(
                 f"{self.path}: cannot be read: {error.strerror or error}. Give the path of a log or a table."
             ) from error
-        content.update(json.dumps([self._is_table, dict(self.options)], sort_keys=True, default=str).encode())
+        content.update(
+            json.dumps([is_table(self.path), dict(self.options)], sort_keys=True, default=str).encode()
+        )
         return content.hexdigest()
 
     def load(self, seed: int) -> Workload:  # noqa: ARG002  # one workload for all seeds
         """Read the file."""
         try:
-            return (read_table if self._is_table else reader_of(self.path))(self.path, **self.options)
+            return (read_table if is_table(self.path) else reader_of(self.path))(self.path, **self.options)
         except TypeError as error:
             raise ExperimentError(f"{self.path}: options = {shown(dict(self.options))}: {error}.") from error
 
     def portable(self, store: Store) -> Source:  # noqa: ARG002  # the path is what to send
         """Give itself, with the path from the root."""
         return LogFile(self.path.absolute(), dict(self.options))
-
-    @property
-    def _is_table(self) -> bool:
-        return self.path.name.lower().endswith(_TABLES)
 
 
 @dataclass(frozen=True, eq=False)

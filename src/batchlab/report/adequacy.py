@@ -139,7 +139,7 @@ def _largest(comparison: Comparison) -> Html:
 
 def _reference(reference: Reference) -> Html:
     count = reference.pairs.height
-    said = (
+    meaning = (
         f"{reference.P_max:.6g} s: the greatest P of {count:,} {'pair' if count == 1 else 'pairs'} of "
         f"repetitions, over the first k jobs for any k >= {reference.least:,}. A model with a smaller P "
         "differs from the real system no more than the system from itself."
@@ -155,7 +155,7 @@ def _reference(reference: Reference) -> Html:
         rows,
         class_="numbers",
     )
-    return Html(element("p", said) + listed)
+    return Html(element("p", meaning) + listed)
 
 
 def _plots(pictures: tuple[Html, ...]) -> Html:

@@ -47,9 +47,9 @@ def page(title: str, parts: Iterable[Section], *, scripts: Iterable[str] = (), n
     parts
         What it shows, in order.
     scripts
-        JavaScript that it runs.
+        JavaScript of the page.
     note
-        What those are told that run none.
+        Shown where a browser runs no JavaScript.
 
     Returns
     -------

@@ -9,7 +9,7 @@ import polars as pl
 
 from batchlab import _kernel
 from batchlab.vocabulary import JOB_STATES
-from batchlab.workload.event_stream import EVENT_COLUMNS, EventStream
+from batchlab.workload.event_stream import END_EVENTS, EVENT_COLUMNS, EventStream
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -21,7 +21,6 @@ __all__ = ["events_of"]
 
 # Of what happens at one instant, what came from outside stands first, then ends, submissions and starts (S2).
 _EXTERNAL, _END, _SUBMIT, _START = range(4)
-_ENDS = ("completed", "killed", "rejected")
 
 
 def events_of(workload: Workload, outcome: Outcome, external: EventStream | None) -> EventStream:
@@ -84,7 +83,7 @@ def _ends(workload: Workload, outcome: Outcome) -> pl.DataFrame:
     # A rejected job ends as it is submitted, or when it is known that what it depends on never comes.
     table = table.with_columns(pl.coalesce("time", "submit_time").alias("time")).drop("submit_time")
     rank = pl.when(pl.col("event") == "rejected").then(_START).otherwise(_END).alias("_rank")
-    return table.filter(pl.col("event").is_in(_ENDS)).with_columns(rank)
+    return table.filter(pl.col("event").is_in(END_EVENTS)).with_columns(rank)
 
 
 def _interruptions(workload: Workload, outcome: Outcome) -> list[pl.DataFrame]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,6 @@ from batchlab.workload.event_files import read_events
 from batchlab.workload.event_stream import JOB_EVENTS, EventStream
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Mapping
 
     from batchlab._kernel import EventColumns
@@ -49,8 +49,6 @@ def given_events(events: Events | None, workload: Workload, system: System) -> E
     """
     if events is None:
         return None
-    import os  # noqa: PLC0415  # for the check alone
-
     stream = read_events(events) if isinstance(events, str | os.PathLike) else EventStream(events)
     table = stream.table.with_row_index("_number", 1)
     internal = table.filter(pl.col("event").is_in(INTERNAL_EVENTS))
@@ -65,8 +63,7 @@ def given_events(events: Events | None, workload: Workload, system: System) -> E
 
 def _check_jobs(table: pl.DataFrame, workload: Workload) -> None:
     about = table.filter(pl.col("event").is_in(list(JOB_EVENTS)))
-    times = workload.jobs.select("job_id", "submit_time")
-    found = about.join(times, on="job_id", how="left", maintain_order="left")
+    found = about.join(_named(about, workload), on="job_id", how="left", maintain_order="left")
     unknown = found.filter(pl.col("submit_time").is_null())
     if len(unknown):
         event = unknown.row(0, named=True)
@@ -81,6 +78,12 @@ def _check_jobs(table: pl.DataFrame, workload: Workload) -> None:
             f"event at {event['time']:g} s: submit of job_id = {event['job_id']}; the workload submits it at "
             f"{event['submit_time']:g} s. Both must say the same; leave the event out."
         )
+
+
+def _named(events: pl.DataFrame, workload: Workload) -> pl.DataFrame:
+    """Give the jobs that events name: ``row``, ``job_id``, ``submit_time``."""
+    jobs = workload.jobs.select("job_id", "submit_time").with_row_index("row")
+    return jobs.filter(pl.col("job_id").is_in(events["job_id"].drop_nulls().implode()))
 
 
 def _check_nodes(table: pl.DataFrame, system: System) -> None:
@@ -125,11 +128,13 @@ def event_columns(stream: EventStream | None, workload: Workload) -> tuple[Event
     table = stream.table.filter(pl.col("event") != "submit")
     absent = absent_nodes(stream)
     if absent:
-        first = min(float(table["time"][0]), float(workload.jobs["submit_time"].min() or 0.0))  # type: ignore[arg-type]
+        submitted = workload.jobs["submit_time"].to_numpy().min(initial=np.inf)
+        first = min(float(table["time"][0]), float(submitted))
         added = EventStream([{"time": first, "event": "remove", "nodes": absent}]).table
         table = pl.concat([added, table.select(added.columns)])
-    rows = workload.jobs.select("job_id").with_row_index("row")
-    found = table.select("job_id").join(rows, on="job_id", how="left", maintain_order="left")
+    found = table.select("job_id").join(
+        _named(table, workload), on="job_id", how="left", maintain_order="left"
+    )
     ranges = [node_ranges(nodes or "") for nodes in table["nodes"]]
     numbers = {name: number for number, name in enumerate(EXTERNAL_EVENTS)}
     columns: EventColumns = {

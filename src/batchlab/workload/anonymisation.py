@@ -10,6 +10,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.units import is_finite
+from batchlab.vocabulary import LARGEST_SEED
 from batchlab.workload.header import Header
 from batchlab.workload.logs.hostlist import names_of
 from batchlab.workload.workload import Workload
@@ -37,7 +38,6 @@ _FIELDS = frozenset(
     )
 ) | frozenset(("MaxRuntime", "MaxMemory", "MaxQueues", "Queue", "MaxPartitions", "Partition", "Processor"))
 _DIGITS = re.compile(r"(\d+)")
-_MOST_SEEDS = 2**64
 
 
 @overload
@@ -129,7 +129,7 @@ def anonymise(
 
 
 def _check(workloads: Sequence[Workload], seed: int, keep: Collection[str], shift: float) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _MOST_SEEDS:
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
         raise WorkloadError(f"seed = {shown(seed)}; must be a whole number from 0 to 2^64 - 1.")
     if not is_finite(shift):
         raise WorkloadError(f"shift = {shown(shift)}; must be a number of seconds.")

@@ -15,7 +15,7 @@ from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["EVENT_COLUMNS", "JOB_EVENTS", "NODE_EVENTS", "EventStream"]
+__all__ = ["END_EVENTS", "EVENT_COLUMNS", "JOB_EVENTS", "NODE_EVENTS", "EventStream"]
 
 EVENT_COLUMNS: Mapping[str, type[pl.DataType]] = {
     "time": pl.Float64,
@@ -34,6 +34,9 @@ JOB_EVENTS = frozenset(
 
 NODE_EVENTS = frozenset({"drain", "resume", "remove", "add", "down", "up"})
 """Those that are about nodes."""
+
+END_EVENTS = ("completed", "killed", "rejected")
+"""The internal events with which a job is over, named as the states that it has then."""
 
 _KINDS = (*EXTERNAL_EVENTS, *INTERNAL_EVENTS)
 _EVACUATIONS = ("requeue", "kill")
@@ -107,7 +110,7 @@ class EventStream:
         if "requested_time" in own:
             jobs = jobs.join(self._changed_requests(), on="job_id", how="left", maintain_order="left")
             jobs = jobs.with_columns(pl.coalesce("_changed", "requested_time").alias("requested_time"))
-        for kinds, name in ((("start",), "start_time"), (("completed", "killed", "rejected"), "end_time")):
+        for kinds, name in ((("start",), "start_time"), (END_EVENTS, "end_time")):
             last = self.table.filter(pl.col("event").is_in(kinds)).group_by("job_id").last()
             jobs = jobs.join(_renamed(last, name), on="job_id", how="left", maintain_order="left")
         # At one instant an interruption may come before a start or after one: their numbers tell.

@@ -1,10 +1,12 @@
-"""Which format a log has, by its content."""
+"""Which format a file of jobs has: a table by its name, a log by its content."""
 
 from __future__ import annotations
 
 import re
-import zlib
 from typing import TYPE_CHECKING
+
+from batchlab.errors import WorkloadError
+from batchlab.workload.source import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,10 +15,9 @@ if TYPE_CHECKING:
     from batchlab.vocabulary import LogFormat
     from batchlab.workload.workload import Workload
 
-__all__ = ["log_format", "reader_of"]
+__all__ = ["is_table", "log_format", "reader_of"]
 
-_GZIP_MAGIC = b"\x1f\x8b"
-_GZIP_WINDOW = 31
+_TABLES = (".csv", ".csv.gz", ".parquet")
 _MOST_READ = 1 << 16
 # How a text begins, after blank lines.
 _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
@@ -30,6 +31,11 @@ _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
         ),
     ),
 )
+
+
+def is_table(path: Path) -> bool:
+    """Tell a table from a log, by the file's name: ``.csv``, ``.csv.gz`` or ``.parquet``."""
+    return path.name.lower().endswith(_TABLES)
 
 
 def log_format(path: Path) -> LogFormat:
@@ -49,21 +55,13 @@ def log_format(path: Path) -> LogFormat:
         return "swf"
     try:
         with path.open("rb") as file:
-            begin = file.read(_MOST_READ)
-    except OSError:
-        # Who reads it says why it cannot be read.
+            packed = file.read(_MOST_READ)
+        begin = next(unpacked(iter([packed]), str(path)), b"")[:_MOST_READ]
+    except (OSError, WorkloadError):
+        # The reader says why it cannot be read.
         return "swf"
-    text = _unpacked(begin).removeprefix(b"\xef\xbb\xbf").lstrip()
+    text = begin.removeprefix(b"\xef\xbb\xbf").lstrip()
     return next((name for name, form in _FORMS if form.match(text)), "swf")
-
-
-def _unpacked(begin: bytes) -> bytes:
-    if not begin.startswith(_GZIP_MAGIC):
-        return begin
-    try:
-        return zlib.decompressobj(_GZIP_WINDOW).decompress(begin, _MOST_READ)
-    except zlib.error:
-        return b""
 
 
 def reader_of(path: Path, known: LogFormat | None = None) -> Callable[..., Workload]:

@@ -38,7 +38,7 @@ pub struct Machine {
     breach: Option<Breach>,
 }
 
-/// What is on the nodes but not on offer; kept only once something is unavailable.
+/// What is on the nodes but not on offer; kept only while something is unavailable.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Unavailable {
     /// Nodes that take no job.
@@ -47,6 +47,8 @@ struct Unavailable {
     amounts: Vec<i64>,
     /// Capacity less use, node-major: negative never, whatever is unavailable.
     unused: Vec<i64>,
+    /// How many nodes do not offer all that is unused.
+    nodes: usize,
 }
 
 impl Unavailable {
@@ -54,6 +56,13 @@ impl Unavailable {
     fn change(&mut self, node: usize, at: usize, amount: i64) -> (i64, i64) {
         self.unused[at] += amount;
         (self.unused[at], self.offer(node, at, self.unused[at]))
+    }
+
+    /// Whether a node does not offer all that is unused.
+    fn holds_back(&self, node: usize) -> bool {
+        let resources = self.amounts.len() / self.drained.len();
+        let amounts = &self.amounts[node * resources..(node + 1) * resources];
+        self.drained[node] || amounts.iter().any(|&amount| amount != 0)
     }
 
     /// What is on offer of an unused amount.
@@ -155,7 +164,7 @@ impl Machine {
         self.breach
     }
 
-    /// Whether anything was ever unavailable: then free totals and what jobs will give back do not add up.
+    /// Whether anything is unavailable: then free totals and what jobs will give back do not add up.
     #[must_use]
     pub fn has_unavailable(&self) -> bool {
         self.unavailable.is_some()
@@ -193,8 +202,9 @@ impl Machine {
 
     /// Lets a node take no further job, or takes that back. Jobs that are there stay.
     pub fn set_drained(&mut self, node: u32, drained: bool) {
-        self.unavailable_mut().drained[node as usize] = drained;
-        self.offer_anew(node);
+        if drained || self.unavailable.is_some() {
+            self.withhold(node, |unavailable| unavailable.drained[node as usize] = drained);
+        }
     }
 
     /// Withholds these amounts of a node's resources, in place of what was unavailable of it before; whether that changes
@@ -205,11 +215,27 @@ impl Machine {
         if self.unavailable.is_none() && amounts.iter().all(|&amount| amount == 0) {
             return false;
         }
-        let known = &mut self.unavailable_mut().amounts[from..from + resources];
-        let changes = known != amounts;
-        known.copy_from_slice(amounts);
-        self.offer_anew(node);
+        let mut changes = false;
+        self.withhold(node, |unavailable| {
+            let known = &mut unavailable.amounts[from..from + resources];
+            changes = known != amounts;
+            known.copy_from_slice(amounts);
+        });
         changes
+    }
+
+    /// Changes what a node offers. Once all nodes offer all again, nothing is kept of what was unavailable.
+    fn withhold(&mut self, node: u32, change: impl FnOnce(&mut Unavailable)) {
+        let unavailable = self.unavailable_mut();
+        let held_back = unavailable.holds_back(node as usize);
+        change(unavailable);
+        let others = unavailable.nodes - usize::from(held_back);
+        unavailable.nodes = others + usize::from(unavailable.holds_back(node as usize));
+        let is_whole = unavailable.nodes == 0;
+        self.offer_anew(node);
+        if is_whole {
+            self.unavailable = None;
+        }
     }
 
     fn unavailable_mut(&mut self) -> &mut Unavailable {
@@ -219,6 +245,7 @@ impl Machine {
             drained: vec![false; nodes],
             amounts: vec![0; nodes * *resources],
             unused: (0..nodes).flat_map(|node| &by_index.values(node)[..*resources]).copied().collect(),
+            nodes: 0,
         })
     }
 

@@ -150,7 +150,9 @@ impl Conservative {
             return Pass::Reserve(view.state.queue.jobs(), 0);
         }
         self.profile.advance(view.now());
-        if view.state.ended.is_empty() {
+        // A job that was rejected because of another gives nothing back.
+        let has_run = |&job: &u32| !view.state.jobs.start_time(job).is_nan();
+        if !view.state.ended.iter().any(has_run) {
             return Pass::Reserve(self.unreserved(view), 0);
         }
         self.release_ended(view);
@@ -176,7 +178,7 @@ impl Conservative {
         for &job in &view.state.ended {
             let until = view.expected_end(job).time.0;
             let placement = view.state.jobs.placement(job);
-            // A job that never started, being rejected because of another, gives nothing back: no time is later.
+            // Of a job that never started no time is later.
             if until > view.now() {
                 self.profile.release(view.request(job), placement, view.now(), until);
                 self.freed.add(placement, view.now(), until);

@@ -38,7 +38,7 @@ def prepare(directory: Path, port: int, user: str) -> None:
     port
         On which slurmdbd listens.
     user
-        Who runs it.
+        The user as whom it runs.
     """
     lines = [
         "AuthType=auth/munge",

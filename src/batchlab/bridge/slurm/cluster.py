@@ -195,7 +195,7 @@ class VirtualCluster:
         return path.read_text("utf-8", "replace") if path.is_file() else ""
 
     def accounting(self) -> str:
-        """Give what sacct tells of all jobs, every field, for `read_sacct`; empty without accounts."""
+        """Give sacct's records of all jobs, every field, for `read_sacct`; empty without accounts."""
         if not self.configuration.accounts:
             return ""
         options = ("--allusers", "--duplicates", "--parsable2", "--starttime=2000-01-01", "--format=ALL")
@@ -219,7 +219,7 @@ class VirtualCluster:
         Raises
         ------
         ClusterError
-            If it fails; with the last line of what it said.
+            If it fails; with the last line that it wrote to standard error.
         """
         try:
             done = subprocess.run(  # noqa: S603  # Slurm's own programs
@@ -235,8 +235,8 @@ class VirtualCluster:
         except subprocess.TimeoutExpired:
             raise self._failure(f"{program} has not answered for {_LONGEST_COMMAND:.0f} s") from None
         if done.returncode:
-            said = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
-            raise ClusterError(f"virtual nodes: {one_line(said, _LONGEST_LINE)}")
+            message = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
+            raise ClusterError(f"virtual nodes: {one_line(message, _LONGEST_LINE)}")
         return done.stdout
 
     def check(self) -> None:

@@ -107,10 +107,10 @@ class Configuration:
 
     @property
     def described_partitions(self) -> list[dict[str, str]]:
-        """What is said of each partition, by key in lower case, with what ``DEFAULT`` says of it."""
+        """The settings of each partition, by key in lower case, those of ``DEFAULT`` included."""
         defaults: dict[str, str] = {}
         found = []
-        for words in self._said("partitionname"):
+        for words in self._described("partitionname"):
             if words["partitionname"].lower() == _DEFAULT:
                 defaults |= words
             else:
@@ -119,10 +119,10 @@ class Configuration:
 
     @property
     def node_sets(self) -> list[dict[str, str]]:
-        """What is said of each set of nodes, by key in lower case."""
-        return self._said("nodeset")
+        """The settings of each set of nodes, by key in lower case."""
+        return self._described("nodeset")
 
-    def _said(self, key: str) -> list[dict[str, str]]:
+    def _described(self, key: str) -> list[dict[str, str]]:
         lines = ({name.lower(): value for name, value in _ASSIGNMENT.findall(line)} for line in self.lines)
         return [words for words in lines if key in words]
 
@@ -233,20 +233,20 @@ def _nodes(draft: _Draft, words: dict[str, str], where: str) -> list[Node]:
     if [name.lower() for name in names] == [_DEFAULT]:
         draft.defaults |= words
         return []
-    said = {**draft.defaults, **words}
-    more = tuple(f"{key}={value}" for key, value in said.items() if key not in _OF_MACHINE)
-    return [Node(name, _cores(said, where), more) for name in names]
+    merged = {**draft.defaults, **words}
+    more = tuple(f"{key}={value}" for key, value in merged.items() if key not in _OF_MACHINE)
+    return [Node(name, _cores(merged, where), more) for name in names]
 
 
-def _cores(said: Mapping[str, str], where: str) -> int:
+def _cores(words: Mapping[str, str], where: str) -> int:
     """Give the processors of a node as Slurm counts them: ``CPUs``, else the product of its parts."""
     counts = {}
     for key in ("cpus", "boards", "sockets", "socketsperboard", "corespersocket", "threadspercore"):
-        text = said.get(key, "1")
+        text = words.get(key, "1")
         if not text.isdecimal() or not 1 <= int(text) < 1 << 16:
             raise BridgeError(f"{where}: {key} = {one_line(text)!r}; must be a whole number >= 1.")
         counts[key] = int(text)
-    if "cpus" in said:
+    if "cpus" in words:
         return counts["cpus"]
     sockets = counts["sockets"] * counts["boards"] * counts["socketsperboard"]
     return sockets * counts["corespersocket"] * counts["threadspercore"]

@@ -43,13 +43,13 @@ class RealRun:
     nodes
         The virtual nodes.
     refusals
-        What sbatch said, by the ids of the jobs that it refused.
+        The messages of sbatch, by the ids of the jobs that it refused.
     left
         The ids of jobs that Slurm would never have started.
     completions
         What Slurm's plugin jobcomp/filetxt wrote, with times in UTC: for `read_jobcomp`.
     accounting
-        What sacct told at the end, with times in UTC: for `read_sacct`. Empty without accounts.
+        What sacct wrote at the end, with times in UTC: for `read_sacct`. Empty without accounts.
     """
 
     jobs: pl.DataFrame
@@ -69,7 +69,7 @@ class RealRun:
 
     def notes(self) -> list[str]:
         """Say what became of jobs that did not run to their ends, a sentence each."""
-        found = [f"job {job}: refused: {said}" for job, said in self.refusals.items()]
+        found = [f"job {job}: refused: {message}" for job, message in self.refusals.items()]
         if self.left:
             listed = ", ".join(map(str, self.left))
             found.append(f"{len(self.left)} jobs waited when nothing ran, and were cancelled: {listed}")

@@ -56,8 +56,8 @@ def policy_of(configuration: Configuration) -> str:
     BridgeError
         If there is no such rule.
     """
-    said = configuration.settings
-    scheduler = said.get("schedulertype", "sched/backfill").lower()
+    settings = configuration.settings
+    scheduler = settings.get("schedulertype", "sched/backfill").lower()
     if scheduler not in _RULES:
         raise BridgeError(
             f"{configuration.path}: SchedulerType = {one_line(scheduler)}; the model knows "
@@ -65,12 +65,12 @@ def policy_of(configuration: Configuration) -> str:
         )
     rule = _RULES[scheduler]
     if rule == "conservative" and "bf_job_part_count_reserve=1" in _options(
-        said.get("schedulerparameters", "")
+        settings.get("schedulerparameters", "")
     ):
         rule = "easy"
-    if said.get("prioritytype", "priority/basic").lower() != "priority/multifactor":
+    if settings.get("prioritytype", "priority/basic").lower() != "priority/multifactor":
         return rule
-    order = _multifactor(said)
+    order = _multifactor(settings)
     if order == "fcfs":
         return rule
     return order if rule == "fcfs" else f"{rule}(order={order})"
@@ -142,15 +142,15 @@ def run_model(
     return simulate(workload, system, policy or policy_of(configuration), seed=seed)
 
 
-def _multifactor(said: Mapping[str, str]) -> str:
+def _multifactor(settings: Mapping[str, str]) -> str:
     """Give the order with the weights that a job has without accounts and partitions."""
-    weights = {name: value for name, key in _WEIGHTS.items() if (value := int(said.get(key, "0") or 0))}
+    weights = {name: value for name, key in _WEIGHTS.items() if (value := int(settings.get(key, "0") or 0))}
     if not weights:
         return "fcfs"
     parts = [f"{name}={value}" for name, value in weights.items()]
-    parts.append(f"max_age={_duration(said.get('prioritymaxage', '7-0')):g}")
-    parts.append(f"period={_duration(said.get('prioritycalcperiod', '5')):g}")
-    if said.get("priorityfavorsmall", "no").lower() == "yes":
+    parts.append(f"max_age={_duration(settings.get('prioritymaxage', '7-0')):g}")
+    parts.append(f"period={_duration(settings.get('prioritycalcperiod', '5')):g}")
+    if settings.get("priorityfavorsmall", "no").lower() == "yes":
         parts.append("favour=small")
     return f"multifactor({', '.join(parts)})"
 

@@ -136,8 +136,8 @@ class Outcome:
         """Give what Slurm wrote itself, by the names of files."""
         if self.real is None:
             return {}
-        told = {"jobcomp.txt": self.real.completions, "sacct.txt": self.real.accounting}
-        return {name: text for name, text in told.items() if text}
+        texts = {"jobcomp.txt": self.real.completions, "sacct.txt": self.real.accounting}
+        return {name: text for name, text in texts.items() if text}
 
     def _manifest(self, inputs: Mapping[str, str | os.PathLike[str]]) -> dict[str, object]:
         model, real = self.model, self.real

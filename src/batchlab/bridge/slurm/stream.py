@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import polars as pl
 
 from batchlab.bridge.slurm.hosts import expand
 from batchlab.vocabulary import JOB_STATES, JobState
+from batchlab.workload.logs.jobcomp_lines import fields_in, records_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["returned_stream"]
 
-_FIELD = re.compile(r"(\w+)=(.*?)(?= \w+=|\s*$)")
 _MINUTE = 60.0
 _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "job_id": pl.Int64,
@@ -66,9 +65,9 @@ def returned_stream(completions: str, fed: Fed, nodes: Sequence[Node]) -> pl.Dat
     """
     places = {node.name: place for place, node in enumerate(nodes)}
     records: dict[int, list[dict[str, str]]] = {}
-    for line in completions.splitlines():
-        said = dict(_FIELD.findall(line))
-        records.setdefault(int(said["JobId"]), []).append(said)
+    for _, record in records_in(completions):
+        fields = fields_in(record)
+        records.setdefault(int(fields["JobId"]), []).append(fields)
     rows = [_row(each, records.get(each.slurm_id or 0, []), fed.origin, places) for each in fed.issued]
     return pl.DataFrame(rows, schema=_SCHEMA)
 

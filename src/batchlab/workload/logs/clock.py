@@ -8,7 +8,10 @@ import polars as pl
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.unreadable import UNREADABLE
 
-__all__ = ["Instants", "check_zone", "instants", "settled"]
+__all__ = ["SHIFTED", "Instants", "check_zone", "instants", "settled"]
+
+SHIFTED = "local time that the clocks skipped: read by the offset of the day before"
+"""The remark on a time of day that never was, in the reports of readers."""
 
 _NO_TIMES = ["", "unknown", "none", "n/a", "(null)", "invalid"]
 _ISO = "%Y-%m-%dT%H:%M:%S"

@@ -10,22 +10,25 @@ __all__ = ["MOST_HOSTS", "executing_hosts", "hosts", "names_of"]
 MOST_HOSTS = 1_000_000
 """More than this many names of one list are not given."""
 
+_ITEM = re.compile(r"(?:\[[^\]]*\]|[^,\[\]])+")
 _PART = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
-def hosts(text: str) -> list[str] | None:
+def hosts(text: str, *, most: int = MOST_HOSTS) -> list[str] | None:
     """Give the names of a list of hosts.
 
     Parameters
     ----------
     text
         As ``vn[0-3,7],login``; leading zeros are kept, and there may be several brackets in a name.
+    most
+        The most names that are given.
 
     Returns
     -------
     list or None
-        The names in the list's order; None where it is no such list, or has more than a million names.
+        The names in the list's order; None where it is no such list, or has more names than ``most``.
 
     Examples
     --------
@@ -33,33 +36,34 @@ def hosts(text: str) -> list[str] | None:
     ['vn08', 'vn09', 'vn10', 'login']
     """
     names: list[str] = []
-    for item in re.findall(r"(?:\[[^\]]*\]|[^,\[\]])+", text):
-        parts = _PART.split(item.strip())
+    for item in filter(None, map(str.strip, _ITEM.findall(text))):
+        parts = _PART.split(item)
         if any("[" in part or "]" in part for part in parts[::2]):
             return None
-        choices = [_numbers(part) if index % 2 else [part] for index, part in enumerate(parts)]
+        choices = [_numbers(part, most) if index % 2 else [part] for index, part in enumerate(parts)]
         found = 1
         for choice in choices:
             if choice is None:
                 return None
             found *= len(choice)
-        if len(names) + found > MOST_HOSTS:
+        if len(names) + found > most:
             return None
         names += ["".join(each) for each in product(*(choice or () for choice in choices))]
     return names
 
 
-def _numbers(text: str) -> list[str] | None:
+def _numbers(text: str, most: int) -> list[str] | None:
+    """Give the numbers in a bracket; None where a range is none, goes downwards, or has too many."""
     found: list[str] = []
     for item in text.split(","):
         match = _RANGE.fullmatch(item.strip())
         if match is None:
             return None
         first, last = match[1], match[2] or match[1]
-        if len(found) + int(last) - int(first) > MOST_HOSTS:
+        if not 0 <= int(last) - int(first) <= most - len(found):
             return None
         found += [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
-    return found or None
+    return found
 
 
 def executing_hosts(text: str) -> list[str]:

@@ -1,7 +1,6 @@
 """The reader of the files of Slurm's plug-in jobcomp/filetxt."""
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from typing import IO
 
@@ -9,6 +8,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
+from batchlab.workload.logs.jobcomp_lines import TASK_KEYS, fields_in, records_in
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import Notes
@@ -19,7 +19,7 @@ from batchlab.workload.workload import Workload
 
 __all__ = ["read_jobcomp"]
 
-# What sacct calls the values of the keys; the others have their own columns below.
+# What sacct calls the values of the keys.
 _KEYS = {
     "JobId": "jobidraw",
     "UserId": "user",
@@ -42,11 +42,7 @@ _KEYS = {
     "EligibleTime": "eligible",
     "ExitCode": "exitcode",
 }
-_PARTS = ("ArrayJobId", "ArrayTaskId", "HetJobId", "HetJobOffset", "PackJobId", "PackJobOffset")
-_IGNORED = ("WorkDir", "Gres", "WcKey", "DerivedExitCode", "Reason", "Comment", "Dependency", "Procs")
-_KEY = re.compile(rf"(?:^|[ \n])({'|'.join((*_KEYS, *_PARTS, *_IGNORED))})=")
 _NEEDED = ("JobId", "JobState", "StartTime", "EndTime", "ProcCnt", "TimeLimit")
-_FIRST = "JobId="
 _NO_RECORD = "is no record of jobcomp: it does not begin with JobId="
 _WITHOUT = "has no {}"
 _ELIGIBLE = "submission unknown: the time from which it was eligible taken"
@@ -114,41 +110,24 @@ def read_jobcomp(
 def _table(text: str, log: Log) -> pl.DataFrame:
     """Give the text of the fields of each job, as sacct calls them."""
     found: list[tuple[int, dict[str, str]]] = []
-    for line, record in _records(text):
-        parts = _KEY.split(record)
-        fields = dict(zip(parts[1::2], parts[2::2], strict=True))
+    for line, record in records_in(text):
+        fields = fields_in(record)
         missing = next((key for key in _NEEDED if key not in fields), None)
-        if parts[0] or missing:
-            reason = _NO_RECORD if parts[0] or missing == "JobId" else _WITHOUT.format(missing)
-            log.refuse_line(line, record, reason)
-        else:
+        if missing is None:
             found.append((line, fields))
+        else:
+            log.refuse_line(line, record, _NO_RECORD if missing == "JobId" else _WITHOUT.format(missing))
     if not found:
-        line = int(log.notes.table("dropped")["line"].min() or 1)  # type: ignore[arg-type]  # a line
+        line = log.notes.first_line("dropped")
         raise WorkloadError(
             f"{log.name}:{line}: no line is a record of jobcomp/filetxt: JobId=… UserId=… JobState=… …. "
             "Give the file that JobCompLoc names in slurm.conf."
         )
-    columns = {new: [fields.get(key) for _, fields in found] for key, new in _KEYS.items()}
-    parts_of = {key: [fields.get(key) for _, fields in found] for key in _PARTS}
-    table = pl.DataFrame({"line": [line for line, _ in found], **columns, **parts_of}, strict=False)
-    table = table.with_columns(pl.col(each).cast(pl.String).str.strip_chars() for each in (*columns, *_PARTS))
+    names = {**_KEYS, **{key: key for key in TASK_KEYS}}
+    columns = {new: [fields.get(key) for _, fields in found] for key, new in names.items()}
+    table = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+    table = table.with_columns(pl.Series("line", [line for line, _ in found]))
     return _as_sacct(table, log)
-
-
-def _records(text: str) -> Iterable[tuple[int, str]]:
-    """Give the records, each with the lines that the name of its job may have broken it into."""
-    first = 0
-    lines: list[str] = []
-    for line, part in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
-        if not lines or part.startswith(_FIRST):
-            if any(each.strip() for each in lines):
-                yield first, "\n".join(lines).strip()
-            first, lines = line, [part]
-        else:
-            lines.append(part)
-    if any(each.strip() for each in lines):
-        yield first, "\n".join(lines).strip()
 
 
 def _as_sacct(table: pl.DataFrame, log: Log) -> pl.DataFrame:

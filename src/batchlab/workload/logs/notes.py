@@ -31,6 +31,11 @@ class Notes:
         if count:
             self.skipped[what] = self.skipped.get(what, 0) + count
 
+    def first_line(self, outcome: str) -> int:
+        """Give the first line with a remark of an outcome; 1 where there is none."""
+        lines = self.table(outcome)["line"].drop_nulls()
+        return int(lines[0]) if len(lines) else 1
+
     def table(self, outcome: str) -> pl.DataFrame:
         """Give the remarks of an outcome, in the order of lines."""
         together = pl.concat(self._parts).filter(outcome=outcome).select(NOTES_SCHEMA.names())

@@ -108,7 +108,7 @@ def _table(text: str, log: Log) -> pl.DataFrame:
             _add(jobs, number, line, (date, kind, attributes))
         records += 1
     if not records:
-        line = int(log.notes.table("dropped")["line"].min() or 1)  # type: ignore[arg-type]  # a line
+        line = log.notes.first_line("dropped")
         raise WorkloadError(
             f"{log.name}:{line}: no line is a record of a job: MM/DD/YYYY HH:MM:SS;E;12.server;user=… …. "
             "Give files of server_priv/accounting."

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import polars as pl
 
 from batchlab.workload.logs import quantities
-from batchlab.workload.logs.clock import Instants, instants, settled
+from batchlab.workload.logs.clock import SHIFTED, Instants, instants, settled
 from batchlab.workload.logs.log import Log
 
 __all__ = ["WANTED", "records_of"]
@@ -33,7 +33,6 @@ _NEVER = pl.col("start").is_null() & pl.col("started").is_null()
 _TERMINATED = (271, 265)
 """Exit statuses of jobs ended by SIGTERM or SIGKILL: 256 and the signal."""
 _SIGNALS = 256
-_SHIFTED = "local time that the clocks skipped: read by the offset of the day before"
 _MOST_CHUNKS = 10_000
 _LARGEST = 2**53
 
@@ -97,7 +96,7 @@ def _times(table: pl.DataFrame, log: Log) -> list[pl.Series]:
     submit = _pick(_again(table) & queued.early.is_not_null(), queued, first)
     start, end = _first(read, "start", "started"), _first(read, "end", "ended")
     for found in submit, start, end:
-        log.notes.add("mended", _SHIFTED, table["line"].filter(found.skipped))
+        log.notes.add("mended", SHIFTED, table["line"].filter(found.skipped))
     return settled(submit, start, end, table.select(_seconds("resources_used.walltime")).to_series())
 
 

@@ -5,7 +5,7 @@ import math
 import polars as pl
 
 from batchlab.workload.logs import quantities
-from batchlab.workload.logs.clock import instants, settled
+from batchlab.workload.logs.clock import SHIFTED, instants, settled
 from batchlab.workload.logs.log import Log
 
 __all__ = ["WANTED", "header_of", "records_of"]
@@ -50,7 +50,6 @@ WANTED = (*_TIMES, "state", "dependency", "submitline", *_NUMBERS, *_AMOUNTS, *_
 
 # As sbatch was called: -d afterok:12, --dependency=singleton.
 _DEPENDENCY = r"\s(?:-d\s*|--dependency[= ])([^\s|]+)"
-_SHIFTED = "local time that the clocks skipped: read by the offset of the day before"
 _NO_TIME = "is no time: taken as unknown"
 
 
@@ -81,7 +80,7 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
     )
     read = instants(table, _TIMES, log.reading.timezone, log.reading.time_format)
     for found in read.values():
-        log.notes.add("mended", _SHIFTED, table["line"].filter(found.skipped))
+        log.notes.add("mended", SHIFTED, table["line"].filter(found.skipped))
     for name in _TIMES[1:]:
         log.notes.add("mended", f"{name} {_NO_TIME}", table["line"].filter(read[name].unreadable))
     span = table["ran"] + table["stood"].fill_null(0.0)
