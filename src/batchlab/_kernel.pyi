@@ -493,6 +493,9 @@ class Job:
     def is_resizable(self) -> bool:
         """Whether it runs and can be resized: at its scheduling points, or at this very instant."""
     @property
+    def has_application(self) -> bool:
+        """Whether it carries an application, which runs it; of what that did nothing can be kept."""
+    @property
     def ranks(self) -> list[int]:
         """Its nodes by rank, one per task; empty where it runs no application now."""
     @property

@@ -36,6 +36,21 @@ def test_wrong_events(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     said = capsys.readouterr().err
     assert "kill of job_id = 99; the workload has no such job" in said
     assert said.count("\n") == 1
+    missing = str(tmp_path / "missing" / "events.csv")
+    assert main(["run", str(log), "--events", missing]) == 2
+    assert "missing is no directory; make it first, or choose another" in capsys.readouterr().err
+    given.write_text("kill 99\n")
+    assert main(["run", str(log), "--external-events", str(given)]) == 2
+    assert capsys.readouterr().err.startswith(f"batchlab: {given}:1: 'kill 99'; must be an object of JSON")
+
+
+def test_streamed_runs_take_no_events(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are refused, rather than passed over."""
+    given = tmp_path / "given.jsonl"
+    given.write_text('{"time": 5, "event": "kill", "job_id": 1}\n')
+    assert main(["run", str(log), "--stream", "--external-events", str(given)]) == 2
+    said = capsys.readouterr().err
+    assert "--external-events: change jobs of the table, which --stream does without; leave one out" in said
 
 
 def test_streamed_runs_write_no_events(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

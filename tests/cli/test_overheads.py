@@ -32,6 +32,7 @@ def test_overheads_are_in_the_answer(log: Path, tmp_path: Path) -> None:
         (["launch=2", "launch=3"], "names launch twice; leave one out."),
         (["launch=-2"], "launch.base = -2.0; must be a finite number of seconds >= 0."),
         (["launch=unifrom(0, 2)"], "scipy.stats has no such distribution. Did you mean 'uniform'?"),
+        (["launch=mesured"], "launch = 'mesured': the jobs have no such column."),
         (["counted=maybe"], "counted=maybe; must be yes or no."),
     ],
 )

@@ -297,3 +297,19 @@ def test_errors(make: object, message: str) -> None:
 def run_on(trace: Any) -> bl.Result:  # noqa: ANN401
     """Run the three jobs beside these failures."""
     return bl.simulate(JOBS, FOUR, "fcfs", observers=[bl.Failures(trace)])
+
+
+def test_applications_begin_anew_in_every_phase() -> None:
+    """Nothing of an application is kept, nor asked for, while its job is launched, runs or is completed."""
+    work = bl.Application([bl.Phase([bl.tasks.Delay(20)])])
+    job = bl.JobDescription(submit_time=0.0, tasks=1, application=work, requested_time=None)
+    system = bl.System.of(bl.Platform.crossbar(1, cores=1, speed="1Gf", bandwidth="1GBps", latency=0))
+    trace = {"node": [0, 0, 0], "time": [5.0, 30.0, 70.0], "repair_time": [5.0, 5.0, 5.0]}
+    failing = bl.Failures(trace, fate="checkpoint", every=2.0)
+    overheads = bl.Overheads(launch=10, completion=10)
+    result = bl.simulate(
+        bl.Workload.from_jobs([job]), system, "fcfs", observers=[failing], overheads=overheads
+    )
+    assert result.interruptions["end_time"].to_list() == [5.0, 30.0]
+    # Its third run is over at 65 s, and its completion cut short.
+    assert result.jobs.select("state", "start_time", "end_time").row(0) == ("completed", 35.0, 70.0)

@@ -7,9 +7,11 @@ import pickle
 from collections import Counter
 from random import Random
 
+import polars as pl
 import pytest
 
 from support.everything_cases import Meddler, check_result, random_run
+from support.everything_events import EVENTS
 from support.snapshot_cases import record, simulation_of
 
 CASES = 48
@@ -58,6 +60,7 @@ def test_coverage() -> None:
         seen["resized"] += len(result.resizes)
         seen["interrupted"] += len(result.interruptions)
         seen["invoked"] += "invocation" in run.options
+        seen["overheads"] += "overheads" in run.options
         for piece in (run.policy, *run.observers):
             chance = getattr(piece, "chance", None)
             if chance is not None:
@@ -66,8 +69,21 @@ def test_coverage() -> None:
         seen["watchers"] += sum(not isinstance(each, Meddler) for each in run.observers)
     acts = ("kill", "preempt", "hold", "release", "drain", "resume", "reserve_capacity", "estimate", "resize")
     states = ("completed", "killed", "rejected")
-    others = ("resized", "interrupted", "invoked", "forks", "watchers")
+    others = ("resized", "interrupted", "invoked", "forks", "watchers", "overheads")
     assert min(seen[name] for name in (*acts, *states, *others)) >= 3, seen
+
+
+def test_coverage_of_events() -> None:
+    """Every kind of external event happens."""
+    seen: Counter[str] = Counter()
+    for seed in range(4 * CASES):
+        run = random_run(seed)
+        if "events" in run.options:
+            simulation = simulation_of(run)
+            simulation.run_until()
+            applied = simulation.result().events.external.table.filter(pl.col("applied"))
+            seen.update(applied["event"].to_list())
+    assert min(seen[name] for name in EVENTS) >= 2, seen
 
 
 @pytest.mark.campaign

@@ -102,6 +102,34 @@ def test_the_stream_of_a_run() -> None:
     assert again.jobs.equals(result.jobs)
 
 
+def test_the_stream_knows_which_run_was_the_last() -> None:
+    """A job that was cancelled after its run was cut short has none; one that starts again at once runs."""
+    events = [
+        {"time": 5, "event": "down", "nodes": "0-1"},
+        {"time": 7, "event": "cancel", "job_id": 1},
+        {"time": 9, "event": "up", "nodes": "0-1"},
+        {"time": 20, "event": "requeue", "job_id": 2},
+    ]
+    simulation = bl.Simulation(WORKLOAD, SYSTEM, "fcfs", events=events)
+    simulation.run_until(21.0)
+    columns = ["job_id", "state", "start_time", "end_time", "nodes"]
+    assert simulation.result().events.jobs.select(columns).rows() == [
+        (1, "killed", None, 7.0, None),
+        (2, "running", 20.0, None, "0-1"),
+        (3, "queued", None, None, None),
+    ]
+
+
+def test_orders_go_by_the_present_requested_time() -> None:
+    """A formula sees the requested_time that an event gave, also where an estimate is not the user's."""
+    events = [{"time": 5, "event": "requested_time", "job_id": 2, "value": 300}]
+    for formula in ("requested_time", "requested_time + 0 * now"):
+        for predictor in ("requested", "clairvoyant"):
+            policy = bl.Policy(f'expression("{formula}")', "none", predictor=predictor)
+            result = bl.simulate(WORKLOAD, SYSTEM, policy, events=events)
+            assert result.jobs["start_time"].to_list() == [0.0, 90.0, 60.0], (formula, predictor)
+
+
 def test_a_file_of_events(tmp_path: Path) -> None:
     """The stream of a run is written, and its external events are replayed."""
     result = bl.simulate(WORKLOAD, SYSTEM, "fcfs", events=[{"time": 5, "event": "kill", "job_id": 1}])

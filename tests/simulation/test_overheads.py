@@ -169,10 +169,10 @@ def test_wrong_descriptions(given: dict[str, Any], message: str) -> None:
 
 def test_wrong_columns() -> None:
     """A column that jobs do not have, or not in numbers, is refused before the run."""
-    with pytest.raises(bl.SimulationError, match=r"launch = 'mesured': the jobs have no such column"):
+    with pytest.raises(bl.WorkloadError, match=r"launch = 'mesured': the jobs have no such column"):
         run(bl.Overheads(launch="mesured"))
     workload = bl.Workload.from_table(JOBS | {"text": ["a", "b", "c"]})
-    with pytest.raises(bl.SimulationError, match="the column is String; must be a column of seconds"):
+    with pytest.raises(bl.WorkloadError, match="the column is String; must be a column of seconds"):
         bl.simulate(workload, SYSTEM, "fcfs", overheads=bl.Overheads(launch="text"))
     with pytest.raises(bl.SimulationError, match=r"was drawn as -?inf; must be a finite number"):
         run(bl.Overheads(launch=bl.Delay("cauchy(1e308, 1e308)")))
@@ -187,3 +187,18 @@ def test_options_of_a_file() -> None:
     assert read == bl.Overheads(launch=2, completion=bl.Delay("norm(1, 1)", per_task=0.1))
     with pytest.raises(bl.SimulationError, match=r"overheads\.lunch: no such key"):
         bl.RunOptions.from_dict({"overheads": {"lunch": 2}})
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative"])
+def test_applications_run_between_launch_and_completion(policy: str) -> None:
+    """The end of the launch is not that of the job; an application is cut at its limit."""
+    work = bl.Application([bl.Phase([bl.tasks.Delay(20)])])
+    system = bl.System.of(bl.Platform.crossbar(1, cores=1, speed="1Gf", bandwidth="1GBps", latency=0))
+    ends = {}
+    for limit in (None, 30.0, 20.0):
+        job = bl.JobDescription(submit_time=0.0, tasks=1, application=work, requested_time=limit)
+        workload = bl.Workload.from_jobs([job], overrun="keep")
+        overheads = bl.Overheads(launch=10, completion=10)
+        result = bl.simulate(workload, system, policy, overheads=overheads, walltime="kill")
+        ends[limit] = result.jobs.select("state", "end_time").row(0)
+    assert ends == {None: ("completed", 40.0), 30.0: ("killed", 30.0), 20.0: ("killed", 20.0)}

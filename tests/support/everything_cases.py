@@ -9,9 +9,11 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 import batchlab as bl
 from batchlab.generate import Exponential
+from support.everything_events import longest_limit, random_events, random_overheads
 from support.everything_jobs import workload
 from support.limited_machines import (
     Counted,
@@ -376,7 +378,12 @@ def random_run(seed: int) -> Run:
                 interval=rng.choice((0.0, 3.0)),
                 minimum_interval=rng.choice((0.0, 0.0, 2.0)),
             )
-    return Run(jobs, system, policy, observers(rng, counted), options)
+    watchers = observers(rng, counted)
+    if rng.random() < 0.4:
+        options["overheads"] = random_overheads(rng, jobs)
+    if rng.random() < 0.5:
+        options["events"] = random_events(rng, jobs, nodes)
+    return Run(jobs, system, policy, watchers, options)
 
 
 def check_result(simulation: bl.Simulation, *, is_ahead: bool = False) -> None:
@@ -386,11 +393,12 @@ def check_result(simulation: bl.Simulation, *, is_ahead: bool = False) -> None:
     check_counts(simulation, [job["state"] for job in jobs], is_ahead=is_ahead)
     of_id = {job["job_id"]: job for job in jobs}
     interrupted = set(result.interruptions["row"].to_list())
-    walltime = result.options.walltime
     for row, job in enumerate(jobs):
         check_job(job, of_id)
         if not is_ahead and job["start_time"] is not None:
-            check_end(job, walltime=walltime, whole=row not in interrupted)
+            described = simulation.workload.jobs.row(row, named=True)
+            check_end(result, job, described, whole=row not in interrupted)
+    check_events(result)
     counted = Counted(simulation.system, simulation.workload.jobs.to_dicts())
     check_partitions(result, counted)
     check_limits(result, counted)
@@ -412,14 +420,33 @@ def check_job(job: dict[str, Any], of_id: dict[int, dict[str, Any]]) -> None:
         assert of_id[other]["end_time"] <= start
 
 
-def check_end(job: dict[str, Any], *, walltime: str, whole: bool) -> None:
+def check_end(result: bl.Result, job: dict[str, Any], described: dict[str, Any], *, whole: bool) -> None:
     """Fail where a job that started ended at a wrong time; `whole` where it ran once."""
-    start, end = job["start_time"], job["end_time"]
-    if walltime == "kill":
-        limit = inf if job["requested_time"] is None else job["requested_time"]
-        assert end <= start + limit
+    start, end, options = job["start_time"], job["end_time"], result.options
+    launch, completion = job.get("launch_time") or 0.0, job.get("completion_time") or 0.0
+    if options.walltime == "kill":
+        asked = described["requested_time"]
+        limit = longest_limit(result, job["job_id"], inf if asked is None else asked)
+        is_counted = options.overheads is not None and options.overheads.counted
+        assert end <= start + limit + (0.0 if is_counted and limit == asked else launch + completion)
     if job["state"] == "completed" and whole and job.get("application") is None:
-        assert end == start + job["run_time"]
+        least = start + launch + job["run_time"]
+        if options.overheads is None and result.external_events is None:
+            assert end == least
+        elif result.external_events is None:
+            # What would cut its run short cuts its completion.
+            assert least <= end <= least + completion + 1.0
+
+
+def check_events(result: bl.Result) -> None:
+    """Fail where the stream of a run, over or not, tells of its jobs otherwise than its table does."""
+    columns = ["job_id", "state", "submit_time", "start_time", "end_time"]
+    told = result.events
+    assert told.table["time"].is_sorted()
+    known = result.jobs.filter(pl.col("state").cast(pl.String) != "loaded")
+    of_stream = told.jobs.select(columns)
+    of_table = known.with_columns(pl.col("state").cast(pl.String)).select(columns)
+    assert of_stream.sort("job_id").equals(of_table.sort("job_id")), (of_stream, of_table)
 
 
 def check_counts(simulation: bl.Simulation, states: list[str], *, is_ahead: bool) -> None:

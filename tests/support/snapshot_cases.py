@@ -309,6 +309,7 @@ def record(simulation: bl.Simulation) -> Record:
         "jobs": result.jobs,
         "interruptions": result.interruptions,
         "dispatch": result.dispatch.drop(PASS_COSTS),
+        "events": result.events.table,
         **{f"observed {name}": table for name, table in result.observations.items()},
     }
     if "job_type" in simulation.workload.jobs.columns:

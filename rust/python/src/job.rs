@@ -96,6 +96,12 @@ impl Job {
         self.view.get().simulation.borrow(py).kernel.is_resizable(self.slot)
     }
 
+    /// Whether it carries an application, which runs it; of what that did nothing can be kept.
+    #[getter]
+    fn has_application(&self, py: Python<'_>) -> bool {
+        self.with(py, |view| view.has_application(self.slot))
+    }
+
     /// Its nodes by rank, one per task; empty where it runs no application now.
     #[getter]
     fn ranks(&self, py: Python<'_>) -> Vec<u32> {

@@ -17,6 +17,7 @@ __all__ = [
     "check_directory",
     "check_page",
     "explain",
+    "is_in_directory",
     "is_pace",
     "is_seed",
     "is_table",
@@ -97,6 +98,11 @@ def is_table(value: Path | None) -> Path | None:
     """Refuse files that could not be written as a table; for options."""
     if value is not None and value.suffix.lower() not in (".csv", ".parquet"):
         raise typer.BadParameter(f"{value}; must end in .csv or .parquet")
+    return is_in_directory(value)
+
+
+def is_in_directory(value: Path | None) -> Path | None:
+    """Refuse files in directories that are not there; for options."""
     if value is not None and not value.absolute().parent.is_dir():
         raise typer.BadParameter(f"{value.parent} is no directory; make it first, or choose another")
     return value

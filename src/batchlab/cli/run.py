@@ -8,7 +8,7 @@ from typing import Annotated, cast
 import typer
 
 from batchlab.atomic import write_frame
-from batchlab.cli.failure import check_directory, is_pace, is_table, wrong_usage
+from batchlab.cli.failure import check_directory, is_in_directory, is_pace, is_table, wrong_usage
 from batchlab.cli.log import check_platform, located, read_log
 from batchlab.cli.machine import described_machine, machine_for
 from batchlab.cli.monitored import check_watching, keep_serving, monitored
@@ -95,6 +95,7 @@ _Events = Annotated[
     typer.Option(
         metavar="FILE",
         dir_okay=False,
+        callback=is_in_directory,
         rich_help_panel=OUTPUT,
         help="Gets what happened when: submissions, starts, ends, … (lines of JSON; .csv).",
     ),

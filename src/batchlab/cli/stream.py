@@ -54,6 +54,10 @@ def stream(request: RunRequest) -> None:
         )
     if request.options.overheads is not None:
         raise wrong_usage("has no table of jobs, for which overheads are drawn. Leave it out.", "--stream")
+    if request.external_events is not None:
+        raise wrong_usage(
+            "change jobs of the table, which --stream does without; leave one out.", "--external-events"
+        )
     if request.events is not None:
         raise wrong_usage(
             "keeps what happened to all jobs, which --stream does without; leave one out.", "--events"

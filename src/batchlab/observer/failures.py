@@ -204,7 +204,7 @@ class Failures(Observer):
         exhausted = self.restarts is not None and self._restarts[job.row] >= self.restarts
         if self.fate == "kill" or exhausted:
             view.kill(job)
-        elif self.fate == "requeue" or job.ranks:
+        elif self.fate == "requeue" or job.has_application:
             # An application has no state that could be kept.
             view.preempt(job)
         else:

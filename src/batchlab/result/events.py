@@ -42,8 +42,9 @@ def events_of(workload: Workload, outcome: Outcome, external: EventStream | None
         ``start`` and ``interrupted`` with ``nodes``; ``completed``, ``killed`` and ``rejected``; and the
         external events, of which ``applied`` (Boolean, null for others) tells whether they changed anything.
     """
-    parts = [_submissions(workload, outcome), _starts(workload, outcome), _ends(workload, outcome)]
-    parts += _interruptions(workload, outcome)
+    # The last start of a job stands behind those before it, also at one instant.
+    parts = [_submissions(workload, outcome), *_interruptions(workload, outcome)]
+    parts += [_starts(workload, outcome), _ends(workload, outcome)]
     if external is not None:
         parts.append(_external(external, outcome))
     table = pl.concat(parts, how="diagonal").sort("time", "_rank", maintain_order=True).drop("_rank")

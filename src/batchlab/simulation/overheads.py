@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from batchlab.errors import SimulationError, shown, suggest
+from batchlab.errors import SimulationError, WorkloadError, shown, suggest
 from batchlab.options.overheads import PHASES
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def drawn_overheads(workload: Workload, options: RunOptions) -> DrawnOverheads |
     ------
     SimulationError
         If what is drawn is not finite, or a job has an execution overhead and an application.
+    WorkloadError
+        If the jobs do not have a column of seconds that is named.
     """
     described = options.overheads
     if described is None:
@@ -124,12 +126,12 @@ def _base(phase: str, delay: Delay, jobs: pl.DataFrame, seed: int) -> Seconds:
 
 def _column(phase: str, name: str, jobs: pl.DataFrame) -> Seconds:
     if name not in jobs.columns:
-        raise SimulationError(
+        raise WorkloadError(
             f"overheads: {phase} = {name!r}: the jobs have no such column.{suggest(name, jobs.columns)}"
         )
     if not jobs[name].dtype.is_numeric():
         rule = "must be a column of seconds"
-        raise SimulationError(f"overheads: {phase} = {name!r}: the column is {jobs[name].dtype}; {rule}.")
+        raise WorkloadError(f"overheads: {phase} = {name!r}: the column is {jobs[name].dtype}; {rule}.")
     return jobs[name].cast(pl.Float64).fill_null(0.0).to_numpy()
 
 

@@ -95,21 +95,22 @@ class EventStream:
         for kinds, name in ((("start",), "start_time"), (END_EVENTS, "end_time")):
             last = self.table.filter(pl.col("event").is_in(kinds)).group_by("job_id").last()
             jobs = jobs.join(_renamed(last, name), on="job_id", how="left", maintain_order="left")
-        interrupted = self.table.filter(pl.col("event") == "interrupted").group_by("job_id").last()
-        jobs = jobs.join(
-            interrupted.select("job_id", pl.col("time").alias("_interrupted")), on="job_id", how="left"
+        # At one instant an interruption may come before a start or after one: their numbers tell.
+        counts = self.table.group_by("job_id").agg(
+            (pl.col("event") == "start").sum().alias("_starts"),
+            (pl.col("event") == "interrupted").sum().alias("_interruptions"),
         )
-        is_waiting = (pl.col("_interrupted") >= pl.col("start_time")).fill_null(value=False)
-        has_started = pl.col("start_time").is_not_null() & ~is_waiting
-        state = pl.coalesce("_end", pl.when(has_started).then(pl.lit("running")).otherwise(pl.lit("queued")))
-        never = pl.col("state").is_in(["queued", "rejected"])
+        jobs = jobs.join(counts, on="job_id", how="left", maintain_order="left")
+        runs = pl.col("_starts") > pl.col("_interruptions")
+        state = pl.coalesce("_end", pl.when(runs).then(pl.lit("running")).otherwise(pl.lit("queued")))
+        has_run = runs & (pl.col("state") != "rejected")
         return jobs.with_columns(state=state).select(
             "job_id",
             "submit_time",
             "state",
-            pl.when(~never).then("start_time").alias("start_time"),
+            pl.when(has_run).then("start_time").alias("start_time"),
             pl.when(pl.col("state") != "rejected").then("end_time").alias("end_time"),
-            "nodes",
+            pl.when(has_run).then("nodes").alias("nodes"),
             *own,
         )
 

@@ -27,8 +27,9 @@ impl SchedulingRule for Blocking {
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
         let Some(head) = view.state.queue.first() else { return Ok(Step::Done) };
         let blocked = Some((head.job, view.state.releases));
-        // Time alone can bring a job beyond the end of its reservation, or let it preempt others.
-        if self.blocked == blocked && view.is_in_time(head.job) && view.scenario.preemption.is_none() {
+        // Without a release it may still be over a limit now, by starts before it or by time alone, or preempt others.
+        let is_within_limits = || view.over_limit(head.job).is_none();
+        if self.blocked == blocked && is_within_limits() && view.scenario.preemption.is_none() {
             return Ok(Step::Done);
         }
         let chance = chance_of(view, allocator, head.job)?;

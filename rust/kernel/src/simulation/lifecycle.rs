@@ -102,7 +102,8 @@ impl<F: Feed> Simulation<F> {
         self.state.running.get_mut(run).phase = Phase::Running;
         let sequence = self.state.running.get(run).sequence;
         if self.view().has_application(job) {
-            // It ends when its application does, or at its limit.
+            // It ends when its application does, or at its limit: no longer when its launch does.
+            self.state.work.stop(now, run);
             self.begin_application(job);
         } else {
             let work = self.state.jobs.work_left(job);
