@@ -44,15 +44,6 @@ def test_wrong_events(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err.startswith(f"batchlab: {given}:1: 'kill 99'; must be an object of JSON")
 
 
-def test_streamed_runs_take_no_events(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """They are refused, rather than passed over."""
-    given = tmp_path / "given.jsonl"
-    given.write_text('{"time": 5, "event": "kill", "job_id": 1}\n')
-    assert main(["run", str(log), "--stream", "--external-events", str(given)]) == 2
-    said = capsys.readouterr().err
-    assert "--external-events: change jobs of the table, which --stream does without; leave one out" in said
-
-
 def test_streamed_runs_write_no_events(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What happened to all jobs is not kept."""
     assert main(["run", str(log), "--stream", "--events", str(tmp_path / "e.csv")]) == 2

@@ -54,14 +54,9 @@ def stream(request: RunRequest) -> None:
         )
     if request.options.overheads is not None:
         raise wrong_usage("has no table of jobs, for which overheads are drawn. Leave it out.", "--stream")
-    if request.external_events is not None:
-        raise wrong_usage(
-            "change jobs of the table, which --stream does without; leave one out.", "--external-events"
-        )
     if request.events is not None:
-        raise wrong_usage(
-            "keeps what happened to all jobs, which --stream does without; leave one out.", "--events"
-        )
+        rule = "keeps what happened to all jobs, which --stream does without; leave one out."
+        raise wrong_usage(rule, "--events")
     log = _open(request)
     system = machine_for(described, request.log, request.machine, lambda: _header(log))
     _check_streamable(system)
