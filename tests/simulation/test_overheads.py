@@ -202,3 +202,15 @@ def test_applications_run_between_launch_and_completion(policy: str) -> None:
         result = bl.simulate(workload, system, policy, overheads=overheads, walltime="kill")
         ends[limit] = result.jobs.select("state", "end_time").row(0)
     assert ends == {None: ("completed", 40.0), 30.0: ("killed", 30.0), 20.0: ("killed", 20.0)}
+
+
+def test_summary() -> None:
+    """It says what jobs spend, and how many events came from outside."""
+    overheads = bl.Overheads(launch="uniform(0, 2)", completion=bl.Delay(1, per_task=0.5), billed=False)
+    events = [{"time": 5, "event": "kill", "job_id": 1}, {"time": 6, "event": "kill", "job_id": 1}]
+    result = bl.simulate(WORKLOAD, SYSTEM, "fcfs", overheads=overheads, events=events)
+    lines = result.summary().splitlines()
+    assert "overheads     launch uniform(0, 2), completion 1 s + 0.5 s per task, not billed" in lines
+    assert "events        2 from outside, of which 1 changed something" in lines
+    assert str(bl.Overheads(launch=(1, 2))) == "launch one of 2 values"
+    assert str(bl.Overheads()) == "none"

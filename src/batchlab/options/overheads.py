@@ -94,6 +94,15 @@ class Delay:
         _check_distribution(name, arguments, named)
         return SciPyDistribution(name, arguments, named)
 
+    def __str__(self) -> str:
+        if isinstance(self.base, str):
+            text = self.base
+        elif isinstance(self.base, int | float):
+            text = f"{self.base:g} s"
+        else:
+            text = f"one of {len(self.base)} values"
+        return f"{text} + {self.per_task:g} s per task" if self.per_task else text
+
     @property
     def is_none(self) -> bool:
         """Whether it is no time for any job."""
@@ -158,6 +167,11 @@ class Overheads:
         for name in ("counted", "billed"):
             if not isinstance(getattr(self, name), bool):
                 raise SimulationError(f"{name} = {shown(getattr(self, name))}; must be True or False.")
+
+    def __str__(self) -> str:
+        given = [f"{phase} {self.delay(phase)}" for phase in PHASES if not self.delay(phase).is_none]
+        flags = {"not counted": self.counted, "not billed": self.billed}
+        return ", ".join([*(given or ["none"]), *(text for text, usual in flags.items() if not usual)])
 
     def delay(self, phase: Phase) -> Delay:
         """Give the overhead of a phase."""

@@ -267,7 +267,11 @@ class Result:
         str
             A page of text.
         """
-        facts = what_was_run(self.workload, self.system, self.policy, self.options)
+        facts = [*what_was_run(self.workload, self.system, self.policy, self.options)]
+        if self.external_events is not None:
+            flags = self.outcome.events_applied
+            given, applied = len(self.external_events), 0 if flags is None else int(flags.sum())
+            facts.append(("events", f"{given:,} from outside, of which {applied:,} changed something"))
         return page(facts, self.metrics(), self.elapsed, self.warnings)
 
     def write(

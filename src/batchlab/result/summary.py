@@ -122,8 +122,10 @@ def how_it_was_run(system: System, policy: Policy, options: RunOptions) -> Itera
     total = ", ".join(f"{amount:,} {name}" for name, amount in system.total.items())
     called = f"{system.name}, " if system.name else ""
     yield "system", f"{called}{_plural(system.nodes, 'node')}, {total} in all"
-    unusual = [f"{name} = {value}" for name, value in options.unusual.items()]
+    unusual = [f"{name} = {value}" for name, value in options.unusual.items() if name != "overheads"]
     yield "policy", ", ".join([str(policy), *unusual])
+    if options.overheads is not None:
+        yield "overheads", str(options.overheads)
 
 
 def _workload(jobs: pl.DataFrame) -> str:
