@@ -307,7 +307,7 @@ class SwfStream:
         progress: Callable[[int, float], object] | None = None,
         events: Iterator[list[tuple[float, str, int | None, list[tuple[int, int]], float | None, bool]]]
         | None = None,
-        absent: Sequence[int] = (),
+        absent: Sequence[int] = ...,
     ) -> StreamedRun:
         """Simulates the log; `progress(finished, now)` is called now and then, and `answer` gets the table of jobs.
 
