@@ -250,7 +250,7 @@ def test_options_of_logs_are_refused_for_tables(log: Path, capsys: pytest.Captur
     table = log.parent / "jobs.csv"
     write_table(read_swf(log), table)
     assert main(["run", str(table), "--nodes", "8", "--processors", "allocated"]) == 2
-    assert "is about the fields of an SWF log" in capsys.readouterr().err
+    assert "is about the fields of a log" in capsys.readouterr().err
 
 
 def test_options_reach_the_simulation(log: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,7 +96,7 @@ def test_coverage_of_preemption_and_limits(monkeypatch: pytest.MonkeyPatch) -> N
         if case.machine.limits and case.machine.preemption is None:
             unlimited = replace(case, machine=replace(case.machine, limits=()))
             seen[case.backfill, "limited"] += unlimited.expected() != case.expected()
-    assert min(seen[name, "preempted"] for name in BACKFILLS if name != "conservative") > 10, seen
+    assert min(seen[name, "preempted"] for name in BACKFILLS if name != "conservative") >= 10, seen
     assert min(seen[name, "limited"] for name in BACKFILLS) > 3, seen
 
 

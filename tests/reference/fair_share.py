@@ -105,7 +105,9 @@ def fair_tree(root: Member) -> dict[str, float]:
         part, used, of = portion(member, siblings), member.total(), account.total()
         if part == 0:
             return 0.0
-        return part / (used / of) if used else inf
+        # What is next to nothing may be none of a large whole.
+        share = used / of if used else 0.0
+        return part / share if share else inf
 
     return ranked(root, merit)
 
