@@ -7,8 +7,9 @@ slows all alike; the least of the rounds counts.
 from __future__ import annotations
 
 import argparse
-import time
 from typing import TYPE_CHECKING
+
+from measure import cpu_time
 
 import batchlab as bl
 
@@ -53,15 +54,6 @@ def cases(workload: bl.Workload, system: bl.System) -> dict[str, Callable[[], bl
     }
 
 
-def cpu_seconds(make: Callable[[], bl.Simulation]) -> tuple[float, float]:
-    """Measure the making of a simulation, and its run."""
-    begin = time.process_time()
-    simulation = make()
-    made = time.process_time()
-    simulation.run_until()
-    return made - begin, time.process_time() - made
-
-
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -76,7 +68,8 @@ def main() -> None:
     least: dict[str, tuple[float, float]] = {}
     for _ in range(ROUNDS):
         for name, make in made.items():
-            now = cpu_seconds(make)
+            making, simulation = cpu_time(make)
+            now = making, cpu_time(simulation.run_until)[0]
             before = least.get(name, now)
             least[name] = (min(before[0], now[0]), min(before[1], now[1]))
     plain = sum(least["plain"])

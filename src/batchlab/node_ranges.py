@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["node_ranges"]
+__all__ = ["node_beyond", "node_ranges"]
 
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
@@ -35,3 +35,8 @@ def node_ranges(value: object) -> list[tuple[int, int]]:
             raise ValueError(rule)
         ranges.append((int(found[1]), int(found[2] or found[1]) + 1))
     return ranges
+
+
+def node_beyond(value: str, nodes: int) -> int | None:
+    """Give the last node of the first range that goes beyond so many nodes; None where none does."""
+    return next((end - 1 for _, end in node_ranges(value) if end > nodes), None)

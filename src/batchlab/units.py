@@ -11,6 +11,7 @@ __all__ = [
     "format_power",
     "format_rate",
     "is_finite",
+    "is_whole",
 ]
 
 
@@ -18,6 +19,11 @@ def is_finite(value: object) -> TypeGuard[float]:
     """Tell whether a value is a number that float64 has: no truth value, infinity, NaN, or integer beyond."""
     # math.isfinite raises at an integer that no float64 holds.
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Tell whether a value is a whole number, and no truth value."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def format_duration(seconds: float) -> str:

@@ -33,7 +33,7 @@ def test_equal_parts() -> None:
 
 
 def test_look_ahead_sees_what_jobs_have() -> None:
-    """In a look ahead nobody is resized, but a job has the tasks that it had."""
+    """In a look ahead no job is resized, and a job has the tasks that it had."""
     seen: list[list[int]] = []
 
     class Looks(bl.Malleable):

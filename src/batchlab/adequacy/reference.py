@@ -13,7 +13,7 @@ import polars as pl
 from batchlab.adequacy.measure import distance
 from batchlab.adequacy.stream import Source, as_stream
 from batchlab.errors import AdequacyError, shown
-from batchlab.units import is_finite
+from batchlab.units import is_finite, is_whole
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -153,7 +153,7 @@ def reference(
     [0.707, 2.121, 1.414]
     """
     streams = _streams(runs)
-    if isinstance(least, bool) or not isinstance(least, int) or least < 1:
+    if not is_whole(least) or least < 1:
         raise AdequacyError(f"least = {shown(least)}; must be a whole number of jobs >= 1.")
     rows, curves = [], []
     counts = np.empty(0, dtype=np.int64)

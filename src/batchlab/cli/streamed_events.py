@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from batchlab.cli.failure import wrong_usage
 from batchlab.errors import WorkloadError
-from batchlab.node_ranges import node_ranges
+from batchlab.node_ranges import node_beyond, node_ranges
 from batchlab.vocabulary import INTERNAL_EVENTS
 
 if TYPE_CHECKING:
@@ -94,10 +94,10 @@ def _checked(path: Path, nodes: int) -> Iterator[dict[str, Any]]:
         if time < before:
             rule = f"must be >= that of the event before, {before:g}, with --stream. Sort the events by time"
             raise WorkloadError(f"{place}: time = {time:g}; {rule}, or run without --stream.")
-        beyond = [end - 1 for _, end in node_ranges(event.get("nodes", "")) if end > nodes]
-        if beyond:
+        beyond = node_beyond(event.get("nodes", ""), nodes)
+        if beyond is not None:
             rule = f"the system has nodes 0 to {nodes - 1}"
-            raise WorkloadError(f"{place}: {kind} of node {beyond[0]}; {rule}.")
+            raise WorkloadError(f"{place}: {kind} of node {beyond}; {rule}.")
         before = time
         yield event
 

@@ -17,6 +17,7 @@ from batchlab.experiment.store import Store
 from batchlab.experiment.work import Task, told
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
+from batchlab.units import is_whole
 
 if TYPE_CHECKING:
     import os
@@ -351,7 +352,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _at_least_one(argument: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if not is_whole(value) or value < 1:
         raise ExperimentError(f"{argument} = {shown(value)}; must be an integer >= 1.")
     return value
 

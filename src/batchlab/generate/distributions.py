@@ -5,11 +5,12 @@ one too.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.random_streams import Floats, stream
@@ -304,14 +305,25 @@ class Truncated:
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
         """Draw so many numbers."""
-        drawn = np.array(self.distribution.sample(random, count), dtype=np.float64)
-        for _ in range(_MOST_DRAWS):
-            outside = ~((drawn >= self.low) & (drawn <= self.high))
-            missing = int(outside.sum())
-            if not missing:
-                break
-            drawn[outside] = self.distribution.sample(random, missing)
+        drawn = drawn_again(
+            np.array(self.distribution.sample(random, count), dtype=np.float64),
+            lambda drawn: ~((drawn >= self.low) & (drawn <= self.high)),
+            lambda missing: self.distribution.sample(random, missing),
+        )
         return np.clip(np.nan_to_num(drawn, nan=self.low), self.low, self.high)
+
+
+def drawn_again(
+    drawn: Floats, is_outside: Callable[[Floats], npt.NDArray[np.bool_]], draw: Callable[[int], Floats]
+) -> Floats:
+    """Draw what is outside again, a thousand times over; `draw` gives so many numbers."""
+    for _ in range(_MOST_DRAWS):
+        outside = is_outside(drawn)
+        missing = int(outside.sum())
+        if not missing:
+            break
+        drawn[outside] = draw(missing)
+    return drawn
 
 
 @dataclass(frozen=True, eq=False)

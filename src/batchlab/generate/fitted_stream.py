@@ -13,7 +13,7 @@ import numpy as np
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.custom import from_distributions
-from batchlab.generate.distributions import Constant, Distribution, Mixture, Truncated
+from batchlab.generate.distributions import Constant, Distribution, Mixture, Truncated, drawn_again
 from batchlab.generate.fitting import Criterion, Fit, fit
 from batchlab.generate.random_streams import Floats, Integers, count_of_jobs, stream
 from batchlab.generate.sizes import SizeModel
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["FittedStream", "fit_stream"]
 
 _FEWEST_JOBS = 2
-_MOST_DRAWS = 1000
 # The uniform ones begin and end where the numbers do, which favours them.
 _FAMILIES = ("exponential", "gamma", "lognormal", "pareto", "weibull")
 _LAWS = ("arrival", "size", "run_time", "requested_time")
@@ -116,13 +115,11 @@ class FittedStream:
     def _requested(self, run_time: Floats, seed: int) -> Floats:
         """Draw requested times, whole seconds, again where they are below the run time; at last take that."""
         random = stream(seed, "requested_time")
-        requested = np.zeros(len(run_time))
-        for _ in range(_MOST_DRAWS):
-            below = requested < run_time
-            missing = int(below.sum())
-            if not missing:
-                break
-            requested[below] = np.ceil(self.requested_time.sample(random, missing))
+        requested = drawn_again(
+            np.zeros(len(run_time)),
+            lambda drawn: drawn < run_time,
+            lambda missing: np.ceil(self.requested_time.sample(random, missing)),
+        )
         return np.maximum(requested, run_time)
 
     def __str__(self) -> str:

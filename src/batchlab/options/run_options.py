@@ -14,6 +14,7 @@ from batchlab.errors import PlatformError, SimulationError, shown, suggest
 from batchlab.options.invocation import Invocation
 from batchlab.options.overheads import Overheads
 from batchlab.options.sensing import Sensing
+from batchlab.units import is_whole
 from batchlab.vocabulary import (
     JOB_CHECKS,
     LARGEST_SEED,
@@ -222,7 +223,7 @@ _NAMES = frozenset(field.name for field in fields(RunOptions))
 
 
 def _check_seed(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_SEED:
+    if not is_whole(value) or not 0 <= value <= LARGEST_SEED:
         raise SimulationError(f"{name} = {shown(value)}; must be an integer in [0, 2^64).")
 
 

@@ -37,6 +37,7 @@ from batchlab.platform.plan import MisfitError
 from batchlab.platform.platform import Platform
 from batchlab.platform.storage import SharedStorage, beside
 from batchlab.platform.topology import Crossbar, Dragonfly, FatTree, Topology, Torus
+from batchlab.units import is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -165,7 +166,7 @@ class _Reader:
         nodes = given if given is not None else topology and topology.nodes
         if nodes is None:
             raise PlatformError(f"{path}: nodes is missing; say how many nodes the cluster has.")
-        if isinstance(nodes, bool) or not isinstance(nodes, int) or not 0 < nodes <= _MOST_NODES:
+        if not is_whole(nodes) or not 0 < nodes <= _MOST_NODES:
             rule = f"must be a whole number from 1 to {_MOST_NODES}"
             raise PlatformError(f"{path}.nodes = {shown(nodes)}; {rule}.")
         return nodes

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError
-from batchlab.node_ranges import node_ranges
+from batchlab.node_ranges import node_beyond, node_ranges
 from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.workload.event_files import read_events
 from batchlab.workload.event_rules import JOB_EVENTS, nodes_to_come
@@ -51,7 +51,7 @@ def given_events(events: Events | None, workload: Workload, system: System) -> E
     if events is None:
         return None
     stream = read_events(events) if isinstance(events, str | os.PathLike) else EventStream(events)
-    table = stream.table.with_row_index("_number", 1)
+    table = stream.table
     internal = table.filter(pl.col("event").is_in(INTERNAL_EVENTS))
     if len(internal):
         time, kind = internal.row(0, named=True)["time"], internal["event"][0]
@@ -64,7 +64,8 @@ def given_events(events: Events | None, workload: Workload, system: System) -> E
 
 def _check_jobs(table: pl.DataFrame, workload: Workload) -> None:
     about = table.filter(pl.col("event").is_in(list(JOB_EVENTS)))
-    found = about.join(_named(about, workload), on="job_id", how="left", maintain_order="left")
+    named = _named(about, workload)
+    found = about.join(named, on="job_id", how="left", maintain_order="left")
     unknown = found.filter(pl.col("submit_time").is_null())
     if len(unknown):
         event = unknown.row(0, named=True)
@@ -72,7 +73,7 @@ def _check_jobs(table: pl.DataFrame, workload: Workload) -> None:
             f"event at {event['time']:g} s: {event['event']} of job_id = {event['job_id']}; "
             "the workload has no such job. Leave the event out, or add the job."
         )
-    repeated = workload.jobs["job_id"].filter(workload.jobs["job_id"].is_duplicated())
+    repeated = named["job_id"].filter(named["job_id"].is_duplicated())
     ambiguous = about.filter(pl.col("job_id").is_in(repeated.implode()))
     if len(ambiguous):
         event = ambiguous.row(0, named=True)
@@ -96,11 +97,15 @@ def _named(events: pl.DataFrame, workload: Workload) -> pl.DataFrame:
 
 
 def _check_nodes(table: pl.DataFrame, system: System) -> None:
-    for time, kind, nodes in table.select("time", "event", "nodes").iter_rows():
-        beyond = [end - 1 for _, end in node_ranges(nodes or "") if end > system.nodes]
-        if beyond:
-            rule = f"the system has nodes 0 to {system.nodes - 1}"
-            raise WorkloadError(f"event at {time:g} s: {kind} of node {beyond[0]}; {rule}.")
+    texts = table["nodes"].drop_nulls().unique().to_list()
+    beyond = {text: node for text in texts if (node := node_beyond(text, system.nodes)) is not None}
+    wrong = table.filter(pl.col("nodes").is_in(list(beyond)))
+    if len(wrong):
+        event = wrong.row(0, named=True)
+        rule = f"the system has nodes 0 to {system.nodes - 1}"
+        raise WorkloadError(
+            f"event at {event['time']:g} s: {event['event']} of node {beyond[event['nodes']]}; {rule}."
+        )
 
 
 def event_columns(stream: EventStream | None, workload: Workload) -> tuple[EventColumns | None, int]:
@@ -132,7 +137,9 @@ def event_columns(stream: EventStream | None, workload: Workload) -> tuple[Event
     found = table.select("job_id").join(
         _named(table, workload), on="job_id", how="left", maintain_order="left"
     )
-    ranges = [node_ranges(nodes or "") for nodes in table["nodes"]]
+    texts = table["nodes"].fill_null("")
+    ranges_of = {text: node_ranges(text) for text in texts.unique()}
+    ranges = [ranges_of[text] for text in texts]
     numbers = {name: number for number, name in enumerate(EXTERNAL_EVENTS)}
     columns: EventColumns = {
         "time": table["time"].to_numpy(),

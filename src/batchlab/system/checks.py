@@ -61,8 +61,8 @@ def amounts(given: object, where: str, rule: Callable[[object], int]) -> dict[st
     }
 
 
-def different(given: object, kind: type[_Named], where: str) -> tuple[_Named, ...]:
-    """Check that all are of a kind and have names of their own."""
+def different(given: object, kind: type[_Named], where: str, *, noun: str = "one") -> tuple[_Named, ...]:
+    """Check that all are of a kind and have names of their own; `noun` is what the error calls them."""
     if not isinstance(given, tuple | list):
         raise SystemDescriptionError(f"{where} = {shown(given)}; must be a tuple of {kind.__name__}.")
     seen: set[str] = set()
@@ -71,7 +71,7 @@ def different(given: object, kind: type[_Named], where: str) -> tuple[_Named, ..
             raise SystemDescriptionError(f"{where}[{at}] = {shown(each)}; must be a {kind.__name__}.")
         if each.name in seen:
             raise SystemDescriptionError(
-                f"{where}[{at}].name = {each.name!r}; must be unique; an earlier one has this name."
+                f"{where}[{at}].name = {each.name!r}; must be unique; an earlier {noun} has this name."
             )
         seen.add(each.name)
     return tuple(given)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
 from batchlab.system.accounts import check_accounts, check_fair_share, check_owners, check_qualities
-from batchlab.system.checks import amounts, held, set_field
+from batchlab.system.checks import amounts, different, held, set_field
 from batchlab.system.limits import check_limits
 from batchlab.system.preemption import check_preemption
 from batchlab.system.queues import check_partitions, check_queues
@@ -416,25 +416,15 @@ def _resources_of(host: Host) -> dict[str, int]:
 
 def _groups(given: object) -> tuple[NodeGroup, ...]:
     """Check that the groups are groups, that there are some, and that their names differ."""
-    if not isinstance(given, tuple | list):
-        raise SystemDescriptionError(f"groups = {shown(given)}; must be a tuple of NodeGroup.")
-    if not given:
+    groups = different(given, NodeGroup, "groups", noun="group")
+    if not groups:
         raise SystemDescriptionError("groups is empty; must hold at least one group of nodes.")
-    seen: set[str] = set()
-    for index, group in enumerate(given):
-        if not isinstance(group, NodeGroup):
-            raise SystemDescriptionError(f"groups[{index}] = {shown(group)}; must be a NodeGroup.")
-        if group.name in seen:
-            raise SystemDescriptionError(
-                f"groups[{index}].name = {group.name!r}; must be unique; an earlier group has this name."
-            )
-        seen.add(group.name)
-    nodes = sum(group.count for group in given)
+    nodes = sum(group.count for group in groups)
     if nodes > rules.MOST_NODES:
         raise SystemDescriptionError(
             f"groups: {nodes} nodes in all; must be at most {rules.MOST_NODES}. Describe fewer, larger nodes."
         )
-    return tuple(given)
+    return groups
 
 
 def _equivalence(given: Mapping[str, int], resources: tuple[str, ...]) -> dict[str, int]:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.units import is_finite
+from batchlab.units import is_finite, is_whole
 from batchlab.vocabulary import LARGEST_SEED
 from batchlab.workload.header import Header
 from batchlab.workload.logs.hostlist import names_of
@@ -129,7 +129,7 @@ def anonymise(
 
 
 def _check(workloads: Sequence[Workload], seed: int, keep: Collection[str], shift: float) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+    if not is_whole(seed) or not 0 <= seed <= LARGEST_SEED:
         raise WorkloadError(f"seed = {shown(seed)}; must be a whole number from 0 to 2^64 - 1.")
     if not is_finite(shift):
         raise WorkloadError(f"shift = {shown(shift)}; must be a number of seconds.")

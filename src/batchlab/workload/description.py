@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from batchlab.errors import WorkloadError, reason_of, shown
+from batchlab.units import is_whole
 from batchlab.vocabulary import JobType
 from batchlab.workload.application_columns import check_applications, check_arguments
 from batchlab.workload.arrays import ARRAY
@@ -226,7 +227,7 @@ def _number(other: "JobDescription | int", where: str, numbers: Mapping[int, int
         if id(other) not in numbers:
             raise WorkloadError(f"{where}: depends_on holds a job that is not among the jobs. Add it.")
         return numbers[id(other)]
-    if isinstance(other, bool) or not isinstance(other, int):
+    if not is_whole(other):
         raise WorkloadError(
             f"{where}: depends_on holds {shown(other)}; must be a JobDescription or a job_id."
         )

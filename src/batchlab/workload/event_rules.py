@@ -7,7 +7,7 @@ from typing import Any
 
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.node_ranges import node_ranges
-from batchlab.units import is_finite
+from batchlab.units import is_finite, is_whole
 from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 
 __all__ = ["EVENT_KEYS", "JOB_EVENTS", "NODE_EVENTS", "checked_event", "nodes_to_come"]
@@ -89,7 +89,7 @@ def checked_event(number: int, event: object) -> dict[str, Any]:
     row["time"] = float(time) + 0.0
     if kind in JOB_EVENTS | set(INTERNAL_EVENTS):
         job = row.get("job_id")
-        if isinstance(job, bool) or not isinstance(job, int):
+        if not is_whole(job):
             raise WorkloadError(f"{where}: job_id = {shown(job)}; must be a whole number.")
         if not -_BEYOND_INTEGERS <= job < _BEYOND_INTEGERS:
             raise WorkloadError(f"{where}: job_id = {shown(job)}; must fit in 64 bits.")

@@ -13,6 +13,7 @@ import polars as pl
 
 from batchlab import _kernel
 from batchlab.errors import WorkloadError, shown
+from batchlab.units import is_whole
 from batchlab.vocabulary import (
     INVALID_ACTIONS,
     OVERRUN_ACTIONS,
@@ -114,7 +115,7 @@ def read_swf(
 def _limit(max_jobs: int | None) -> int | None:
     if max_jobs is None:
         return None
-    if isinstance(max_jobs, bool) or not isinstance(max_jobs, int) or max_jobs < 0:
+    if not is_whole(max_jobs) or max_jobs < 0:
         raise WorkloadError(f"max_jobs = {shown(max_jobs)}; must be a whole number >= 0, or None for all.")
     return min(max_jobs, _MOST_JOBS)
 

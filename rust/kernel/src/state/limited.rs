@@ -15,7 +15,7 @@ use crate::scenario::Scenario;
 use crate::time::{Time, ordered_bits};
 
 use super::closed::{Kind, OUT_OF_TIME};
-use super::{Rank, State, Violation};
+use super::{JobRecords, Rank, State, Violation};
 
 /// What jobs have that limits count.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -48,6 +48,12 @@ impl LimitState {
             self.counts.end_minutes(limits, job, before, span.since);
         }
     }
+}
+
+/// From now until a running job reaches its limit.
+fn span_from(now: f64, jobs: &JobRecords, job: u32) -> Span {
+    let until = jobs.start_time(job) + jobs.requested_time(job);
+    Span { since: microseconds(now), until: microseconds(until) }
 }
 
 impl State {
@@ -94,8 +100,7 @@ impl State {
             let adds_up = state.counts.hold(limits, job, held, sign);
             held.pop();
             if limits.counts_minutes() {
-                let until = self.jobs.start_time(job) + self.jobs.requested_time(job);
-                let span = Span { since: microseconds(self.now), until: microseconds(until) };
+                let span = span_from(self.now, &self.jobs, job);
                 state.count_minutes(limits, job, held, span, sign);
             }
             if !adds_up {
@@ -112,8 +117,7 @@ impl State {
         }
         let mut held = Vec::new();
         self.held(scenario, job, &mut held);
-        let until = microseconds(self.jobs.start_time(job) + self.jobs.requested_time(job));
-        let span = Span { since: microseconds(self.now), until };
+        let span = span_from(self.now, &self.jobs, job);
         if let Some(state) = &mut self.limited {
             state.count_minutes(limits, job, &held, span, -1);
             state.count_minutes(limits, job, &held, span, 1);

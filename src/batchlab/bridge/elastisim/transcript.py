@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from batchlab.bridge.elastisim.algorithm import Algorithm
 from batchlab.bridge.elastisim.message import replies
 from batchlab.errors import AlgorithmError, BridgeError, reason_of, shown
-from batchlab.units import is_finite
+from batchlab.units import is_finite, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -175,9 +175,9 @@ def _read(place: str, text: str) -> Line:
         raise BridgeError(f"{place}: time = {shown(time)}; must be a number of seconds.")
     if not isinstance(kind, str):
         raise BridgeError(f"{place}: type = {shown(kind)}; must be the name of an invocation.")
-    if job is not None and (isinstance(job, bool) or not isinstance(job, int)):
+    if job is not None and not is_whole(job):
         raise BridgeError(f"{place}: job = {shown(job)}; must be a job's id.")
-    if nodes is not None and (isinstance(nodes, bool) or not isinstance(nodes, int)):
+    if nodes is not None and not is_whole(nodes):
         raise BridgeError(f"{place}: evolving_request = {shown(nodes)}; must be a number of nodes.")
     try:
         answer = replies(line.get("reply"))

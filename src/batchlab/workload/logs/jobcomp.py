@@ -91,13 +91,13 @@ def read_jobcomp(
     (7, 60.0, 300.0, 4)
     """
     reading = Reading(
-        timezone,
-        time_format,
-        overrun,
-        invalid,
-        processors,
-        use_memory,
-        requeues,
+        timezone=timezone,
+        time_format=time_format,
+        overrun=overrun,
+        invalid=invalid,
+        processors=processors,
+        use_memory=use_memory,
+        requeues=requeues,
         unlimited=unlimited,
         node_names=node_names,
     )

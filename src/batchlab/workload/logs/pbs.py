@@ -85,7 +85,15 @@ def read_pbs(
     (7, 60.0, 300.0, 4)
     """
     reading = Reading(
-        timezone, None, overrun, invalid, processors, use_memory, requeues, unfinished, unlimited, node_names
+        timezone=timezone,
+        overrun=overrun,
+        invalid=invalid,
+        processors=processors,
+        use_memory=use_memory,
+        requeues=requeues,
+        unfinished=unfinished,
+        unlimited=unlimited,
+        node_names=node_names,
     )
     name, text = text_of(source)
     log = Log(name, Notes(), reading)

@@ -27,7 +27,7 @@ UnfinishedAction = Literal["drop", "keep"]
 _LONGEST = 2.0**53
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Reading:
     """The arguments of `read_sacct`, checked; see there."""
 

@@ -117,17 +117,17 @@ def read_sacct(
     (7, 60.0, 300.0, 4)
     """
     reading = Reading(
-        timezone,
-        time_format,
-        overrun,
-        invalid,
-        processors,
-        use_memory,
-        requeues,
-        unfinished,
-        unlimited,
-        node_names,
-        dependencies,
+        timezone=timezone,
+        time_format=time_format,
+        overrun=overrun,
+        invalid=invalid,
+        processors=processors,
+        use_memory=use_memory,
+        requeues=requeues,
+        unfinished=unfinished,
+        unlimited=unlimited,
+        node_names=node_names,
+        dependencies=dependencies,
     )
     if delimiter is not None and (not isinstance(delimiter, str) or not delimiter.strip(" \n\r")):
         raise WorkloadError(f"delimiter = {shown(delimiter)}; must be text that ends a field, as '|'.")

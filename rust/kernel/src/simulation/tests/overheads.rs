@@ -8,11 +8,11 @@ const COMPLETION: f64 = 5.0;
 
 fn with_overheads(case: Case) -> Case {
     let each = Overhead { launch: LAUNCH, completion: COMPLETION };
-    Case { overheads: Some(Box::new(beside(vec![each; case.jobs.len()], false))), ..case }
+    Case { overheads: Some(Box::new(overheads_of(vec![each; case.jobs.len()], false))), ..case }
 }
 
 /// Overheads of jobs; whether limits count them.
-fn beside(of_job: Vec<Overhead>, counted: bool) -> Overheads {
+fn overheads_of(of_job: Vec<Overhead>, counted: bool) -> Overheads {
     Overheads { of_job, counted, billed: true }
 }
 
@@ -74,7 +74,7 @@ fn a_job_that_is_preempted_once_its_run_is_over_ends() {
 fn a_limit_that_counts_overheads_covers_all_three_phases() {
     let short = Job { requested_time: 30.0, ..job(0, 1.0, 100.0) };
     let case = with_overheads(Case::of(vec![short], 1, 1));
-    let overheads = beside(vec![Overhead { launch: LAUNCH, completion: COMPLETION }], true);
+    let overheads = overheads_of(vec![Overhead { launch: LAUNCH, completion: COMPLETION }], true);
     let mut simulation =
         Case { wall_time: WallTime::Kill, overheads: Some(Box::new(overheads)), ..case }.open();
     finish(&mut simulation);
@@ -137,7 +137,7 @@ proptest! {
             let plain = Case::of(jobs.clone(), 4, 4).under(backfill, reservations);
             for agenda in [Agenda::completions_first(), Agenda::arrivals_first()] {
                 let plain = Case { agenda, ..plain.clone() };
-                let none = Some(Box::new(beside(vec![Overhead::default(); jobs.len()], true)));
+                let none = Some(Box::new(overheads_of(vec![Overhead::default(); jobs.len()], true)));
                 prop_assert_eq!(Case { overheads: none, ..plain.clone() }.outcomes(), plain.outcomes());
             }
         }
@@ -157,7 +157,7 @@ proptest! {
         for (backfill, reservations) in [("first_fit", 1), ("easy", 1), ("easy", 3), ("conservative", 1)] {
             for agenda in [Agenda::completions_first(), Agenda::arrivals_first()] {
                 let case = Case::of(jobs.clone(), 4, 4).under(backfill, reservations);
-                let case = Case { overheads: Some(Box::new(beside(of_job.clone(), false))), wall_time, agenda, ..case };
+                let case = Case { overheads: Some(Box::new(overheads_of(of_job.clone(), false))), wall_time, agenda, ..case };
                 let mut simulation = case.open();
                 finish(&mut simulation);
                 assert_empty(&simulation);
