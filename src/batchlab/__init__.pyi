@@ -17,6 +17,16 @@ from batchlab.application import Stage as Stage
 from batchlab.application import read_application as read_application
 from batchlab.application import tasks as tasks
 from batchlab.application import write_application as write_application
+from batchlab.control import ConstantRate as ConstantRate
+from batchlab.control import CountHysteresis as CountHysteresis
+from batchlab.control import Ondemand as Ondemand
+from batchlab.control import Performance as Performance
+from batchlab.control import Powersave as Powersave
+from batchlab.control import RandomisedRate as RandomisedRate
+from batchlab.control import RateControl as RateControl
+from batchlab.control import RateLoad as RateLoad
+from batchlab.control import Schedutil as Schedutil
+from batchlab.control import WorkloadHysteresis as WorkloadHysteresis
 from batchlab.errors import AdequacyError as AdequacyError
 from batchlab.errors import AlgorithmError as AlgorithmError
 from batchlab.errors import ApplicationError as ApplicationError

@@ -91,6 +91,44 @@ class JobColumns(TypedDict):
     formula: list[tuple[str, NDArray[np.float64] | None]]
     rejection: NDArray[np.uint8] | None
 
+class ControlInput(TypedDict):
+    rates: list[float]
+    first: int
+    rule: str
+    low: list[float]
+    high: list[float]
+    weighted: bool
+    printed: bool
+    up: float
+    down: float
+    coins: list[float]
+    seed: int
+    threshold: float
+    window: float
+    interval: float
+
+class ServiceInputs(TypedDict):
+    controls: list[ControlInput]
+    control_of_node: NDArray[np.uint32] | None
+    processors: list[float]
+    key_events: bool
+
+class RateColumns(TypedDict):
+    time: NDArray[np.float64]
+    control: NDArray[np.uint32]
+    rate: NDArray[np.float64]
+
+class KeyEventColumns(TypedDict):
+    time: NDArray[np.float64]
+    event: NDArray[np.uint8]
+    row: NDArray[np.int64]
+    rate: NDArray[np.float64]
+    workload: NDArray[np.float64]
+    weighted_workload: NDArray[np.float64]
+    present: NDArray[np.uint64]
+    served: NDArray[np.uint64]
+    busy: NDArray[np.float64]
+
 class EventColumns(TypedDict):
     time: NDArray[np.float64]
     kind: NDArray[np.uint8]
@@ -132,6 +170,8 @@ class RecordedColumns(TypedDict):
     task_times: TaskTimeColumns | None
     sensed: SensedColumns | None
     usage: UsageColumns | None
+    rates: RateColumns | None
+    key_events: KeyEventColumns | None
     events_applied: NDArray[np.bool_] | None
     requested_time: NDArray[np.float64]
 
@@ -410,6 +450,7 @@ class Simulation:
         period: float | None = None,
         accounts: AccountInputs | None = None,
         events: EventColumns | None = None,
+        service: ServiceInputs | None = None,
     ) -> Simulation: ...
     @property
     def now(self) -> float:

@@ -16,6 +16,7 @@ __all__ = [
     "JOB_CHECKS",
     "JOB_STATES",
     "JOB_TYPES",
+    "KEY_EVENTS",
     "LARGEST_SEED",
     "LOG_FORMATS",
     "LUBLIN_KINDS",
@@ -41,6 +42,7 @@ __all__ = [
     "JobCheck",
     "JobState",
     "JobType",
+    "KeyEventName",
     "LogFormat",
     "LublinKind",
     "OrderAtInstant",
@@ -112,6 +114,9 @@ JOB_TYPES: tuple[JobType, ...] = get_args(JobType)
 WalltimeAction = Literal["run", "kill"]
 WALLTIME_ACTIONS: tuple[WalltimeAction, ...] = get_args(WalltimeAction)
 """What happens to a job at its requested time."""
+
+KeyEventName = Literal["arrival", "departure", "switch", "look"]
+KEY_EVENTS: tuple[KeyEventName, ...] = get_args(KeyEventName)
 
 OrderAtInstant = Literal["completions_first", "arrivals_first"]
 ORDERS_AT_INSTANT: tuple[OrderAtInstant, ...] = get_args(OrderAtInstant)

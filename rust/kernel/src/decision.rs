@@ -85,6 +85,13 @@ pub enum Decision {
         /// The rate, finite and >= 0.
         rate: f64,
     },
+    /// Serves jobs at another rate from now on on all nodes of a control.
+    SetServiceRate {
+        /// The control, by its number.
+        control: u32,
+        /// The rate, finite and >= 0: work per second.
+        rate: f64,
+    },
     /// Sets what schedulers take a job's run_time to be.
     SetEstimate {
         /// The job.

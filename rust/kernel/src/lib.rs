@@ -25,6 +25,8 @@ pub mod execution;
 
 pub mod accounting;
 
+pub mod control;
+
 pub mod scenario;
 
 pub mod decision;

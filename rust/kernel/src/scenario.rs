@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::accounting::{Accounts, Limits};
 use crate::application::ApplicationJob;
 use crate::cluster::{Calendar, NodeSets, NodeTasks, Request, Requests};
+use crate::control::RateControl;
 use crate::workload::{Attributes, Conditions, Job, PreemptionRules, TimedEvent, value_of};
 
 /// What happens to a job that reaches its requested time.
@@ -59,6 +60,41 @@ pub struct Overheads {
     pub counted: bool,
     /// Whether accounts are charged for them.
     pub billed: bool,
+}
+
+/// At which rates nodes serve jobs (S19).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Service {
+    /// The controls.
+    pub controls: Vec<RateControl>,
+    /// The control of each node, from 1; 0 where it is served at rate 1. Empty where the first control has all nodes.
+    pub control_of_node: Vec<u32>,
+    /// The processors of the nodes of each control; empty where none is a governor.
+    pub processors: Vec<f64>,
+}
+
+impl Service {
+    /// The control of a node; None where it is served at rate 1.
+    #[must_use]
+    pub fn control_of(&self, node: u32) -> Option<u32> {
+        match self.control_of_node.get(node as usize) {
+            None => Some(0),
+            Some(control) => control.checked_sub(1),
+        }
+    }
+
+    /// The controls of some nodes, in ascending order; a number beyond all stands for nodes that have none.
+    #[must_use]
+    pub fn controls_of(&self, placement: &[NodeTasks]) -> Vec<u32> {
+        if self.control_of_node.is_empty() {
+            return vec![0];
+        }
+        let mut found: Vec<u32> =
+            placement.iter().map(|part| self.control_of(part.node).unwrap_or(u32::MAX)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
 }
 
 /// The jobs that carry applications, and the hosts of the nodes on the platform.
@@ -143,6 +179,8 @@ pub struct Scenario {
     pub calendar: Option<Box<Calendar>>,
     /// What jobs spend on their nodes besides their runs; None where they spend nothing.
     pub overheads: Option<Box<Overheads>>,
+    /// At which rates nodes serve jobs; None where all serve at rate 1.
+    pub service: Option<Box<Service>>,
     /// The external events, by time; empty where there are none, or where the feed reads them.
     pub events: Vec<TimedEvent>,
     /// What identifies it, once it was asked for.

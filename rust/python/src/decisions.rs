@@ -160,6 +160,43 @@ impl View {
         Self::decide(slf, job, "be preempted", Decision::Preempt { job: job.slot, keep }).map(drop)
     }
 
+    /// Serve a running job at a rate of its own from now on, whatever its nodes run at.
+    ///
+    /// Parameters
+    /// ----------
+    /// job
+    ///     The job; running, and neither being launched nor completed.
+    /// rate
+    ///     Work per second, finite and >= 0; at 0 it keeps its nodes and waits.
+    ///
+    /// Raises
+    /// ------
+    /// DecisionError
+    ///     If it has no run that could be served at a rate, or carries an application.
+    fn set_rate(slf: &Bound<'_, Self>, job: &Job, rate: f64) -> PyResult<()> {
+        Self::decide(slf, job, "have this rate", Decision::SetRate { job: job.slot, rate }).map(drop)
+    }
+
+    /// Serve jobs at another rate from now on on the nodes of a control.
+    ///
+    /// Parameters
+    /// ----------
+    /// rate
+    ///     Work per second, finite and >= 0.
+    /// control
+    ///     Its place among those that were passed to the run as `control`.
+    ///
+    /// Raises
+    /// ------
+    /// DecisionError
+    ///     If there is no such control, or the rate is none.
+    #[pyo3(signature = (rate, control=0))]
+    fn set_service_rate(slf: &Bound<'_, Self>, rate: f64, control: u32) -> PyResult<()> {
+        let decision = Decision::SetServiceRate { control, rate };
+        let done = slf.get().simulation.borrow_mut(slf.py()).kernel.decide(decision);
+        done.map(drop).map_err(|refusal| decision_error(slf.py(), &format!("{refusal}.")))
+    }
+
     /// Set what a job's run time is taken to be: its estimate.
     ///
     /// Parameters

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use crate::errors::{decision_error, policy_error, simulation_error};
 use crate::handles::{Job, Queue, View, refused};
 use crate::placements::placement;
+use crate::service;
 use crate::simulation::{STRIDE, Simulation};
 
 /// What is asked at which point; None where nothing is.
@@ -31,6 +32,8 @@ pub struct Hooks {
     changed: Option<Py<PyAny>>,
     /// `allocate(job, view)`: nodes, or None.
     allocate: Option<Py<PyAny>>,
+    /// `control(number, load)`: a rate, or None.
+    control: Option<Py<PyAny>>,
     /// `wake(caller, view)`: a timer is due.
     wake: Option<Py<PyAny>>,
 }
@@ -218,6 +221,11 @@ fn ask(
             }
         }
         YieldPoint::Allocation(job) => answer_allocation(simulation, hooks, view, job)?,
+        YieldPoint::Control(control, event) => {
+            if let Some(hook) = &hooks.control {
+                service::ask(simulation, hook, control, event)?;
+            }
+        }
         YieldPoint::Timer(caller) => {
             if let Some(wake) = &hooks.wake {
                 wake.call1(py, (caller, view))?;

@@ -25,6 +25,7 @@ mod queue;
 mod ranges;
 mod recorded;
 mod reservations;
+mod service;
 mod share;
 mod simulation;
 mod source;

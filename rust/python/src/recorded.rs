@@ -8,6 +8,7 @@ use pyo3::types::PyDict;
 
 use crate::application_jobs::{sensed, task_times};
 use crate::columns::intervals;
+use crate::service;
 use crate::status;
 
 /// By the names of the fields of an outcome; None for what was not recorded.
@@ -36,6 +37,10 @@ pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<
     result.set_item("sensed", sensed(py, kernel)?)?;
     let usage = recorders.usage.as_ref().map(|log| usage(py, log)).transpose()?;
     result.set_item("usage", usage)?;
+    let rates = recorders.rates.as_ref().map(|log| service::rates(py, log)).transpose()?;
+    result.set_item("rates", rates)?;
+    let events = recorders.key_events.as_ref().map(|log| service::key_events(py, log)).transpose()?;
+    result.set_item("key_events", events)?;
     let events = recorders.events.as_ref().map(|log| log.applied.to_vec().into_pyarray(py));
     result.set_item("events_applied", events)?;
     let requested: Vec<f64> = {

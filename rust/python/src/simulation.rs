@@ -25,6 +25,7 @@ use crate::external_events::EventColumns;
 use crate::interrupt::interruptible;
 use crate::policy::PolicyNames;
 use crate::recorded;
+use crate::service::ServiceInputs;
 use crate::status;
 
 /// Instants between two looks at signals and progress, at most: there are more where instants take long.
@@ -56,7 +57,8 @@ pub struct Simulation {
 impl Simulation {
     #[new]
     #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, job_check, dispatch, reasons, listening,
-                        applications=None, conditions=None, invocation=None, period=None, accounts=None, events=None))]
+                        applications=None, conditions=None, invocation=None, period=None, accounts=None, events=None,
+                        service=None))]
     #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
     fn new(
         py: Python<'_>,
@@ -76,6 +78,7 @@ impl Simulation {
         period: Option<f64>,
         accounts: Option<AccountInputs<'_>>,
         events: Option<EventColumns<'_>>,
+        service: Option<ServiceInputs<'_>>,
     ) -> PyResult<Self> {
         let resources = capacity.shape()[1];
         let amounts = capacity
@@ -125,6 +128,13 @@ impl Simulation {
             let nodes = (capacity.len() / resources.max(1)) as u32;
             scenario.events = described.events(scenario.jobs.len(), nodes)?;
             recorders.events = Some(Box::default());
+        }
+        if let Some(described) = service {
+            let (given, begun) = described.parts(capacity.len() / resources.max(1))?;
+            scenario.service = Some(Box::new(given));
+            state.service = Some(Box::new(begun));
+            recorders.rates = Some(Box::default());
+            recorders.key_events = described.key_events.then(Box::default);
         }
         let feed = Replay::of(&scenario);
         let mut usage = None;

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 
 use batchlab_kernel::accounting::RULES;
 use batchlab_kernel::application::JobType;
+use batchlab_kernel::control::KeyEvent;
 use batchlab_kernel::placement::ALLOCATORS;
 use batchlab_kernel::priority::PRIORITIES;
 use batchlab_kernel::record::Change;
@@ -30,7 +31,8 @@ pub fn rules() -> BTreeMap<&'static str, Vec<Rule>> {
 
 /// Names in the order of their numbers: of the states and types of jobs, of the reasons for which
 /// they are rejected and wait, of the options `walltime`, `job_check` and `order_at_instant`, of the
-/// methods by which an observer takes note of each kind of change, and of the kinds of external events.
+/// methods by which an observer takes note of each kind of change, of the kinds of external events, and of the
+/// events that controls of rates look at.
 #[pyfunction]
 pub fn names() -> BTreeMap<&'static str, Vec<&'static str>> {
     BTreeMap::from([
@@ -43,5 +45,6 @@ pub fn names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("order_at_instant", Agenda::NAMES.iter().map(|(name, _)| *name).collect()),
         ("change", Change::METHODS.to_vec()),
         ("event", EVENT_NAMES.to_vec()),
+        ("key_event", KeyEvent::NAMES.iter().map(|(name, _)| *name).collect()),
     ])
 }

@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from batchlab.control import RateControl, parse_control
 from batchlab.errors import PlatformError, SimulationError, shown, suggest
 from batchlab.options.invocation import Invocation
 from batchlab.options.overheads import Overheads
 from batchlab.options.sensing import Sensing
-from batchlab.units import is_whole
+from batchlab.units import is_finite, is_whole
 from batchlab.vocabulary import (
     JOB_CHECKS,
     LARGEST_SEED,
@@ -39,7 +40,7 @@ _DESCRIBED: Mapping[str, type[Invocation | Overheads | Sensing]] = {
     "sensing": Sensing,
 }
 # Options that say what is recorded; they do not bear on the schedule.
-_RECORDED = frozenset({"dispatch", "reasons", "task_times", "sensing", "usage"})
+_RECORDED = frozenset({"dispatch", "key_events", "reasons", "task_times", "sensing", "usage"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +65,11 @@ class RunOptions:
         never fits and is not rejected waits for ever.
     overheads
         What jobs spend on their nodes besides their runs (S17): an `Overheads`; nothing unless given.
+    control
+        At which rates the machine serves jobs (S19): a `RateControl`, its spec string, or a sequence with one
+        for each of several sets of node groups. All serve at rate 1 unless given.
+    reference_rate
+        Units of work that jobs without a column ``work`` have for each second of their run_time, > 0.
     dispatch
         Whether to record the cost of every scheduling pass, for `Result.dispatch`.
     reasons
@@ -81,6 +87,9 @@ class RunOptions:
         Whether to record when each task of an application began and ended, for `Result.task_times`.
     sensing
         What of the platform to look at, and how often, for `Result.utilisation`.
+    key_events
+        Whether to record arrivals, departures and switches of rates, each with what the machine was like
+        after it, for `Result.key_events`; where rates are controlled.
     usage
         Whether to record what accounts and users have used, for `Result.usage`.
 
@@ -103,6 +112,8 @@ class RunOptions:
     order_at_instant: OrderAtInstant = "completions_first"
     job_check: JobCheck = "nodes"
     overheads: Overheads | None = None
+    control: RateControl | tuple[RateControl, ...] | None = None
+    reference_rate: float = 1.0
     dispatch: bool = False
     reasons: bool = False
     invocation: Invocation | None = None
@@ -110,9 +121,11 @@ class RunOptions:
     clip_requests: bool = True
     task_times: bool = False
     sensing: Sensing | None = None
+    key_events: bool = False
     usage: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "control", _controls(self.control))
         for name, check in _RULES.items():
             check(name, getattr(self, name))
 
@@ -181,7 +194,16 @@ class RunOptions:
             None.
         """
         sharing = self.sharing if isinstance(self.sharing, str) else self.sharing.plain
-        return asdict(replace(self, sharing="max_min")) | {"sharing": sharing}
+        control = [str(each) for each in self.controls] or None
+        plain = asdict(replace(self, sharing="max_min", control=None))
+        return plain | {"sharing": sharing, "control": control}
+
+    @property
+    def controls(self) -> tuple[RateControl, ...]:
+        """The controls of the rates, in their order."""
+        if self.control is None:
+            return ()
+        return self.control if isinstance(self.control, tuple) else (self.control,)
 
     @property
     def schedule_options(self) -> dict[str, Any]:
@@ -203,6 +225,8 @@ class ExperimentArguments(TypedDict, total=False):
     order_at_instant: OrderAtInstant
     job_check: JobCheck
     overheads: Overheads | None
+    control: RateControl | str | Sequence[RateControl | str] | None
+    reference_rate: float
     dispatch: bool
     reasons: bool
     invocation: Invocation | None
@@ -210,6 +234,7 @@ class ExperimentArguments(TypedDict, total=False):
     clip_requests: bool
     task_times: bool
     sensing: Sensing | None
+    key_events: bool
     usage: bool
 
 
@@ -236,6 +261,27 @@ def _check_object(name: str, value: object) -> None:
     kind = _DESCRIBED[name]
     if value is not None and not isinstance(value, kind):
         raise SimulationError(f"{name} = {shown(value)}; must be a batchlab.{kind.__name__}, or None.")
+
+
+def _controls(value: object) -> RateControl | tuple[RateControl, ...] | None:
+    """Make controls of what an option, a file or the command line gives."""
+    if value is None or isinstance(value, RateControl):
+        return value
+    if isinstance(value, str):
+        return parse_control(value)
+    if not isinstance(value, Sequence):
+        rule = "must be a batchlab.RateControl, its spec string, or a sequence of them"
+        raise SimulationError(f"control = {shown(value)}; {rule}.")
+    made = tuple(_controls(each) for each in value)
+    controls = tuple(each for each in made if isinstance(each, RateControl))
+    if len(controls) != len(made):
+        raise SimulationError(f"control = {shown(value)}; must hold controls and nothing else.")
+    return controls[0] if len(controls) == 1 else controls or None
+
+
+def _check_positive(name: str, value: object) -> None:
+    if not is_finite(value) or value <= 0:
+        raise SimulationError(f"{name} = {shown(value)}; must be a finite number > 0.")
 
 
 def _one_of(choices: Sequence[str]) -> Callable[[str, object], None]:
@@ -270,6 +316,7 @@ _RULES: Mapping[str, Callable[[str, object], None]] = {
     "order_at_instant": _one_of(ORDERS_AT_INSTANT),
     "job_check": _one_of(JOB_CHECKS),
     "overheads": _check_object,
+    "reference_rate": _check_positive,
     "dispatch": _check_flag,
     "reasons": _check_flag,
     "invocation": _check_object,
@@ -277,6 +324,7 @@ _RULES: Mapping[str, Callable[[str, object], None]] = {
     "clip_requests": _check_flag,
     "task_times": _check_flag,
     "sensing": _check_object,
+    "key_events": _check_flag,
     "usage": _check_flag,
 }
 

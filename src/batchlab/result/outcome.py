@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from batchlab._kernel import (
         InterruptionColumns,
+        KeyEventColumns,
+        RateColumns,
         ReasonColumns,
         SensedColumns,
         StretchColumns,
@@ -83,6 +85,13 @@ class Outcome:
     usage
         Per calculation of usage, where it was asked for: ``time`` (s), and ``usage`` and ``factor`` with one
         column per node of the tree of accounts.
+    rates
+        Per change of a rate, where rates are controlled: ``time`` (s), ``control`` (its number) and ``rate``
+        (units of work per second).
+    key_events
+        Per arrival, departure and switch of a rate, if asked for: ``time`` (s), ``event`` (its place
+        in `KEY_EVENTS`), ``row`` (-1 for a switch), and what holds after it: ``rate``, ``workload``,
+        ``weighted_workload``, ``present``, ``served`` (jobs) and ``busy`` (processors).
     """
 
     state: npt.NDArray[np.uint8]
@@ -107,3 +116,5 @@ class Outcome:
     sensed: SensedColumns | None = None
     sensing_links: tuple[str, ...] = ()
     usage: UsageColumns | None = None
+    rates: RateColumns | None = None
+    key_events: KeyEventColumns | None = None

@@ -12,6 +12,7 @@ from batchlab.errors import PolicyError, shown
 from batchlab.policy.kernel import KEY_COLUMN, SCORE_COLUMN, takes_now
 from batchlab.simulation.node_sets import node_set_columns
 from batchlab.simulation.priorities import factor_columns, node_counts
+from batchlab.simulation.service import work_of_jobs
 from batchlab.simulation.view import HIDDEN, Columns
 from batchlab.vocabulary import REJECTION_REASONS
 from batchlab.workload.limits import limit_columns
@@ -41,7 +42,11 @@ _OWN_NAMES = frozenset(
 
 
 def job_columns(
-    workload: Workload, system: System, policy: Policy, overheads: DrawnOverheads | None = None
+    workload: Workload,
+    system: System,
+    policy: Policy,
+    overheads: DrawnOverheads | None = None,
+    reference_rate: float = 1.0,
 ) -> JobColumns:
     """Give the kernel's view of a workload on a system.
 
@@ -53,6 +58,8 @@ def job_columns(
         Whose formula may name further columns.
     overheads
         Those of the jobs.
+    reference_rate
+        Units of work for each second of run_time, of jobs without a column ``work``.
 
     Returns
     -------
@@ -69,11 +76,10 @@ def job_columns(
     jobs = workload.jobs
     routed = routes(workload, system)
     kept = reserved(workload, system)
-    # A job that carries an application runs until that is done.
-    run_time = jobs["run_time"].fill_null(0.0).to_numpy()
+    work = work_of_jobs(workload, reference_rate)
     return {
         "submit_time": jobs["submit_time"].to_numpy(),
-        "run_time": run_time if overheads is None else run_time + overheads.execution,
+        "run_time": work if overheads is None else work + overheads.execution,
         "requested_time": jobs["requested_time"].to_numpy(),
         "tasks": jobs["tasks"].to_numpy(),
         "amounts": amounts(workload, system),

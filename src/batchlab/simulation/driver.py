@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from batchlab import _kernel
+from batchlab.control import RateLoad
 from batchlab.errors import SimulationError, shown
 from batchlab.observer import Observer
 from batchlab.policy.allocator import Allocator
@@ -25,6 +26,7 @@ from batchlab.simulation.view import Columns, Values, View
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from batchlab.control import RateControl
     from batchlab.policy import Policy
     from batchlab.policy.scheduler import Scheduler
     from batchlab.system import System
@@ -45,12 +47,14 @@ class PythonComponents:
     predictor: Predictor | None
     order: Callable[..., object] | None
     observers: tuple[Observer, ...]
+    controls: tuple[RateControl, ...] = ()
 
     @property
     def any(self) -> bool:
         """Whether anything outside the kernel is asked."""
         outside = (self.scheduler, self.allocator, self.predictor, self.order)
-        return bool(self.observers) or any(component is not None for component in outside)
+        asked = any(component is not None for component in outside)
+        return asked or bool(self.observers) or any(control.is_external for control in self.controls)
 
     @property
     def listening(self) -> _kernel.Listening:
@@ -67,7 +71,9 @@ class PythonComponents:
         return learns or any(_defines(observer, change) for observer in self.observers)
 
 
-def python_components(policy: Policy, observers: Sequence[Observer]) -> PythonComponents:
+def python_components(
+    policy: Policy, observers: Sequence[Observer], controls: tuple[RateControl, ...] = ()
+) -> PythonComponents:
     """Find what of a run is written in Python.
 
     Raises
@@ -84,7 +90,8 @@ def python_components(policy: Policy, observers: Sequence[Observer]) -> PythonCo
             raise SimulationError(f"two observers are named {observer.name!r}; names must differ.")
     allocator = policy.allocator if isinstance(policy.allocator, Allocator) else None
     order = None if isinstance(policy.order, str) or not takes_now(policy.order) else policy.order
-    return PythonComponents(policy.scheduler, allocator, _predictor(policy), order, tuple(observers))
+    predictor, observed = _predictor(policy), tuple(observers)
+    return PythonComponents(policy.scheduler, allocator, predictor, order, observed, controls)
 
 
 def with_components(policy: Policy, components: PythonComponents) -> Policy:
@@ -194,14 +201,15 @@ class Driver:
         twin._pending.extend(self._pending)
         seen = zip((*self.views, self._values), (*twin.views, twin._values), strict=True)
         copies: dict[int, object] = {id(own): its for own, its in seen}
-        names = ("scheduler", "allocator", "predictor", "order", "observers")
+        names = ("scheduler", "allocator", "predictor", "order", "observers", "controls")
         own = tuple(getattr(self.components, name) for name in names)
         twin._put_to_work(PythonComponents(*copy.deepcopy(own, copies)))
         return twin
 
     def without_policy(self, simulation: _kernel.Simulation, system: System) -> Driver:
         """Give the predictor and observers alone, for a fork that goes on under a built-in policy."""
-        components = PythonComponents(None, None, self.components.predictor, None, self.components.observers)
+        own = self.components
+        components = PythonComponents(None, None, own.predictor, None, own.observers, own.controls)
         alone = Driver(components, simulation, system, self._columns)
         alone._pending.extend(self._pending)
         return alone
@@ -291,6 +299,11 @@ class Driver:
         return None if self.components.predictor is None else self.components.predictor.correct
 
     @property
+    def control(self) -> Callable[[int, dict[str, Any]], float | None] | None:
+        """Ask for a rate."""
+        return self._rate if any(control.is_external for control in self.components.controls) else None
+
+    @property
     def learn(self) -> Callable[..., None] | None:
         """Tell that a job has ended."""
         predictor = self.components.predictor
@@ -334,6 +347,9 @@ class Driver:
 
     def _allocate(self, job: _kernel.Job, view: View) -> object:
         return cast("Allocator", self.components.allocator).allocate(job, view)
+
+    def _rate(self, control: int, load: dict[str, Any]) -> float | None:
+        return self.components.controls[control].rate(RateLoad(**load))
 
     def _find_listeners(self) -> dict[str, dict[int, Callable[..., object]]]:
         """Give for each change the observers whose classes define a method for it, by their numbers."""

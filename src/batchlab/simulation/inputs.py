@@ -11,6 +11,7 @@ from batchlab.simulation.application_inputs import application_inputs
 from batchlab.simulation.columns import core_index, job_columns
 from batchlab.simulation.conditions import conditions
 from batchlab.simulation.priorities import account_inputs, calculation_period
+from batchlab.simulation.service import service_inputs
 
 if TYPE_CHECKING:
     from batchlab.options import RunOptions
@@ -56,7 +57,7 @@ def kernel_simulation(
         If the policy asks for what jobs and system do not have.
     """
     applications = application_inputs(workload, system, options)
-    columns = job_columns(workload, system, policy, overheads)
+    columns = job_columns(workload, system, policy, overheads, options.reference_rate)
     accounts = account_inputs(workload, system, policy, options)
     try:
         return _kernel.Simulation(
@@ -76,6 +77,7 @@ def kernel_simulation(
             period=calculation_period(policy, options),
             accounts=accounts,
             events=events,
+            service=service_inputs(system, options),
         )
     except ValueError as error:
         # Everything else has been checked: it is the formula.

@@ -97,9 +97,9 @@ class Simulation:
         **arguments: Unpack[RunArguments],
     ) -> None:
         policy = as_policy(policy)
-        components = python_components(policy, observers)
-        self._driver: Driver | None = None
         made = RunOptions.of(options, arguments, function="Simulation()")
+        components = python_components(policy, observers, made.controls)
+        self._driver: Driver | None = None
         self._make(workload, system, policy, components, made, events=events)
         if components.any:
             columns = Columns(workload.jobs, clairvoyant=False)

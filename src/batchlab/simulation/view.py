@@ -162,7 +162,16 @@ class View(_kernel.View):
 
 # What a log knows of a job only because it is over.
 HIDDEN = frozenset(
-    {"run_time", "start_time", "end_time", "logged_wait_time", "average_cpu_time", "used_memory", "status"}
+    {
+        "run_time",
+        "work",
+        "start_time",
+        "end_time",
+        "logged_wait_time",
+        "average_cpu_time",
+        "used_memory",
+        "status",
+    }
     | {"eligible_time", "state", "exit_code", "exit_signal", "cancelled_by", "attempts", "logged_reason"}
     | {"allocated_nodes", "node_list", "node_names"}
 )

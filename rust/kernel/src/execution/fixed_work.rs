@@ -1,10 +1,13 @@
-//! Progress of jobs whose work is a time: served at a rate, which may change, until the work is done.
+//! Progress of jobs whose work is an amount: served at a rate, which may change, until the work is done.
 //!
-//! The end of each run is in an addressable heap: O(log n) to start, stop, suspend or change the rate of one job.
+//! The end of each run is in an addressable heap: O(log n) to start, stop, suspend or change the rate of one job. Runs on a
+//! [`Clock`] are in that clock's heap, by service time: O(1) to change the rate of all of them.
 use serde::{Deserialize, Serialize};
 
 use crate::index::IndexedHeap;
 use crate::time::Time;
+
+use super::Clock;
 
 /// How far the work of one run is.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -13,14 +16,16 @@ struct Work {
     total: f64,
     /// What was done at `since`.
     done: f64,
-    /// Work per second; 0 while the job is suspended.
+    /// Work per second; 0 while the job is suspended. On a clock 1: work is service time.
     rate: f64,
-    /// When the rate changed last.
+    /// When the rate changed last; in service time where it is on a clock.
     since: f64,
+    /// The clock that it is served by; None where it has a rate of its own.
+    clock: Option<u32>,
 }
 
 impl Work {
-    const NONE: Self = Self { total: 0.0, done: 0.0, rate: 0.0, since: 0.0 };
+    const NONE: Self = Self { total: 0.0, done: 0.0, rate: 0.0, since: 0.0, clock: None };
 
     /// When it will be done; at rate 1 throughout the very sum of begin and work.
     fn end(&self) -> f64 {
@@ -40,83 +45,148 @@ impl Work {
 /// The order of ends: by time, then by the sequence that the run was given.
 pub type EndKey = (Time, u64);
 
-/// The runs of jobs whose work is a time, by their places among the running jobs.
+/// The runs of jobs whose work is an amount, by their places among the running jobs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FixedWork {
     runs: Vec<Work>,
     ends: IndexedHeap<EndKey>,
+    clocks: Vec<Clock>,
 }
 
 impl FixedWork {
-    /// When the next run ends, and which; ties by sequence.
+    /// When the next run ends, and which; ties by sequence, on one clock by service time first. O(clocks).
     #[must_use]
     pub fn next(&self) -> Option<(EndKey, u32)> {
-        self.ends.peek()
+        let own = self.ends.peek();
+        if self.clocks.is_empty() {
+            return own;
+        }
+        self.clocks.iter().filter_map(Clock::next).chain(own).min()
     }
 
     /// The key of the end of a run, where it has one.
     #[must_use]
     pub fn end_key(&self, run: u32) -> Option<EndKey> {
-        self.ends.key(run)
+        match self.clock_of(run) {
+            Some(clock) => self.clocks[clock as usize].end_key(run),
+            None => self.ends.key(run),
+        }
     }
 
-    /// The runs that end by a time, in no order. O(due runs).
+    /// The runs that end by a time, in no order. O(due runs + clocks).
     #[must_use]
     pub fn due(&self, by: Time) -> Vec<(EndKey, u32)> {
-        self.ends.due(&(by, u64::MAX))
+        let mut found = self.ends.due(&(by, u64::MAX));
+        for clock in &self.clocks {
+            found.extend(clock.due(by));
+        }
+        found
     }
 
     /// Begins a run with this much work, served at a rate.
     pub fn start(&mut self, now: f64, run: u32, sequence: u64, work: f64, rate: f64) {
-        *self.run_mut(run) = Work { total: work, done: 0.0, rate, since: now };
+        self.leave_clock(run);
+        *self.run_mut(run) = Work { total: work, rate, since: now, ..Work::NONE };
         self.schedule(run, sequence);
     }
 
-    /// Serves a run at another rate from now on; 0 suspends it.
+    /// Adds a clock, which has run at a rate since time 0: its number.
+    pub fn add_clock(&mut self, rate: f64) -> u32 {
+        self.clocks.push(Clock::new(rate));
+        (self.clocks.len() - 1) as u32
+    }
+
+    /// A clock.
+    #[must_use]
+    pub fn clock(&self, clock: u32) -> &Clock {
+        &self.clocks[clock as usize]
+    }
+
+    /// Has a clock run at another rate from now on. O(1).
+    pub fn set_clock_rate(&mut self, now: f64, clock: u32, rate: f64) {
+        self.clocks[clock as usize].set_rate(now, rate);
+    }
+
+    /// Begins a run with this much work, served by a clock.
+    pub fn start_on_clock(&mut self, now: f64, run: u32, sequence: u64, work: f64, clock: u32) {
+        if work <= 0.0 {
+            // It is done at this very instant, whatever rounding makes of service time.
+            return self.start(now, run, sequence, 0.0, 1.0);
+        }
+        self.ends.remove(run);
+        self.leave_clock(run);
+        let served_by = &mut self.clocks[clock as usize];
+        let begun = served_by.service_at(now);
+        let work = Work { total: work, done: 0.0, rate: 1.0, since: begun, clock: Some(clock) };
+        served_by.ends.set(run, (Time(work.end()), sequence));
+        *self.run_mut(run) = work;
+    }
+
+    /// Serves a run at another rate of its own from now on; 0 suspends it.
     pub fn set_rate(&mut self, now: f64, run: u32, sequence: u64, rate: f64) {
+        let done = self.done(now, run);
+        self.leave_clock(run);
         let work = &mut self.runs[run as usize];
-        *work = Work { done: work.done_at(now), rate, since: now, ..*work };
+        *work = Work { done, rate, since: now, clock: None, ..*work };
         self.schedule(run, sequence);
     }
 
     /// Ends a run: the work that it has left; 0 where it never began.
     pub fn stop(&mut self, now: f64, run: u32) -> f64 {
+        let left = if (run as usize) < self.runs.len() { self.left(now, run) } else { 0.0 };
         self.ends.remove(run);
-        let work = std::mem::replace(self.run_mut(run), Work::NONE);
-        (work.total - work.done_at(now)).max(0.0)
+        self.leave_clock(run);
+        *self.run_mut(run) = Work::NONE;
+        left
     }
 
     /// Has a run end at a given time at rate 1, whatever work it has left.
     pub fn end_at(&mut self, now: f64, run: u32, sequence: u64, time: f64) {
-        let work = self.run_mut(run);
-        let done = work.done_at(now);
-        *work = Work { total: done + (time - now), done, rate: 1.0, since: now };
+        let done = self.done(now, run);
+        self.leave_clock(run);
+        *self.run_mut(run) = Work { total: done + (time - now), done, rate: 1.0, since: now, clock: None };
         self.ends.set(run, (Time(time), sequence));
     }
 
     /// When a run will end; infinite while it is suspended.
     #[must_use]
     pub fn end(&self, run: u32) -> f64 {
-        self.runs[run as usize].end()
+        let end = self.runs[run as usize].end();
+        self.clock_of(run).map_or(end, |clock| self.clocks[clock as usize].time_of(end))
     }
 
     /// The work that a run has left.
     #[must_use]
     pub fn left(&self, now: f64, run: u32) -> f64 {
-        let work = &self.runs[run as usize];
-        (work.total - work.done_at(now)).max(0.0)
+        (self.runs[run as usize].total - self.done(now, run)).max(0.0)
     }
 
     /// The work that a run has done; 0 where it never began.
     #[must_use]
     pub fn done(&self, now: f64, run: u32) -> f64 {
+        let now = self.clock_of(run).map_or(now, |clock| self.clocks[clock as usize].service_at(now));
         self.runs.get(run as usize).map_or(0.0, |work| work.done_at(now))
     }
 
     /// The rate at which a run is served.
     #[must_use]
     pub fn rate(&self, run: u32) -> f64 {
-        self.runs[run as usize].rate
+        match self.clock_of(run) {
+            Some(clock) => self.clocks[clock as usize].rate(),
+            None => self.runs[run as usize].rate,
+        }
+    }
+
+    /// The clock that a run is served by; None where it has a rate of its own.
+    #[must_use]
+    pub fn clock_of(&self, run: u32) -> Option<u32> {
+        self.runs.get(run as usize).and_then(|work| work.clock)
+    }
+
+    fn leave_clock(&mut self, run: u32) {
+        if let Some(clock) = self.clock_of(run) {
+            self.clocks[clock as usize].ends.remove(run);
+        }
     }
 
     fn run_mut(&mut self, run: u32) -> &mut Work {
@@ -167,5 +237,25 @@ mod tests {
             progress.stop(0.0, run);
         }
         assert_eq!(runs, [2, 1, 0]);
+    }
+
+    #[test]
+    fn runs_on_a_clock_are_served_as_it_runs_and_may_leave_it() {
+        let mut progress = FixedWork::default();
+        let clock = progress.add_clock(2.0);
+        progress.start_on_clock(10.0, 0, 7, 100.0, clock);
+        progress.start_on_clock(10.0, 1, 3, 100.0, clock);
+        assert_eq!(progress.next(), Some(((Time(60.0), 3), 1)));
+        progress.set_clock_rate(20.0, clock, 4.0);
+        assert_eq!((progress.done(25.0, 0), progress.left(25.0, 0), progress.rate(0)), (40.0, 60.0, 4.0));
+        assert_eq!(progress.due(Time(40.0)).len(), 2);
+        progress.set_rate(25.0, 1, 3, 0.5);
+        assert_eq!((progress.end(1), progress.end(0)), (145.0, 40.0));
+        assert_eq!(progress.next(), Some(((Time(40.0), 7), 0)));
+        progress.end_at(30.0, 0, 7, 31.0);
+        assert_eq!(progress.end_key(0), Some((Time(31.0), 7)));
+        assert_eq!(progress.stop(30.0, 0), 1.0);
+        progress.start_on_clock(30.0, 2, 1, 0.0, clock);
+        assert_eq!(progress.next(), Some(((Time(30.0), 1), 2)));
     }
 }

@@ -9,6 +9,7 @@
 //! on, in that order; then again, until nothing is due. The simulation gets its notices in the order in which it comes about, before more is
 //! taken up.
 mod cache;
+mod clock;
 mod compile;
 mod demands;
 mod engine;
@@ -29,6 +30,7 @@ mod world;
 #[cfg(test)]
 mod tests;
 
+pub use clock::Clock;
 pub use engine::{Execution, Options};
 pub use error::ExecutionError;
 pub use fixed_work::{EndKey, FixedWork};

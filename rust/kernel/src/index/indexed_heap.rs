@@ -62,15 +62,16 @@ impl<K: Ord + Copy> IndexedHeap<K> {
     /// All entries with keys up to `most`, in no particular order. O(entries found).
     #[must_use]
     pub fn due(&self, most: &K) -> Vec<(K, u32)> {
+        self.due_where(|key| key <= most)
+    }
+
+    /// All entries with keys that are due, in no particular order; a key before one that is due is due too. O(entries found).
+    #[must_use]
+    pub fn due_where(&self, is_due: impl Fn(&K) -> bool) -> Vec<(K, u32)> {
         let mut found = Vec::new();
-        let mut open = Vec::new();
-        if self.heap.first().is_some_and(|entry| entry.key <= *most) {
-            open.push(0);
-        }
+        let mut open = vec![0];
         while let Some(at) = open.pop() {
-            if let Some(entry) = self.heap.get(at)
-                && entry.key <= *most
-            {
+            if let Some(entry) = self.heap.get(at).filter(|entry| is_due(&entry.key)) {
                 found.push((entry.key, entry.id));
                 open.extend([2 * at + 1, 2 * at + 2]);
             }

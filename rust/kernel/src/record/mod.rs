@@ -4,7 +4,9 @@ mod changes;
 mod dispatch;
 mod external_events;
 mod intervals;
+mod key_events;
 mod power;
+mod rates;
 mod reasons;
 mod sensing;
 mod usage;
@@ -18,7 +20,9 @@ pub use changes::{Change, Changes};
 pub use dispatch::DispatchLog;
 pub use external_events::EventLog;
 pub use intervals::{AllocationIntervals, Interruptions};
+pub use key_events::{Happened, KeyEventLog};
 pub use power::{PowerMeter, PowerModel, ThermalModel};
+pub use rates::RateLog;
 pub use reasons::ReasonLog;
 pub use sensing::{MOST_LOOKS, PlatformSamples, PlatformSensor, Sensors};
 pub use usage::UsageLog;
@@ -42,6 +46,10 @@ pub struct Recorders {
     pub platform: Option<PlatformSensor>,
     /// What accounts had used, where it was asked for.
     pub usage: Option<Box<UsageLog>>,
+    /// The rates at which nodes served jobs, where these are controlled.
+    pub rates: Option<Box<RateLog>>,
+    /// Arrivals, departures and switches of rates, where they were asked for.
+    pub key_events: Option<Box<KeyEventLog>>,
     /// Which external events applied, where there are some.
     pub events: Option<Box<EventLog>>,
 }
@@ -62,6 +70,12 @@ impl Recorders {
         }
         if let Some(usage) = &mut self.usage {
             usage.share();
+        }
+        if let Some(rates) = &mut self.rates {
+            rates.share();
+        }
+        if let Some(events) = &mut self.key_events {
+            events.share();
         }
         if let Some(events) = &mut self.events {
             events.share();

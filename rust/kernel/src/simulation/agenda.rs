@@ -17,6 +17,8 @@ pub enum EventKind {
     Application,
     /// A running job ends, by itself or at its limit.
     Completion,
+    /// A control switches its rate at a time of its own, or looks at the load.
+    Switch,
     /// A running job reaches its estimate, and may get another.
     Expiry,
     /// The clock alone has the scheduler asked.
@@ -104,7 +106,8 @@ impl Agenda {
     #[must_use]
     pub fn completions_first() -> Self {
         use EventKind::{
-            Application, Begin, Completion, Cut, Expiry, External, GraceEnd, Periodic, Submission, Timer,
+            Application, Begin, Completion, Cut, Expiry, External, GraceEnd, Periodic, Submission, Switch,
+            Timer,
         };
         Self {
             order: vec![
@@ -115,6 +118,7 @@ impl Agenda {
                 Cut,
                 Application,
                 Completion,
+                Switch,
                 Expiry,
                 Periodic,
                 Submission,
@@ -131,7 +135,7 @@ impl Agenda {
     pub fn arrivals_first() -> Self {
         use EventKind::{
             Application, Begin, Completion, Cut, EarlyRelease, Expiry, External, GraceEnd, Periodic,
-            Submission, Timer,
+            Submission, Switch, Timer,
         };
         Self {
             order: vec![
@@ -145,6 +149,7 @@ impl Agenda {
                 Submission,
                 Application,
                 Completion,
+                Switch,
                 Periodic,
             ],
             pass: PassRule::AfterEachEvent,

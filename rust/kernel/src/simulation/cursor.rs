@@ -1,6 +1,9 @@
 //! Where the loop is: what it has done of the present instant, and what it waits for.
+use std::collections::VecDeque;
+
 use serde::{Deserialize, Serialize};
 
+use crate::control::KeyEvent;
 use crate::execution::Notice;
 use crate::stopwatch::Timer as StopwatchTimer;
 use crate::time::Time;
@@ -72,6 +75,8 @@ pub(super) struct Cursor {
     pub idle: u64,
     /// Why an application cannot go on: the job, and what is wrong.
     pub failure: Option<(u32, String)>,
+    /// Controls outside the kernel that are to be asked, and after what.
+    pub questions: VecDeque<(u32, KeyEvent)>,
     /// The notice of an application that was not taken yet.
     pub notice: Option<(u32, Notice)>,
     #[serde(skip)]
@@ -94,6 +99,7 @@ impl Cursor {
             timers: Timers::default(),
             idle: 0,
             failure: None,
+            questions: VecDeque::new(),
             notice: None,
             stopwatch: None,
         }

@@ -30,6 +30,7 @@ impl<F: Feed> Simulation<F> {
             Decision::Preempt { job, keep } => self.preempt(job, keep)?,
             Decision::Resize { job, size } => self.resize(job, size)?,
             Decision::SetRate { job, rate } => self.set_rate(job, rate)?,
+            Decision::SetServiceRate { control, rate } => self.set_service_rate(control, rate)?,
             Decision::SetEstimate { job, seconds } => self.set_estimate(job, seconds)?,
             Decision::SetRuntimeArguments { job, arguments } => {
                 self.check_job(job)?;
@@ -115,6 +116,7 @@ impl<F: Feed> Simulation<F> {
 
     fn take_nodes(&mut self, job: u32, placement: &[NodeTasks]) {
         self.state.start(&self.scenario, job, placement);
+        self.state.count_busy(&self.scenario, job, 1.0);
         self.state.open_next_like(&self.scenario, &self.priority, job);
         self.recorders.nodes_taken(View { scenario: &self.scenario, state: &self.state }, job, placement);
         self.allocator.started(placement);
@@ -253,8 +255,13 @@ impl<F: Feed> Simulation<F> {
         }
         self.feed.interrupted(view, job, saved);
         self.stop_application(job);
-        self.state.leave_running(job);
+        let left = self.state.work_remaining(&self.scenario, job);
+        self.state.leave_running(&self.scenario, job);
         self.state.jobs.requeue(job, saved);
+        if let Some(left) = left {
+            let again = self.state.jobs.work_left(job);
+            self.state.change_work(&self.scenario, job, again - left);
+        }
         self.disturb();
         self.recorders.changes.notify(Change::Interrupted, job);
         Ok(())
@@ -284,8 +291,8 @@ impl<F: Feed> Simulation<F> {
         if self.state.running.get(run).phase != Phase::Running {
             return Err(Refusal::NotWorking(job));
         }
-        let (now, sequence) = (self.state.now, self.state.running.get(run).sequence);
-        self.state.work.set_rate(now, run, sequence, rate);
+        let sequence = self.state.running.get(run).sequence;
+        self.state.serve_at(&self.scenario, job, run, sequence, rate);
         self.limit_run(job, run);
         Ok(())
     }

@@ -90,6 +90,7 @@ impl<F: Feed> Simulation<F> {
             Phase::Running => {}
         }
         self.stop_application(job);
+        self.state.forgo_work(&self.scenario, job);
         let (now, sequence) = (self.state.now, self.state.running.get(run).sequence);
         self.state.work.end_at(now, run, sequence, now);
         true

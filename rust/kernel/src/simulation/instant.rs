@@ -18,6 +18,7 @@ impl<F: Feed> Simulation<F> {
             EventKind::External => self.feed.next_event_time() != Time::NEVER,
             EventKind::GraceEnd => self.view().victims_run_on(),
             EventKind::Cut => self.scenario.calendar.is_some(),
+            EventKind::Switch => self.state.service.is_some(),
             EventKind::Timer | EventKind::Completion | EventKind::Submission | EventKind::EarlyRelease => {
                 true
             }
@@ -59,6 +60,9 @@ impl<F: Feed> Simulation<F> {
                 self.cursor.at = LoopState::Failed;
                 return Ok(Some(YieldPoint::Failed));
             }
+            if let Some((control, event)) = self.cursor.questions.pop_front() {
+                return Ok(Some(YieldPoint::Control(control, event)));
+            }
             let is_after_each = self.agenda.pass == PassRule::AfterEachEvent && !self.timers_come_first();
             if is_after_each && self.asks_for_pass() {
                 self.cursor.at = LoopState::Notifying;
@@ -91,6 +95,7 @@ impl<F: Feed> Simulation<F> {
             return false;
         }
         self.cursor.at = LoopState::Idle;
+        self.close_key_event();
         self.fail_if_endless();
         true
     }
@@ -123,6 +128,7 @@ impl<F: Feed> Simulation<F> {
             EventKind::Timer => self.cursor.timers.next_time() <= now,
             EventKind::GraceEnd => self.next_grace_end() <= now,
             EventKind::Cut => self.cursor.cut.is_some(),
+            EventKind::Switch => self.next_switch() <= now,
             EventKind::Application => self.next_notice(),
             EventKind::Completion => self.next_completion().is_some(),
             EventKind::Expiry => self.next_expiry().is_some(),
@@ -143,6 +149,7 @@ impl<F: Feed> Simulation<F> {
             EventKind::Timer => return Ok(self.wake()),
             EventKind::GraceEnd => self.end_graces(),
             EventKind::Cut => self.cancel_jobs_in_the_way(),
+            EventKind::Switch => self.switch_rates(),
             EventKind::Application => self.take_notice(),
             EventKind::Completion => {
                 if self.agenda.ties == EndTies::ByStart && self.cursor.round.is_none() {

@@ -1,5 +1,6 @@
 //! The course of a job: it is admitted or rejected, launched, run, completed, and ended; and what that means for others.
 use crate::cluster::{EmptyMachine, PlacementRequest};
+use crate::control::KeyEvent;
 use crate::record::Change;
 use crate::scenario::{JobCheck, WallTime};
 use crate::scheduler::Scheduler;
@@ -24,6 +25,7 @@ impl<F: Feed> Simulation<F> {
         } else {
             self.state.put_on_hold(&self.scenario, &self.priority, job);
         }
+        self.key_event(job, KeyEvent::Arrival);
         if self.agenda.triggers.is_some() {
             self.happened(Trigger::Submission(job));
         }
@@ -106,8 +108,7 @@ impl<F: Feed> Simulation<F> {
             self.state.work.stop(now, run);
             self.begin_application(job);
         } else {
-            let work = self.state.jobs.work_left(job);
-            self.state.work.start(now, run, sequence, work, 1.0);
+            self.state.begin_service(&self.scenario, job, run, sequence);
         }
         self.limit_run(job, run);
         // An estimate of no time expires at once, a corrected one later: at most one correction is made at an instant.
@@ -130,7 +131,8 @@ impl<F: Feed> Simulation<F> {
     fn schedule_limit(&mut self, job: u32, run: u32, allowed: f64) {
         let now = self.state.now;
         let is_cut = || {
-            self.view().has_application(job) || {
+            // A rate that is controlled may change before.
+            self.view().has_application(job) || self.state.service.is_some() || {
                 let (left, rate) = (self.state.work.left(now, run), self.state.work.rate(run));
                 if rate > 0.0 { left / rate > allowed } else { true }
             }
@@ -179,6 +181,7 @@ impl<F: Feed> Simulation<F> {
         if completion <= 0.0 {
             return false;
         }
+        self.state.forgo_work(&self.scenario, job);
         self.state.running.get_mut(run).phase = Phase::Completing(killed);
         if self.scenario.bills_runs_only() {
             self.state.end_charge(&self.scenario, job);
@@ -221,6 +224,7 @@ impl<F: Feed> Simulation<F> {
     /// Gives back the nodes of a running job.
     pub(super) fn release_nodes(&mut self, job: u32) {
         self.recorders.nodes_to_be_released(View { scenario: &self.scenario, state: &self.state }, job);
+        self.state.count_busy(&self.scenario, job, -1.0);
         self.state.give_back(&self.scenario, job);
         self.state.open_after(&self.scenario, &self.priority, job);
         self.recorders.nodes_released(View { scenario: &self.scenario, state: &self.state }, job);
@@ -233,7 +237,8 @@ impl<F: Feed> Simulation<F> {
             return self.state.violates(job, Violation::EndedTwice(before));
         }
         self.state.count_submitted(&self.scenario, job, -1);
-        self.state.leave_running(job);
+        self.key_event(job, KeyEvent::Departure);
+        self.state.leave_running(&self.scenario, job);
         self.state.forget_priority(job);
         self.state.jobs.end(job, self.state.now, state);
         self.state.ended.push(job);

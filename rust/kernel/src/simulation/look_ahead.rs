@@ -30,6 +30,9 @@ impl<F: Feed> Simulation<F> {
         for job in self.state.running.jobs() {
             self.assume_end(job);
         }
+        // Estimates are seconds, whatever the rates.
+        self.state.service = None;
+        self.choose_kinds();
         // Applications are taken to be run times.
         self.state.applications = None;
         self.cursor.notice = None;

@@ -21,6 +21,7 @@ mod patience;
 mod preempting;
 mod refusal;
 mod resize;
+mod service;
 mod snapshot;
 mod timers;
 mod triggers;
@@ -212,7 +213,7 @@ impl<F: Feed> Simulation<F> {
     fn next_end(&self) -> Time {
         let applications = self.state.applications.as_ref().map_or(Time::NEVER, |running| running.next);
         let first = |next: Option<((Time, u64), u32)>| next.map_or(Time::NEVER, |((time, _), _)| time);
-        let expiry = first(self.state.expiries.peek()).min(self.next_grace_end());
+        let expiry = first(self.state.expiries.peek()).min(self.next_grace_end()).min(self.next_switch());
         applications.min(first(self.state.work.next())).min(first(self.state.limits.peek())).min(expiry)
     }
 

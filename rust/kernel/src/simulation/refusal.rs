@@ -150,6 +150,15 @@ pub enum Refusal {
         /// The rate given.
         rate: f64,
     },
+    /// The same for nodes.
+    BadServiceRate(f64),
+    /// There is no such control of rates.
+    NoControl {
+        /// The number given.
+        control: u32,
+        /// How many there are.
+        count: u32,
+    },
     /// The job carries an application, whose rate follows from what it does.
     HasApplication(u32),
     /// The job is being launched or completed.
@@ -232,7 +241,15 @@ impl fmt::Display for Refusal {
             Self::DecidesItself => {
                 write!(out, "the policy of this simulation runs in the kernel and takes no decisions")
             }
-            Self::BadRate { rate, .. } => write!(out, "rate = {rate}; must be a finite number >= 0"),
+            Self::BadRate { rate, .. } | Self::BadServiceRate(rate) => {
+                write!(out, "rate = {rate}; must be a finite number >= 0")
+            }
+            Self::NoControl { count: 0, .. } => {
+                write!(out, "no rate is controlled; pass control= to the run")
+            }
+            Self::NoControl { control, count } => {
+                write!(out, "there is no control {control}; controls are numbered from 0 to {}", count - 1)
+            }
             Self::HasApplication(_) => {
                 write!(out, "it carries an application, whose rate follows from what it does")
             }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::control::KeyEvent;
+
 /// A point at which something outside is asked, or takes note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum YieldPoint {
@@ -11,6 +13,8 @@ pub enum YieldPoint {
     Submission(u32),
     /// A running job reached its estimate: another may be set.
     Expiry(u32),
+    /// A control outside the kernel may set its rate: its number, and after what.
+    Control(u32, KeyEvent),
     /// Something changed: see [`super::Simulation::take_changes`].
     Changes,
     /// The order stands outside: keys may be given.

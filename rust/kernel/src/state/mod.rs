@@ -11,6 +11,7 @@ mod queue;
 mod rank;
 mod reason;
 mod running;
+mod service;
 mod usage;
 mod view;
 
@@ -39,6 +40,7 @@ pub use queue::{JobQueue, QueueIndex};
 pub use rank::Rank;
 pub use reason::Reason;
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
+pub use service::{RateChange, ServiceState};
 pub use usage::AccountUsage;
 pub use view::View;
 
@@ -71,6 +73,8 @@ pub struct State {
     pub limited: Option<Box<LimitState>>,
     /// How far preemption is; None where no job may preempt another.
     pub preemption: Option<Box<PreemptionState>>,
+    /// What serves jobs; None where no rate is controlled.
+    pub service: Option<Box<ServiceState>>,
     /// How far that is what jobs wait for before they enter the queue; None where none does.
     pub conditions: Option<Box<ConditionState>>,
     /// Whether this is a look ahead in which every job takes its estimate in all, from its start to its end.
@@ -115,6 +119,7 @@ impl State {
             usage: None,
             limited: None,
             preemption: None,
+            service: None,
             conditions: None,
             assumes_estimates: false,
             is_stopped: false,
@@ -306,7 +311,8 @@ impl State {
     }
 
     /// Takes a job, which gave back its nodes, out of the running jobs; nothing more is to happen to its run.
-    pub fn leave_running(&mut self, job: u32) {
+    pub fn leave_running(&mut self, scenario: &Scenario, job: u32) {
+        self.end_service(scenario, job);
         if let Some(run) = self.jobs.run(job) {
             self.work.stop(self.now, run);
             self.limits.remove(run);

@@ -1,0 +1,112 @@
+//! Service time: what a server has served by a time, the integral of its rate. Runs that share a clock end by it, so that a
+//! change of their rate costs O(1), however many they are.
+use serde::{Deserialize, Serialize};
+
+use crate::index::IndexedHeap;
+use crate::time::Time;
+
+use super::EndKey;
+
+/// A clock of service time, and the runs that end by it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Clock {
+    /// Service per second; 0 while nothing is served.
+    rate: f64,
+    /// The service time at `since`.
+    service: f64,
+    /// When the rate changed last.
+    since: f64,
+    /// When runs end, in service time.
+    pub(super) ends: IndexedHeap<EndKey>,
+}
+
+impl Clock {
+    /// A clock that has run at a rate since time 0: at rate 1 service time is time.
+    #[must_use]
+    pub fn new(rate: f64) -> Self {
+        Self { rate, service: 0.0, since: 0.0, ends: IndexedHeap::default() }
+    }
+
+    /// The present rate.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// The service time at a time, not before the last change.
+    #[must_use]
+    pub fn service_at(&self, now: f64) -> f64 {
+        self.service + (now - self.since) * self.rate
+    }
+
+    /// When it will show this service time, which is not over; never at rate 0.
+    #[must_use]
+    pub fn time_of(&self, service: f64) -> f64 {
+        if self.rate > 0.0 {
+            // What rounding puts before the last change is due at once.
+            self.since + (service - self.service).max(0.0) / self.rate
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    /// Runs at another rate from now on.
+    pub fn set_rate(&mut self, now: f64, rate: f64) {
+        self.service = self.service_at(now);
+        self.since = now;
+        self.rate = rate;
+    }
+
+    /// When its next run ends, and which; ties by service time, then by sequence.
+    #[must_use]
+    pub fn next(&self) -> Option<(EndKey, u32)> {
+        self.ends.peek().map(|((service, sequence), run)| ((self.time(service), sequence), run))
+    }
+
+    /// The end of a run, where it has one.
+    pub(super) fn end_key(&self, run: u32) -> Option<EndKey> {
+        self.ends.key(run).map(|(service, sequence)| (self.time(service), sequence))
+    }
+
+    /// The runs that end by a time, in no order. O(due runs).
+    pub(super) fn due(&self, by: Time) -> Vec<(EndKey, u32)> {
+        let found = self.ends.due_where(|&(service, _)| self.time(service) <= by);
+        found.into_iter().map(|((service, sequence), run)| ((self.time(service), sequence), run)).collect()
+    }
+
+    fn time(&self, service: Time) -> Time {
+        Time(self.time_of(service.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_rate_1_service_time_is_time() {
+        let clock = Clock::new(1.0);
+        assert_eq!(clock.service_at(0.1), 0.1);
+        assert_eq!(clock.time_of(1e9 + 0.3), 1e9 + 0.3);
+    }
+
+    #[test]
+    fn a_change_of_the_rate_moves_every_end() {
+        let mut clock = Clock::new(2.0);
+        clock.ends.set(0, (Time(20.0), 0));
+        clock.ends.set(1, (Time(14.0), 1));
+        assert_eq!(clock.next(), Some(((Time(7.0), 1), 1)));
+        clock.set_rate(5.0, 0.0);
+        assert_eq!(clock.next(), Some(((Time::NEVER, 1), 1)));
+        clock.set_rate(8.0, 0.5);
+        assert_eq!(clock.end_key(0), Some((Time(28.0), 0)));
+        assert_eq!(clock.due(Time(16.0)), [((Time(16.0), 1), 1)]);
+    }
+
+    #[test]
+    fn what_rounding_puts_in_the_past_is_due_now() {
+        let mut clock = Clock::new(1.0);
+        clock.set_rate(3.0, 0.7);
+        assert_eq!(clock.time_of(2.999_999_999), 3.0);
+    }
+}

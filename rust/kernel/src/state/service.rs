@@ -1,0 +1,441 @@
+//! Service under rate control (S19): the present rates, the clocks that serve running jobs, how many jobs are there and the work
+//! that they have left.
+//!
+//! Jobs on nodes of the same controls share a clock, so that a change of a rate costs O(clocks), however many jobs run. The
+//! workload is kept as a value and a slope: O(1) per event.
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::NodeTasks;
+use crate::control::{KeyEvent, Seen};
+use crate::execution::FixedWork;
+use crate::scenario::{Scenario, Service};
+use crate::time::Time;
+use crate::workload::JobState;
+
+use super::{Phase, State};
+
+/// A control as it stands.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Controlled {
+    level: usize,
+    /// The rate of its nodes; that of the level, unless it was set from outside.
+    rate: f64,
+    /// Arrivals and departures so far.
+    coins: u64,
+    /// When its latest event was, and the workload then.
+    event_time: f64,
+    event_workload: [f64; 2],
+    /// When it looks at the load next; infinite where it does not.
+    look: f64,
+    load: Load,
+}
+
+/// How busy the nodes of a governor are.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Load {
+    /// Processors of its nodes that jobs hold.
+    busy: f64,
+    since: f64,
+    /// Processor-seconds since the look before, at `began`.
+    area: f64,
+    began: f64,
+    utilisation: f64,
+}
+
+/// Runs on nodes of the same controls: they are served by one clock, which has the same number.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Clocked {
+    controls: Vec<u32>,
+    jobs: u64,
+    processors: f64,
+}
+
+/// What serves the jobs of a run whose rates are controlled.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ServiceState {
+    controls: Vec<Controlled>,
+    clocked: Vec<Clocked>,
+    /// The runs that have rates of their own, by place: job by job, and times its processors.
+    own: BTreeMap<u32, [f64; 2]>,
+    present: u64,
+    /// The processors that they hold.
+    busy: f64,
+    /// The work left of the jobs there, and that of each times its processors, at `since`.
+    workload: [f64; 2],
+    since: f64,
+}
+
+/// A rate that was changed: of which control, and to what.
+pub type RateChange = (u32, f64);
+
+impl ServiceState {
+    /// Before the first event.
+    #[must_use]
+    pub fn new(service: &Service) -> Self {
+        let controlled = |control: &crate::control::RateControl| Controlled {
+            level: control.first,
+            rate: control.rates[control.first],
+            coins: 0,
+            event_time: 0.0,
+            event_workload: [0.0; 2],
+            look: f64::INFINITY,
+            load: Load::default(),
+        };
+        Self {
+            controls: service.controls.iter().map(controlled).collect(),
+            clocked: Vec::new(),
+            own: BTreeMap::new(),
+            present: 0,
+            busy: 0.0,
+            workload: [0.0; 2],
+            since: 0.0,
+        }
+    }
+
+    /// The rate of the nodes of a control.
+    #[must_use]
+    pub fn rate(&self, control: u32) -> f64 {
+        self.controls[control as usize].rate
+    }
+
+    /// How many jobs wait or run.
+    #[must_use]
+    pub fn present(&self) -> u64 {
+        self.present
+    }
+
+    /// The processors that jobs hold.
+    #[must_use]
+    pub fn busy(&self) -> f64 {
+        self.busy
+    }
+
+    /// How many jobs are served.
+    #[must_use]
+    pub fn served(&self) -> u64 {
+        self.clocked.iter().map(|clocked| clocked.jobs).sum::<u64>() + self.own.len() as u64
+    }
+
+    /// The work that is left, and that of each job times its processors.
+    #[must_use]
+    pub fn workload_at(&self, now: f64, work: &FixedWork) -> [f64; 2] {
+        let slope = self.slope(work);
+        [0, 1].map(|weighted| self.workload[weighted] - slope[weighted] * (now - self.since))
+    }
+
+    /// How fast the workload falls.
+    fn slope(&self, work: &FixedWork) -> [f64; 2] {
+        let mut slope = [0.0; 2];
+        for (clock, clocked) in self.clocked.iter().enumerate() {
+            let rate = work.clock(clock as u32).rate();
+            slope[0] += clocked.jobs as f64 * rate;
+            slope[1] += clocked.processors * rate;
+        }
+        for own in self.own.values() {
+            slope[0] += own[0];
+            slope[1] += own[1];
+        }
+        slope
+    }
+
+    fn settle(&mut self, now: f64, work: &FixedWork) {
+        if now > self.since {
+            self.workload = self.workload_at(now, work);
+            self.since = now;
+        }
+    }
+
+    /// Adds work that jobs have left; takes it away where it is negative.
+    fn add(&mut self, amount: f64, processors: f64) {
+        self.workload[0] += amount;
+        self.workload[1] += amount * processors;
+    }
+
+    /// The clock of a job on these nodes, which is added where it is the first there. O(nodes), O(1) where one control has all.
+    fn clock_for(&mut self, service: &Service, placement: &[NodeTasks], work: &mut FixedWork) -> u32 {
+        let controls = service.controls_of(placement);
+        if let Some(clock) = self.clocked.iter().position(|clocked| clocked.controls == controls) {
+            return clock as u32;
+        }
+        let rate = self.slowest(&controls);
+        self.clocked.push(Clocked { controls, jobs: 0, processors: 0.0 });
+        work.add_clock(rate)
+    }
+
+    /// The rate of a job on nodes of these controls; that of nodes without one is 1.
+    fn slowest(&self, controls: &[u32]) -> f64 {
+        let rates =
+            controls.iter().map(|&control| self.controls.get(control as usize).map_or(1.0, |own| own.rate));
+        rates.fold(f64::INFINITY, f64::min)
+    }
+
+    /// Sets the rate of the nodes of a control; whether it is another. O(clocks).
+    fn set_rate(&mut self, now: f64, control: u32, rate: f64, work: &mut FixedWork) -> bool {
+        if Time(self.rate(control)) == Time(rate) {
+            return false;
+        }
+        self.settle(now, work);
+        self.controls[control as usize].rate = rate;
+        for clock in 0..self.clocked.len() {
+            if self.clocked[clock].controls.contains(&control) {
+                let slowest = self.slowest(&self.clocked[clock].controls);
+                work.set_clock_rate(now, clock as u32, slowest);
+            }
+        }
+        true
+    }
+
+    /// When the next control switches at a time of its own; infinite where none does. O(controls).
+    #[must_use]
+    pub fn next_switch(&self, service: &Service, work: &FixedWork) -> f64 {
+        let times = (0..self.controls.len()).map(|control| self.switch_of(service, control, work));
+        times.fold(f64::INFINITY, f64::min)
+    }
+
+    /// When a control switches at a time of its own, or looks.
+    fn switch_of(&self, service: &Service, control: usize, work: &FixedWork) -> f64 {
+        let controlled = &self.controls[control];
+        let Some((rule, threshold)) = service.controls[control].descent(controlled.level) else {
+            return controlled.look;
+        };
+        let weighted = usize::from(rule.weighted);
+        let (since, workload, slope) = if rule.printed {
+            (controlled.event_time, controlled.event_workload[weighted], controlled.rate)
+        } else {
+            (self.since, self.workload[weighted], self.slope(work)[weighted])
+        };
+        if slope > 0.0 && workload > threshold {
+            since + (workload - threshold) / slope
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    /// What a control sees after an event.
+    fn seen(&self, service: &Service, control: usize, event: KeyEvent) -> Seen {
+        let rule = &service.controls[control].rule;
+        let load = &self.controls[control].load;
+        let elapsed = load.since - load.began;
+        let capacity = service.processors.get(control).copied().unwrap_or_default();
+        Seen {
+            event,
+            present: self.present,
+            workload: self.workload[usize::from(rule.is_weighted())],
+            busy: if elapsed > 0.0 && capacity > 0.0 { load.area / elapsed / capacity } else { 0.0 },
+            utilisation: load.utilisation,
+        }
+    }
+
+    /// Has one control take note of an event; the rate of its new level, where that is another.
+    fn follow(&mut self, service: &Service, control: usize, now: f64, event: KeyEvent) -> Option<RateChange> {
+        let rules = &service.controls[control];
+        if event == KeyEvent::Look {
+            self.settle_load(service, control, now);
+        }
+        let seen = self.seen(service, control, event);
+        let own = &mut self.controls[control];
+        let number = own.coins;
+        own.coins += u64::from(matches!(event, KeyEvent::Arrival | KeyEvent::Departure));
+        let level = match event {
+            // It is where the threshold is by rule, whatever rounding says.
+            KeyEvent::Switch => own.level - 1,
+            _ => rules.level_after(own.level, &seen, rules.rule.coin(number)),
+        };
+        let has_changed = level != own.level;
+        own.level = level;
+        own.event_time = now;
+        own.event_workload = self.workload;
+        has_changed.then(|| (control as u32, rules.rates[level]))
+    }
+
+    /// Has the next look of a governor come as long as there is something to look at.
+    fn arm(&mut self, service: &Service, control: usize, now: f64) {
+        let Some(governor) = service.controls[control].governor() else { return };
+        let is_at_work = self.served() > 0;
+        let own = &mut self.controls[control];
+        if own.look > now && own.look < f64::INFINITY {
+            return;
+        }
+        let is_looked_at = is_at_work || own.level > 0;
+        if own.look == f64::INFINITY && is_looked_at {
+            // The idle time before counts as no load.
+            own.load.began = own.load.since.max(now);
+            own.load.area = 0.0;
+        }
+        own.look = if is_looked_at { governor.next_look(now) } else { f64::INFINITY };
+    }
+
+    fn settle_load(&mut self, service: &Service, control: usize, now: f64) {
+        let Some(governor) = service.controls[control].governor() else { return };
+        let capacity = service.processors.get(control).copied().unwrap_or_default();
+        let rates = &service.controls[control].rates;
+        let Controlled { load, rate, .. } = &mut self.controls[control];
+        let elapsed = now - load.since;
+        if elapsed > 0.0 && capacity > 0.0 {
+            load.area += load.busy * elapsed;
+            let share = load.busy / capacity * *rate / rates[rates.len() - 1];
+            load.utilisation = governor.faded(load.utilisation, share, elapsed);
+        }
+        load.since = now;
+    }
+}
+
+impl State {
+    /// Begins the service of a job whose launch is over: by its clock, or at rate 1 where nothing is controlled.
+    pub fn begin_service(&mut self, scenario: &Scenario, job: u32, run: u32, sequence: u64) {
+        let (now, amount) = (self.now, self.jobs.work_left(job));
+        let (Some(state), Some(service)) = (&mut self.service, &scenario.service) else {
+            return self.work.start(now, run, sequence, amount, 1.0);
+        };
+        state.settle(now, &self.work);
+        let clock = state.clock_for(service, self.jobs.placement(job), &mut self.work);
+        self.work.start_on_clock(now, run, sequence, amount, clock);
+        if self.work.clock_of(run).is_some() {
+            let clocked = &mut state.clocked[clock as usize];
+            clocked.jobs += 1;
+            clocked.processors += scenario.processors(job);
+        }
+        for control in 0..state.controls.len() {
+            state.arm(service, control, now);
+        }
+    }
+
+    /// A job that is served is so no more, or by another rate from now on.
+    pub(super) fn end_service(&mut self, scenario: &Scenario, job: u32) {
+        let (Some(state), Some(run)) = (&mut self.service, self.jobs.run(job)) else { return };
+        if let Some(clock) = self.work.clock_of(run) {
+            state.settle(self.now, &self.work);
+            let clocked = &mut state.clocked[clock as usize];
+            clocked.jobs -= 1;
+            clocked.processors -= scenario.processors(job);
+        } else if state.own.contains_key(&run) {
+            state.settle(self.now, &self.work);
+            state.own.remove(&run);
+        }
+    }
+
+    /// Serves a running job at a rate of its own from now on, whatever its nodes run at.
+    pub fn serve_at(&mut self, scenario: &Scenario, job: u32, run: u32, sequence: u64, rate: f64) {
+        self.end_service(scenario, job);
+        self.work.set_rate(self.now, run, sequence, rate);
+        if let Some(state) = &mut self.service {
+            state.settle(self.now, &self.work);
+            state.own.insert(run, [rate, rate * scenario.processors(job)]);
+        }
+    }
+
+    /// The work that a job has still to be served; none where it carries an application or is over.
+    fn remaining(&self, scenario: &Scenario, job: u32) -> f64 {
+        if scenario.application_job(job).is_some_and(|carried| carried.application.is_some()) {
+            return 0.0;
+        }
+        match (self.jobs.state(job), self.jobs.run(job)) {
+            (JobState::Queued, _) => self.jobs.work_left(job),
+            (JobState::Running, Some(run)) => match self.running.get(run).phase {
+                Phase::Launching => self.jobs.work_left(job),
+                Phase::Running => self.work.left(self.now, run),
+                Phase::Completing(_) => 0.0,
+            },
+            _ => 0.0,
+        }
+    }
+
+    /// The work that a job has still to be served now; None where no rate is controlled.
+    pub fn work_remaining(&self, scenario: &Scenario, job: u32) -> Option<f64> {
+        self.service.is_some().then(|| self.remaining(scenario, job))
+    }
+
+    /// The work of a job that is there is another by this much.
+    pub fn change_work(&mut self, scenario: &Scenario, job: u32, amount: f64) {
+        if let Some(state) = &mut self.service {
+            state.settle(self.now, &self.work);
+            state.add(amount, scenario.processors(job));
+        }
+    }
+
+    /// A running job gets no more service: what it has left does not count any more.
+    pub fn forgo_work(&mut self, scenario: &Scenario, job: u32) {
+        if let Some(left) = self.work_remaining(scenario, job) {
+            self.change_work(scenario, job, -left);
+            self.end_service(scenario, job);
+        }
+    }
+
+    /// A job arrives, or departs with what it has left: the rates that change.
+    pub fn count_present(&mut self, scenario: &Scenario, job: u32, event: KeyEvent) -> Vec<RateChange> {
+        let left = self.remaining(scenario, job);
+        let (Some(state), Some(service)) = (&mut self.service, &scenario.service) else { return Vec::new() };
+        state.settle(self.now, &self.work);
+        if event == KeyEvent::Arrival {
+            state.present += 1;
+            state.add(left, scenario.processors(job));
+        } else {
+            state.present -= 1;
+            state.add(-left, scenario.processors(job));
+            if state.present == 0 {
+                // Nothing of what rounding has left adds up.
+                state.workload = [0.0; 2];
+            }
+        }
+        let now = self.now;
+        let changes =
+            (0..state.controls.len()).filter_map(|control| state.follow(service, control, now, event));
+        let changes: Vec<RateChange> = changes.collect();
+        self.set_rates(&changes);
+        changes
+    }
+
+    /// Controls that are due by now switch, or look: the rates that change.
+    pub fn switch_rates(&mut self, scenario: &Scenario) -> Vec<RateChange> {
+        let (Some(state), Some(service)) = (&mut self.service, &scenario.service) else { return Vec::new() };
+        let now = self.now;
+        let mut changes = Vec::new();
+        for control in 0..state.controls.len() {
+            if state.switch_of(service, control, &self.work) > now {
+                continue;
+            }
+            let looks = service.controls[control].governor().is_some();
+            state.settle(now, &self.work);
+            let event = if looks { KeyEvent::Look } else { KeyEvent::Switch };
+            changes.extend(state.follow(service, control, now, event));
+            if looks {
+                state.controls[control].load.area = 0.0;
+                state.controls[control].load.began = now;
+                state.arm(service, control, now);
+            }
+        }
+        self.set_rates(&changes);
+        changes
+    }
+
+    /// Sets the rate of the nodes of a control; whether it is another.
+    pub fn set_rate(&mut self, control: u32, rate: f64) -> bool {
+        self.service.as_mut().is_some_and(|state| state.set_rate(self.now, control, rate, &mut self.work))
+    }
+
+    fn set_rates(&mut self, changes: &[RateChange]) {
+        for &(control, rate) in changes {
+            self.set_rate(control, rate);
+        }
+    }
+
+    /// Nodes are taken (`sign` 1) or given back (-1) by a job, as governors see it. O(nodes), O(1) without governors.
+    pub fn count_busy(&mut self, scenario: &Scenario, job: u32, sign: f64) {
+        let (Some(state), Some(service)) = (&mut self.service, &scenario.service) else { return };
+        state.busy += sign * scenario.processors(job);
+        if service.processors.is_empty() {
+            return;
+        }
+        for &part in self.jobs.placement(job) {
+            let Some(control) = service.control_of(part.node) else { continue };
+            let held = match scenario.core {
+                Some(core) => self.machine.held(scenario.request(job), part, core) as f64,
+                None => f64::from(part.tasks),
+            };
+            state.settle_load(service, control as usize, self.now);
+            state.controls[control as usize].load.busy += sign * held;
+        }
+    }
+}

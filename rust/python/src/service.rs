@@ -1,0 +1,180 @@
+//! At which rates nodes serve jobs, as the Python side hands it over, and what it reads of that.
+use batchlab_kernel::control::{
+    ControlRule, Count, Governor, GovernorKind, KeyEvent, Randomised, RateControl, Workload,
+};
+use batchlab_kernel::decision::Decision;
+use batchlab_kernel::record::{KeyEventLog, RateLog};
+use batchlab_kernel::scenario::Service;
+use batchlab_kernel::state::ServiceState;
+use numpy::{IntoPyArray, PyReadonlyArray1, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::policy_error;
+use crate::simulation::Simulation;
+
+/// A control: its ladder, and the parameters of its rule; the others are empty or 0.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct ControlInput {
+    rates: Vec<f64>,
+    first: usize,
+    rule: String,
+    low: Vec<f64>,
+    high: Vec<f64>,
+    weighted: bool,
+    printed: bool,
+    up: f64,
+    down: f64,
+    coins: Vec<f64>,
+    seed: u64,
+    threshold: f64,
+    window: f64,
+    interval: f64,
+}
+
+impl ControlInput {
+    fn control(&self) -> PyResult<RateControl> {
+        let wrong = || PyValueError::new_err("a control of rates is not sound");
+        let ascends = self.rates.windows(2).all(|pair| pair[0] < pair[1]);
+        let steps = self.rates.len().checked_sub(1).ok_or_else(wrong)?;
+        if !(ascends && self.rates.iter().all(|rate| rate.is_finite() && *rate >= 0.0) && self.first <= steps)
+        {
+            return Err(wrong());
+        }
+        let is_stepwise = self.low.len() == steps && self.high.len() == steps;
+        let whole = |values: &[f64]| values.iter().map(|&value| value as u64).collect();
+        let governor = |kind| ControlRule::Governor(Governor { kind, interval: self.interval });
+        let rule = match self.rule.as_str() {
+            "constant" => ControlRule::Constant,
+            "external" => ControlRule::External,
+            "random" => ControlRule::Randomised(Randomised {
+                up: self.up,
+                down: self.down,
+                coins: self.coins.as_slice().into(),
+                seed: self.seed,
+            }),
+            "count" if is_stepwise => {
+                ControlRule::Count(Count { low: whole(&self.low), high: whole(&self.high) })
+            }
+            "workload" if is_stepwise => ControlRule::Workload(Workload {
+                low: self.low.clone(),
+                high: self.high.clone(),
+                weighted: self.weighted,
+                printed: self.printed,
+            }),
+            "ondemand" if self.interval > 0.0 => {
+                governor(GovernorKind::Ondemand { threshold: self.threshold })
+            }
+            "schedutil" if self.interval > 0.0 && self.window > 0.0 => {
+                governor(GovernorKind::Schedutil { window: self.window })
+            }
+            _ => return Err(wrong()),
+        };
+        Ok(RateControl { rates: self.rates.clone(), first: self.first, rule })
+    }
+}
+
+/// The controls, and the nodes of each.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct ServiceInputs<'py> {
+    controls: Vec<ControlInput>,
+    control_of_node: Option<PyReadonlyArray1<'py, u32>>,
+    processors: Vec<f64>,
+    /// Whether arrivals, departures and switches are recorded.
+    pub key_events: bool,
+}
+
+impl ServiceInputs<'_> {
+    /// What is given of them on a machine of so many nodes, and their state before the first event.
+    pub fn parts(&self, nodes: usize) -> PyResult<(Service, ServiceState)> {
+        let is_sound = |column: &PyReadonlyArray1<'_, u32>| {
+            column.len() == nodes
+                && column.as_array().iter().all(|&control| control as usize <= self.controls.len())
+        };
+        if self.controls.is_empty() || !self.control_of_node.as_ref().is_none_or(is_sound) {
+            return Err(PyValueError::new_err("the controls of rates do not fit the nodes"));
+        }
+        let service = Service {
+            controls: self.controls.iter().map(ControlInput::control).collect::<PyResult<_>>()?,
+            control_of_node: self
+                .control_of_node
+                .as_ref()
+                .map_or(Vec::new(), |column| column.as_array().to_vec()),
+            processors: self.processors.clone(),
+        };
+        let state = ServiceState::new(&service);
+        Ok((service, state))
+    }
+}
+
+/// The changes of the rates, in columns.
+pub fn rates<'py>(py: Python<'py>, log: &RateLog) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("time", log.time.to_vec().into_pyarray(py))?;
+    result.set_item("control", log.control.to_vec().into_pyarray(py))?;
+    result.set_item("rate", log.rate.to_vec().into_pyarray(py))?;
+    Ok(result)
+}
+
+/// Arrivals, departures and switches, in columns.
+pub fn key_events<'py>(py: Python<'py>, log: &KeyEventLog) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("time", log.time.to_vec().into_pyarray(py))?;
+    result.set_item("event", log.event.to_vec().into_pyarray(py))?;
+    result.set_item("row", log.row.to_vec().into_pyarray(py))?;
+    result.set_item("rate", log.rate.to_vec().into_pyarray(py))?;
+    result.set_item("workload", log.workload.to_vec().into_pyarray(py))?;
+    result.set_item("weighted_workload", log.weighted_workload.to_vec().into_pyarray(py))?;
+    result.set_item("present", log.present.to_vec().into_pyarray(py))?;
+    result.set_item("served", log.served.to_vec().into_pyarray(py))?;
+    result.set_item("busy", log.busy.to_vec().into_pyarray(py))?;
+    Ok(result)
+}
+
+/// What a control outside the kernel goes by.
+pub fn load<'py>(
+    py: Python<'py>,
+    simulation: &Bound<'py, Simulation>,
+    control: u32,
+    event: KeyEvent,
+) -> PyResult<Bound<'py, PyDict>> {
+    let simulation = simulation.borrow();
+    let view = simulation.kernel.view();
+    let result = PyDict::new(py);
+    let name = KeyEvent::NAMES.iter().find(|(_, named)| *named == event).map_or("", |(name, _)| *name);
+    result.set_item("event", name)?;
+    result.set_item("now", view.now())?;
+    if let Some(service) = &view.state.service {
+        let [workload, weighted] = service.workload_at(view.now(), &view.state.work);
+        result.set_item("present", service.present())?;
+        result.set_item("served", service.served())?;
+        result.set_item("workload", workload)?;
+        result.set_item("weighted_workload", weighted)?;
+        result.set_item("rate", service.rate(control))?;
+    }
+    Ok(result)
+}
+
+/// Asks a control outside the kernel: `control(number, load)` gives a rate, or None to leave it as it is.
+pub fn ask(
+    simulation: &Bound<'_, Simulation>,
+    hook: &Py<PyAny>,
+    control: u32,
+    event: KeyEvent,
+) -> PyResult<()> {
+    let py = simulation.py();
+    let seen = load(py, simulation, control, event)?;
+    let answer = hook.call1(py, (control, seen))?;
+    if answer.is_none(py) {
+        return Ok(());
+    }
+    let Ok(rate) = answer.extract::<f64>(py) else {
+        let shown = answer.bind(py).repr()?;
+        return Err(policy_error(py, &format!("control {control} gave {shown}; must give a rate, or None.")));
+    };
+    let done = simulation.borrow_mut().kernel.decide(Decision::SetServiceRate { control, rate });
+    done.map(drop).map_err(|refusal| policy_error(py, &format!("control {control}: {refusal}.")))
+}

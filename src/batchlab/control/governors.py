@@ -1,0 +1,140 @@
+"""Governors after those of Linux: the rate follows how busy the processors were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from batchlab.control.rate_control import KernelControl, RateControl
+from batchlab.errors import SimulationError, shown
+from batchlab.units import is_finite
+
+__all__ = ["Ondemand", "Performance", "Powersave", "Schedutil"]
+
+
+@dataclass(frozen=True)
+class Performance(RateControl):
+    """The highest rate throughout.
+
+    Examples
+    --------
+    >>> str(Performance(rates=(1.2, 2.4)))
+    'performance(rates=[1.2, 2.4])'
+    """
+
+    name: ClassVar[str] = "performance"
+
+    def kernel_rule(self, seed: int) -> KernelControl:
+        """Give its rule as the kernel takes it."""
+        del seed
+        return {"rule": "constant", "first": len(self.rates) - 1}
+
+
+@dataclass(frozen=True)
+class Powersave(RateControl):
+    """The lowest rate throughout; it must be > 0.
+
+    Examples
+    --------
+    >>> str(Powersave())
+    'powersave'
+    """
+
+    name: ClassVar[str] = "powersave"
+
+    def kernel_rule(self, seed: int) -> KernelControl:
+        """Give its rule as the kernel takes it."""
+        del seed
+        return {"rule": "constant"}
+
+
+@dataclass(frozen=True)
+class _Governor(RateControl):
+    """One that looks at the load at multiples of an interval, as long as jobs are served."""
+
+    interval: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_positive("interval")
+
+    def _check_positive(self, name: str) -> None:
+        value = getattr(self, name)
+        if not is_finite(value) or value <= 0:
+            raise SimulationError(f"{name} = {shown(value)}; must be a finite number of seconds > 0.")
+
+
+@dataclass(frozen=True)
+class Ondemand(_Governor):
+    """Linux's ondemand: the highest rate where processors were busier than a threshold, else in proportion.
+
+    At each look the load is the mean share of processors held by jobs since the look before. Above
+    ``threshold`` the rate is the highest; else it is the least of the ladder that is not below
+    r_min + load · (r_max − r_min).
+
+    Parameters
+    ----------
+    threshold
+        In (0, 1].
+    interval
+        Seconds between two looks, > 0.
+
+    Raises
+    ------
+    SimulationError
+        If a parameter is out of its range.
+
+    References
+    ----------
+    .. [1] V. Pallipadi, A. Starikovskiy: The ondemand governor. Linux Symposium 2006
+    """
+
+    name: ClassVar[str] = "ondemand"
+    threshold: float = 0.8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not is_finite(self.threshold) or not 0 < self.threshold <= 1:
+            raise SimulationError(f"threshold = {shown(self.threshold)}; must be in (0, 1].")
+
+    def kernel_rule(self, seed: int) -> KernelControl:
+        """Give its rule as the kernel takes it."""
+        del seed
+        return {"rule": "ondemand", "threshold": float(self.threshold), "interval": float(self.interval)}
+
+
+@dataclass(frozen=True)
+class Schedutil(_Governor):
+    """After Linux's schedutil: 1.25 times the highest rate times the utilisation, or the next rate above.
+
+    The utilisation is the share of processors held by jobs, times the present rate over the highest, as an
+    average that fades by half in ``window`` seconds.
+
+    Parameters
+    ----------
+    window
+        Seconds, > 0.
+    interval
+        Seconds between two looks, > 0.
+
+    Raises
+    ------
+    SimulationError
+        If a parameter is out of its range.
+
+    References
+    ----------
+    .. [1] Linux kernel: Documentation/scheduler/schedutil.rst
+    """
+
+    name: ClassVar[str] = "schedutil"
+    window: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_positive("window")
+
+    def kernel_rule(self, seed: int) -> KernelControl:
+        """Give its rule as the kernel takes it."""
+        del seed
+        return {"rule": "schedutil", "window": float(self.window), "interval": float(self.interval)}

@@ -1,0 +1,107 @@
+"""Controls as spec strings: ``"workload(1e5, 3e5, rates=[2.0, 2.66])"``."""
+
+from __future__ import annotations
+
+import ast
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from batchlab.control.governors import Ondemand, Performance, Powersave, Schedutil
+from batchlab.control.rules import ConstantRate, CountHysteresis, RandomisedRate, WorkloadHysteresis
+from batchlab.errors import SimulationError, shown, suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from batchlab.control.rate_control import RateControl
+
+__all__ = ["CONTROLS", "parse_control"]
+
+CONTROLS: Mapping[str, type[RateControl]] = MappingProxyType(
+    {
+        rule.name: rule
+        for rule in (
+            ConstantRate,
+            RandomisedRate,
+            CountHysteresis,
+            WorkloadHysteresis,
+            Performance,
+            Powersave,
+            Ondemand,
+            Schedutil,
+        )
+    }
+)
+"""The built-in rules by the names that spec strings use."""
+
+
+def parse_control(spec: str) -> RateControl:
+    """Make a control of its spec string.
+
+    Parameters
+    ----------
+    spec
+        A name of `CONTROLS`, with parameters in parentheses: by place, or by name.
+
+    Returns
+    -------
+    RateControl
+        ``parse_control(str(control)) == control``.
+
+    Raises
+    ------
+    SimulationError
+        If there is no such rule, or it does not take these parameters.
+
+    Examples
+    --------
+    >>> parse_control("count(1, 3)").rates
+    (1.0, 2.0)
+    """
+    refused = SimulationError(
+        f'control = {shown(spec)}; must be the name of a rule with its parameters, as "workload(1e5, 3e5)".'
+    )
+    if not isinstance(spec, str):
+        raise refused
+    try:
+        call = ast.parse(spec.strip(), mode="eval").body
+        if isinstance(call, ast.Name):
+            call = ast.Call(func=call, args=[], keywords=[])
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+            raise refused
+        given = [_value(each) for each in call.args]
+        named = {str(each.arg): _value(each.value) for each in call.keywords}
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        raise refused from None
+    name = call.func.id
+    rule = CONTROLS.get(name)
+    if rule is None:
+        raise SimulationError(f"control = {spec!r}: no rule named {name!r}.{suggest(name, CONTROLS)}")
+    return _made(rule, spec, given, named)
+
+
+def _made(rule: type[RateControl], spec: str, given: list[object], named: dict[str, object]) -> RateControl:
+    if len(given) > len(rule.positional):
+        takes = ", ".join(rule.positional) or "none"
+        raise SimulationError(f"control = {spec!r}: {len(given)} values by place; {rule.name} takes {takes}.")
+    by_place = dict(zip(rule.positional, given, strict=False))
+    known = [*rule.positional, *(name for name in rule.__dataclass_fields__ if rule.name != "constant")]
+    known = [*dict.fromkeys([*known, "groups"])]
+    for name in named:
+        if name not in known:
+            raise SimulationError(f"control = {spec!r}: no parameter {name!r}.{suggest(name, known)}")
+        if name in by_place:
+            raise SimulationError(f"control = {spec!r}: {name} is given twice; give it once.")
+    try:
+        return rule(**by_place, **named)  # type: ignore[arg-type]  # its constructor checks them
+    except SimulationError as error:
+        raise SimulationError(f"control = {spec!r}: {error}") from None
+
+
+def _value(node: ast.expr) -> object:
+    """Read a number, text or list; ``inf`` is a number."""
+    if isinstance(node, ast.Name) and node.id == "inf":
+        return float("inf")
+    if isinstance(node, ast.List | ast.Tuple):
+        return tuple(_value(each) for each in node.elts)
+    return ast.literal_eval(node)

@@ -1,0 +1,257 @@
+"""The rules of Rumyantsev, Morozova and Basmadjian (2018): constant, by coins, jobs or workload."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from batchlab.control.rate_control import KernelControl, RateControl, plain
+from batchlab.errors import SimulationError, shown
+from batchlab.units import is_finite, is_whole
+from batchlab.vocabulary import LARGEST_SEED
+
+__all__ = ["ConstantRate", "CountHysteresis", "RandomisedRate", "WorkloadHysteresis"]
+
+Thresholds = float | Sequence[float]
+
+
+@dataclass(frozen=True, init=False)
+class ConstantRate(RateControl):
+    """One rate throughout.
+
+    Parameters
+    ----------
+    value
+        Units of work per second, > 0.
+    groups
+        As in `RateControl`.
+
+    Raises
+    ------
+    SimulationError
+        If the rate is not a finite number > 0.
+
+    Examples
+    --------
+    >>> str(ConstantRate(2.66))
+    'constant(2.66)'
+    """
+
+    name: ClassVar[str] = "constant"
+    positional: ClassVar[tuple[str, ...]] = ("value",)
+
+    def __init__(self, value: float = 1.0, *, groups: Sequence[str] = ()) -> None:
+        super().__init__(rates=(value,), groups=tuple(groups))
+
+    @property
+    def value(self) -> float:
+        """The rate."""
+        return self.rates[0]
+
+    def __str__(self) -> str:
+        groups = f", groups={list(self.groups)!r}" if self.groups else ""
+        return f"constant({plain(self.value)!r}{groups})"
+
+    def kernel_rule(self, seed: int) -> KernelControl:
+        """Give its rule as the kernel takes it."""
+        del seed
+        return {"rule": "constant"}
+
+
+@dataclass(frozen=True)
+class RandomisedRate(RateControl):
+    """A step up at an arrival, and down at a departure, by an independent coin each ([1]_, II).
+
+    Parameters
+    ----------
+    up, down
+        The probabilities p_H at arrivals and p_L at departures, in [0, 1].
+    coins
+        The coins, numbers in [0, 1), in the order of arrivals and departures: less than the probability is a
+        step. Drawn where they are not given, or have run out.
+    seed
+        Of the coins that are drawn; that of the run unless given.
+
+    Raises
+    ------
+    SimulationError
+        If a probability or a coin is out of its range.
+
+    References
+    ----------
+    .. [1] A. Rumyantsev, T. Morozova, R. Basmadjian, FRUCT 2018
+
+    Examples
+    --------
+    >>> str(RandomisedRate(0.6, 0.4, rates=(2.0, 2.66)))
+    'random(0.6, 0.4, rates=[2, 2.66])'
+    """
+
+    name: ClassVar[str] = "random"
+    positional: ClassVar[tuple[str, ...]] = ("up", "down")
+    up: float = 0.5
+    down: float = 0.5
+    coins: tuple[float, ...] = ()
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "coins", tuple(self.coins))
+        for name in self.positional:
+            value = getattr(self, name)
+            if not is_finite(value) or not 0 <= value <= 1:
+                raise SimulationError(f"{name} = {shown(value)}; must be a probability in [0, 1].")
+        for coin in self.coins:
+            if not is_finite(coin) or not 0 <= coin < 1:
+                raise SimulationError(f"coins hold {shown(coin)}; must be numbers in [0, 1).")
+        if self.seed is not None and not (is_whole(self.seed) and 0 <= self.seed <= LARGEST_SEED):
+            raise SimulationError(f"seed = {shown(self.seed)}; must be an integer in [0, 2^64), or None.")
+
+    def kernel_rule(self, seed: int) -> KernelControl:
+        """Give its rule as the kernel takes it."""
+        # A stream of its own, apart from what else is drawn with the seed of the run.
+        own = self.seed if self.seed is not None else (seed + (zlib.crc32(b"rate control") << 32)) % 2**64
+        coins = [float(coin) for coin in self.coins]
+        return {"rule": "random", "up": float(self.up), "down": float(self.down), "coins": coins, "seed": own}
+
+
+@dataclass(frozen=True)
+class _Hysteresis(RateControl):
+    """A pair of thresholds for each step of the ladder."""
+
+    positional: ClassVar[tuple[str, ...]] = ("low", "high")
+    low: Thresholds = 0.0
+    high: Thresholds = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.positional:
+            given = getattr(self, name)
+            if not isinstance(given, str) and isinstance(given, Sequence):
+                object.__setattr__(self, name, tuple(given))
+        low, high = self.steps("low"), self.steps("high")
+        pairs = zip(low, high, strict=True)
+        for bottom, top in pairs:
+            if bottom > top:
+                raise SimulationError(
+                    f"low = {bottom:g} > high = {top:g}; a rate comes down where it is less."
+                )
+
+    def steps(self, name: str) -> list[float]:
+        """Give the thresholds of one side, one for each step of the ladder.
+
+        Raises
+        ------
+        SimulationError
+            If they are not as many, do not ascend, or one is no number >= 0.
+        """
+        given = getattr(self, name)
+        values = list(given) if isinstance(given, tuple) else [given]
+        for value in values:
+            if not self._is_threshold(value):
+                raise SimulationError(f"{name} = {shown(given)}; must be {self._threshold()} >= 0.")
+        if len(values) != len(self.rates) - 1 or sorted(values) != values:
+            rule = f"must ascend, one for each of the {len(self.rates) - 1} steps of the rates"
+            raise SimulationError(f"{name} = {shown(given)}; {rule}.")
+        return [float(value) for value in values]
+
+    def _is_threshold(self, value: object) -> bool:
+        # Infinite: that step is never taken.
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return is_number and float(value) >= 0  # type: ignore[arg-type]  # it is a number
+
+    def _threshold(self) -> str:
+        return "numbers"
+
+
+@dataclass(frozen=True)
+class CountHysteresis(_Hysteresis):
+    """Hysteresis of the number of jobs that wait or run ([1]_, III.A).
+
+    A step up at an arrival after which more than ``high`` jobs are there, a step down at a departure after
+    which at most ``low`` are.
+
+    Parameters
+    ----------
+    low, high
+        Whole numbers k_L <= k_H >= 0, or infinite; with more than two rates a sequence each, one for each
+        step.
+
+    Raises
+    ------
+    SimulationError
+        If the thresholds do not fit the rates.
+
+    References
+    ----------
+    .. [1] A. Rumyantsev, T. Morozova, R. Basmadjian, FRUCT 2018
+
+    Examples
+    --------
+    >>> str(CountHysteresis(1, 3))
+    'count(1, 3)'
+    """
+
+    name: ClassVar[str] = "count"
+
+    def _is_threshold(self, value: object) -> bool:
+        return super()._is_threshold(value) and (value == float("inf") or float(value).is_integer())  # type: ignore[arg-type]
+
+    def _threshold(self) -> str:
+        return "whole numbers"
+
+    def kernel_rule(self, seed: int) -> KernelControl:
+        """Give its rule as the kernel takes it."""
+        del seed
+        return {"rule": "count", "low": self.steps("low"), "high": self.steps("high")}
+
+
+@dataclass(frozen=True)
+class WorkloadHysteresis(_Hysteresis):
+    """Hysteresis of the workload, the work that the jobs there have left ([1]_, III.C).
+
+    A step up where the workload is more than ``high`` after an arrival or departure; a step down where it is
+    at most ``low``, and at the very time when it comes down to that.
+
+    Parameters
+    ----------
+    low, high
+        Thresholds k_L <= k_H >= 0, in units of work; with more than two rates a sequence each.
+    weighted
+        Whether the work of a job counts once for each of its processors; in the paper it does not.
+    printed
+        Whether the time of the step down is that of the paper's formula (T + (W − k_L)/R), which has the
+        workload fall at the rate of one job and is late where several are served.
+
+    Raises
+    ------
+    SimulationError
+        If the thresholds do not fit the rates.
+
+    References
+    ----------
+    .. [1] A. Rumyantsev, T. Morozova, R. Basmadjian, FRUCT 2018
+
+    Examples
+    --------
+    >>> str(WorkloadHysteresis(1e5, 3e5, rates=(2.0, 2.66)))
+    'workload(100000, 300000, rates=[2, 2.66])'
+    """
+
+    name: ClassVar[str] = "workload"
+    weighted: bool = False
+    printed: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("weighted", "printed"):
+            if not isinstance(getattr(self, name), bool):
+                raise SimulationError(f"{name} = {shown(getattr(self, name))}; must be True or False.")
+
+    def kernel_rule(self, seed: int) -> KernelControl:
+        """Give its rule as the kernel takes it."""
+        del seed
+        flags = {"weighted": self.weighted, "printed": self.printed}
+        return {"rule": "workload", "low": self.steps("low"), "high": self.steps("high"), **flags}
