@@ -137,6 +137,12 @@ class RateControl:
                 given.append(f"{field.name}={plain(value)!r}")
         return f"{self.name}({', '.join(given)})" if given else self.name
 
+    @property
+    def first_rate(self) -> float:
+        """The rate before the first event: that of the lowest level, unless the rule begins with another."""
+        level = self.kernel_rule(0).get("first", 0)
+        return self.rates[level] if isinstance(level, int) else self.rates[0]
+
     def rate(self, load: RateLoad) -> float | None:
         """Give the rate after an arrival or departure.
 

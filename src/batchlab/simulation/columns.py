@@ -12,7 +12,6 @@ from batchlab.errors import PolicyError, shown
 from batchlab.policy.kernel import KEY_COLUMN, SCORE_COLUMN, takes_now
 from batchlab.simulation.node_sets import node_set_columns
 from batchlab.simulation.priorities import factor_columns, node_counts
-from batchlab.simulation.service import work_of_jobs
 from batchlab.simulation.view import HIDDEN, Columns
 from batchlab.vocabulary import REJECTION_REASONS
 from batchlab.workload.limits import limit_columns
@@ -20,6 +19,7 @@ from batchlab.workload.preemption import preemption_columns
 from batchlab.workload.requests import amounts
 from batchlab.workload.reservations import Reserved, reserved
 from batchlab.workload.routing import Routes, routes
+from batchlab.workload.work import work_of_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,237 @@
+"""The course of a run: what was there, and served at which rate, from event to event (S19)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from batchlab.result.service_intervals import (
+    ServiceIntervals,
+    capacity_of_controls,
+    intervals_of,
+    processors_of,
+)
+from batchlab.vocabulary import JOB_STATES
+from batchlab.workload.work import work_of_jobs
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from batchlab.result.result import Result
+
+    Floats = npt.NDArray[np.float64]
+    Numbers = npt.NDArray[np.int64]
+
+__all__ = ["Course", "Steps", "course_of", "done_in_runs", "rates_of"]
+
+_NEVER_THERE = tuple(JOB_STATES.index(state) for state in ("loaded", "rejected") if state in JOB_STATES)
+_COMPLETED, _KILLED = JOB_STATES.index("completed"), JOB_STATES.index("killed")
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """A step function of time, and its integral.
+
+    Parameters
+    ----------
+    time
+        Ascending, seconds; the first value holds before it too.
+    value
+        From each time on.
+    """
+
+    time: Floats
+    value: Floats
+
+    def integral(self, until: Floats) -> Floats:
+        """Integrate from the first time to others."""
+        whole = np.concatenate([[0.0], np.cumsum(self.value[:-1] * np.diff(self.time))])
+        at = np.maximum(np.searchsorted(self.time, until, "right") - 1, 0)
+        return np.asarray(whole[at] + self.value[at] * (until - self.time[at]))
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """What held from each time to the next; shape (times,), of controls (times, controls + 1).
+
+    Parameters
+    ----------
+    time, duration
+        Seconds, from the first arrival to the last departure, or to now where jobs are left.
+    present, served
+        How many jobs waited or ran, and how many were served.
+    busy, serving
+        Processors of each control that jobs held, and that served them; last of the nodes without a control.
+    rates
+        Units of work per second at which each control's nodes served; last 1.
+    capacity
+        The processors of each control, shape (controls + 1,).
+    workload, weighted_workload
+        Units of work left at each time; that of each job times its processors.
+    fall, weighted_fall
+        How much of it was served each second from there on.
+    """
+
+    time: Floats
+    duration: Floats
+    present: Numbers
+    served: Numbers
+    busy: Floats
+    rates: Floats
+    capacity: Floats
+    workload: Floats
+    weighted_workload: Floats
+    fall: Floats
+    weighted_fall: Floats
+
+    @property
+    def span(self) -> float:
+        """Seconds in all."""
+        return float(self.duration.sum())
+
+    @property
+    def is_waiting(self) -> npt.NDArray[np.bool_]:
+        """Whether a job waited."""
+        return self.present > self.served
+
+    def mean(self, values: Floats) -> float | None:
+        """Give the average over time of what holds from each time on; None where no time has passed."""
+        return float(values @ self.duration) / self.span if self.span > 0 else None
+
+
+def rates_of(result: Result) -> list[Steps]:
+    """Give the rates of each control as step functions; last 1, of the nodes without one."""
+    controls, log = result.options.controls, result.outcome.rates
+    found = []
+    for number, control in enumerate(controls):
+        first = np.array([control.first_rate], np.float64)
+        if log is None:
+            found.append(Steps(np.array([-np.inf]), first))
+            continue
+        own = log["control"] == number
+        begin = np.array([result.workload.jobs["submit_time"].min() or 0.0], np.float64)
+        times = np.concatenate([begin, log["time"][own]])
+        found.append(Steps(times, np.concatenate([first, log["rate"][own]])))
+    return [*found, Steps(np.zeros(1), np.ones(1))]
+
+
+def course_of(result: Result) -> Course:
+    """Give the course of a run. O(n log n), n jobs, runs and changes of rates."""
+    outcome, runs = result.outcome, intervals_of(result)
+    submit = result.workload.jobs["submit_time"].to_numpy()
+    there = np.flatnonzero(~np.isin(outcome.state, _NEVER_THERE) & (submit <= outcome.now))
+    arrival, departure = submit[there], outcome.end_time[there]
+    departed = departure[~np.isnan(departure)]
+    steps = rates_of(result)
+    times = _times(arrival, departure, runs, steps, outcome.now)
+    rates = np.stack([_at(each, times) for each in steps], axis=1)
+    processors, (served, fall, weighted_fall) = processors_of(result), _service(times, rates, runs)
+    work, lost = _work(result, runs, done_in_runs(steps, runs))
+    entered = [(arrival, work[there], there), *lost]
+    duration = np.diff(times, append=times[-1:])
+    jumps, weighted = np.zeros(len(times)), np.zeros(len(times))
+    for time, amount, row in entered:
+        jumps += _added(times, time, amount)
+        weighted += _added(times, time, amount * processors[row])
+    present = _added(times, arrival, np.ones(len(there))) - _added(times, departed, np.ones(len(departed)))
+    return Course(
+        time=times,
+        duration=duration,
+        present=np.rint(np.cumsum(present)).astype(np.int64),
+        served=served,
+        busy=np.stack([_held(times, runs.start, runs.end, each) for each in runs.processors.T], axis=1),
+        rates=rates,
+        capacity=capacity_of_controls(result),
+        workload=_level(jumps, fall * duration),
+        weighted_workload=_level(weighted, weighted_fall * duration),
+        fall=fall,
+        weighted_fall=weighted_fall,
+    )
+
+
+def done_in_runs(steps: list[Steps], runs: ServiceIntervals) -> Floats:
+    """Give the units of work that were done in each run: its slowest rate, integrated over its service."""
+    done = np.zeros(len(runs.row))
+    for members, chosen in _sets(runs):
+        times = np.unique(np.concatenate([steps[place].time for place in members]))
+        slowest = np.min([_at(steps[place], times) for place in members], axis=0)
+        whole = Steps(times, slowest)
+        done[chosen] = whole.integral(runs.over[chosen]) - whole.integral(runs.begin[chosen])
+    return done
+
+
+def _sets(runs: ServiceIntervals) -> list[tuple[Numbers, Numbers]]:
+    """Give each set of controls that runs had nodes of, with these runs."""
+    members, of_run = np.unique(runs.processors > 0, axis=0, return_inverse=True)
+    each = enumerate(members)
+    return [
+        (np.flatnonzero(own), np.flatnonzero(of_run.reshape(-1) == place)) for place, own in each if own.any()
+    ]
+
+
+def _times(
+    arrival: Floats, departure: Floats, runs: ServiceIntervals, steps: list[Steps], now: float
+) -> Floats:
+    """Give every time at which something changes, from the first arrival to the last departure."""
+    if not len(arrival):
+        return np.zeros(1)
+    last = now if np.isnan(departure).any() else departure.max()
+    changes = [each.time for each in steps]
+    parts = [arrival, departure, runs.start, runs.begin, runs.over, runs.end, *changes, [last]]
+    times = np.unique(np.concatenate(parts))
+    return np.asarray(times[(times >= arrival.min()) & (times <= last)])
+
+
+def _service(times: Floats, rates: Floats, runs: ServiceIntervals) -> tuple[Numbers, Floats, Floats]:
+    """Give how many jobs are served from each time on, and how fast the work and the weighted work fall."""
+    served, fall, weighted = np.zeros(len(times)), np.zeros(len(times)), np.zeros(len(times))
+    for members, chosen in _sets(runs):
+        slowest = rates[:, members].min(axis=1)
+        begin, over = runs.begin[chosen], runs.over[chosen]
+        count = _held(times, begin, over, np.ones(len(chosen)))
+        served += count
+        fall += slowest * count
+        weighted += slowest * _held(times, begin, over, runs.width[chosen])
+    return np.rint(served).astype(np.int64), fall, weighted
+
+
+def _work(
+    result: Result, runs: ServiceIntervals, done: Floats
+) -> tuple[Floats, list[tuple[Floats, Floats, Numbers]]]:
+    """Give the work of each job, and what was lost or given up: when, how much (more, or less), and by which job."""
+    outcome = result.outcome
+    work = work_of_jobs(result.workload, result.options.reference_rate).copy()
+    is_cut = ~np.isnan(runs.saved)
+    kept = np.where(is_cut, runs.saved, done)
+    done_of_job = np.bincount(runs.row, kept, len(work))
+    completed = outcome.state == _COMPLETED
+    # What was done is what there was to do: with it what overheads have added.
+    work[completed] = done_of_job[completed]
+    killed = np.flatnonzero((outcome.state == _KILLED) & ~np.isnan(outcome.end_time))
+    left = np.maximum(work - done_of_job, 0.0)[killed]
+    cut = np.flatnonzero(is_cut)
+    lost = (runs.end[cut], (done - kept)[cut], runs.row[cut])
+    return work, [lost, (outcome.end_time[killed], -left, killed)]
+
+
+def _at(steps: Steps, times: Floats) -> Floats:
+    return np.asarray(steps.value[np.maximum(np.searchsorted(steps.time, times, "right") - 1, 0)])
+
+
+def _added(times: Floats, when: Floats, amount: Floats) -> Floats:
+    """Add up amounts at the times when they come."""
+    inside = (when >= times[0]) & (when <= times[-1])
+    return np.bincount(np.searchsorted(times, when[inside]), amount[inside], len(times))
+
+
+def _held(times: Floats, start: Floats, end: Floats, amount: Floats) -> Floats:
+    """Give what is held from each time on."""
+    return np.cumsum(_added(times, start, amount) - _added(times, end, amount))
+
+
+def _level(jumps: Floats, falls: Floats) -> Floats:
+    """Give the level at each time, after its jump; what rounding leaves below 0 is 0."""
+    before = np.concatenate([[0.0], np.cumsum(falls)[:-1]])
+    return np.maximum(np.cumsum(jumps) - before, 0.0)

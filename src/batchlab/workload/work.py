@@ -1,0 +1,57 @@
+"""What jobs have to do: their work, in units of work (S19)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from batchlab.errors import WorkloadError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from batchlab.workload.workload import Workload
+
+__all__ = ["WORK", "work_of_jobs"]
+
+WORK = "work"
+"""The column of what jobs have to do."""
+
+
+def work_of_jobs(workload: Workload, reference_rate: float = 1.0) -> npt.NDArray[np.float64]:
+    """Give what each job has to do.
+
+    Parameters
+    ----------
+    workload
+        With a column ``work``; where it has none, or no value, work is run_time times the reference rate.
+    reference_rate
+        Units of work per second at which the run times were measured.
+
+    Returns
+    -------
+    float64, shape (jobs,)
+        Units of work; 0 for a job that carries an application.
+
+    Raises
+    ------
+    WorkloadError
+        If a job's work is not a finite number >= 0.
+    """
+    jobs = workload.jobs
+    # A job that carries an application runs until that is done.
+    run_time = jobs["run_time"].fill_null(0.0)
+    usual = run_time if reference_rate == 1 else run_time * reference_rate
+    if WORK not in jobs.columns:
+        return usual.to_numpy()
+    if not jobs[WORK].dtype.is_numeric():
+        raise WorkloadError(f"column {WORK!r} is of the kind {jobs[WORK].dtype}; must be numbers.")
+    work = jobs[WORK].cast(pl.Float64)
+    wrong = ~(work.is_finite() & (work >= 0)).fill_null(value=True)
+    if wrong.any():
+        row = wrong.arg_max() or 0
+        rule = "must be a finite number >= 0. Mend the column, or leave it out"
+        raise WorkloadError(f"job {jobs['job_id'][row]}: {WORK} = {work[row]}; {rule}.")
+    return work.fill_null(usual).to_numpy()
