@@ -78,6 +78,7 @@ from batchlab.policy import Policy as Policy
 from batchlab.policy import Scheduler as Scheduler
 from batchlab.predictor import Predictor as Predictor
 from batchlab.result import metrics as metrics
+from batchlab.result import service as service
 from batchlab.result.result import Result as Result
 from batchlab.simulation import DecisionPoint as DecisionPoint
 from batchlab.simulation import Simulation as Simulation

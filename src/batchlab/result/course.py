@@ -10,7 +10,6 @@ import numpy as np
 from batchlab.result.service_intervals import (
     ServiceIntervals,
     capacity_of_controls,
-    intervals_of,
     processors_of,
 )
 from batchlab.vocabulary import JOB_STATES
@@ -98,7 +97,7 @@ class Course:
 
     def mean(self, values: Floats) -> float | None:
         """Give the average over time of what holds from each time on; None where no time has passed."""
-        return float(values @ self.duration) / self.span if self.span > 0 else None
+        return float(np.sum(values * self.duration)) / self.span if self.span > 0 else None
 
 
 def rates_of(result: Result) -> list[Steps]:
@@ -119,7 +118,7 @@ def rates_of(result: Result) -> list[Steps]:
 
 def course_of(result: Result) -> Course:
     """Give the course of a run. O(n log n), n jobs, runs and changes of rates."""
-    outcome, runs = result.outcome, intervals_of(result)
+    outcome, runs = result.outcome, result.service_runs
     submit = result.workload.jobs["submit_time"].to_numpy()
     there = np.flatnonzero(~np.isin(outcome.state, _NEVER_THERE) & (submit <= outcome.now))
     arrival, departure = submit[there], outcome.end_time[there]
@@ -164,11 +163,11 @@ def done_in_runs(steps: list[Steps], runs: ServiceIntervals) -> Floats:
 
 def _sets(runs: ServiceIntervals) -> list[tuple[Numbers, Numbers]]:
     """Give each set of controls that runs had nodes of, with these runs."""
-    members, of_run = np.unique(runs.processors > 0, axis=0, return_inverse=True)
-    each = enumerate(members)
-    return [
-        (np.flatnonzero(own), np.flatnonzero(of_run.reshape(-1) == place)) for place, own in each if own.any()
-    ]
+    has = runs.processors > 0
+    # A set is a number whose bits are its controls.
+    numbers = has @ (1 << np.arange(has.shape[1]))
+    sets = [np.flatnonzero(numbers == number) for number in np.unique(numbers) if number]
+    return [(np.flatnonzero(has[chosen[0]]), chosen) for chosen in sets]
 
 
 def _times(
@@ -178,8 +177,8 @@ def _times(
     if not len(arrival):
         return np.zeros(1)
     last = now if np.isnan(departure).any() else departure.max()
-    changes = [each.time for each in steps]
-    parts = [arrival, departure, runs.start, runs.begin, runs.over, runs.end, *changes, [last]]
+    own = [arrival, departure, runs.start, runs.begin, runs.over, runs.end]
+    parts: list[Floats] = [*own, *(each.time for each in steps), np.array([last])]
     times = np.unique(np.concatenate(parts))
     return np.asarray(times[(times >= arrival.min()) & (times <= last)])
 
@@ -200,7 +199,7 @@ def _service(times: Floats, rates: Floats, runs: ServiceIntervals) -> tuple[Numb
 def _work(
     result: Result, runs: ServiceIntervals, done: Floats
 ) -> tuple[Floats, list[tuple[Floats, Floats, Numbers]]]:
-    """Give the work of each job, and what was lost or given up: when, how much (more, or less), and by which job."""
+    """Give the work of each job, and what was lost or given up: when, how much, and by which job."""
     outcome = result.outcome
     work = work_of_jobs(result.workload, result.options.reference_rate).copy()
     is_cut = ~np.isnan(runs.saved)
@@ -223,15 +222,17 @@ def _at(steps: Steps, times: Floats) -> Floats:
 def _added(times: Floats, when: Floats, amount: Floats) -> Floats:
     """Add up amounts at the times when they come."""
     inside = (when >= times[0]) & (when <= times[-1])
-    return np.bincount(np.searchsorted(times, when[inside]), amount[inside], len(times))
+    return np.asarray(
+        np.bincount(np.searchsorted(times, when[inside]), amount[inside], len(times)), np.float64
+    )
 
 
 def _held(times: Floats, start: Floats, end: Floats, amount: Floats) -> Floats:
     """Give what is held from each time on."""
-    return np.cumsum(_added(times, start, amount) - _added(times, end, amount))
+    return np.asarray(np.cumsum(_added(times, start, amount) - _added(times, end, amount)))
 
 
 def _level(jumps: Floats, falls: Floats) -> Floats:
     """Give the level at each time, after its jump; what rounding leaves below 0 is 0."""
     before = np.concatenate([[0.0], np.cumsum(falls)[:-1]])
-    return np.maximum(np.cumsum(jumps) - before, 0.0)
+    return np.asarray(np.maximum(np.cumsum(jumps) - before, 0.0))

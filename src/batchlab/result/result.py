@@ -13,7 +13,10 @@ import numpy as np
 from batchlab.errors import ResultError
 from batchlab.options import RunOptions
 from batchlab.result import energy, metrics
+from batchlab.result.course import course_of
 from batchlab.result.events import events_of
+from batchlab.result.key_events import key_events_table, rates_table
+from batchlab.result.service_intervals import intervals_of
 from batchlab.result.summary import page, what_was_run
 from batchlab.result.table import (
     JOBS,
@@ -40,7 +43,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from batchlab.policy.policy import Policy
+    from batchlab.result.course import Course
     from batchlab.result.outcome import Outcome
+    from batchlab.result.service_intervals import ServiceIntervals
     from batchlab.system.system import System
     from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
@@ -115,6 +120,35 @@ class Result:
         it happened.
         """
         return interruptions_table(self.workload, self.system, self.outcome)
+
+    @cached_property
+    def service_runs(self) -> ServiceIntervals:
+        """The runs of all jobs, and from when to when they were served, as NumPy columns (S19)."""
+        return intervals_of(self)
+
+    @cached_property
+    def course(self) -> Course:
+        """What was there, and served at which rate, from event to event, as NumPy columns (S19)."""
+        return course_of(self)
+
+    @cached_property
+    def rates(self) -> pl.DataFrame:
+        """The rates at which nodes served jobs, change by change (S19).
+
+        Columns ``time`` (s), ``control`` (UInt32; its place in the option) and ``rate`` (units of work per
+        second), from then on; the first row of each control is how it began.
+        """
+        return rates_table(self)
+
+    @cached_property
+    def key_events(self) -> pl.DataFrame:
+        """The arrivals, departures and switches of rates, where `key_events` was asked for (S19).
+
+        Columns ``time`` (s), ``event`` (Enum), ``row`` and ``job_id`` (Int64; null for a switch), and what
+        held after it and its pass: ``rate``, ``workload``, ``weighted_workload``, ``present``, ``queued``,
+        ``served`` (jobs), ``busy`` (processors).
+        """
+        return key_events_table(self)
 
     @cached_property
     def resizes(self) -> pl.DataFrame:

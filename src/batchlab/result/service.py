@@ -1,9 +1,10 @@
-"""The measures of Rumyantsev, Morozova and Basmadjian (2018) for runs at controlled rates, as pure functions (S19).
+"""The measures of runs at controlled rates, as pure functions (S19).
 
-Equation numbers are those of the paper. Measures of jobs are Series with one value per row of the workload,
-null where a job was never served; those of the system are averages over time, from the first arrival to the
-last departure (or to now, where jobs are left). A run without `control` serves at rate 1 throughout. A rate
-of its own that a scheduler gave a job (`view.set_rate`) is not seen here.
+They are those of A. Rumyantsev, T. Morozova and R. Basmadjian (FRUCT 2018), whose numbers equations have
+here. Measures of jobs are Series with one value per row of the workload, null where a job was never served; those
+of the system are averages over time, from the first arrival to the last departure (or to now, where jobs are
+left). A run without `control` serves at rate 1 throughout. A rate of its own that a scheduler gave a job
+(`view.set_rate`) is not seen here.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import ResultError, shown
-from batchlab.result.course import Course, Steps, course_of, done_in_runs, rates_of
-from batchlab.result.service_intervals import ServiceIntervals, intervals_of, processors_of
+from batchlab.result.course import Course, Steps, done_in_runs, rates_of
+from batchlab.result.service_intervals import ServiceIntervals, processors_of
 from batchlab.units import is_finite
 from batchlab.workload.work import work_of_jobs
 
@@ -83,9 +84,8 @@ class RatePrices:
                 if not is_finite(value) or value < 0:
                     raise ResultError(f"{name} holds {shown(value)}; must be a finite number of watts >= 0.")
         if set(self.busy) != set(self.idle):
-            raise ResultError(
-                f"busy has the rates {sorted(self.busy)}, idle {sorted(self.idle)}; give the same."
-            )
+            rates = f"busy has the rates {sorted(self.busy)}, idle {sorted(self.idle)}"
+            raise ResultError(f"{rates}; give the same.")
 
     def at(self, name: str, rates: Floats) -> Floats:
         """Give the watts of each rate.
@@ -120,7 +120,7 @@ def _submit(result: Result) -> Floats:
 
 def delay(result: Result) -> pl.Series:
     """Give the time from the arrival of each job to its first service, t^S − t (6), in seconds."""
-    return _of_jobs(result, "delay", _first_start(result, intervals_of(result)) - _submit(result))
+    return _of_jobs(result, "delay", _first_start(result, result.service_runs) - _submit(result))
 
 
 def sojourn(result: Result) -> pl.Series:
@@ -139,7 +139,7 @@ def service_time(result: Result, *, preemptions: bool = False) -> pl.Series:
     preemptions
         Whether only the intervals count in which it was served, which differ where it was preempted.
     """
-    runs = intervals_of(result)
+    runs = result.service_runs
     if preemptions:
         total = np.bincount(runs.row, runs.end - runs.start, len(result.outcome.state))
         values = np.where(np.isnan(result.outcome.end_time), np.nan, total)
@@ -161,14 +161,14 @@ def slowdown(result: Result) -> pl.Series:
 
 def preemptions(result: Result) -> pl.Series:
     """Give how often each job was taken from its nodes before its end; Int64."""
-    runs = intervals_of(result)
+    runs = result.service_runs
     cut = runs.row[~np.isnan(runs.saved)]
     return pl.Series("preemptions", np.bincount(cut, minlength=len(result.outcome.state)).astype(np.int64))
 
 
 def energy_budget(result: Result, prices: RatePrices) -> pl.Series:
     """Give the energy of each job in joules: N Σ e(R) τ over the times for which it held its nodes (9)."""
-    runs = intervals_of(result)
+    runs = result.service_runs
     joules = np.zeros(len(runs.row))
     for control, steps in enumerate(rates_of(result)):
         held = runs.processors[:, control]
@@ -180,13 +180,13 @@ def energy_budget(result: Result, prices: RatePrices) -> pl.Series:
 
 def potential_load(result: Result) -> float | None:
     """Give the mean rate at which work could be done: R c while a job waits, R φ while none does."""
-    course = course_of(result)
+    course = result.course
     return course.mean(_potential(course))
 
 
 def effective_load(result: Result) -> float | None:
     """Give the mean rate at which work was done by busy processors, R φ."""
-    course = course_of(result)
+    course = result.course
     return course.mean(course.weighted_fall)
 
 
@@ -196,19 +196,19 @@ def _potential(course: Course) -> Floats:
 
 def waste(result: Result) -> float:
     """Give the work that idle processors could have done while jobs waited, (c − φ) R τ added up (10)."""
-    course = course_of(result)
+    course = result.course
     return float((_potential(course) - course.weighted_fall) @ course.duration)
 
 
 def energy(result: Result, prices: RatePrices) -> float:
     """Give the energy of the run in joules: (φ e(R) + (c − φ) e0(R)) τ added up (11)."""
-    course = course_of(result)
+    course = result.course
     return float(_power(course, prices) @ course.duration)
 
 
 def mean_power(result: Result, prices: RatePrices) -> float | None:
     """Give the mean power in watts, Ē of (11) and (12)."""
-    course = course_of(result)
+    course = result.course
     return course.mean(_power(course, prices))
 
 
@@ -231,7 +231,7 @@ def workload(result: Result) -> pl.DataFrame:
         work of each job times its processors, and ``fall``, how much is served each second until the next
         row; Int64: ``present`` and ``served`` jobs.
     """
-    course = course_of(result)
+    course = result.course
     return pl.DataFrame(
         {
             "time": course.time,
@@ -246,7 +246,7 @@ def workload(result: Result) -> pl.DataFrame:
 
 def mean_workload(result: Result, *, weighted: bool = False) -> float | None:
     """Give the average of W(t) over time, by its exact integral; of the weighted one where asked for."""
-    course = course_of(result)
+    course = result.course
     level, fall = course.workload, course.fall
     if weighted:
         level, fall = course.weighted_workload, course.weighted_fall
@@ -255,19 +255,19 @@ def mean_workload(result: Result, *, weighted: bool = False) -> float | None:
 
 def mean_present(result: Result) -> float | None:
     """Give the mean number of jobs that wait or run, ν̄ (12)."""
-    course = course_of(result)
+    course = result.course
     return course.mean(course.present.astype(np.float64))
 
 
 def mean_queued(result: Result) -> float | None:
     """Give the mean number of jobs that wait, Q̄."""
-    course = course_of(result)
+    course = result.course
     return course.mean((course.present - course.served).astype(np.float64))
 
 
 def mean_busy(result: Result) -> float | None:
     """Give the mean number of processors that jobs hold, φ̄."""
-    course = course_of(result)
+    course = result.course
     return course.mean(course.busy.sum(axis=1))
 
 
@@ -276,7 +276,7 @@ def work_served(result: Result) -> tuple[float, float]:
 
     Jobs that were killed count with what they did; with `overheads` of execution the second is larger.
     """
-    runs = intervals_of(result)
+    runs = result.service_runs
     done = done_in_runs(rates_of(result), runs)
     processors, work = processors_of(result), work_of_jobs(result.workload, result.options.reference_rate)
     in_full = result.jobs["state"].to_numpy() == "completed"

@@ -71,7 +71,8 @@ def capacity_of_controls(result: Result) -> Floats:
     system = result.system
     resource = system.resources.index("core") if "core" in system.resources else None
     of_node = np.ones(system.nodes) if resource is None else system.capacity[:, resource].astype(np.float64)
-    return np.bincount(_control_of_node(result), of_node, len(result.options.controls) + 1)
+    counted = np.bincount(_control_of_node(result), of_node, len(result.options.controls) + 1)
+    return np.asarray(counted, np.float64)
 
 
 def intervals_of(result: Result) -> ServiceIntervals:
@@ -121,4 +122,4 @@ def _held(
     owner = np.repeat(np.arange(places), np.diff(offsets))
     flat = owner * controls + _control_of_node(result)[nodes]
     counted = np.bincount(flat, tasks.astype(np.float64), places * controls)
-    return counted.reshape(places, controls)
+    return np.asarray(counted, np.float64).reshape(places, controls)
