@@ -113,7 +113,7 @@ WalltimeAction = Literal["run", "kill"]
 WALLTIME_ACTIONS: tuple[WalltimeAction, ...] = get_args(WalltimeAction)
 """What happens to a job at its requested time."""
 
-OrderAtInstant = Literal["completions_first", "arrivals_first"]
+OrderAtInstant = Literal["completions_first", "arrivals_first", "event_by_event"]
 ORDERS_AT_INSTANT: tuple[OrderAtInstant, ...] = get_args(OrderAtInstant)
 """What comes first of the events of one instant."""
 
