@@ -435,7 +435,7 @@ class TestCases:
         assert {case.backfill for case in made} == {*BACKFILLS, "reject"}
         assert {case.allocator for case in made} == {*ALLOCATORS}
         assert {case.reservations for case in made} == {1, 2, 3, 4}
-        assert len({(case.walltime, case.order_at_instant) for case in made}) == 4
+        assert len({(case.walltime, case.order_at_instant) for case in made}) == 6
         ends = {outcome.state for case in made[:60] for outcome in case.expected()}
         assert ends == {"completed", "killed", "rejected"}
 

@@ -118,7 +118,7 @@ WALLTIME_ACTIONS: tuple[WalltimeAction, ...] = get_args(WalltimeAction)
 KeyEventName = Literal["arrival", "departure", "switch", "look"]
 KEY_EVENTS: tuple[KeyEventName, ...] = get_args(KeyEventName)
 
-OrderAtInstant = Literal["completions_first", "arrivals_first"]
+OrderAtInstant = Literal["completions_first", "arrivals_first", "event_by_event"]
 ORDERS_AT_INSTANT: tuple[OrderAtInstant, ...] = get_args(OrderAtInstant)
 """What comes first of the events of one instant."""
 

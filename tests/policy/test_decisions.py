@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 
 import batchlab as bl
+from batchlab.vocabulary import ORDERS_AT_INSTANT
 from support.python_schedulers import Easy
 
 Deed = Callable[[bl.View], object]
@@ -213,7 +214,7 @@ REFUSED: dict[str, tuple[Deed, str]] = {
 # With a pass after every event, what has just started may have done so in an earlier pass.
 RUNS = [
     (name, order)
-    for name, order in product(REFUSED, ("completions_first", "arrivals_first"))
+    for name, order in product(REFUSED, ORDERS_AT_INSTANT)
     if "just started" not in name or order == "completions_first"
 ]
 

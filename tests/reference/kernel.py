@@ -44,6 +44,7 @@ class Kernel:
     after_each: bool = False
     asked_at_timers: bool = False
     entered: bool = False
+    passed: bool = False
     reasons: Reasons | None = None
     events: list[ExternalEvent] = field(default_factory=list)
     applied: list[bool] = field(default_factory=list)
@@ -146,6 +147,31 @@ class Kernel:
                 if self.complete(turning[0]):
                     self.make_pass()
             self.correct_each()
+
+    def event_by_event(self) -> None:
+        """Take completions, corrections and submissions one by one, with a pass after each."""
+        is_due, self.passed = self.is_due(), False
+        self.let_in()
+        self.change_nodes()
+        if self.entered or self.state.disturbed:
+            self.make_pass()
+        while due := self.next_kind():
+            if due == "phases":
+                if self.complete(min(self.turning(), key=lambda running: running.job.row)):
+                    self.make_pass()
+            elif due == "estimates":
+                self.state.correct(self.expiring()[0])
+                self.make_pass()
+            else:
+                self.submit(self.submissions()[0])
+                self.make_pass()
+        if is_due and not self.passed:
+            self.make_pass()
+
+    def next_kind(self) -> str:
+        """Name what is taken next at this instant; nothing where it is over."""
+        kinds = {"phases": self.turning(), "estimates": self.expiring(), "submissions": self.submissions()}
+        return next((kind for kind, events in kinds.items() if events), "")
 
     def correct_each(self) -> None:
         """Let each estimate that has run out be corrected, with a pass after each."""
@@ -281,6 +307,7 @@ class Kernel:
         self.entered = False
         if self.stopped:
             return
+        self.passed = True
         self.state.started, self.state.preempted = set(), False
         if self.backfill != "reject":
             start_preemptors(self.state)
@@ -339,7 +366,7 @@ def simulate(
     if isinstance(order, Multifactor):
         first = min((job.submit_time for job in jobs), default=0.0)
         state.priorities = Priorities(machine, order, first)
-    after_each = order_at_instant == "arrivals_first"
+    after_each = order_at_instant != "completions_first"
     kernel = Kernel(
         state, backfill, reservations, to_come, list(node_events), {}, after_each, asked_at_timers
     )
@@ -350,10 +377,7 @@ def simulate(
         state.now = instant
         if state.priorities:
             state.priorities.pass_time(instant)
-        if after_each:
-            kernel.arrivals_first()
-        else:
-            kernel.completions_first()
+        getattr(kernel, order_at_instant)()
     may_wait = node_events or events or job_check != "nodes" or machine.limits or machine.reservations
     kernel.leave_waiting(may_wait=bool(may_wait))
     assert len(kernel.outcomes) == len(jobs), "no job is lost"

@@ -355,7 +355,7 @@ def random_run(seed: int) -> Run:
     rng = Random(f"everything/{seed}")  # noqa: S311 - no secret
     nodes, cores = rng.randint(1, 4), rng.randint(1, 3)
     platform = bl.Platform.crossbar(nodes, cores=cores, speed="1Gf", bandwidth="1GBps", latency=0)
-    order: Any = rng.choice(("completions_first", "arrivals_first"))
+    order: Any = rng.choice(("completions_first", "arrivals_first", "event_by_event"))
     options: dict[str, Any] = {
         "walltime": rng.choice(("run", "kill")),
         "order_at_instant": order,

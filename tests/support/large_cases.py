@@ -40,7 +40,7 @@ def big_case(
         reservations=rng.choice((1, 3)) if backfill == "easy" else 1,
         seed=seed,
         walltime=rng.choice(("run", "kill")),
-        order_at_instant=rng.choice(("completions_first", "arrivals_first")),
+        order_at_instant=rng.choice(("completions_first", "arrivals_first", "event_by_event")),
     )
     return conditioned(case, rng) if conditions and rng.random() < 0.3 else case
 

@@ -223,7 +223,9 @@ def random_case(rng: random.Random, *, plain: float = 0.3, large: float = 0.0) -
         reservations=rng.choice((1, 1, 1, 2, 3, 4)) if backfill == "easy" else 1,
         seed=rng.choice((0, 1, 42, 2**64 - 1)),
         walltime=rng.choice(("run", "kill")),
-        order_at_instant=rng.choice(("completions_first", "completions_first", "arrivals_first")),
+        order_at_instant=rng.choice(
+            ("completions_first", "completions_first", "arrivals_first", "event_by_event")
+        ),
     )
 
 

@@ -122,7 +122,7 @@ impl Simulation {
         }
         let mut agenda = parse_agenda(order_at_instant)?;
         if let Some(invocation) = invocation {
-            agenda = agenda.event_by_event(invocation.into());
+            agenda = agenda.asking(invocation.into());
         }
         if let Some(described) = events {
             let nodes = (capacity.len() / resources.max(1)) as u32;

@@ -59,6 +59,7 @@ class RunOptions:
     order_at_instant
         ``"completions_first"``: at one instant completions, submissions, one scheduling pass (S2).
         ``"arrivals_first"``: submissions, completions, a pass after each, as PYSS does.
+        ``"event_by_event"``: completions, submissions, a pass after each, as recursions over events do.
     job_check
         Which jobs are rejected at their submission: ``"nodes"``, those that would not fit on empty nodes;
         ``"total"``, those that ask for more than the nodes have in all; ``"none"``, no job (S3). A job that

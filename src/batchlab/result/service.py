@@ -1,10 +1,10 @@
 """The measures of runs at controlled rates, as pure functions (S19).
 
 They are those of A. Rumyantsev, T. Morozova and R. Basmadjian (FRUCT 2018), whose numbers equations have
-here. Measures of jobs are Series with one value per row of the workload, null where a job was never served; those
-of the system are averages over time, from the first arrival to the last departure (or to now, where jobs are
-left). A run without `control` serves at rate 1 throughout. A rate of its own that a scheduler gave a job
-(`view.set_rate`) is not seen here.
+here. Measures of jobs are Series with one value per row of the workload, null where a job was never served;
+those of the system are averages over time, from the first arrival to the last departure (or to now, where
+jobs are left). A run without `control` serves at rate 1 throughout. A rate of its own that a scheduler gave
+a job (`view.set_rate`) is not seen here.
 """
 
 from __future__ import annotations

@@ -99,8 +99,11 @@ impl Default for Agenda {
 
 impl Agenda {
     /// All orders at an instant, by their names.
-    pub const NAMES: [NamedAgenda; 2] =
-        [("completions_first", Self::completions_first), ("arrivals_first", Self::arrivals_first)];
+    pub const NAMES: [NamedAgenda; 3] = [
+        ("completions_first", Self::completions_first),
+        ("arrivals_first", Self::arrivals_first),
+        ("event_by_event", Self::event_by_event),
+    ];
 
     /// Completions, submissions, one pass (S2).
     #[must_use]
@@ -159,9 +162,21 @@ impl Agenda {
         }
     }
 
+    /// As completions first, with a pass after each event.
+    #[must_use]
+    pub fn event_by_event() -> Self {
+        Self { pass: PassRule::AfterEachEvent, ..Self::completions_first() }
+    }
+
+    /// Whether a pass for which only the time is due follows the events of the instant, where none of them brought one.
+    #[must_use]
+    pub fn plans_come_last(&self) -> bool {
+        self.pass == PassRule::AfterEachEvent && self.triggers.is_none() && !self.releases_early
+    }
+
     /// The same, with a scheduler that is asked event by event.
     #[must_use]
-    pub fn event_by_event(self, triggers: TriggerRules) -> Self {
+    pub fn asking(self, triggers: TriggerRules) -> Self {
         Self { pass: PassRule::AfterEachEvent, triggers: Some(triggers), ..self }
     }
 }

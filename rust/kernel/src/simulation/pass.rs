@@ -30,6 +30,7 @@ impl<F: Feed> Simulation<F> {
         }
         self.refresh_calculated();
         self.cursor.calendar_turn = None;
+        self.cursor.plan_is_due = false;
         let keys_change = self.priority.changes_with_time();
         if self.allocator.as_external().is_some() {
             self.scheduler.reexamine();

@@ -40,10 +40,17 @@ fn arrivals_first_makes_a_pass_after_each_event() {
     assert_eq!(changes_at_ten(Agenda::arrivals_first()), expected);
 }
 
+#[test]
+fn event_by_event_makes_a_pass_after_each_event_completions_first() {
+    // Job 1 is there alone in the pass that follows its submission.
+    let expected = [(Completed, 0), (Submitted, 1), (Started, 1), (Submitted, 2)];
+    assert_eq!(changes_at_ten(Agenda::event_by_event()), expected);
+}
+
 /// What a scheduler outside is asked about, and when; it starts the first job that fits.
 fn questions(about: &[TriggerKind], interval: f64) -> Vec<(f64, &'static str, Option<u32>)> {
     let rules = TriggerRules { about: about.to_vec(), interval, minimum_interval: 0.0 };
-    let agenda = Agenda::completions_first().event_by_event(rules);
+    let agenda = Agenda::completions_first().asking(rules);
     let mut simulation = at_ten(agenda).under("external", 1).open();
     let mut asked = Vec::new();
     drive(&mut simulation, |simulation, point| {
