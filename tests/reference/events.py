@@ -81,6 +81,7 @@ def change_running(kernel: Kernel, event: ExternalEvent, job: Job) -> bool:
     if event.kind == "end":
         if running.phase == "launching":
             kernel.state.begin_work(running)
+        kernel.state.forgo(running)
         running.work = kernel.state.now - running.begun
         running.end, running.state = kernel.state.now, "completed"
         return True

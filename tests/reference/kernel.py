@@ -25,6 +25,7 @@ from reference.predictors import Predictor
 from reference.preemption import end_graces, start_preemptors
 from reference.priorities import Priorities
 from reference.queues import routed
+from reference.rates import Control, Service
 from reference.reasons import Reasons
 from reference.reservations import cuts, in_the_way, instants
 from reference.room import Room, in_each_set, may_use, room_beside
@@ -45,6 +46,7 @@ class Kernel:
     asked_at_timers: bool = False
     entered: bool = False
     passed: bool = False
+    by_start: bool = False
     reasons: Reasons | None = None
     events: list[ExternalEvent] = field(default_factory=list)
     applied: list[bool] = field(default_factory=list)
@@ -73,9 +75,19 @@ class Kernel:
                 *ends,
                 *(time for time in due if time > self.state.now and not self.stopped),
                 self.waiting.next_instant(self.state.now),
+                self.next_switch(),
             ],
             default=inf,
         )
+
+    def next_switch(self) -> float:
+        return self.state.service.next_switch() if self.state.service else inf
+
+    def switch(self) -> None:
+        """Let controls switch, or look, whose times have come."""
+        while self.state.service and self.next_switch() <= self.state.now:
+            self.state.service.switch(self.state.now)
+            self.state.follow_rates()
 
     def is_any_left(self) -> bool:
         """Tell whether a job is to come, waits or runs."""
@@ -116,7 +128,8 @@ class Kernel:
         """Let phases and jobs end, by row, and correct estimates; tell whether a pass is to follow."""
         is_due = False
         while turning := self.turning():
-            is_due |= self.complete(min(turning, key=lambda running: running.job.row))
+            is_due |= self.complete(self.first_of(turning))
+        self.switch()
         expiring = self.expiring()
         for running in expiring:
             self.state.correct(running)
@@ -144,9 +157,10 @@ class Kernel:
             # Jobs that the passes start end in the next round.
             round_of = [each.job for each in self.state.running]
             while turning := [each for each in self.turning() if each.job in round_of]:
-                if self.complete(turning[0]):
+                if self.complete(self.first_of(turning)):
                     self.make_pass()
             self.correct_each()
+        self.switch()
 
     def event_by_event(self) -> None:
         """Take completions, corrections and submissions one by one, with a pass after each."""
@@ -157,20 +171,29 @@ class Kernel:
             self.make_pass()
         while due := self.next_kind():
             if due == "phases":
-                if self.complete(min(self.turning(), key=lambda running: running.job.row)):
+                if self.complete(self.first_of(self.turning())):
                     self.make_pass()
+            elif due == "switches":
+                self.switch()
             elif due == "estimates":
                 self.state.correct(self.expiring()[0])
                 self.make_pass()
             else:
                 self.submit(self.submissions()[0])
                 self.make_pass()
+        self.switch()
         if is_due and not self.passed:
             self.make_pass()
 
     def next_kind(self) -> str:
         """Name what is taken next at this instant; nothing where it is over."""
-        kinds = {"phases": self.turning(), "estimates": self.expiring(), "submissions": self.submissions()}
+        switches = [time for time in [self.next_switch()] if time <= self.state.now]
+        kinds: dict[str, Sequence[object]] = {
+            "phases": self.turning(),
+            "switches": switches,
+            "estimates": self.expiring(),
+            "submissions": self.submissions(),
+        }
         return next((kind for kind, events in kinds.items() if events), "")
 
     def correct_each(self) -> None:
@@ -203,6 +226,28 @@ class Kernel:
         """List the jobs of which a phase ends now, in the order of their starts."""
         return [running for running in self.state.running if running.end == self.state.now]
 
+    def first_of(self, turning: list[Running]) -> Running:
+        """Give the first of those of which a phase ends now: of each clock the first by service time (S19).
+
+        Of these it is the first by row, or by start.
+        """
+        order = {id(each): place for place, each in enumerate(turning)}
+
+        def rank(running: Running) -> int:
+            return order[id(running)] if self.by_start else running.job.row
+
+        def served_until(running: Running) -> float:
+            return running.end_service if running.clock and running.end < running.limit else 0.0
+
+        clocks = {id(each.clock) if served_until(each) else 0 for each in turning}
+        groups = [
+            [each for each in turning if (id(each.clock) if served_until(each) else 0) == clock]
+            for clock in clocks
+        ]
+        return min(
+            (min(group, key=lambda each: (served_until(each), rank(each))) for group in groups), key=rank
+        )
+
     def ending(self) -> list[Running]:
         """List those of them that end with it."""
         return [running for running in self.state.running if running.ends_at(self.state.now)]
@@ -229,6 +274,7 @@ class Kernel:
     def end(self, running: Running, state: str, time: float) -> None:
         placement = sorted(running.placement)
         self.outcomes[running.job.row] = Outcome(state, running.start, time, placement)
+        self.state.key_event("departure", running.job, running.left)
         self.state.predictor.learn(running.job, time - running.start)
 
     def submit(self, job: Job) -> None:
@@ -247,6 +293,7 @@ class Kernel:
             self.reject(job, "limit")
         else:
             self.waiting.submitted.append(bound)
+            self.state.key_event("arrival", bound, self.state.work_left(bound))
         self.let_in()
 
     def reject(self, job: Job, reason: str) -> None:
@@ -258,6 +305,7 @@ class Kernel:
         while in_vain := self.waiting.in_vain(self.state.now):
             for job in in_vain:
                 self.waiting.submitted.remove(job)
+                self.state.key_event("departure", job, self.state.work_left(job))
                 self.reject(job, "dependency")
         entering = self.waiting.enter(self.state.now)
         for job in entering:
@@ -275,6 +323,7 @@ class Kernel:
         self.state.held.pop(job.row, None)
         self.state.reservations.pop(job.row, None)
         self.state.disturbed = True
+        self.state.key_event("departure", job, self.state.work_left(job))
         self.outcomes[job.row] = Outcome("killed", None, self.state.now, [])
         self.waiting.begun.setdefault(job.row, self.state.now)
         self.let_in()
@@ -354,6 +403,8 @@ def simulate(
     overheads: Overheads | None = None,
     events: Sequence[ExternalEvent] = (),
     applied: list[bool] | None = None,
+    controls: Sequence[Control] = (),
+    switches: list[tuple[float, int, float]] | None = None,
 ) -> list[Outcome]:
     """Simulate to the end; outcomes stand in the order of rows. `interruptions` receives those, in order.
 
@@ -363,6 +414,7 @@ def simulate(
     state = State(machine, order, Allocator(allocator, seed, resources=machine.resources), walltime, -inf)
     state.predictor, state.job_check = predictor or Predictor(), job_check
     state.overheads = overheads or Overheads()
+    state.service = Service(controls, machine) if controls else None
     if isinstance(order, Multifactor):
         first = min((job.submit_time for job in jobs), default=0.0)
         state.priorities = Priorities(machine, order, first)
@@ -370,7 +422,7 @@ def simulate(
     kernel = Kernel(
         state, backfill, reservations, to_come, list(node_events), {}, after_each, asked_at_timers
     )
-    kernel.reasons = reasons
+    kernel.reasons, kernel.by_start = reasons, order_at_instant == "arrivals_first"
     kernel.events = sorted(events, key=lambda event: event.time)
     state.machine = replace(machine, closed=machine.closed | absent_nodes(kernel.events))
     while (instant := kernel.next_instant()) < inf:
@@ -381,6 +433,8 @@ def simulate(
     may_wait = node_events or events or job_check != "nodes" or machine.limits or machine.reservations
     kernel.leave_waiting(may_wait=bool(may_wait))
     assert len(kernel.outcomes) == len(jobs), "no job is lost"
+    if switches is not None and state.service:
+        switches.extend(state.service.switches)
     if applied is not None:
         applied.extend([*kernel.applied, *(False for _ in kernel.events)])
     if interruptions is not None:

@@ -10,6 +10,7 @@ from reference.orders import is_dynamic, order_key
 from reference.plan import Plan, Rectangle, room_over
 from reference.predictors import Predictor
 from reference.priorities import Priorities
+from reference.rates import Clock, Service
 from reference.reservations import in_time, instants, opened
 from reference.room import Room, in_each_set, room_beside
 
@@ -24,6 +25,9 @@ class Running:
 
     `ran_until` is when its limit was changed. As a victim it gives its nodes up at `grace_end`, for the job
     of the row `preemptor` (S16).
+
+    Where rates are controlled `clock` serves it, from `begun_service` to `end_service` (S19). `limit` is when
+    its run would be cut; `left` the work that it had left when it gave up its nodes.
     """
 
     job: Job
@@ -40,6 +44,11 @@ class Running:
     grace_end: float = inf
     preemptor: int | None = None
     ran_until: float = 0.0
+    clock: Clock | None = None
+    begun_service: float = 0.0
+    end_service: float = 0.0
+    limit: float = inf
+    left: float = 0.0
 
     @property
     def is_last_phase(self) -> bool:
@@ -52,7 +61,15 @@ class Running:
 
     def done(self, now: float) -> float:
         """Give the seconds that it has run."""
-        return now - self.begun if self.phase == "running" else 0.0
+        if self.phase != "running":
+            return 0.0
+        return now - self.begun if self.clock is None else self.clock.at(now) - self.begun_service
+
+    def remaining(self, now: float) -> float:
+        """Give the work that it has left."""
+        if self.phase == "running":
+            return max(0.0, self.work - self.done(now))
+        return self.work if self.phase == "launching" else 0.0
 
 
 @dataclass
@@ -85,6 +102,7 @@ class State:
     overheads: Overheads = field(default_factory=Overheads)
     holds: set[int] = field(default_factory=set)
     held: dict[int, Job] = field(default_factory=dict)
+    service: Service | None = None
     fixed: dict[int, float] = field(default_factory=dict)
 
     def estimate(self, job: Job) -> float:
@@ -168,9 +186,10 @@ class State:
 
     def start(self, job: Job, placement: Placement) -> None:
         overhead = self.overhead(job)
-        work = max(0.0, job.run_time + overhead.execution - self.saved.get(job.row, 0.0))
-        running = Running(job, self.now, placement, overhead, work)
+        running = Running(job, self.now, placement, overhead, self.work_left(job))
         self.running.append(running)
+        if self.service:
+            self.service.count_busy(self.now, job, placement, 1)
         if self.overheads.billed:
             self.charge(running)
         if overhead.launch:
@@ -194,7 +213,8 @@ class State:
     def begin_work(self, running: Running) -> None:
         """Let a job run, whose launch is over."""
         running.phase, running.begun = "running", self.now
-        running.end = self.now + running.work
+        if self.service:
+            self.service.begin(self.now, running)
         self.limit_run(running)
         expiry = running.start + self.estimate(running.job)
         if self.predictor.corrects and (expiry > self.now or not running.overhead.launch):
@@ -208,11 +228,41 @@ class State:
         if self.overheads.counted:
             allowed = max(0.0, allowed - running.overhead.launch - running.overhead.completion)
         elapsed = self.now - running.begun
-        end, limit = running.begun + running.work, self.now + max(0.0, allowed - elapsed)
+        running.limit = self.now + max(0.0, allowed - elapsed) if self.walltime == "kill" else inf
+        self.end_run(running)
+
+    def end_run(self, running: Running) -> None:
+        """Let a run end when its work is done at the present rate, or at its limit."""
+        end = running.begun + running.work
+        if running.clock:
+            end = running.clock.time_of(running.end_service)
         # Where the limit is reached as the work is done, the work counts.
-        killed = self.walltime == "kill" and end > limit
-        running.end = limit if killed else end
+        killed = end > running.limit
+        running.end = running.limit if killed else end
         running.state = "killed" if killed else "completed"
+
+    def follow_rates(self) -> None:
+        """Let runs end as the present rates have it."""
+        for running in self.running:
+            if running.clock:
+                self.end_run(running)
+
+    def key_event(self, event: str, job: Job, work: float) -> None:
+        """Let controls take note of a job that arrives with this work, or departs with so much of it left."""
+        if self.service:
+            self.service.key_event(self.now, event, job, work)
+            self.follow_rates()
+
+    def work_left(self, job: Job) -> float:
+        """Give the work that a job that does not run has left."""
+        work = job.run_time + self.overheads.of(job).execution
+        return max(0.0, work - self.saved.get(job.row, 0.0))
+
+    def forgo(self, running: Running) -> None:
+        """Serve a running job no more: what it has left does not count."""
+        if self.service:
+            self.service.change_work(self.now, running.job, -running.remaining(self.now))
+            self.service.end(self.now, running)
 
     def goes_on(self, running: Running) -> bool:
         """Let a job whose present phase is over go on to its next; tell whether there is one."""
@@ -221,6 +271,7 @@ class State:
         if running.phase == "launching":
             self.begin_work(running)
             return True
+        self.forgo(running)
         running.phase, running.end, running.expiry = "completing", self.now + running.overhead.completion, inf
         if not self.overheads.billed:
             self.charge_no_more(running)
@@ -255,6 +306,10 @@ class State:
         """Let a job run no more; `past` keeps what ran until when."""
         self.running.remove(running)
         self.past.append((running, self.now))
+        running.left = running.remaining(self.now)
+        if self.service:
+            self.service.count_busy(self.now, running.job, running.placement, -1)
+            self.service.end(self.now, running)
         self.charge_no_more(running)
 
     def interrupt(self, running: Running, saved: float) -> None:
@@ -263,5 +318,8 @@ class State:
         self.wait(running.job)
         row = running.job.row
         self.saved[row] = self.saved.get(row, 0.0) + saved
+        if self.service:
+            again = self.work_left(running.job) - running.left
+            self.service.change_work(self.now, running.job, again)
         nodes = sorted(running.placement)
         self.interruptions.append(Interruption(row, running.start, self.now, saved, nodes))

@@ -22,6 +22,7 @@ from reference import (
 )
 from reference.numbers import divide
 from reference.predictors import PREDICTORS
+from reference.rates import Control
 from reference.reasons import Reasons
 
 FORMULAS = {
@@ -92,6 +93,7 @@ class Case:
     job_check: JobCheck = "nodes"
     overheads: Overheads | None = None
     events: tuple[ExternalEvent, ...] = ()
+    controls: tuple[Control, ...] = ()
 
     @property
     def order_text(self) -> str:
@@ -115,6 +117,7 @@ class Case:
         asked_at_timers: bool = False,
         reasons: Reasons | None = None,
         applied: list[bool] | None = None,
+        switches: list[tuple[float, int, float]] | None = None,
     ) -> list[Outcome]:
         """Run the reference; `interruptions` receives the runs that were cut short."""
         match self.order_argument:
@@ -138,6 +141,8 @@ class Case:
             order_at_instant=self.order_at_instant,
             node_events=self.node_events,
             interruptions=interruptions,
+            controls=self.controls,
+            switches=switches,
             reasons=reasons,
             predictor=PREDICTORS[self.predictor](),
             job_check=self.job_check,

@@ -11,6 +11,7 @@ import batchlab as bl
 from batchlab.options.overheads import PHASES
 from batchlab.simulation.view import View
 from reference import Interruption, Job, Multifactor, Outcome
+from reference.rates import Control
 from reference.reasons import Reasons
 from support.schedule_cases import Case
 from support.schedule_systems import system_of
@@ -151,7 +152,33 @@ def options_of(case: Case) -> bl.RunOptions:
         order_at_instant=case.order_at_instant,
         job_check=case.job_check,
         overheads=overheads_of(case),
+        control=controls_of(case),
     )
+
+
+def controls_of(case: Case) -> list[bl.RateControl] | None:
+    """Give the controls of the rates; None where there are none."""
+    return [control_of(control) for control in case.controls] or None
+
+
+def control_of(control: Control) -> bl.RateControl:
+    """Give a control as users describe it."""
+    shared: Any = {"rates": control.rates, "groups": tuple(f"group{group}" for group in control.groups)}
+    low: Any = control.low
+    high: Any = control.high
+    match control.rule:
+        case "constant":
+            return bl.Powersave(**shared)
+        case "random":
+            return bl.RandomisedRate(control.up, control.down, coins=control.coins, **shared)
+        case "count":
+            return bl.CountHysteresis(low, high, **shared)
+        case "workload":
+            flags: Any = {"weighted": control.weighted, "printed": control.printed}
+            return bl.WorkloadHysteresis(low, high, **flags, **shared)
+        case "ondemand":
+            return bl.Ondemand(threshold=control.threshold, interval=control.interval, **shared)
+    return bl.Schedutil(window=control.window, interval=control.interval, **shared)
 
 
 def overheads_of(case: Case) -> bl.Overheads | None:

@@ -113,7 +113,7 @@ class RunOptions:
     order_at_instant: OrderAtInstant = "completions_first"
     job_check: JobCheck = "nodes"
     overheads: Overheads | None = None
-    control: RateControl | tuple[RateControl, ...] | None = None
+    control: RateControl | str | Sequence[RateControl | str] | None = None
     reference_rate: float = 1.0
     dispatch: bool = False
     reasons: bool = False
@@ -202,9 +202,8 @@ class RunOptions:
     @property
     def controls(self) -> tuple[RateControl, ...]:
         """The controls of the rates, in their order."""
-        if self.control is None:
-            return ()
-        return self.control if isinstance(self.control, tuple) else (self.control,)
+        given = self.control if isinstance(self.control, tuple) else (self.control,)
+        return tuple(control for control in given if isinstance(control, RateControl))
 
     @property
     def schedule_options(self) -> dict[str, Any]:

@@ -75,6 +75,7 @@ impl<F: Feed> Simulation<F> {
     pub(super) fn reject_alone(&mut self, job: u32, reason: Rejection) {
         if self.state.jobs.state(job) == JobState::Queued {
             self.state.count_submitted(&self.scenario, job, -1);
+            self.key_event(job, KeyEvent::Departure);
         }
         self.state.jobs.reject(job, reason);
         self.state.finished += 1;
