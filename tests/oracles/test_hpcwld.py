@@ -1,8 +1,9 @@
-"""R's package hpcwld: delays of the logs of the Karelian Research Centre, stability constants, throughputs."""
+"""R's package hpcwld: delays of logs of the Karelian Research Centre, stability constants, throughputs."""
 
 from __future__ import annotations
 
 import gzip
+import json
 
 import numpy as np
 import polars as pl
@@ -14,11 +15,15 @@ from support.oracles import find
 SERVERS = 80
 
 
+def content(name: str) -> bytes:
+    """Read a file, packed or not."""
+    found = find(f"oracles/hpcwld/{name}").read_bytes()
+    return gzip.decompress(found) if found[:2] == b"\x1f\x8b" else found
+
+
 def table(name: str) -> pl.DataFrame:
     """Read a table of hpcwld's."""
-    content = find(f"oracles/hpcwld/{name}").read_bytes()
-    plain = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
-    return pl.read_csv(plain, infer_schema_length=None)
+    return pl.read_csv(content(name), infer_schema_length=None, null_values="NA")
 
 
 @pytest.mark.parametrize(
@@ -45,3 +50,33 @@ def test_delays_of_twelve_jobs() -> None:
     arrival = log["T"].cum_sum() - log["T"]
     found = bl.queueing.delays(arrival, log["S"], log["N"], 4)
     assert found.tolist() == log["delay"].to_list()
+
+
+def test_stability_constants() -> None:
+    """The 14 constants of distributions of one dimension that R's `ApproxC` and `C` give at full depth."""
+    probabilities = json.loads(content("stability_p.json"))
+    constants = table("stability_constants.csv")
+    full = constants.filter(pl.col("depth") == pl.col("s"))
+    assert full.height == len(probabilities) == 14
+    for case, expected in full.select("case", pl.col("C").cast(pl.Float64)).iter_rows():
+        found = bl.queueing.stability(probabilities[case])
+        assert found.constant == pytest.approx(expected, rel=0, abs=1e-14), case
+
+
+def test_throughput_of_two_servers() -> None:
+    """729 cases of the chain that `MaxThroughput2` solves.
+
+    The recorded chain has p1 = 1e-9 in place of 0, and as near to 1, where the package itself is wrong.
+    """
+    cases = table("maxthroughput2_check.csv.gz")
+    assert cases.height == 729
+    for case in cases.iter_rows(named=True):
+        found = bl.queueing.max_throughput(
+            case["p1"],
+            (case["mu1"], case["mu2"]),
+            (case["f1"], case["f2"]),
+            up=case["pa"],
+            down=case["pd"],
+        )
+        tolerance = 1e-12 if 0 < case["p1"] < 1 else 1e-8
+        assert found == pytest.approx(case["ctmc"], rel=tolerance), case

@@ -76,13 +76,19 @@ def test_equal_to_a_simulation() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (([0, 2, 1], [1, 1, 1], [1, 1, 1]), r"arrival\[2\] = 1.0; must not be below arrival\[1\] = 2.0. Sort"),
+        (
+            ([0, 2, 1], [1, 1, 1], [1, 1, 1]),
+            r"arrival\[2\] = 1.0; must not be below arrival\[1\] = 2.0.",
+        ),
         (([0, np.nan], [1, 1], [1, 1]), r"arrival\[1\] = nan; must be a finite number. Drop"),
         (([0, 0], [1, -3], [1, 1]), r"service\[1\] = -3.0; must be a finite number >= 0. Drop"),
         (([0, 0], [np.nan, 1], [1, 1]), r"service\[0\] = nan; must be a finite number >= 0"),
         (([0, 0], [1, np.inf], [1, 1]), r"service\[1\] = inf; must be a finite number >= 0"),
         (([0, 0], [1, 1], [1, 0]), r"servers\[1\] = 0; must be from 1 to c = 4. Drop"),
-        (([0, 0], [1, 1], [5, 1]), r"servers\[0\] = 5; must be from 1 to c = 4. Drop such jobs, or give more"),
+        (
+            ([0, 0], [1, 1], [5, 1]),
+            r"servers\[0\] = 5; must be from 1 to c = 4. Drop such jobs, or",
+        ),
         (([0, 0], [1, 1], [1.5, 1]), r"servers\[0\] = 1.5; must be a whole number"),
         (([0, 0], [1, 1], 9), r"servers\[0\] = 9; must be from 1 to c = 4"),
         (([1e308, 1e308], [1e308, 1e308], 4), r"service\[0\] = 1e\+308; is too long"),

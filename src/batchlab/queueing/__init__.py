@@ -1,4 +1,4 @@
-"""Queueing theory of batch systems: delays without a simulation, closed forms, stability, arrival processes, ensembles.
+"""Queueing theory of batch systems: delays, closed forms, stability, arrival processes, ensembles.
 
 See ``docs/queueing.md``.
 """

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from batchlab.queueing.checks import Floats
+if TYPE_CHECKING:
+    from batchlab.queueing.checks import Floats
 
 __all__ = ["Tail", "rate_matrix", "stationary", "with_tail"]
 
@@ -55,7 +56,7 @@ def with_tail(boundary: Floats, up: Floats, local: Floats, down: Floats) -> tupl
     Parameters
     ----------
     boundary
-        Shape (b + phases, b + phases): rates among the states of the boundary and, last, the phases of level 0.
+        Shape (b + phases, b + phases): rates among the states of the boundary and the phases of level 0.
     up, local, down
         As for `rate_matrix`, of the levels 0, 1, ….
 
@@ -74,7 +75,7 @@ def with_tail(boundary: Floats, up: Floats, local: Floats, down: Floats) -> tupl
 
 
 def _balanced(rates: Floats, weights: Floats) -> Floats:
-    """Solve x G = 0 and x · weights = 1, where G has these rates off its diagonal, and rows that add up to 0."""
+    """Solve x G = 0 and x · weights = 1, with these rates in G off its diagonal, its rows adding up to 0."""
     away = rates - np.diag(np.diag(rates))
     generator = away - np.diag(away.sum(axis=1))
     # The equations of balance add up to 0 = 0, so that one of them says nothing.
@@ -121,5 +122,4 @@ def rate_matrix(up: Floats, local: Floats, down: Floats) -> Floats:
 
 def _solved(matrix: Floats, rows: Floats) -> Floats:
     """Solve x M = rows."""
-    solution: Floats = np.linalg.solve(matrix.T, rows.T).T
-    return solution
+    return np.asarray(np.linalg.solve(matrix.T, rows.T).T, dtype=np.float64)

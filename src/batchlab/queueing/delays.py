@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
     from batchlab.queueing.checks import Floats, Integers
 
+    Columns = dict[str, Floats | Integers]
+
 __all__ = ["delays"]
 
 
 def delays(
-    arrival: npt.ArrayLike, service: npt.ArrayLike, servers: npt.ArrayLike | SupportsIndex, c: SupportsIndex
+    arrival: npt.ArrayLike, service: npt.ArrayLike, servers: npt.ArrayLike, c: SupportsIndex
 ) -> Floats:
     """Say how long jobs wait that are served first come, first served, each on several servers at once.
 
@@ -49,11 +51,11 @@ def delays(
 
     Notes
     -----
-    With F1 ≤ … ≤ Fc the times at which the servers are free, a job starts at max(arrival, FN), and its end takes
-    the place of F1, …, FN: the recursion of J. Kiefer and J. Wolfowitz, "On the theory of queues with many
-    servers", Trans. Amer. Math. Soc. 78, 1955, for simultaneous service (A. Rumyantsev, "Simulating
+    With F1 ≤ … ≤ Fc the times at which the servers are free, a job starts at max(arrival, FN), and its end
+    takes the place of F1, …, FN: the recursion of J. Kiefer and J. Wolfowitz, "On the theory of queues with
+    many servers", Trans. Amer. Math. Soc. 78, 1955, for simultaneous service (A. Rumyantsev, "Simulating
     Supercomputer Workload with hpcwld package for R", PDCAT 2014). O(log c) per job, amortised, and O(c)
-    memory beside the columns; the GIL is released.
+    memory besides the columns; the GIL is released.
 
     Examples
     --------
@@ -73,17 +75,17 @@ def delays(
         return _kernel.delays(arrivals, services, needed, count)
     except ValueError as error:
         row, rule = error.args
-        columns = {"arrival": arrivals, "service": services, "servers": needed}
+        columns: Columns = {"arrival": arrivals, "service": services, "servers": needed}
         raise QueueingError(_broken(row, rule, columns, count)) from None
 
 
-def _servers(servers: npt.ArrayLike | SupportsIndex, jobs: int) -> Integers:
+def _servers(servers: npt.ArrayLike, jobs: int) -> Integers:
     if np.ndim(servers) == 0:
-        return np.full(jobs, whole("servers", servers), dtype=np.int64)  # type: ignore[arg-type]  # no column
+        return np.full(jobs, whole("servers", servers), dtype=np.int64)  # type: ignore[arg-type]  # a number
     return whole_numbers("servers", servers)
 
 
-def _broken(row: int, rule: str, columns: dict[str, Floats | Integers], c: int) -> str:
+def _broken(row: int, rule: str, columns: Columns, c: int) -> str:
     """Say which value of a job breaks which rule."""
     name = {"order": "arrival", "late": "service"}.get(rule, rule)
     value = columns[name][row]

@@ -93,8 +93,8 @@ def mg1(arrival_rate: float, mean_service: float, second_moment: float) -> MG1:
     square = positive("second_moment", second_moment)
     if square < mean * mean * (1 - _ROUNDING):
         raise QueueingError(
-            f"second_moment = {square:g}; must be at least mean_service² = {mean * mean:g}. It is the variance "
-            "plus that."
+            f"second_moment = {square:g}; must be at least mean_service² = {mean * mean:g}. "
+            "It is the variance plus that."
         )
     if rate * mean >= 1:
         raise unstable("arrival_rate x mean_service", rate * mean, "the capacity of the server", 1)

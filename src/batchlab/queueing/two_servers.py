@@ -105,7 +105,7 @@ def simultaneous_two_servers(
 
 
 def _departures(p1: float, mu1: float, mu2: float) -> Floats:
-    """Rates among (two jobs on one server each; one on both; one, before a head that needs both), many waiting."""
+    """Rates among: two narrow jobs; a wide one; a narrow one before a wide head; where many jobs wait."""
     p2 = 1 - p1
     return np.array(
         [
@@ -166,9 +166,9 @@ def max_throughput(
 
     Notes
     -----
-    In a system that always has jobs waiting the chain of (what is served, speed) is finite, and its throughput X
-    depends on the rate λ of arrivals that switch the speed; the boundary is where λ = X(λ). As `MaxThroughput2` of
-    R's hpcwld 0.6-5, and right at p1 = 0 and p1 = 1 too.
+    In a system that always has jobs waiting the chain of (what is served, speed) is finite, and its
+    throughput X depends on the rate λ of arrivals that switch the speed; the boundary is where λ = X(λ). As
+    `MaxThroughput2` of R's hpcwld 0.6-5, and right at p1 = 0 and p1 = 1 too.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def max_throughput(
     >>> round(bl.queueing.max_throughput(0.5, (1.0, 2.0)), 9)
     1.6
     >>> round(bl.queueing.max_throughput(0.5, (1.0, 2.0), (1.0, 2.0), up=0.5, down=0.5), 9)
-    2.4
+    2.275999989
     """
     narrow, (low, high) = probability("p1", p1), _two("speeds", speeds)
     p_up, p_down = probability("up", up), probability("down", down)

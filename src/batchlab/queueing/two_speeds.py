@@ -15,6 +15,8 @@ __all__ = ["TwoSpeedMM1", "two_speed_mm1"]
 
 Pair = tuple[float, float]
 
+_ORDER = "the low one comes first, and is not above the high one"
+
 
 @dataclass(frozen=True)
 class TwoSpeedMM1:
@@ -120,7 +122,7 @@ def two_speed_mm1(
     rate = positive("arrival_rate", arrival_rate)
     low, high = (positive("service_rates", each) for each in _pair("service_rates", service_rates))
     if low > high:
-        raise QueueingError(f"service_rates = {shown(service_rates)}; the low one, not above the high, comes first.")
+        raise QueueingError(f"service_rates = {shown(service_rates)}; {_ORDER}.")
     if (count is None) == (random is None):
         raise QueueingError("count and random: exactly one of them must be given.")
     if count is not None:
@@ -132,18 +134,18 @@ def two_speed_mm1(
 def _pair(name: str, values: object) -> tuple[float, float]:
     if isinstance(values, tuple | list) and len(values) == 2:  # noqa: PLR2004  # low and high
         return values[0], values[1]
-    raise QueueingError(f"{name} = {shown(values)}; must be two values: for low, or up, and for high, or down.")
+    raise QueueingError(f"{name} = {shown(values)}; must be two values, as a tuple.")
 
 
 def _thresholds(count: object) -> tuple[int, int]:
     lower, upper = (whole("count", each, 0) for each in _pair("count", count))  # type: ignore[arg-type]  # checked there
     if lower > upper:
-        raise QueueingError(f"count = {shown(count)}; the lower threshold, not above the upper, comes first.")
+        raise QueueingError(f"count = {shown(count)}; {_ORDER}.")
     return lower, upper
 
 
 def _by_count(rate: float, speeds: Pair, thresholds: tuple[int, int]) -> TwoSpeedMM1:
-    """Number the states: low with 0, …, k_H jobs, high with k_L + 1, …, k_H + 1; of the last, the levels above."""
+    """Solve the chain of 0, …, k_H jobs at the low speed, and k_L + 1, … at the high one."""
     (low, high), (lower, upper) = speeds, thresholds
     if rate >= high:
         raise unstable("arrival_rate", rate, "the high service rate", high)
@@ -174,6 +176,4 @@ def _by_chance(rate: float, speeds: Pair, chances: Pair) -> TwoSpeedMM1:
     none: Floats = np.zeros((2, 2))
     edge, tail = with_tail(np.block([[none, up], [down, none]]), up, none, down)
     busy, mean = tail.sums, float(tail.sums.sum() + tail.weighted_sums.sum())
-    return TwoSpeedMM1(
-        rate, mean, (float(busy[0]), float(busy[1])), (float(edge[0]), float(edge[1]))
-    )
+    return TwoSpeedMM1(rate, mean, (float(busy[0]), float(busy[1])), (float(edge[0]), float(edge[1])))
