@@ -9,8 +9,8 @@ import numpy as np
 
 from batchlab.errors import QueueingError
 from batchlab.queueing.checks import numbers, whole
-from batchlab.queueing.delays import delays
 from batchlab.queueing.intervals import Interval, interval
+from batchlab.queueing.kiefer_wolfowitz import delays
 
 if TYPE_CHECKING:
     import numpy.typing as npt
