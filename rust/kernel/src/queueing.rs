@@ -120,7 +120,9 @@ mod tests {
 
     fn delays(jobs: &[(f64, f64, i64)], servers: usize) -> Vec<f64> {
         let mut queue = SimultaneousService::new(servers as u64);
-        jobs.iter().map(|&(arrival, service, needed)| queue.serve(arrival, service, needed).unwrap()).collect()
+        jobs.iter()
+            .map(|&(arrival, service, needed)| queue.serve(arrival, service, needed).unwrap())
+            .collect()
     }
 
     proptest! {
