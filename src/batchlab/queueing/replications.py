@@ -47,18 +47,20 @@ def replicate(model: Model, seed: int, most: int, threads: int) -> Iterator[Seri
     dict
         The series of a replication by name.
     """
-    seeds = np.random.SeedSequence(seed).spawn(most)
 
     def run(number: int) -> Series:
-        generator = np.random.Generator(np.random.PCG64(seeds[number]))
-        return series_of(model(generator), number)
+        # As the children that SeedSequence.spawn gives, without a list of them.
+        sequence = np.random.SeedSequence(seed, spawn_key=(number,))
+        return series_of(model(np.random.Generator(np.random.PCG64(sequence))), number)
 
     running: deque[Future[Series]] = deque()
+    # Threads go on while the first of them is late.
+    window = 2 * threads
     with ThreadPoolExecutor(threads) as pool:
         try:
             for number in range(most):
                 running.append(pool.submit(run, number))
-                if len(running) >= threads:
+                if len(running) >= window:
                     yield running.popleft().result()
             while running:
                 yield running.popleft().result()
