@@ -43,6 +43,31 @@ def test_delays_of_the_logs(jobs: str, recorded: str, rate: float, most: float) 
     assert found.max() > 10_000
 
 
+def trace(name: str) -> tuple[pl.Series, pl.Series, pl.Series]:
+    """Make the arrivals (s), service times (s) and cores of a trace from the package's own data."""
+    if name in {"HPC_KRC_model_cores_used", "HPC_KRC2_cleanA_subset"}:
+        log = table(f"{name}.csv.gz")
+        return log["t"], log["S"], log["N"]
+    log = table("HPC_KRC.csv.gz" if name.startswith("HPC_KRC_") else "HPC_KRC2.csv.gz")
+    cores = "cores_requested" if name.endswith("requested") else "cores_used"
+    # Gaps are those after each job; the third cleaning takes them for gaps between starts.
+    clock = pl.col("interarrival").cum_sum() - pl.col("interarrival")
+    arrival = clock - pl.col("delays") if name.endswith("startgaps") else clock
+    jobs = log.with_columns(arrival=arrival).filter(pl.col(cores) >= 1).sort("arrival", maintain_order=True)
+    return jobs["arrival"], jobs["service"], jobs[cores]
+
+
+def test_mean_delays_under_all_cleanings() -> None:
+    """The mean delays that R gives for five traces, by how jobs without cores and gaps below 0 are cleaned."""
+    cases = [case for case in json.loads(content("fcfs_vs_Wld.json")) if "R_mean" in case]
+    assert len(cases) == 13
+    for case in cases:
+        arrival, service, cores = trace(case["trace"])
+        found = bl.queueing.delays(arrival, service / case["rate"], cores, SERVERS)
+        assert len(found) == case["n"]
+        assert found.mean() == pytest.approx(case["R_mean"], rel=1e-11), case
+
+
 def test_delays_of_twelve_jobs() -> None:
     """A small case that the repository has."""
     log = table("wld_tiny_m4.csv")
