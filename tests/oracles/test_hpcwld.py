@@ -58,7 +58,7 @@ def trace(name: str) -> tuple[pl.Series, pl.Series, pl.Series]:
 
 
 def test_mean_delays_under_all_cleanings() -> None:
-    """The mean delays that R gives for five traces, by how jobs without cores and gaps below 0 are cleaned."""
+    """The mean delays that R gives for five traces, which differ in how jobs with no cores are cleaned."""
     cases = [case for case in json.loads(content("fcfs_vs_Wld.json")) if "R_mean" in case]
     assert len(cases) == 13
     for case in cases:

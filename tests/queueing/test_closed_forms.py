@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import pytest
 
@@ -133,6 +134,33 @@ def test_a_speed_that_is_never_left(chances: tuple[float, float], rate: float) -
     queue = queueing.two_speed_mm1(0.7, (1.0, 2.0), random=chances)
     assert queue.mean_present == pytest.approx(queueing.mmc(0.7, rate).mean_present, rel=1e-12)
     assert queue.high_share == pytest.approx(rate - 1, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("rate", "low", "lower", "upper"),
+    [(1.5, 1.0, 3, 8), (1.9, 1.0, 10, 200), (0.25, 1.0, 100, 200), (1.75, 0.5, 9, 90)],
+)
+def test_hysteresis_is_exact(rate: float, low: float, lower: int, upper: int) -> None:
+    """The balance of the chain in fractions, from the thresholds down and up."""
+    arrive, slow, quick = Fraction(rate), Fraction(low), Fraction(2)
+    lows, highs = (
+        {upper + 1: Fraction(0), upper: Fraction(1)},
+        {lower: Fraction(0), lower + 1: arrive / quick},
+    )
+    for n in range(upper, lower, -1):
+        lows[n - 1] = (lows[n] * (arrive + slow) - slow * lows[n + 1]) / arrive
+    for n in range(lower, 0, -1):
+        lows[n - 1] = slow * lows[n] / arrive
+    for n in range(lower + 1, upper + 1):
+        highs[n + 1] = (highs[n] * (arrive + quick) - arrive * highs[n - 1]) / quick
+    # Above the upper threshold the probabilities fall by the same ratio.
+    ratio, last = arrive / quick, highs.pop(upper + 1)
+    above, weighted = last / (1 - ratio), last * ((upper + 1) / (1 - ratio) + ratio / (1 - ratio) ** 2)
+    total = sum(lows.values()) + sum(highs.values()) + above
+    mean = (sum(n * each for part in (lows, highs) for n, each in part.items()) + weighted) / total
+    queue = queueing.two_speed_mm1(rate, (low, 2.0), count=(lower, upper))
+    assert queue.mean_present == pytest.approx(float(mean), rel=1e-11)
+    assert 1 - queue.high_share == pytest.approx(float(sum(lows.values()) / total), abs=1e-12)
 
 
 def test_high_thresholds() -> None:

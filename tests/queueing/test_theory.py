@@ -23,7 +23,7 @@ REPLICATIONS, CONFIDENCE = 40, 0.99
 
 
 def replicated(model: Callable[[np.random.Generator], dict[str, np.ndarray]], seed: int) -> Ensemble:
-    """Leave out a tenth, which is long beside the correlation of all queues here."""
+    """Leave out a tenth, which is much longer than the correlation of the queues here."""
     return queueing.ensemble(model, REPLICATIONS, seed=seed, warm_up=0.1, confidence=CONFIDENCE)
 
 
