@@ -15,6 +15,7 @@ USUAL = [
     "scale",
     "stream",
     "generate",
+    "queueing",
     "sharing",
     "deep_learning",
     "case_study",

@@ -6,6 +6,7 @@ from batchlab import bridge as bridge
 from batchlab import generate as generate
 from batchlab import platform as platform
 from batchlab import plot as plot
+from batchlab import queueing as queueing
 from batchlab import report as report
 from batchlab import system as system
 from batchlab._kernel import Formula as Formula
@@ -40,6 +41,7 @@ from batchlab.errors import ObserverError as ObserverError
 from batchlab.errors import PlatformError as PlatformError
 from batchlab.errors import PolicyError as PolicyError
 from batchlab.errors import PolicyNotFound as PolicyNotFound
+from batchlab.errors import QueueingError as QueueingError
 from batchlab.errors import ResultError as ResultError
 from batchlab.errors import SimulationError as SimulationError
 from batchlab.errors import StoreError as StoreError

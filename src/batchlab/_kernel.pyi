@@ -1022,3 +1022,15 @@ def share_in_windows(own: list[float], total: list[float], decay: float) -> floa
 
 def target_delta(target: float, mark: str, usage: float) -> float:
     """Target minus usage, both in per cent; 0 above a target marked `+`, and below one marked `-`."""
+
+def delays(
+    arrival: NDArray[np.float64],
+    service: NDArray[np.float64],
+    servers: NDArray[np.int64],
+    c: int,
+) -> NDArray[np.float64]:
+    """Delays (s) of jobs that wait, first come first served, for their servers all at once.
+
+    Where a job breaks a rule, a `ValueError` has its row and the name of the rule: `arrival`, `order`, `service`, `servers`
+    or `late`.
+    """

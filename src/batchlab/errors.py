@@ -19,6 +19,7 @@ the next step. Errors about input are also ``ValueError``, so code that does not
     ├── ObserverError            (ValueError)   what an observer is told, or the data that it reads
     ├── ResultError              (ValueError)   a result that cannot be read, written or evaluated
     ├── AdequacyError            (ValueError)   streams of jobs between which no difference is defined
+    ├── QueueingError            (ValueError)   a queueing model's input, or one that is not stable
     ├── TraceError               (ValueError)   a log of the archive that is not known, or cannot be had
     ├── MonitorError                            a running simulation that cannot be asked, or shown
     ├── ExperimentError          (ValueError)   a described experiment, its spec file, or its store
@@ -48,6 +49,7 @@ __all__ = [
     "PlatformError",
     "PolicyError",
     "PolicyNotFound",
+    "QueueingError",
     "ResultError",
     "SimulationError",
     "StoreError",
@@ -124,6 +126,10 @@ class ResultError(BatchlabError, ValueError):
 
 class AdequacyError(BatchlabError, ValueError):
     """Two streams of jobs cannot be compared; the message names the first job that differs."""
+
+
+class QueueingError(BatchlabError, ValueError):
+    """A column, rate or probability of a queueing model breaks a rule, or the model is not stable."""
 
 
 class TraceError(BatchlabError, ValueError):

@@ -9,6 +9,8 @@ pub mod resident;
 pub mod spelling;
 pub mod stopwatch;
 
+pub mod queueing;
+
 pub mod index;
 
 pub mod expression;

@@ -22,6 +22,7 @@ mod platform;
 mod policy;
 mod preemption;
 mod queue;
+mod queueing;
 mod ranges;
 mod recorded;
 mod reservations;
@@ -58,6 +59,8 @@ mod _kernel {
     use crate::platform::Platform;
     #[pymodule_export]
     use crate::queue::Candidates;
+    #[pymodule_export]
+    use crate::queueing::delays;
     #[pymodule_export]
     use crate::ranges::node_ranges;
     #[pymodule_export]

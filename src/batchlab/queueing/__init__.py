@@ -1,0 +1,8 @@
+"""Queueing theory of batch systems: delays, closed forms, stability, arrival processes, ensembles.
+
+See ``docs/queueing.md``.
+"""
+
+from batchlab.lazy import lazily
+
+__all__, __getattr__, __dir__ = lazily(__name__)

@@ -1,0 +1,36 @@
+# What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
+
+from batchlab.queueing.arrivals import ArrivalProcess as ArrivalProcess
+from batchlab.queueing.arrivals import DailyCycle as DailyCycle
+from batchlab.queueing.arrivals import LogArrivals as LogArrivals
+from batchlab.queueing.arrivals import MarkovModulated as MarkovModulated
+from batchlab.queueing.arrivals import Renewal as Renewal
+from batchlab.queueing.arrivals import daily_cycle as daily_cycle
+from batchlab.queueing.arrivals import from_log as from_log
+from batchlab.queueing.arrivals import mmpp as mmpp
+from batchlab.queueing.arrivals import renewal as renewal
+from batchlab.queueing.conversion import Columns as Columns
+from batchlab.queueing.conversion import from_workload as from_workload
+from batchlab.queueing.conversion import to_workload as to_workload
+from batchlab.queueing.erlang import MMC as MMC
+from batchlab.queueing.erlang import erlang_b as erlang_b
+from batchlab.queueing.erlang import erlang_c as erlang_c
+from batchlab.queueing.erlang import mmc as mmc
+from batchlab.queueing.intervals import Interval as Interval
+from batchlab.queueing.intervals import batch_means as batch_means
+from batchlab.queueing.intervals import interval as interval
+from batchlab.queueing.kiefer_wolfowitz import delays as delays
+from batchlab.queueing.output_analysis import Ensemble as Ensemble
+from batchlab.queueing.output_analysis import Measure as Measure
+from batchlab.queueing.output_analysis import ensemble as ensemble
+from batchlab.queueing.pollaczek_khinchine import MG1 as MG1
+from batchlab.queueing.pollaczek_khinchine import mg1 as mg1
+from batchlab.queueing.saturated import saturated_throughput as saturated_throughput
+from batchlab.queueing.stability_constant import Stability as Stability
+from batchlab.queueing.stability_constant import stability as stability
+from batchlab.queueing.two_servers import TwoServers as TwoServers
+from batchlab.queueing.two_servers import max_throughput as max_throughput
+from batchlab.queueing.two_servers import simultaneous_two_servers as simultaneous_two_servers
+from batchlab.queueing.two_speeds import TwoSpeedMM1 as TwoSpeedMM1
+from batchlab.queueing.two_speeds import two_speed_mm1 as two_speed_mm1
+from batchlab.queueing.warm_up import mser5 as mser5

@@ -1,0 +1,86 @@
+"""The rules of arguments: columns, rates, probabilities, whole numbers."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from batchlab.errors import QueueingError, shown
+
+__all__ = ["Floats", "Integers", "numbers", "positive", "probability", "unstable", "whole", "whole_numbers"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_LARGEST = 2**63 - 1
+
+
+def positive(name: str, value: float, *, zero: bool = False) -> float:
+    """Give a finite number above 0; with `zero` at least 0."""
+    number = _number(value)
+    if math.isfinite(number) and (number > 0 or (zero and number == 0)):
+        return number
+    rule = ">= 0" if zero else "> 0"
+    raise QueueingError(f"{name} = {shown(value)}; must be a finite number {rule}.")
+
+
+def probability(name: str, value: float) -> float:
+    """Give a number from 0 to 1."""
+    number = _number(value)
+    if 0 <= number <= 1:
+        return number
+    raise QueueingError(f"{name} = {shown(value)}; must be a probability, from 0 to 1.")
+
+
+def whole(name: str, value: SupportsIndex, least: int = 1) -> int:
+    """Give a whole number that is at least this."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if least <= number <= _LARGEST:
+        return number
+    raise QueueingError(f"{name} = {shown(value)}; must be a whole number >= {least}.")
+
+
+def numbers(name: str, values: npt.ArrayLike) -> Floats:
+    """Give a column of numbers; it is not copied where it is one of float64 already."""
+    try:
+        column = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise QueueingError(f"{name} = {shown(values)}; must be a column of numbers.") from error
+    if np.ndim(values) != 1:
+        raise QueueingError(f"{name} has {np.ndim(values)} dimensions; must be a column: one.")
+    return column
+
+
+def whole_numbers(name: str, values: npt.ArrayLike) -> Integers:
+    """Give a column of whole numbers; it is not copied where it is one of int64 already."""
+    given = np.asarray(values)
+    if given.ndim == 1 and given.dtype.kind in "iu":
+        return np.ascontiguousarray(given, dtype=np.int64)
+    column = numbers(name, values)
+    broken = np.flatnonzero(~(np.abs(column) < 2**53) | (column != np.floor(column)))
+    if len(broken):
+        row = int(broken[0])
+        raise QueueingError(f"{name}[{row}] = {column[row]:g}; must be a whole number.")
+    return column.astype(np.int64)
+
+
+def unstable(load: str, value: float, limit: str, bound: float) -> QueueingError:
+    """Make the error of a queue that grows without bound."""
+    return QueueingError(
+        f"{load} = {value:g} is not below {limit} = {bound:g}: the queue grows without bound and has no "
+        "stationary mean. Lower the arrival rate, or serve faster."
+    )
+
+
+def _number(value: float) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

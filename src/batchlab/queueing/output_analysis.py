@@ -1,0 +1,283 @@
+"""Means with confidence intervals from independent replications of a model."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, SupportsIndex
+
+import numpy as np
+
+from batchlab.errors import QueueingError, shown, suggest
+from batchlab.queueing.checks import Floats, positive, whole
+from batchlab.queueing.intervals import Interval, batch_means, confidence_level, interval
+from batchlab.queueing.replications import VALUE, progress_bar, replicate
+from batchlab.queueing.warm_up import mser5
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from batchlab.queueing.replications import Model, Series
+
+__all__ = ["Ensemble", "Measure", "ensemble"]
+
+_WIDER = 100
+"""Without a limit of one's own, so many times the replications asked for are made for a precision at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """What replications say about the mean of one series.
+
+    Parameters
+    ----------
+    means
+        Shape (replications,): the mean of each replication after its warm-up.
+    warm_up
+        Shape (replications,): how many observations were left out at the beginning of each.
+    by_replication
+        The mean of the means, with Student's interval: the replications are independent.
+    by_batches
+        The mean of the means of batches within the replications, with Student's interval over all of them;
+        None where a replication has fewer observations than batches.
+    """
+
+    means: Floats
+    warm_up: tuple[int, ...]
+    by_replication: Interval
+    by_batches: Interval | None
+
+    @property
+    def mean(self) -> float:
+        """The mean of the replications' means."""
+        return self.by_replication.mean
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Independent replications of a model; see `ensemble`.
+
+    Parameters
+    ----------
+    measures
+        What is known of each series, by its name; ``"value"`` where the model gives one without a name.
+    replications
+        How many were made.
+    seed
+        From which the random numbers of all of them come.
+    precise
+        Whether the relative precision that was asked for is reached; True where none was.
+    """
+
+    measures: Mapping[str, Measure]
+    replications: int
+    seed: int
+    precise: bool
+
+    def __getitem__(self, name: str) -> Measure:
+        if name not in self.measures:
+            raise QueueingError(f"name: no series {name!r}.{suggest(name, self.measures)}")
+        return self.measures[name]
+
+    @property
+    def mean(self) -> float:
+        """The mean of the only series."""
+        return self._only.mean
+
+    @property
+    def interval(self) -> Interval:
+        """The mean of the only series, with its confidence interval by replication."""
+        return self._only.by_replication
+
+    @property
+    def _only(self) -> Measure:
+        if len(self.measures) != 1:
+            names = ", ".join(self.measures)
+            raise QueueingError(f"there are several series: {names}. Choose one, as in ensemble[name].")
+        return next(iter(self.measures.values()))
+
+    def difference(self, other: Ensemble, name: str = VALUE) -> Interval:
+        """Compare two models under common random numbers: the mean of this one minus that of another.
+
+        Parameters
+        ----------
+        other
+            Made with the same seed and as many replications.
+        name
+            Of the series.
+
+        Returns
+        -------
+        Interval
+            The mean of the differences replication by replication, with Student's interval for pairs. It is
+            short where both models follow the random numbers in the same way.
+
+        Raises
+        ------
+        QueueingError
+            If the seeds or the numbers of replications differ, or one has no such series.
+        """
+        mine, theirs = (f"{each.replications} replications of seed {each.seed}" for each in (self, other))
+        if mine != theirs:
+            raise QueueingError(
+                f"other has {theirs}, this one {mine}; they must be the same. Ask for no relative precision."
+            )
+        confidence = self[name].by_replication.confidence
+        return interval(self[name].means - other[name].means, confidence)
+
+
+def ensemble(
+    model: Model,
+    replications: SupportsIndex = 10,
+    *,
+    seed: SupportsIndex = 0,
+    warm_up: str | float = "mser5",
+    confidence: float = 0.95,
+    batches: SupportsIndex = 20,
+    relative_precision: float | None = None,
+    most_replications: SupportsIndex | None = None,
+    threads: SupportsIndex | None = None,
+    progress: bool = False,
+) -> Ensemble:
+    """Run independent replications of a model, and estimate means.
+
+    Parameters
+    ----------
+    model
+        Any function that takes a `numpy.random.Generator` and gives observations in their order: an array, or
+        a mapping of arrays by name. It runs in several threads at a time, which helps where the GIL is
+        released, as by `delays` and `simulate`.
+    replications
+        How many to make, at least 2.
+    seed
+        A whole number >= 0. The generator of each replication is spawned from it, and is the same for every
+        model that runs under this seed: common random numbers.
+    warm_up
+        ``"mser5"`` finds for each replication what to leave out at the beginning (`mser5`); a whole number is
+        a number of observations; a number between 0 and 1 a share of them.
+    confidence
+        The level of intervals, between 0 and 1.
+    batches
+        Into how many batches each replication is cut for the interval by batch means, at least 2.
+    relative_precision
+        Where it is given, replications are added until for every series the half width of the interval by
+        replication is at most this part of the mean.
+    most_replications
+        Where to stop adding; 100 times `replications` unless given.
+    threads
+        How many replications run at once; one for each processor unless given. It changes no number.
+    progress
+        Whether to show a progress bar on standard error.
+
+    Returns
+    -------
+    Ensemble
+        For each series the means, and intervals by replication and by batch means.
+
+    Raises
+    ------
+    QueueingError
+        If an argument breaks a rule, the model gives something else than finite numbers, or the names of its
+        series change. What the model raises comes through.
+
+    Notes
+    -----
+    A. M. Law, "Simulation Modeling and Analysis", chapters 9 and 11. Sequential stopping makes intervals hold
+    the mean a little less often than they say; begin with 10 replications or more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import batchlab as bl
+    >>> def waits(rng: np.random.Generator) -> np.ndarray:
+    ...     arrival = np.cumsum(rng.exponential(2.0, 20_000))
+    ...     return bl.queueing.delays(arrival, rng.exponential(1.0, 20_000), servers=1, c=1)
+    >>> found = bl.queueing.ensemble(waits, replications=10, seed=1)
+    >>> bl.queueing.mmc(0.5, 1.0).mean_wait in found.interval
+    True
+    """
+    level, least = confidence_level(confidence), whole("replications", replications, 2)
+    count, left_out = whole("batches", batches, 2), _warm_up(warm_up)
+    precision = None if relative_precision is None else positive("relative_precision", relative_precision)
+    greatest = _WIDER * least if most_replications is None else most_replications
+    most = least if precision is None else whole("most_replications", greatest, least)
+    number_of_threads = whole("threads", threads if threads is not None else (os.cpu_count() or 1))
+    base, kept = whole("seed", seed, 0), _Kept(left_out, count)
+    precise = False
+    with progress_bar(most, shows=progress) as show:
+        for series in replicate(model, base, most, number_of_threads):
+            kept.add(series)
+            show(kept.replications)
+            if kept.replications >= least:
+                precise = precision is None or kept.worst_precision(level) <= precision
+                if precise and precision is not None:
+                    break
+    return Ensemble(kept.measures(level), kept.replications, base, precise)
+
+
+class _Kept:
+    """What is kept of replications: means, not the observations."""
+
+    def __init__(self, warm_up: str | float, batches: int) -> None:
+        self._warm_up, self._batches = warm_up, batches
+        self.replications = 0
+        self._means: dict[str, list[float]] = {}
+        self._left_out: dict[str, list[int]] = {}
+        self._batch_means: dict[str, list[Floats | None]] = {}
+
+    def add(self, series: Series) -> None:
+        """Take one replication."""
+        if self.replications and series.keys() != self._means.keys():
+            raise QueueingError(
+                f"replication {self.replications}: series {', '.join(series)}; must be those of the first: "
+                f"{', '.join(self._means)}."
+            )
+        for name, values in series.items():
+            first = _first(values, self._warm_up)
+            rest = values[first:]
+            self._means.setdefault(name, []).append(float(rest.mean()))
+            self._left_out.setdefault(name, []).append(first)
+            enough = len(rest) >= self._batches
+            batched = batch_means(rest, self._batches) if enough else None
+            self._batch_means.setdefault(name, []).append(batched)
+        self.replications += 1
+
+    def worst_precision(self, confidence: float) -> float:
+        """Give the greatest relative half width of all series."""
+        return max(interval(np.array(each), confidence).relative_precision for each in self._means.values())
+
+    def measures(self, confidence: float) -> dict[str, Measure]:
+        """Sum up each series."""
+        return {name: self._measure(name, confidence) for name in self._means}
+
+    def _measure(self, name: str, confidence: float) -> Measure:
+        means = np.array(self._means[name])
+        batched = [each for each in self._batch_means[name] if each is not None]
+        whole_series = len(batched) == self.replications
+        by_batches = interval(np.concatenate(batched), confidence) if whole_series else None
+        return Measure(means, tuple(self._left_out[name]), interval(means, confidence), by_batches)
+
+
+def _warm_up(given: str | float) -> str | float:
+    """Check what is said of the warm-up: a rule, a number of observations, or a share of them."""
+    if given == "mser5":
+        return given
+    if isinstance(given, int | np.integer) and given >= 0:
+        return int(given)
+    if isinstance(given, float) and 0 <= given < 1:
+        return given
+    raise QueueingError(
+        f"warm_up = {shown(given)}; must be 'mser5', a number of observations, or a share of them below 1."
+    )
+
+
+def _first(values: Floats, warm_up: str | float) -> int:
+    """Give the place of the first observation after the warm-up."""
+    if isinstance(warm_up, str):
+        return mser5(values)
+    first = int(warm_up * len(values)) if isinstance(warm_up, float) else int(warm_up)
+    if first >= len(values):
+        raise QueueingError(
+            f"warm_up = {warm_up} of {len(values)} observations leaves none; leave out fewer."
+        )
+    return first
