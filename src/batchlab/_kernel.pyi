@@ -655,7 +655,8 @@ def rules() -> dict[str, list[tuple[str, str, str]]]:
 def names() -> dict[str, list[str]]:
     """Names in the order of their numbers: of the states and types of jobs, of the reasons for which
     they are rejected and wait, of the options `walltime`, `job_check` and `order_at_instant`, of the
-    methods by which an observer takes note of each kind of change, and of the kinds of external events.
+    methods by which an observer takes note of each kind of change, of the kinds of external events, and of the
+    events that controls of rates look at.
     """
 
 def share(
@@ -893,6 +894,36 @@ class View:
         ------
         DecisionError
             If it is not running, or cannot be preempted now.
+        """
+    def set_rate(self, job: Job, rate: float) -> None:
+        """Serve a running job at a rate of its own from now on, whatever its nodes run at.
+
+        Parameters
+        ----------
+        job
+            The job; running, and neither being launched nor completed.
+        rate
+            Work per second, finite and >= 0; at 0 it keeps its nodes and waits.
+
+        Raises
+        ------
+        DecisionError
+            If it has no run that could be served at a rate, or carries an application.
+        """
+    def set_service_rate(self, rate: float, control: int = 0) -> None:
+        """Serve jobs at another rate from now on on the nodes of a control.
+
+        Parameters
+        ----------
+        rate
+            Work per second, finite and >= 0.
+        control
+            Its place among those that were passed to the run as `control`.
+
+        Raises
+        ------
+        DecisionError
+            If there is no such control, or the rate is none.
         """
     def set_estimate(self, job: Job, seconds: float) -> None:
         """Set what a job's run time is taken to be: its estimate.
