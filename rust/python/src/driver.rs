@@ -6,10 +6,10 @@ use batchlab_kernel::time::Time;
 use numpy::{PyArrayLike1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
+use crate::control;
 use crate::errors::{decision_error, policy_error, simulation_error};
 use crate::handles::{Job, Queue, View, refused};
 use crate::placements::placement;
-use crate::service;
 use crate::simulation::{STRIDE, Simulation};
 
 /// What is asked at which point; None where nothing is.
@@ -223,7 +223,7 @@ fn ask(
         YieldPoint::Allocation(job) => answer_allocation(simulation, hooks, view, job)?,
         YieldPoint::Control(control, event) => {
             if let Some(hook) = &hooks.control {
-                service::ask(simulation, hook, control, event)?;
+                control::ask(simulation, hook, control, event)?;
             }
         }
         YieldPoint::Timer(caller) => {

@@ -7,6 +7,7 @@ mod application;
 mod application_jobs;
 mod columns;
 mod conditions;
+mod control;
 mod decisions;
 mod driver;
 mod errors;

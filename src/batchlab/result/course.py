@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab.result.service_intervals import (
+    ServedRun,
     ServiceIntervals,
     capacity_of_controls,
     processors_of,
@@ -17,8 +18,6 @@ from batchlab.workload.work import work_of_jobs
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-    from batchlab.result.result import Result
 
     Floats = npt.NDArray[np.float64]
     Numbers = npt.NDArray[np.int64]
@@ -100,9 +99,9 @@ class Course:
         return float(np.sum(values * self.duration)) / self.span if self.span > 0 else None
 
 
-def rates_of(result: Result) -> list[Steps]:
+def rates_of(run: ServedRun) -> list[Steps]:
     """Give the rates of each control as step functions; last 1, of the nodes without one."""
-    controls, log = result.options.controls, result.outcome.rates
+    controls, log = run.options.controls, run.outcome.rates
     found = []
     for number, control in enumerate(controls):
         first = np.array([control.first_rate], np.float64)
@@ -110,24 +109,24 @@ def rates_of(result: Result) -> list[Steps]:
             found.append(Steps(np.array([-np.inf]), first))
             continue
         own = log["control"] == number
-        begin = np.array([result.workload.jobs["submit_time"].min() or 0.0], np.float64)
+        begin = np.array([run.workload.jobs["submit_time"].min() or 0.0], np.float64)
         times = np.concatenate([begin, log["time"][own]])
         found.append(Steps(times, np.concatenate([first, log["rate"][own]])))
     return [*found, Steps(np.zeros(1), np.ones(1))]
 
 
-def course_of(result: Result) -> Course:
+def course_of(run: ServedRun, runs: ServiceIntervals) -> Course:
     """Give the course of a run. O(n log n), n jobs, runs and changes of rates."""
-    outcome, runs = result.outcome, result.service_runs
-    submit = result.workload.jobs["submit_time"].to_numpy()
+    outcome = run.outcome
+    submit = run.workload.jobs["submit_time"].to_numpy()
     there = np.flatnonzero(~np.isin(outcome.state, _NEVER_THERE) & (submit <= outcome.now))
     arrival, departure = submit[there], outcome.end_time[there]
     departed = departure[~np.isnan(departure)]
-    steps = rates_of(result)
+    steps = rates_of(run)
     times = _times(arrival, departure, runs, steps, outcome.now)
     rates = np.stack([_at(each, times) for each in steps], axis=1)
-    processors, (served, fall, weighted_fall) = processors_of(result), _service(times, rates, runs)
-    work, lost = _work(result, runs, done_in_runs(steps, runs))
+    processors, (served, fall, weighted_fall) = processors_of(run), _service(times, rates, runs)
+    work, lost = _work(run, runs, done_in_runs(steps, runs))
     entered = [(arrival, work[there], there), *lost]
     duration = np.diff(times, append=times[-1:])
     jumps, weighted = np.zeros(len(times)), np.zeros(len(times))
@@ -142,7 +141,7 @@ def course_of(result: Result) -> Course:
         served=served,
         busy=np.stack([_held(times, runs.start, runs.end, each) for each in runs.processors.T], axis=1),
         rates=rates,
-        capacity=capacity_of_controls(result),
+        capacity=capacity_of_controls(run),
         workload=_level(jumps, fall * duration),
         weighted_workload=_level(weighted, weighted_fall * duration),
         fall=fall,
@@ -197,11 +196,11 @@ def _service(times: Floats, rates: Floats, runs: ServiceIntervals) -> tuple[Numb
 
 
 def _work(
-    result: Result, runs: ServiceIntervals, done: Floats
+    run: ServedRun, runs: ServiceIntervals, done: Floats
 ) -> tuple[Floats, list[tuple[Floats, Floats, Numbers]]]:
     """Give the work of each job, and what was lost or given up: when, how much, and by which job."""
-    outcome = result.outcome
-    work = work_of_jobs(result.workload, result.options.reference_rate).copy()
+    outcome = run.outcome
+    work = work_of_jobs(run.workload, run.options.reference_rate).copy()
     is_cut = ~np.isnan(runs.saved)
     kept = np.where(is_cut, runs.saved, done)
     done_of_job = np.bincount(runs.row, kept, len(work))

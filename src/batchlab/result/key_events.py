@@ -12,16 +12,16 @@ from batchlab.result.course import rates_of
 from batchlab.vocabulary import KEY_EVENTS
 
 if TYPE_CHECKING:
-    from batchlab.result.result import Result
+    from batchlab.result.service_intervals import ServedRun
 
 __all__ = ["key_events_table", "rates_table"]
 
 _EVENT = pl.Series("event", KEY_EVENTS, dtype=pl.Enum(KEY_EVENTS))
 
 
-def rates_table(result: Result) -> pl.DataFrame:
+def rates_table(run: ServedRun) -> pl.DataFrame:
     """Give the rates of each control, change by change."""
-    steps = rates_of(result)[: len(result.options.controls)]
+    steps = rates_of(run)[: len(run.options.controls)]
     numbers = [np.full(len(each.time), number, np.uint32) for number, each in enumerate(steps)]
     table = pl.DataFrame(
         {
@@ -33,7 +33,7 @@ def rates_table(result: Result) -> pl.DataFrame:
     return table.sort("time", maintain_order=True)
 
 
-def key_events_table(result: Result) -> pl.DataFrame:
+def key_events_table(run: ServedRun) -> pl.DataFrame:
     """Give arrivals, departures and switches with what held after each.
 
     Raises
@@ -41,7 +41,7 @@ def key_events_table(result: Result) -> pl.DataFrame:
     ResultError
         If they were not recorded.
     """
-    log = result.outcome.key_events
+    log = run.outcome.key_events
     if log is None:
         needed = "pass key_events=True, and control=, to the run"
         raise ResultError(f"key_events: they were not recorded; {needed}.")
@@ -51,7 +51,7 @@ def key_events_table(result: Result) -> pl.DataFrame:
             pl.Series("time", log["time"]),
             _EVENT.gather(pl.Series(log["event"])),
             row,
-            result.workload.jobs["job_id"].gather(row),
+            run.workload.jobs["job_id"].gather(row),
             *(pl.Series(name, log[name]) for name in ("rate", "workload", "weighted_workload")),
             pl.Series("present", log["present"].astype(np.int64)),
             pl.Series("queued", (log["present"] - log["served"]).astype(np.int64)),

@@ -16,7 +16,7 @@ from batchlab.result import energy, metrics
 from batchlab.result.course import course_of
 from batchlab.result.events import events_of
 from batchlab.result.key_events import key_events_table, rates_table
-from batchlab.result.service_intervals import intervals_of
+from batchlab.result.service_intervals import ServedRun, intervals_of
 from batchlab.result.summary import page, what_was_run
 from batchlab.result.table import (
     JOBS,
@@ -121,15 +121,20 @@ class Result:
         """
         return interruptions_table(self.workload, self.system, self.outcome)
 
+    @property
+    def as_served(self) -> ServedRun:
+        """What of it says how its jobs were served."""
+        return ServedRun(self.workload, self.system, self.options, self.outcome)
+
     @cached_property
     def service_runs(self) -> ServiceIntervals:
         """The runs of all jobs, and from when to when they were served, as NumPy columns (S19)."""
-        return intervals_of(self)
+        return intervals_of(self.as_served)
 
     @cached_property
     def course(self) -> Course:
         """What was there, and served at which rate, from event to event, as NumPy columns (S19)."""
-        return course_of(self)
+        return course_of(self.as_served, self.service_runs)
 
     @cached_property
     def rates(self) -> pl.DataFrame:
@@ -138,7 +143,7 @@ class Result:
         Columns ``time`` (s), ``control`` (UInt32; its place in the option) and ``rate`` (units of work per
         second), from then on; the first row of each control is how it began.
         """
-        return rates_table(self)
+        return rates_table(self.as_served)
 
     @cached_property
     def key_events(self) -> pl.DataFrame:
@@ -148,7 +153,7 @@ class Result:
         held after it and its pass: ``rate``, ``workload``, ``weighted_workload``, ``present``, ``queued``,
         ``served`` (jobs), ``busy`` (processors).
         """
-        return key_events_table(self)
+        return key_events_table(self.as_served)
 
     @cached_property
     def resizes(self) -> pl.DataFrame:

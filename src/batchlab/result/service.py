@@ -170,7 +170,7 @@ def energy_budget(result: Result, prices: RatePrices) -> pl.Series:
     """Give the energy of each job in joules: N Σ e(R) τ over the times for which it held its nodes (9)."""
     runs = result.service_runs
     joules = np.zeros(len(runs.row))
-    for control, steps in enumerate(rates_of(result)):
+    for control, steps in enumerate(rates_of(result.as_served)):
         held = runs.processors[:, control]
         if held.any():
             spent = Steps(steps.time, prices.at("busy", steps.value))
@@ -277,8 +277,11 @@ def work_served(result: Result) -> tuple[float, float]:
     Jobs that were killed count with what they did; with `overheads` of execution the second is larger.
     """
     runs = result.service_runs
-    done = done_in_runs(rates_of(result), runs)
-    processors, work = processors_of(result), work_of_jobs(result.workload, result.options.reference_rate)
+    done = done_in_runs(rates_of(result.as_served), runs)
+    processors, work = (
+        processors_of(result.as_served),
+        work_of_jobs(result.workload, result.options.reference_rate),
+    )
     in_full = result.jobs["state"].to_numpy() == "completed"
     others = ~in_full[runs.row]
     again = np.where(np.isnan(runs.saved), 0.0, done - runs.saved)

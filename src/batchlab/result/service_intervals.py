@@ -13,14 +13,27 @@ from batchlab.vocabulary import JOB_STATES
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from batchlab.result.result import Result
+    from batchlab.options import RunOptions
+    from batchlab.result.outcome import Outcome
+    from batchlab.system import System
+    from batchlab.workload import Workload
 
     Floats = npt.NDArray[np.float64]
     Numbers = npt.NDArray[np.int64]
 
-__all__ = ["ServiceIntervals", "capacity_of_controls", "intervals_of", "processors_of"]
+__all__ = ["ServedRun", "ServiceIntervals", "capacity_of_controls", "intervals_of", "processors_of"]
 
 _RAN = tuple(JOB_STATES.index(state) for state in ("running", "completed", "killed"))
+
+
+@dataclass(frozen=True, eq=False)
+class ServedRun:
+    """What of a result says how its jobs were served."""
+
+    workload: Workload
+    system: System
+    options: RunOptions
+    outcome: Outcome
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,71 +68,71 @@ class ServiceIntervals:
         return np.asarray(self.processors.sum(axis=1))
 
 
-def processors_of(result: Result) -> Floats:
+def processors_of(run: ServedRun) -> Floats:
     """Give the processors that each job asks for, shape (jobs,)."""
-    jobs, system = result.workload.jobs, result.system
+    jobs, system = run.workload.jobs, run.system
     tasks = jobs["tasks"].to_numpy().astype(np.float64)
     if "core" not in system.resources:
         return tasks
-    if "core" in result.workload.resources:
+    if "core" in run.workload.resources:
         return np.asarray(tasks * jobs["core"].to_numpy())
     return np.asarray(tasks * dict(system.equivalence).get("core", 0))
 
 
-def capacity_of_controls(result: Result) -> Floats:
+def capacity_of_controls(run: ServedRun) -> Floats:
     """Give the processors of the nodes of each control; last of those without one."""
-    system = result.system
+    system = run.system
     resource = system.resources.index("core") if "core" in system.resources else None
     of_node = np.ones(system.nodes) if resource is None else system.capacity[:, resource].astype(np.float64)
-    counted = np.bincount(_control_of_node(result), of_node, len(result.options.controls) + 1)
+    counted = np.bincount(_control_of_node(run), of_node, len(run.options.controls) + 1)
     return np.asarray(counted, np.float64)
 
 
-def intervals_of(result: Result) -> ServiceIntervals:
+def intervals_of(run: ServedRun) -> ServiceIntervals:
     """Give the runs of all jobs; O(runs + nodes that they held)."""
-    outcome, cut = result.outcome, result.outcome.interruptions
+    outcome, cut = run.outcome, run.outcome.interruptions
     rows = np.flatnonzero(np.isin(outcome.state, _RAN) & ~np.isnan(outcome.start_time))
     ended = np.isnan(outcome.end_time[rows])
     end = np.where(ended, outcome.now, outcome.end_time[rows])
-    of_last = _held(result, outcome.placement_offsets, outcome.placement_nodes, outcome.placement_tasks)
+    of_last = _held(run, outcome.placement_offsets, outcome.placement_nodes, outcome.placement_tasks)
     parts = [(rows, outcome.start_time[rows], end, of_last[rows], np.full(len(rows), np.nan))]
     if cut is not None and len(cut["row"]):
         own = cut["row"].astype(np.int64)
-        before = _held(result, cut["placement_offsets"], cut["placement_nodes"], cut["placement_tasks"])
+        before = _held(run, cut["placement_offsets"], cut["placement_nodes"], cut["placement_tasks"])
         parts.insert(0, (own, cut["start_time"], cut["end_time"], before, cut["saved"]))
     row, start, until, tasks, saved = (np.concatenate(each) for each in zip(*parts, strict=True))
-    per_task = processors_of(result) / result.workload.jobs["tasks"].to_numpy()
+    per_task = processors_of(run) / run.workload.jobs["tasks"].to_numpy()
     is_over = np.isnan(saved) & np.concatenate([np.zeros(len(row) - len(rows), bool), ~ended])
-    begin, over = _served(result, row, start, until, is_over)
+    begin, over = _served(run, row, start, until, is_over)
     return ServiceIntervals(row, start, until, begin, over, tasks * per_task[row, None], saved)
 
 
 def _served(
-    result: Result, row: Numbers, start: Floats, end: Floats, is_over: npt.NDArray[np.bool_]
+    run: ServedRun, row: Numbers, start: Floats, end: Floats, is_over: npt.NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
     """Give from when to when runs were served, without launch and completion."""
-    launch, completion = result.outcome.launch_time, result.outcome.completion_time
+    launch, completion = run.outcome.launch_time, run.outcome.completion_time
     begin = start if launch is None else np.minimum(start + launch[row], end)
     if completion is None:
         return begin, end
     return begin, np.maximum(end - np.where(is_over, completion[row], 0.0), begin)
 
 
-def _control_of_node(result: Result) -> Numbers:
+def _control_of_node(run: ServedRun) -> Numbers:
     """Give the place of each node's control; behind the last where it has none."""
-    controls = result.options.controls
+    controls = run.options.controls
     if len(controls) == 1 and not controls[0].groups:
-        return np.zeros(result.system.nodes, np.int64)
-    numbers = control_of_node(result.system, controls).astype(np.int64)
+        return np.zeros(run.system.nodes, np.int64)
+    numbers = control_of_node(run.system, controls).astype(np.int64)
     return np.where(numbers == 0, len(controls), numbers - 1)
 
 
 def _held(
-    result: Result, offsets: Numbers, nodes: npt.NDArray[np.uint32], tasks: npt.NDArray[np.uint32]
+    run: ServedRun, offsets: Numbers, nodes: npt.NDArray[np.uint32], tasks: npt.NDArray[np.uint32]
 ) -> Floats:
     """Count the tasks of each placement on the nodes of each control."""
-    places, controls = len(offsets) - 1, len(result.options.controls) + 1
+    places, controls = len(offsets) - 1, len(run.options.controls) + 1
     owner = np.repeat(np.arange(places), np.diff(offsets))
-    flat = owner * controls + _control_of_node(result)[nodes]
+    flat = owner * controls + _control_of_node(run)[nodes]
     counted = np.bincount(flat, tasks.astype(np.float64), places * controls)
     return np.asarray(counted, np.float64).reshape(places, controls)

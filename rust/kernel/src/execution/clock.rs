@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::index::IndexedHeap;
 use crate::time::Time;
 
-use super::EndKey;
+/// The order of ends: by time, then by the sequence that the run was given.
+pub type EndKey = (Time, u64);
 
 /// A clock of service time, and the runs that end by it.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::index::IndexedHeap;
 use crate::time::Time;
 
-use super::Clock;
+use super::clock::{Clock, EndKey};
 
 /// How far the work of one run is.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -41,9 +41,6 @@ impl Work {
         self.done + (now - self.since) * self.rate
     }
 }
-
-/// The order of ends: by time, then by the sequence that the run was given.
-pub type EndKey = (Time, u64);
 
 /// The runs of jobs whose work is an amount, by their places among the running jobs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

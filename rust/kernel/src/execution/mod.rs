@@ -30,9 +30,9 @@ mod world;
 #[cfg(test)]
 mod tests;
 
-pub use clock::Clock;
+pub use clock::{Clock, EndKey};
 pub use engine::{Execution, Options};
 pub use error::ExecutionError;
-pub use fixed_work::{EndKey, FixedWork};
+pub use fixed_work::FixedWork;
 pub use log::{TaskLog, TaskTime};
 pub use notice::Notice;
