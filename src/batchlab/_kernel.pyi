@@ -99,6 +99,8 @@ class EventColumns(TypedDict):
     until: NDArray[np.int64]
     ranges: list[tuple[int, int]]
     kills: NDArray[np.bool_]
+    limits: dict[int, tuple[int, str, int]]
+    reservations: dict[int, int]
 
 class OverheadColumns(TypedDict):
     launch: NDArray[np.float64]

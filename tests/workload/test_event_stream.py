@@ -12,7 +12,7 @@ import pytest
 import batchlab as bl
 from batchlab import _kernel
 from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
-from batchlab.workload.event_rules import JOB_EVENTS, NODE_EVENTS
+from batchlab.workload.event_rules import JOB_EVENTS, NODE_EVENTS, RESERVATION_EVENTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,8 +29,8 @@ EVENTS = [
 def test_kinds_are_those_of_the_kernel() -> None:
     """Names stand once; each external event is about a job, nodes or the scheduler."""
     assert _kernel.names()["event"] == list(EXTERNAL_EVENTS)
-    others = set(EXTERNAL_EVENTS) - JOB_EVENTS - NODE_EVENTS
-    assert others == {"scheduler_stop", "scheduler_start"}
+    others = set(EXTERNAL_EVENTS) - JOB_EVENTS - NODE_EVENTS - RESERVATION_EVENTS
+    assert others == {"limit", "scheduler_stop", "scheduler_start"}
     assert not JOB_EVENTS & NODE_EVENTS
     assert not set(EXTERNAL_EVENTS) & set(INTERNAL_EVENTS)
 

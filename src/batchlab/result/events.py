@@ -9,6 +9,7 @@ import polars as pl
 
 from batchlab import _kernel
 from batchlab.vocabulary import JOB_STATES
+from batchlab.workload.event_rules import SUBJECT_KEYS
 from batchlab.workload.event_stream import END_EVENTS, EVENT_COLUMNS, EventStream
 
 if TYPE_CHECKING:
@@ -103,7 +104,8 @@ def _interruptions(workload: Workload, outcome: Outcome) -> list[pl.DataFrame]:
 
 
 def _external(stream: EventStream, outcome: Outcome) -> pl.DataFrame:
-    table = stream.table.filter(pl.col("event") != "submit").select(list(EVENT_COLUMNS))
+    own = [name for name in stream.table.columns if name in (*EVENT_COLUMNS, *SUBJECT_KEYS)]
+    table = stream.table.filter(pl.col("event") != "submit").select(own)
     known = outcome.events_applied if outcome.events_applied is not None else np.empty(0, np.bool_)
     applied = np.zeros(len(table), np.bool_)
     applied[: len(known)] = known

@@ -10,6 +10,7 @@ import polars as pl
 
 from batchlab.atomic import atomic_write
 from batchlab.workload.event_lines import event_lines, is_csv
+from batchlab.workload.event_rules import SUBJECT_KEYS
 from batchlab.workload.event_stream import EVENT_COLUMNS, EventStream, events_table
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def read_events(source: str | os.PathLike[str] | Iterable[str]) -> EventStream:
     """
     table = events_table([event for _, event in event_lines(source)])
     if is_csv(source):
-        texts = [name for name in table.columns if name not in EVENT_COLUMNS]
+        texts = [name for name in table.columns if name not in (*EVENT_COLUMNS, *SUBJECT_KEYS)]
         table = table.with_columns(_inferred(table[name]) for name in texts)
     return EventStream.of_table(table)
 

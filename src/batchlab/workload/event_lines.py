@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from batchlab.errors import WorkloadError
-from batchlab.workload.event_rules import EVENT_KEYS, checked_event
+from batchlab.workload.event_rules import EVENT_KEYS, SUBJECT_KEYS, checked_event
 from batchlab.workload.source import lines_of, name_of
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _of_csv(lines: Iterable[str], name: str) -> Iterator[tuple[int, dict[str, ob
         raise WorkloadError(f"{name}: is no CSV table: it is empty; {rule}.")
     for missing in ("time", "event"):
         if missing not in columns:
-            known = ", ".join(EVENT_KEYS)
+            known = ", ".join((*EVENT_KEYS, *SUBJECT_KEYS))
             raise WorkloadError(f"{name}: there is no column {missing!r}; the columns are {known}.")
     while (fields := _next_row(rows, name)) is not None:
         place = f"{name}:{rows.line_num}"

@@ -4,7 +4,7 @@ use std::ops::Range;
 use crate::decision::{Decision, Preemption};
 use crate::state::Phase;
 use crate::time::Time;
-use crate::workload::{Evacuation, ExternalEvent, JobState};
+use crate::workload::{Evacuation, ExternalEvent, JobState, LimitedQuantity};
 
 use super::{Feed, Simulation};
 
@@ -45,6 +45,9 @@ impl<F: Feed> Simulation<F> {
             ExternalEvent::SetPriority { job, priority } => self.set_priority(job, priority),
             ExternalEvent::CloseNodes { nodes, jobs } => self.close_nodes(&nodes, jobs),
             ExternalEvent::OpenNodes(nodes) => self.open_nodes(&nodes),
+            ExternalEvent::SetLimit { limit, quantity, value } => self.set_limit(limit, quantity, value),
+            ExternalEvent::Reserve(reservation) => self.set_known(reservation, true),
+            ExternalEvent::Unreserve(reservation) => self.set_known(reservation, false),
             ExternalEvent::StopScheduler => !std::mem::replace(&mut self.state.is_stopped, true),
             ExternalEvent::StartScheduler => {
                 let was_stopped = std::mem::take(&mut self.state.is_stopped);
@@ -125,6 +128,27 @@ impl<F: Feed> Simulation<F> {
         self.state.fix_priority(&self.scenario, &self.priority, job, priority);
         self.disturb();
         true
+    }
+
+    fn set_limit(&mut self, limit: u32, quantity: LimitedQuantity, value: Option<f64>) -> bool {
+        let applied = self.state.set_limit(&self.scenario, &self.priority, limit, quantity, value);
+        if applied {
+            self.disturb();
+        }
+        applied
+    }
+
+    /// A reservation is known from now on, or no longer; one that begins now may cancel jobs.
+    fn set_known(&mut self, reservation: u32, is_known: bool) -> bool {
+        let applied = self.state.set_known(&self.scenario, reservation, is_known);
+        if applied {
+            let now = self.state.now;
+            let known = self.state.occurrences(&self.scenario);
+            self.cursor.cut = known.filter(|known| known.has_cuts_at(now)).map(|_| Time(now));
+            self.state.turn_calendar(&self.scenario, &self.priority);
+            self.disturb();
+        }
+        applied
     }
 
     fn close_nodes(&mut self, nodes: &[Range<u32>], jobs: Evacuation) -> bool {

@@ -250,7 +250,7 @@ impl<F: Feed> Simulation<F> {
 
     /// When the next reservation of the machine begins or ends; never where no job waits for that, or runs that it may cancel.
     fn next_in_calendar(&self) -> Time {
-        match &self.scenario.calendar {
+        match self.state.occurrences(&self.scenario) {
             Some(calendar) if !self.state.queue.is_empty() && !self.state.is_stopped => {
                 Time(calendar.next_after(self.state.now))
             }
