@@ -270,6 +270,12 @@ class StreamedMachine(TypedDict):
     groups: list[tuple[int, list[int]]]
     processor: list[int]
 
+class StreamedOverheads(TypedDict):
+    blocks: Iterator[tuple[NDArray[np.float64], ...]]
+    per_task: tuple[float, float, float]
+    counted: bool
+    billed: bool
+
 class StreamNotes(TypedDict):
     read: int
     kept: int
@@ -310,11 +316,12 @@ class SwfStream:
         events: Iterator[list[tuple[float, str, int | None, list[tuple[int, int]], float | None, bool]]]
         | None = None,
         absent: Sequence[int] = ...,
+        overheads: StreamedOverheads | None = None,
     ) -> StreamedRun:
         """Simulates the log; `progress(finished, now)` is called now and then, and `answer` gets the table of jobs.
 
         `events` gives lists of external events by time, each (time, kind, job, ranges of nodes, value, kills), and is
-        read as they come; the nodes of `absent` are not there from the beginning.
+        read as they come; the nodes of `absent` are not there from the beginning. `overheads` are drawn block by block.
         """
 
 @final

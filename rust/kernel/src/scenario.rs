@@ -61,6 +61,16 @@ pub struct Overheads {
     pub billed: bool,
 }
 
+impl Overheads {
+    /// Sets those of a slot that a streamed run uses, which is new or was vacated.
+    pub fn put(&mut self, slot: u32, overhead: Overhead) {
+        match self.of_job.get_mut(slot as usize) {
+            Some(own) => *own = overhead,
+            None => self.of_job.push(overhead),
+        }
+    }
+}
+
 /// The jobs that carry applications, and the hosts of the nodes on the platform.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ApplicationJobs {

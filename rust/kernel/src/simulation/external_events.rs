@@ -89,7 +89,7 @@ impl<F: Feed> Simulation<F> {
         let Some(run) = self.state.jobs.run(job) else { return false };
         match self.state.running.get(run).phase {
             Phase::Completing(_) => return false,
-            Phase::Launching => self.begin_work(job, run),
+            Phase::Launching => self.begin_work(job, run, self.state.now),
             Phase::Running => {}
         }
         self.stop_application(job);
@@ -113,7 +113,13 @@ impl<F: Feed> Simulation<F> {
         if let Some(run) = self.state.jobs.run(job)
             && self.state.running.get(run).phase == Phase::Running
         {
-            self.limit_run(job, run);
+            let launch = self.view().overhead(job).launch;
+            if launch > 0.0 && self.state.now <= self.state.jobs.start_time(job) + launch {
+                // Its run may take no time now.
+                self.launch(job, run);
+            } else {
+                self.limit_run(job, run);
+            }
         }
         if Time(before) != Time(seconds) {
             self.disturb();

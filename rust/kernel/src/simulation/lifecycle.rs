@@ -88,16 +88,35 @@ impl<F: Feed> Simulation<F> {
         };
         self.state.starts += 1;
         self.state.running.get_mut(run).sequence = sequence;
-        let launch = self.view().overhead(job).launch;
-        if launch > 0.0 {
-            self.state.work.start(self.state.now, run, sequence, launch, 1.0);
+        let (now, launch) = (self.state.now, self.view().overhead(job).launch);
+        if launch > 0.0 && self.awaits_launch(job, now + launch) {
+            self.launch(job, run);
         } else {
-            self.begin_work(job, run);
+            self.begin_work(job, run, now + launch);
         }
     }
 
-    /// Begins the work of a job, whose launch is over.
-    pub(super) fn begin_work(&mut self, job: u32, run: u32) {
+    /// Whether the end of a job's launch has to be an event: something besides its work begins then, or its run takes no time,
+    /// so that it ends at this very instant. If not, its work can begin later at once.
+    fn awaits_launch(&self, job: u32, begin: f64) -> bool {
+        let is_cut = self.scenario.wall_time == WallTime::Kill;
+        let allowed = if is_cut { self.view().allowed_run(job) } else { f64::INFINITY };
+        let takes_time = begin + self.state.jobs.work_left(job).min(allowed) > begin;
+        let is_watched = self.listeners.estimates || self.scenario.bills_runs_only();
+        is_watched || self.state.applications.is_some() || !takes_time
+    }
+
+    /// Has the end of a job's launch be an event.
+    pub(super) fn launch(&mut self, job: u32, run: u32) {
+        let (begin, launch) = (self.state.jobs.start_time(job), self.view().overhead(job).launch);
+        let sequence = self.state.running.get(run).sequence;
+        self.state.running.get_mut(run).phase = Phase::Launching;
+        self.state.limits.remove(run);
+        self.state.work.start(begin, run, sequence, launch, 1.0);
+    }
+
+    /// Has the work of a job begin, now, or later where its launch needs no event.
+    pub(super) fn begin_work(&mut self, job: u32, run: u32, begin: f64) {
         let now = self.state.now;
         self.state.running.get_mut(run).phase = Phase::Running;
         let sequence = self.state.running.get(run).sequence;
@@ -107,7 +126,7 @@ impl<F: Feed> Simulation<F> {
             self.begin_application(job);
         } else {
             let work = self.state.jobs.work_left(job);
-            self.state.work.start(now, run, sequence, work, 1.0);
+            self.state.work.start(begin, run, sequence, work, 1.0);
         }
         self.limit_run(job, run);
         // An estimate of no time expires at once, a corrected one later: at most one correction is made at an instant.
@@ -120,14 +139,14 @@ impl<F: Feed> Simulation<F> {
 
     /// Sets when the wall time rule kills a job that runs.
     pub(super) fn limit_run(&mut self, job: u32, run: u32) {
-        let begun = self.state.jobs.start_time(job) + self.view().overhead(job).launch;
-        let elapsed = self.state.now - begun;
-        self.schedule_limit(job, run, (self.view().allowed_run(job) - elapsed).max(0.0));
+        let begin = self.state.jobs.start_time(job) + self.view().overhead(job).launch;
+        let from = self.state.now.max(begin);
+        self.schedule_limit(job, run, from, (self.view().allowed_run(job) - (from - begin)).max(0.0));
     }
 
-    /// Sets when the wall time rule kills a job, which may run for `allowed` seconds more: not at all where it is done
-    /// before at its present rate.
-    fn schedule_limit(&mut self, job: u32, run: u32, allowed: f64) {
+    /// Sets when the wall time rule kills a job, which may run for `allowed` seconds `from` a time on: not at all where it is
+    /// done before at its present rate.
+    fn schedule_limit(&mut self, job: u32, run: u32, from: f64, allowed: f64) {
         let now = self.state.now;
         let is_cut = || {
             self.view().has_application(job) || {
@@ -137,7 +156,7 @@ impl<F: Feed> Simulation<F> {
         };
         if self.scenario.wall_time == WallTime::Kill && allowed.is_finite() && is_cut() {
             let sequence = self.state.running.get(run).sequence;
-            self.state.limits.set(run, (Time(now + allowed), sequence));
+            self.state.limits.set(run, (Time(from + allowed), sequence));
         } else {
             self.state.limits.remove(run);
         }
@@ -165,7 +184,7 @@ impl<F: Feed> Simulation<F> {
         let job = self.state.running.get(run).job;
         match self.state.running.get(run).phase {
             Phase::Launching => {
-                self.begin_work(job, run);
+                self.begin_work(job, run, self.state.now);
                 true
             }
             Phase::Running => self.begin_completion(job, run, false),
