@@ -192,6 +192,20 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
+    /// Takes the next end of a phase that is not the last of its job, where it comes before anything else: nothing is asked or
+    /// recorded about it, so that it needs no instant. Whether there was one.
+    pub(super) fn take_phase_before(&mut self, besides: Time) -> bool {
+        let Some(((end, _), run)) = self.state.work.next() else { return false };
+        let means_more = self.state.applications.is_some()
+            || self.scenario.calendar.is_some()
+            || self.scenario.bills_runs_only();
+        if end >= besides || means_more || self.view().is_last_phase(run) {
+            return false;
+        }
+        self.state.now = end.0;
+        self.go_on_to_next_phase(run)
+    }
+
     /// The work of a job is over: its completion begins, if it takes time.
     pub(super) fn begin_completion(&mut self, job: u32, run: u32, killed: bool) -> bool {
         let completion = self.view().overhead(job).completion;
