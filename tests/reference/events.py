@@ -138,7 +138,12 @@ def change_waiting(kernel: Kernel, event: ExternalEvent, job: Job) -> bool:
     state, row = kernel.state, job.row
     waiting, held = waiting_job(kernel, row), state.held.get(row)
     if waiting is None:
-        return False
+        is_to_come = job in kernel.to_come
+        applied = is_to_come and (event.kind == "hold" or (event.kind == "release" and row in state.holds))
+        if applied:
+            # It is held from its submission on, or no longer.
+            (state.holds.add if event.kind == "hold" else state.holds.discard)(row)
+        return applied
     if event.kind == "cancel":
         kernel.cancel(waiting)
     elif event.kind == "hold":

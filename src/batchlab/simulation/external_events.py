@@ -14,7 +14,7 @@ from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.workload.event_files import read_events
 from batchlab.workload.event_rules import JOB_EVENTS, RESERVATION_EVENTS, nodes_to_come, reservations_to_come
 from batchlab.workload.event_stream import EventStream
-from batchlab.workload.event_subjects import changed_limit, changed_reservation
+from batchlab.workload.event_subjects import about_known_jobs, changed_limit, changed_reservation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -68,7 +68,9 @@ def _check_jobs(table: pl.DataFrame, workload: Workload) -> None:
     about = table.filter(pl.col("event").is_in(list(JOB_EVENTS)))
     named = _named(about, workload)
     found = about.join(named, on="job_id", how="left", maintain_order="left")
-    unknown = found.filter(pl.col("submit_time").is_null())
+    # Those of jobs that the reader dropped do not apply.
+    dropped = pl.col("job_id").is_in(workload.report.dropped["job_id"].drop_nulls().implode())
+    unknown = found.filter(pl.col("submit_time").is_null() & ~dropped)
     if len(unknown):
         event = unknown.row(0, named=True)
         raise WorkloadError(
@@ -162,6 +164,7 @@ def event_columns(
     if stream is None:
         return None, 0
     table = stream.table.filter(pl.col("event") != "submit")
+    table = table.filter(about_known_jobs(table, workload.jobs))
     absent = _absent(table, workload)
     if len(absent):
         table = pl.concat([absent.table, table], how="diagonal")

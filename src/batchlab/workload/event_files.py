@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.atomic import atomic_write
-from batchlab.workload.event_lines import event_lines, is_csv
+from batchlab.workload.event_lines import check_form, event_lines, is_csv
 from batchlab.workload.event_rules import SUBJECT_KEYS
 from batchlab.workload.event_stream import EVENT_COLUMNS, EventStream, events_table
 
@@ -58,13 +58,17 @@ def write_events(stream: EventStream, path: str | os.PathLike[str]) -> None:
     stream
         The events.
     path
-        The file: CSV where its suffix is ``.csv``, else lines of JSON. What is read back is an equal stream.
+        The file: CSV where its suffix is ``.csv``; lines of JSON where it is ``.jsonl``, ``.ndjson``,
+        ``.json``, or missing. What is read back is an equal stream.
 
     Raises
     ------
+    WorkloadError
+        If its suffix is another one.
     OSError
         If the file cannot be written.
     """
+    check_form(path)
     with atomic_write(path) as file:
         if os.fspath(path).endswith(".csv"):
             file.write(stream.table.write_csv())

@@ -5,17 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.workload.event_rules import JOB_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import polars as pl
+
     from batchlab.system import Limit, System
 
-__all__ = ["changed_limit", "changed_reservation"]
+__all__ = ["about_known_jobs", "changed_limit", "changed_reservation"]
 
 _COUNTS = ("running_jobs", "submitted_jobs", "nodes", "time")
 _AMOUNTS = ("resources", "running_minutes", "total_minutes")
 _LARGEST = 2**53
+
+
+def about_known_jobs(events: pl.DataFrame, jobs: pl.DataFrame) -> pl.Series:
+    """Tell which events are about a job that is there, or about none.
+
+    Parameters
+    ----------
+    events
+        With ``event`` and ``job_id``.
+    jobs
+        With ``job_id``.
+
+    Returns
+    -------
+    polars.Series
+        Boolean, one for each event.
+    """
+    there = events["job_id"].is_in(jobs["job_id"].implode()).fill_null(value=False)
+    return there | ~events["event"].is_in(list(JOB_EVENTS))
 
 
 def changed_limit(event: Mapping[str, object], system: System) -> tuple[int, str, int]:

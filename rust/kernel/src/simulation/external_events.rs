@@ -40,7 +40,10 @@ impl<F: Feed> Simulation<F> {
             }
             ExternalEvent::End(job) => self.end_run(job),
             ExternalEvent::Hold(job) => self.hold_job(job),
-            ExternalEvent::Release(job) => self.is_held(job) && self.apply(Decision::Release(job)).is_ok(),
+            ExternalEvent::Release(job) => {
+                self.state.held_ahead.remove(&job)
+                    || (self.is_held(job) && self.apply(Decision::Release(job)).is_ok())
+            }
             ExternalEvent::SetRequestedTime { job, seconds } => self.set_requested_time(job, seconds),
             ExternalEvent::SetPriority { job, priority } => self.set_priority(job, priority),
             ExternalEvent::CloseNodes { nodes, jobs } => self.close_nodes(&nodes, jobs),
@@ -76,6 +79,10 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn hold_job(&mut self, job: u32) -> bool {
+        if self.state.jobs.state(job) == JobState::Loaded {
+            self.state.held_ahead.insert(job);
+            return true;
+        }
         let was_in_queue = self.is_queued(job) && !self.state.queue.on_hold.contains(&job);
         let applied = self.apply(Decision::Hold(job)).is_ok();
         if applied && was_in_queue {

@@ -14,15 +14,20 @@ use super::{Feed, Simulation, View};
 impl<F: Feed> Simulation<F> {
     /// Takes a job into the queue, or rejects it.
     pub(super) fn admit(&mut self, job: u32) -> Result<(), F::Error> {
+        let is_held = self.state.held_ahead.remove(&job);
         if let Some(reason) = self.rejection(job) {
             self.reject(job, reason);
             return self.feed.finished(&self.scenario, &mut self.state, job);
         }
         self.state.count_submitted(&self.scenario, job, 1);
-        if self.is_eligible(job) {
+        let is_eligible = self.is_eligible(job);
+        if is_eligible && !is_held {
             self.state.enqueue(&self.scenario, &self.priority, job);
         } else {
             self.state.put_on_hold(&self.scenario, &self.priority, job);
+        }
+        if let (Some(conditions), true, false) = (&mut self.state.conditions, is_held, is_eligible) {
+            conditions.hold(job);
         }
         if self.agenda.triggers.is_some() {
             self.happened(Trigger::Submission(job));

@@ -17,7 +17,7 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -80,6 +80,8 @@ pub struct State {
     pub assumes_estimates: bool,
     /// Whether no pass is made until the scheduler is started again.
     pub is_stopped: bool,
+    /// The jobs that are held from their submission on, which is to come.
+    pub held_ahead: BTreeSet<u32>,
     /// The priorities of jobs that external events have fixed, by slot.
     fixed_priorities: BTreeMap<u32, f64>,
     /// How often nodes were given back or changed so far: where it stands still, nothing that did not fit fits now.
@@ -122,6 +124,7 @@ impl State {
             conditions: None,
             assumes_estimates: false,
             is_stopped: false,
+            held_ahead: BTreeSet::new(),
             fixed_priorities: BTreeMap::new(),
             releases: 0,
             started: Vec::new(),

@@ -266,8 +266,8 @@ impl Feed for Stream {
             overheads.put(slot, own);
         }
         scenario.put(slot, job, if self.options.keep_fields { &record.fields } else { &[] });
-        if let Some(events) = &mut self.events {
-            events.begin(record.job_id, slot);
+        if self.events.as_mut().is_some_and(|events| events.begin(record.job_id, slot)) {
+            state.held_ahead.insert(slot);
         }
         let submit_time = record.submit_time;
         let entry = Alive { row: self.row, record, was_interrupted: false };
