@@ -137,6 +137,8 @@ class EventColumns(TypedDict):
     until: NDArray[np.int64]
     ranges: list[tuple[int, int]]
     kills: NDArray[np.bool_]
+    limits: dict[int, tuple[int, str, int]]
+    reservations: dict[int, int]
 
 class OverheadColumns(TypedDict):
     launch: NDArray[np.float64]
@@ -308,6 +310,12 @@ class StreamedMachine(TypedDict):
     groups: list[tuple[int, list[int]]]
     processor: list[int]
 
+class StreamedOverheads(TypedDict):
+    blocks: Iterator[tuple[NDArray[np.float64], ...]]
+    per_task: tuple[float, float, float]
+    counted: bool
+    billed: bool
+
 class StreamNotes(TypedDict):
     read: int
     kept: int
@@ -348,11 +356,12 @@ class SwfStream:
         events: Iterator[list[tuple[float, str, int | None, list[tuple[int, int]], float | None, bool]]]
         | None = None,
         absent: Sequence[int] = ...,
+        overheads: StreamedOverheads | None = None,
     ) -> StreamedRun:
         """Simulates the log; `progress(finished, now)` is called now and then, and `answer` gets the table of jobs.
 
         `events` gives lists of external events by time, each (time, kind, job, ranges of nodes, value, kills), and is
-        read as they come; the nodes of `absent` are not there from the beginning.
+        read as they come; the nodes of `absent` are not there from the beginning. `overheads` are drawn block by block.
         """
 
 @final

@@ -97,6 +97,9 @@ ExternalEvent = Literal[
     "add",
     "down",
     "up",
+    "limit",
+    "reserve",
+    "unreserve",
     "scheduler_stop",
     "scheduler_start",
 ]

@@ -239,3 +239,13 @@ def test_terminals_get_lines(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert main(["compare", str(log), "--policy", "fcfs"]) == 0
     assert "───" in capsys.readouterr().out
+
+
+def test_policies_are_compared_with_events(log: Path, tmp_path: Path) -> None:
+    """`batchlab compare` takes them, and its manifest names the file."""
+    events = tmp_path / "events.jsonl"
+    events.write_text('{"time": 0, "event": "cancel", "job_id": 1}\n')
+    words = ["compare", str(log), "--nodes", "8", "--policy", "fcfs"]
+    assert main([*words, "--external-events", str(events), "--out", str(tmp_path / "out")]) == 0
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["inputs"]["external_events"]["path"] == str(events)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
+import batchlab as bl
 from batchlab.cli import main
+from batchlab.generate import demo_workload
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +50,42 @@ def test_wrong_overheads(
     assert said.count("\n") == 1
 
 
-def test_streamed_runs_have_none(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Overheads are drawn for a table of jobs."""
-    assert main(["run", str(log), "--stream", "--overhead", "launch=2"]) == 2
-    assert "has no table of jobs, for which overheads are drawn. Leave it out." in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["launch=2", "completion=uniform(3, 0.5)"],
+        ["launch=gamma(2, scale=30)", "execution=t(3)", "completion=norm(0, 100)", "counted=no"],
+        ["launch=expon(0, 500)", "completion=1.5"],
+    ],
+)
+def test_streamed_runs_draw_the_same(words: list[str], tmp_path: Path) -> None:
+    """Whatever the distribution, and with events that requeue jobs."""
+    trace, events = tmp_path / "trace.swf", tmp_path / "events.jsonl"
+    bl.write_swf(demo_workload(300, seed=3), trace)
+    events.write_text('{"time": 90000, "event": "down", "nodes": "0-3"}\n')
+    given = [word for text in words for word in ("--overhead", text)]
+    given += ["--nodes", "16", "--cores", "8", "--walltime", "kill", "--seed", "3", "--policy", "easy"]
+    given += ["--external-events", str(events)]
+    out = [tmp_path / "whole", tmp_path / "streamed"]
+    for directory, more in zip(out, ([], ["--stream"]), strict=True):
+        assert main(["run", str(trace), *given, "--out", str(directory), *more]) == 0
+    whole, streamed = ((directory / "jobs.csv").read_bytes() for directory in out)
+    assert b"launch_time,completion_time" in whole
+    assert whole == streamed
+    metrics = [json.loads((directory / "metrics.json").read_text()) for directory in out]
+    for name in ("slowdown", "utilisation", "makespan", "interrupted"):
+        assert metrics[1][name] == approximately(metrics[0][name])
+
+
+def approximately(given: object) -> object:
+    """Compare numbers up to the rounding of sums."""
+    return pytest.approx(given, rel=1e-12)
+
+
+def test_a_column_is_unknown_to_a_streamed_run(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Jobs are not read into a table, and what is infinite is refused."""
+    assert main(["run", str(log), "--stream", "--overhead", "launch=measured"]) == 2
+    said = "--overhead: launch = 'measured': --stream has no table of jobs, whose column this would be."
+    assert said in capsys.readouterr().err
+    assert main(["run", str(log), "--stream", "--nodes", "8", "--overhead", "launch=levy(0, 1e308)"]) == 1
+    assert "overheads: launch of a job was drawn as inf; must be a finite" in capsys.readouterr().err

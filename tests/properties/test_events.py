@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from support.combinations import Combinations
-from support.event_cases import KINDS, delayed, eventful
+from support.event_cases import KINDS, MACHINE_KINDS, delayed, eventful
 from support.preemption_cases import preempting
 from support.priority_cases import prioritised
 from support.queue_cases import limited, queued, reserved
@@ -30,7 +30,7 @@ def shaped(case: Case, rng: Random) -> Case:
         case = queued(case, rng)
         case = preempting(case, rng) if rng.random() < 0.5 else case
         case = limited(case, rng) if rng.random() < 0.5 else case
-        case = reserved(case, rng) if rng.random() < 0.3 else case
+        case = reserved(case, rng) if rng.random() < 0.4 else case
     case = delayed(case, rng) if rng.random() < 0.6 else case
     return eventful(case, rng) if case.overheads is None or rng.random() < 0.7 else case
 
@@ -75,6 +75,6 @@ def test_coverage() -> None:
         seen.update(
             (case.backfill, event.kind, flag) for event, flag in zip(case.events, expected, strict=True)
         )
-    for kind in KINDS:
+    for kind in (*KINDS, *MACHINE_KINDS):
         for applied in (True, False):
             assert all(seen[rule, kind, applied] for rule in BACKFILLS), (kind, applied)

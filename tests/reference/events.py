@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reference.node_events import victims
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reference.kernel import Kernel
-    from reference.model import ExternalEvent, Job
+    from reference.model import ExternalEvent, Job, Machine
     from reference.state import Running
 
 CLOSING = frozenset({"drain", "remove", "down"})
@@ -39,6 +39,13 @@ def take(kernel: Kernel, event: ExternalEvent) -> bool:
         # What was planned before is void.
         kernel.state.disturbed |= applied and not stops
         return applied
+    if event.number is not None:
+        return (set_limit if event.kind == "limit" else set_known)(kernel, event)
+    return change_job(kernel, event)
+
+
+def change_job(kernel: Kernel, event: ExternalEvent) -> bool:
+    """Let happen to a job what happens."""
     job = next((job for job in kernel.jobs if job.row == event.row), None)
     assert job is not None
     match event.kind:
@@ -52,6 +59,43 @@ def take(kernel: Kernel, event: ExternalEvent) -> bool:
         case "priority":
             return give_priority(kernel, job, event.value)
     raise AssertionError(event)
+
+
+def unknown_reservations(events: Sequence[ExternalEvent], machine: Machine) -> frozenset[str]:
+    """Give the reservations of which the first event is that they become known."""
+    first: dict[int, str] = {}
+    for event in events:
+        if event.kind in {"reserve", "unreserve"} and event.number is not None:
+            first.setdefault(event.number, event.kind)
+    return frozenset(machine.reservations[each].name for each, kind in first.items() if kind == "reserve")
+
+
+def set_limit(kernel: Kernel, event: ExternalEvent) -> bool:
+    """Let a limit allow another amount of what it limits; of a resource where the quantity names one."""
+    state = kernel.state
+    assert event.number is not None
+    old = state.machine.limits[event.number]
+    name, _, resource = event.quantity.partition(".")
+    name = {"resources": "amounts"}.get(name, name)
+    value = inf if event.value is None else event.value
+    change: dict[str, Any] = {name: {**getattr(old, name), resource: value} if resource else value}
+    new = replace(old, **change)
+    limits = [new if number == event.number else each for number, each in enumerate(state.machine.limits)]
+    state.machine = replace(state.machine, limits=tuple(limits))
+    state.disturbed |= new != old
+    return new != old
+
+
+def set_known(kernel: Kernel, event: ExternalEvent) -> bool:
+    """Let a reservation be known from now on, or no longer."""
+    state = kernel.state
+    assert event.number is not None
+    names = {state.machine.reservations[event.number].name}
+    before = state.machine.unknown
+    unknown = before - names if event.kind == "reserve" else before | names
+    state.machine = replace(state.machine, unknown=unknown)
+    state.disturbed |= unknown != before
+    return unknown != before
 
 
 def change_nodes(kernel: Kernel, event: ExternalEvent) -> bool:
@@ -95,7 +139,12 @@ def change_waiting(kernel: Kernel, event: ExternalEvent, job: Job) -> bool:
     state, row = kernel.state, job.row
     waiting, held = waiting_job(kernel, row), state.held.get(row)
     if waiting is None:
-        return False
+        is_to_come = job in kernel.to_come
+        applied = is_to_come and (event.kind == "hold" or (event.kind == "release" and row in state.holds))
+        if applied:
+            # It is held from its submission on, or no longer.
+            (state.holds.add if event.kind == "hold" else state.holds.discard)(row)
+        return applied
     if event.kind == "cancel":
         kernel.cancel(waiting)
     elif event.kind == "hold":

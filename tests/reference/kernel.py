@@ -7,7 +7,7 @@ from math import inf
 from reference.allocators import Allocator
 from reference.backfill import RULES
 from reference.dependencies import Waiting
-from reference.events import absent_nodes, take
+from reference.events import absent_nodes, take, unknown_reservations
 from reference.limits import refuses_submission
 from reference.model import (
     ExternalEvent,
@@ -424,7 +424,8 @@ def simulate(
     )
     kernel.reasons, kernel.by_start = reasons, order_at_instant == "arrivals_first"
     kernel.events = sorted(events, key=lambda event: event.time)
-    state.machine = replace(machine, closed=machine.closed | absent_nodes(kernel.events))
+    unknown = unknown_reservations(kernel.events, machine)
+    state.machine = replace(machine, closed=machine.closed | absent_nodes(kernel.events), unknown=unknown)
     while (instant := kernel.next_instant()) < inf:
         state.now = instant
         if state.priorities:

@@ -235,6 +235,12 @@ class Machine:
     limits: tuple[Limit, ...] = ()
     preemption: Preemption | None = None
     reservations: tuple[Reservation, ...] = ()
+    unknown: frozenset[str] = frozenset()
+
+    @property
+    def known(self) -> list[Reservation]:
+        """The reservations of which a scheduler knows."""
+        return [each for each in self.reservations if each.name not in self.unknown]
 
 
 @dataclass(frozen=True)
@@ -258,7 +264,8 @@ class NodeEvent:
 class ExternalEvent:
     """What comes from outside (S18): to the job of a row, to nodes, or to the scheduler.
 
-    `value` is a requested_time or a priority; `kills`: jobs on nodes that go down are killed, else requeued.
+    `value` is a requested_time, a priority, or what a limit allows (None: any); `kills`: jobs on nodes that
+    go down are killed, else requeued. `number`: of a limit or a reservation; `quantity`: what of a limit.
     """
 
     time: float
@@ -267,6 +274,8 @@ class ExternalEvent:
     nodes: tuple[int, ...] = ()
     value: float | None = None
     kills: bool = False
+    number: int | None = None
+    quantity: str = ""
 
 
 @dataclass(frozen=True)

@@ -24,21 +24,19 @@ def occurrences(reservation: Reservation) -> list[tuple[float, float]]:
 
 def instants(machine: Machine) -> list[float]:
     """Give the instants at which a reservation of the machine begins or ends."""
-    spans = [span for reservation in machine.reservations for span in occurrences(reservation)]
+    spans = [span for reservation in machine.known for span in occurrences(reservation)]
     return sorted({time for span in spans for time in span if time < inf})
 
 
 def cuts(machine: Machine) -> list[float]:
     """Give the instants at which a reservation begins that cancels jobs in the way."""
-    return [begin for each in machine.reservations if each.cancels for begin, _ in occurrences(each)]
+    return [begin for each in machine.known if each.cancels for begin, _ in occurrences(each)]
 
 
 def in_the_way(running: list[Running], machine: Machine, now: float) -> list[Running]:
     """List the running jobs that a reservation cancels now, by row; those that end now have ended."""
     cutting = [
-        each
-        for each in machine.reservations
-        if each.cancels and any(begin == now for begin, _ in occurrences(each))
+        each for each in machine.known if each.cancels and any(begin == now for begin, _ in occurrences(each))
     ]
     found = [
         each
@@ -54,9 +52,13 @@ def in_the_way(running: list[Running], machine: Machine, now: float) -> list[Run
 
 def in_time(job: Job, machine: Machine, start: float) -> bool:
     """Tell whether a job could end within its reservation; one without a reservation always can."""
-    own = [each for each in machine.reservations if each.name == job.in_reservation]
-    return not own or any(
-        begin <= start < end and start + job.requested_time <= end for begin, end in occurrences(own[0])
+    if job.in_reservation is None:
+        return True
+    own = [each for each in machine.known if each.name == job.in_reservation]
+    return any(
+        begin <= start < end and start + job.requested_time <= end
+        for each in own
+        for begin, end in occurrences(each)
     )
 
 
@@ -64,7 +66,7 @@ def opened(room: Room, job: Job, machine: Machine, start: float) -> Room:
     """Close the nodes that are reserved for others at some time from a start to the job's limit."""
     closed = {
         node
-        for each in machine.reservations
+        for each in machine.known
         if each.name != job.in_reservation
         and any(
             start < end and (begin <= start or begin < start + job.requested_time)

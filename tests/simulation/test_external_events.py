@@ -51,6 +51,39 @@ def test_what_happens_to_jobs() -> None:
     assert over[0] == ("killed", 0.0, 30.0)
 
 
+def test_a_job_is_held_before_its_submission() -> None:
+    """It waits outside the queue from then on, unless it is released before."""
+    late = bl.Workload.from_table(JOBS | {"submit_time": [0.0, 10.0, 10.0]})
+    hold, release = ({"event": name, "job_id": 2} for name in ("hold", "release"))
+    for before in (-5, 0, 10):
+        events = [hold | {"time": before}, release | {"time": 200}]
+        result = bl.simulate(late, SYSTEM, "easy", events=events)
+        assert result.jobs["start_time"].to_list() == [0.0, 200.0, 60.0]
+        assert result.events.table["applied"].drop_nulls().to_list() == [True, True]
+    again = bl.simulate(late, SYSTEM, "easy", events=[hold | {"time": 3}, release | {"time": 4}])
+    assert again.jobs["start_time"].to_list() == [0.0, 60.0, 120.0]
+    assert again.events.table["applied"].drop_nulls().to_list() == [True, True]
+    never = bl.simulate(late, SYSTEM, "easy", events=[release | {"time": 4}, hold | {"time": 5}])
+    assert never.jobs["reason"].to_list() == [None, "held", None]
+    assert never.events.table["applied"].drop_nulls().to_list() == [False, True]
+
+
+def test_events_of_jobs_that_the_reader_dropped_do_not_apply() -> None:
+    """A warning says which; those of other jobs are counted right."""
+    lines = [f"{job} 0 -1 {run} 8 -1 -1 8 100 {'-1 ' * 9}" for job, run in ((1, 60), (2, -1), (3, 30))]
+    workload = bl.read_swf(lines)
+    assert workload.report.dropped["job_id"].to_list() == [2]
+    events = [{"time": 5, "event": "kill", "job_id": job} for job in (2, 1)]
+    result = bl.simulate(workload, SYSTEM, "fcfs", events=events)
+    assert result.jobs["state"].to_list() == ["killed", "completed"]
+    assert result.events.external.table.filter(event="kill")["applied"].to_list() == [False, True]
+    about = "1 external event is about a job that the log's reader dropped, and does not apply: job_id 2"
+    assert about in result.warnings
+    assert "2 from outside, of which 1 changed something" in result.summary()
+    with pytest.raises(bl.WorkloadError, match="kill of job_id = 4; the workload has no such job"):
+        bl.simulate(workload, SYSTEM, "fcfs", events=[events[0] | {"job_id": 4}])
+
+
 def test_what_happens_to_nodes() -> None:
     """Jobs on nodes that go down are requeued or killed; the others stay."""
     down = {"time": 5, "event": "down", "nodes": "1"}

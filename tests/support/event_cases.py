@@ -2,15 +2,18 @@
 
 import random
 from dataclasses import replace
+from math import inf
 
 from reference import ExternalEvent, Overhead, Overheads
 from reference.events import CLOSING, OPENING
 from support.schedule_cases import Case
 
-__all__ = ["delayed", "eventful"]
+__all__ = ["JOB_KINDS", "KINDS", "MACHINE_KINDS", "delayed", "eventful"]
 
 JOB_KINDS = ("cancel", "kill", "end", "requeue", "hold", "release", "requested_time", "priority")
 KINDS = (*JOB_KINDS, *sorted(CLOSING), *sorted(OPENING), "scheduler_stop", "scheduler_start")
+MACHINE_KINDS = ("limit", "reserve", "unreserve")
+"""The events of machines that have limits and reservations."""
 
 
 def delayed(case: Case, rng: random.Random) -> Case:
@@ -48,6 +51,14 @@ def eventful(case: Case, rng: random.Random) -> Case:
 
 def random_event(case: Case, rng: random.Random, time: float) -> ExternalEvent:
     """Make an event."""
+    machine = case.machine
+    if machine.limits and rng.random() < 0.2:
+        return changed_limit(case, rng, time)
+    if machine.reservations and rng.random() < 0.4:
+        number = rng.randrange(len(machine.reservations))
+        begins = rng.random() < 0.3
+        time = machine.reservations[number].start if begins else time
+        return ExternalEvent(time, rng.choice(("reserve", "unreserve")), number=number)
     kind = rng.choice(JOB_KINDS) if rng.random() < 0.8 else rng.choice(KINDS)
     if kind in JOB_KINDS:
         row = rng.randrange(len(case.jobs))
@@ -62,3 +73,19 @@ def random_event(case: Case, rng: random.Random, time: float) -> ExternalEvent:
     count = len(case.machine.capacity)
     nodes = tuple(sorted(rng.sample(range(count), rng.randint(1, min(2, count)))))
     return ExternalEvent(time, kind, nodes=nodes, kills=kind == "down" and rng.random() < 0.5)
+
+
+def changed_limit(case: Case, rng: random.Random, time: float) -> ExternalEvent:
+    """Make an event by which a limit allows less or more of what it limits, or any."""
+    number = rng.randrange(len(case.machine.limits))
+    limit = case.machine.limits[number]
+    counts = {"running_jobs": 3, "submitted_jobs": 6, "nodes": 4, "time": 60}
+    choices = [(name, most) for name, most in counts.items() if getattr(limit, name) < inf]
+    for name in ("amounts", "running_minutes", "total_minutes"):
+        choices += [
+            (f"{name}.{resource}".replace("amounts", "resources"), 2 * most)
+            for resource, most in getattr(limit, name).items()
+        ]
+    quantity, most = rng.choice(choices)
+    value = None if rng.random() < 0.2 else float(rng.randint(0 if rng.random() < 0.2 else 1, most))
+    return ExternalEvent(time, "limit", value=value, number=number, quantity=quantity)

@@ -212,6 +212,10 @@ def events_of(case: Case) -> bl.EventStream | None:
         row |= {"value": event.value, "nodes": ",".join(map(str, event.nodes)) or None}
         if event.kind == "down":
             row["jobs"] = "kill" if event.kills else "requeue"
+        if event.kind == "limit":
+            row |= {"limit": f"limit{event.number}", "quantity": event.quantity}
+        elif event.kind in {"reserve", "unreserve"} and event.number is not None:
+            row["reservation"] = case.machine.reservations[event.number].name
         rows.append(row)
     return bl.EventStream(rows)
 

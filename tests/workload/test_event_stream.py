@@ -12,7 +12,7 @@ import pytest
 import batchlab as bl
 from batchlab import _kernel
 from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
-from batchlab.workload.event_rules import JOB_EVENTS, NODE_EVENTS
+from batchlab.workload.event_rules import JOB_EVENTS, NODE_EVENTS, RESERVATION_EVENTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,8 +29,8 @@ EVENTS = [
 def test_kinds_are_those_of_the_kernel() -> None:
     """Names stand once; each external event is about a job, nodes or the scheduler."""
     assert _kernel.names()["event"] == list(EXTERNAL_EVENTS)
-    others = set(EXTERNAL_EVENTS) - JOB_EVENTS - NODE_EVENTS
-    assert others == {"scheduler_stop", "scheduler_start"}
+    others = set(EXTERNAL_EVENTS) - JOB_EVENTS - NODE_EVENTS - RESERVATION_EVENTS
+    assert others == {"limit", "scheduler_stop", "scheduler_start"}
     assert not JOB_EVENTS & NODE_EVENTS
     assert not set(EXTERNAL_EVENTS) & set(INTERNAL_EVENTS)
 
@@ -54,7 +54,7 @@ def test_events_are_sorted_by_time() -> None:
     assert repr(bl.EventStream()) == "<EventStream of 0 events>"
 
 
-@pytest.mark.parametrize("name", ["events.jsonl", "events.csv", "events.txt"])
+@pytest.mark.parametrize("name", ["events.jsonl", "events.csv", "events.ndjson", "events"])
 def test_what_is_written_is_read_back(name: str, tmp_path: Path) -> None:
     """As lines of JSON and as CSV, with the columns that ride along."""
     stream = bl.EventStream(EVENTS)
@@ -66,6 +66,17 @@ def test_what_is_written_is_read_back(name: str, tmp_path: Path) -> None:
         .equals(stream.table.select(pl.all().exclude("tasks", "requested_time")))
     )
     assert [float(each) for each in read.table["tasks"].drop_nulls()] == [4.0]
+
+
+@pytest.mark.parametrize("name", ["events.xlsx", "events.csv.gz", "events.parquet"])
+def test_other_forms_are_not_written(name: str, tmp_path: Path) -> None:
+    """The error names those that are."""
+    rule = (
+        "is no form of events; events are written as lines of JSON or as CSV, by the suffix: .jsonl"
+    )
+    with pytest.raises(bl.WorkloadError, match=re.escape(rule)):
+        bl.write_events(bl.EventStream(EVENTS), tmp_path / name)
+    assert not list(tmp_path.iterdir())
 
 
 def test_columns_that_ride_along_have_their_types(tmp_path: Path) -> None:

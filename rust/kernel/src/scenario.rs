@@ -62,6 +62,16 @@ pub struct Overheads {
     pub billed: bool,
 }
 
+impl Overheads {
+    /// Sets those of a slot that a streamed run uses, which is new or was vacated.
+    pub fn put(&mut self, slot: u32, overhead: Overhead) {
+        match self.of_job.get_mut(slot as usize) {
+            Some(own) => *own = overhead,
+            None => self.of_job.push(overhead),
+        }
+    }
+}
+
 /// At which rates nodes serve jobs (S19).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Service {

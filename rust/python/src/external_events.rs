@@ -1,8 +1,9 @@
 //! External events, as the Python side hands them over.
+use std::collections::HashMap;
 use std::io;
 
 use batchlab_kernel::stream::GivenEvent;
-use batchlab_kernel::workload::{EVENT_NAMES, EventSubject, ExternalEvent, TimedEvent};
+use batchlab_kernel::workload::{EVENT_NAMES, EventSubject, ExternalEvent, LimitedQuantity, TimedEvent};
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -24,6 +25,10 @@ pub struct EventColumns<'py> {
     /// Ranges of nodes, one event's after the other's.
     ranges: Vec<(u32, u32)>,
     kills: PyReadonlyArray1<'py, bool>,
+    /// The events that change limits, by their places: the limit, the quantity, and the place of its resource.
+    limits: HashMap<usize, (u32, String, u32)>,
+    /// The reservations of those that are about one, by their places.
+    reservations: HashMap<usize, u32>,
 }
 
 impl EventColumns<'_> {
@@ -56,6 +61,10 @@ impl EventColumns<'_> {
             job: row.filter(|&row| (row as usize) < jobs),
             nodes: ranges.iter().map(|&(begin, end)| begin..end).collect(),
             value: (!value.is_nan()).then_some(value),
+            limit: self.limits.get(&at).and_then(|(limit, quantity, place)| {
+                LimitedQuantity::named(quantity, *place).map(|quantity| (*limit, quantity))
+            }),
+            reservation: self.reservations.get(&at).copied(),
             kills: self.kills.as_array()[at],
         };
         let name = EVENT_NAMES.get(usize::from(self.kind.as_array()[at])).ok_or_else(refused)?;
@@ -105,7 +114,9 @@ impl ReadEvents {
             return Err(refused("names more than the nodes"));
         }
         let nodes = ranges.into_iter().map(|(begin, end)| begin..end).collect();
-        Ok(GivenEvent { time, name, job_id, subject: EventSubject { job: None, nodes, value, kills } })
+        // A streamed run has neither limits nor reservations.
+        let subject = EventSubject { nodes, value, kills, ..EventSubject::default() };
+        Ok(GivenEvent { time, name, job_id, subject })
     }
 }
 

@@ -33,6 +33,7 @@ mod simulation;
 mod source;
 mod status;
 mod stream;
+mod streamed_overheads;
 mod swf;
 mod view;
 mod vocabulary;

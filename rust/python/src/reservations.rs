@@ -31,7 +31,7 @@ impl ReservationColumns<'_> {
         }
         let as_set = |ranges: &Vec<(u32, u32)>| NodeSet::new(ranges.iter().map(|&(begin, end)| begin..end));
         let nodes = self.nodes.iter().map(as_set).collect();
-        let calendar = Calendar::new(nodes, self.spans.clone(), self.of_job.as_array().to_vec());
-        Ok(calendar.cancelling(&self.cancels))
+        let of_job = self.of_job.as_array().to_vec();
+        Ok(Calendar::new(nodes, self.spans.clone(), self.cancels.clone(), of_job))
     }
 }

@@ -19,6 +19,7 @@ use crate::external_events::ReadEvents;
 use crate::policy::PolicyNames;
 use crate::simulation::{STRIDE, failed, parse_agenda, parse_job_check, parse_wall_time};
 use crate::source;
+use crate::streamed_overheads::StreamedOverheads;
 use crate::swf::{options, outcome, raised};
 
 const MEASURES: [&str; 5] = ["wait", "turnaround", "slowdown", "bounded_slowdown", "per_processor_slowdown"];
@@ -92,8 +93,8 @@ impl SwfStream {
     /// Simulates the log; `progress(finished, now)` is called now and then, and `answer` gets the table of jobs.
     ///
     /// `events` gives lists of external events by time, each (time, kind, job, ranges of nodes, value, kills), and is
-    /// read as they come; the nodes of `absent` are not there from the beginning.
-    #[pyo3(signature = (machine, policy, *, walltime, order_at_instant, job_check, answer=None, progress=None, events=None, absent=vec![]))]
+    /// read as they come; the nodes of `absent` are not there from the beginning. `overheads` are drawn block by block.
+    #[pyo3(signature = (machine, policy, *, walltime, order_at_instant, job_check, answer=None, progress=None, events=None, absent=vec![], overheads=None))]
     #[allow(clippy::too_many_arguments)] // They are the keywords of a Python function.
     fn run<'py>(
         &self,
@@ -107,6 +108,7 @@ impl SwfStream {
         progress: Option<Py<PyAny>>,
         events: Option<Bound<'py, PyIterator>>,
         absent: Vec<u32>,
+        overheads: Option<StreamedOverheads<'py>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let taken = self.log.lock().ok().and_then(|mut log| log.take());
         let (log, first) = taken.ok_or_else(|| PyRuntimeError::new_err("this stream has been run"))?;
@@ -135,7 +137,9 @@ impl SwfStream {
         let state = State::new(JobRecords::default(), capacities.machine());
         let events =
             events.map(|events| Box::new(ReadEvents::new(events.unbind(), node_count)) as EventSource);
-        let feed = Stream::open(log, first, options, events, answer.as_deref()).map_err(ended)?;
+        let (given, drawn) = overheads.map(StreamedOverheads::parts).unzip();
+        scenario.overheads = given.map(Box::new);
+        let feed = Stream::open(log, first, options, events, drawn, answer.as_deref()).map_err(ended)?;
         let agenda = parse_agenda(order_at_instant)?;
         let mut simulation = Simulation::new(scenario, state, parts, agenda, feed);
         while py.detach(|| simulation.advance_by(STRIDE)).map_err(ended)? {
@@ -245,7 +249,7 @@ fn ended(error: StreamError) -> PyErr {
         StreamError::Log(error) => raised(error),
         StreamError::Unsorted { line, .. } => PyValueError::new_err((line, error.to_string())),
         // What the iterator raised is the inner error.
-        StreamError::Events(error) => error.into(),
+        StreamError::Events(error) | StreamError::Overheads(error) => error.into(),
         StreamError::Output(error) => PyOSError::new_err(error),
     }
 }

@@ -16,6 +16,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     RULES,
     Cores,
     Equivalence,
+    ExternalEvents,
     Invalid,
     JobChecked,
     LogFormatOption,
@@ -94,6 +95,7 @@ def compare(
     order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
     job_check: JobChecked = RunOptions.job_check,
     overhead: Overhead = None,
+    external_events: ExternalEvents = None,
     dispatch: _Dispatch = False,
     overrun: Overrun = "extend",
     invalid: Invalid = "drop",
@@ -127,8 +129,15 @@ def compare(
         dispatch=dispatch,
     )
     experiment = Experiment(
-        {title: workload}, described, policies, seeds=seed, replications=replications, options=options
+        {title: workload},
+        described,
+        policies,
+        seeds=seed,
+        replications=replications,
+        events=external_events,
+        options=options,
     )
+    known = {} if external_events is None else {"external_events": external_events}
     request = ExperimentRequest(
         title=title,
         executor=executor,
@@ -137,7 +146,7 @@ def compare(
         out=out,
         report=report,
         form=form,
-        inputs=input_files(log, machine),
+        inputs=input_files(log, machine) | known,
         command=cast("str", context.obj),
     )
     carry_out(experiment, request)

@@ -237,7 +237,11 @@ def _check_recorded(recorded: dict[str, bool], out: Path | None, *, stream: bool
 def _replay(request: RunRequest) -> None:
     from batchlab.policy import Policy  # noqa: PLC0415  # the library is imported when it is needed
 
-    # What is wrong with a policy or a system shall not wait until a long log is read.
+    # What is wrong with a policy, a system or the name of a file shall not wait until a long log is read.
+    if request.events is not None:
+        from batchlab.workload.event_lines import check_form  # noqa: PLC0415  # as above
+
+        check_form(request.events)
     policy = Policy.parse(request.policy)
     described = described_machine(request.machine)
     workload = read_log(request.log)

@@ -12,13 +12,20 @@ from batchlab.cli.machine import described_machine, machine_for
 from batchlab.cli.output import tell
 from batchlab.cli.progress import count_bar
 from batchlab.cli.streamed_events import scanned
-from batchlab.errors import PolicyError, WorkloadError
+from batchlab.cli.streamed_overheads import streamed_overheads
+from batchlab.errors import BatchlabError, PolicyError, WorkloadError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
 
-    from batchlab._kernel import StreamedMachine, StreamedRun, StreamNotes, SwfStream
+    from batchlab._kernel import (
+        StreamedMachine,
+        StreamedOverheads,
+        StreamedRun,
+        StreamNotes,
+        SwfStream,
+    )
     from batchlab.cli.request import RunRequest
     from batchlab.cli.streamed_events import StreamedEvents
     from batchlab.policy import Policy
@@ -52,8 +59,7 @@ def stream(request: RunRequest) -> None:
         raise wrong_usage(
             f"has no table of jobs, which the order {policy.order_name} goes by. Leave it out.", "--stream"
         )
-    if request.options.overheads is not None:
-        raise wrong_usage("has no table of jobs, for which overheads are drawn. Leave it out.", "--stream")
+    overheads = streamed_overheads(request.options.overheads, request.options.seed)
     if request.events is not None:
         rule = "keeps what happened to all jobs, which --stream does without; leave one out."
         raise wrong_usage(rule, "--events")
@@ -66,7 +72,7 @@ def stream(request: RunRequest) -> None:
     began = time.perf_counter()
     events = None if request.external_events is None else scanned(request.external_events, system)
     with _files(request) as files:
-        run = _run(log, request, policy, system, events=events, files=files)
+        run = _run(log, request, policy, system, events=events, overheads=overheads, files=files)
         if files is not None:
             files.complete(run["metrics"], _manifest(request, policy, system, events, run["notes"]))
     elapsed = time.perf_counter() - began
@@ -121,6 +127,7 @@ def _run(
     system: System,
     *,
     events: StreamedEvents | None,
+    overheads: StreamedOverheads | None,
     files: OutputFiles | None,
 ) -> StreamedRun:
     from batchlab.policy.kernel import policy_names  # noqa: PLC0415  # --help does without
@@ -137,9 +144,10 @@ def _run(
                 progress=None if count is None else lambda finished, _now: count(finished),
                 events=None if events is None else events.lists(),
                 absent=[] if events is None else events.absent,
+                overheads=overheads,
             )
-    except WorkloadError:
-        # One of the events, whose file has changed meanwhile.
+    except BatchlabError:
+        # One of the events, whose file has changed meanwhile, or an overhead.
         raise
     except ValueError as error:
         raise _explained(error, request) from error

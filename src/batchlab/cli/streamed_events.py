@@ -29,19 +29,19 @@ _AT_ONCE = 256
 class StreamedEvents:
     """Events in a file that was found to be right.
 
-    `nodes` is the number of the system's nodes, `count` that of events; the nodes of `absent` are added
-    before they are removed.
+    `system` is the machine, `count` the number of events; the nodes of `absent` are added before they are
+    removed.
     """
 
     path: Path
-    nodes: int
+    system: System
     count: int
     absent: list[int]
 
     def lists(self) -> Iterator[list[EventTuple]]:
         """Give the events as the kernel takes them, some at a time."""
         # Submissions are the log's.
-        events = (event for event in _checked(self.path, self.nodes) if event["event"] != "submit")
+        events = (event for event in _checked(self.path, self.system) if event["event"] != "submit")
         while some := [_for_kernel(event) for event in islice(events, _AT_ONCE)]:
             yield some
 
@@ -73,15 +73,15 @@ def scanned(path: Path, system: System) -> StreamedEvents:
 
     def changes() -> Iterator[tuple[str, str]]:
         nonlocal count
-        for event in _checked(path, system.nodes):
+        for event in _checked(path, system):
             count += 1
             yield event["event"], event.get("nodes", "")
 
     absent = nodes_to_come(changes())
-    return StreamedEvents(path, system.nodes, count, absent)
+    return StreamedEvents(path, system, count, absent)
 
 
-def _checked(path: Path, nodes: int) -> Iterator[dict[str, Any]]:
+def _checked(path: Path, system: System) -> Iterator[dict[str, Any]]:
     """Give events, checked as far as they can be without the jobs."""
     from batchlab.workload.event_lines import event_lines  # noqa: PLC0415  # --help does without
 
@@ -94,12 +94,30 @@ def _checked(path: Path, nodes: int) -> Iterator[dict[str, Any]]:
         if time < before:
             rule = f"must be >= that of the event before, {before:g}, with --stream. Sort the events by time"
             raise WorkloadError(f"{place}: time = {time:g}; {rule}, or run without --stream.")
-        beyond = node_beyond(event.get("nodes", ""), nodes)
+        beyond = node_beyond(event.get("nodes", ""), system.nodes)
         if beyond is not None:
-            rule = f"the system has nodes 0 to {nodes - 1}"
+            rule = f"the system has nodes 0 to {system.nodes - 1}"
             raise WorkloadError(f"{place}: {kind} of node {beyond}; {rule}.")
+        _check_subject(event, system, place)
         before = time
         yield event
+
+
+def _check_subject(event: dict[str, Any], system: System, place: str) -> None:
+    """Refuse events of limits and reservations: a system that is streamed has none."""
+    from batchlab.workload.event_rules import RESERVATION_EVENTS  # noqa: PLC0415  # --help does without
+    from batchlab.workload.event_subjects import (  # noqa: PLC0415  # --help does without
+        changed_limit,
+        changed_reservation,
+    )
+
+    try:
+        if event["event"] == "limit":
+            changed_limit(event, system)
+        elif event["event"] in RESERVATION_EVENTS:
+            changed_reservation(event, system)
+    except WorkloadError as error:
+        raise WorkloadError(f"{place}: {error}") from None
 
 
 def _for_kernel(event: dict[str, Any]) -> EventTuple:

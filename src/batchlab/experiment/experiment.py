@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import ExperimentError, shown
 from batchlab.experiment.executors import perform, runs_here
+from batchlab.experiment.given_events import digest_of, given_events
 from batchlab.experiment.plan import Run, as_system, labelled, made_from, name_of, paired, seed_of
 from batchlab.experiment.runs import Runs
 from batchlab.experiment.source import as_source
@@ -52,6 +53,9 @@ class Experiment:
     replications
         How often each combination is run. The first replication has the seed itself, the others seeds that
         are derived from it.
+    events
+        What comes from outside, as for `simulate`: the same for all workloads, or a mapping of their labels
+        to events.
     observers
         As for `simulate`; every run has copies of its own, of these and of policies that keep a state.
     options
@@ -87,6 +91,7 @@ class Experiment:
         *,
         seeds: int | Iterable[int] = (0,),
         replications: int = 1,
+        events: object = None,
         observers: Sequence[Observer] = (),
         options: RunOptions | None = None,
         **arguments: Unpack[ExperimentArguments],
@@ -96,6 +101,7 @@ class Experiment:
             "systems", systems, as_system, lambda system: system.name or f"{system.nodes} nodes"
         )
         self.policies = labelled("policies", policies, partial(as_policy, argument="policies:"), str)
+        self.events = given_events(events, self.workloads)
         self.seeds = (seeds,) if isinstance(seeds, int) else tuple(seeds)
         self.replications = _at_least_one("replications", replications)
         self.options = _options(options, arguments)
@@ -157,12 +163,15 @@ class Experiment:
             )
             for system, policy in product(self.systems, self.policies)
         }
+        # Runs without events have the names that they had before there were any.
+        streams = {label: {"events": digest_of(stream)} for label, stream in self.events.items()}
         runs = []
         for workload, system, policy in product(self.workloads, self.systems, self.policies):
             for seed, replication, own in seeds:
                 digest = digests[workload, own]
                 document = {
                     **parts[system, policy],
+                    **streams.get(workload, {}),
                     "workload": digest,
                     "seed": own,
                     "replication": replication,
@@ -276,6 +285,7 @@ class Experiment:
                 self.observers,
                 replace(self.options, seed=run.run_seed),
                 run.made_from,
+                self.events.get(run.workload),
             )
             for run in sorted(runs, key=lambda run: order[run.made_from["workload"]])
         ]

@@ -94,6 +94,7 @@ class Description(Model):
     dispatchers: Dispatchers | None = None
     seeds: list[int] = Field(default=[0], min_length=1)
     replications: int = Field(default=1, ge=1)
+    events: str | dict[str, str] | None = None
     options: dict[str, Any] = {}
     run: Running = Running()
     output: Output = Output()

@@ -20,6 +20,9 @@
     schedulers = { FIFO = "fcfs", EBF = "easy" }
     allocators = { FF = "first_fit", BF = "best_fit" }
 
+    [events]                           # by label of a workload, from files; events = "FILE" for all of them
+    seth = "events.jsonl"
+
     [options]                          # of `RunOptions`, all but the seed
     walltime = "run"
     order_at_instant = "completions_first"
@@ -42,7 +45,7 @@ Paths count from the file's folder; a log can be the name of a fetched one (`bat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,6 +92,8 @@ class Specification:
     directory, report, baseline, plots
         Where to write tables and figures, where the report, what the report compares with, and which
         figures; None where the file does not say.
+    event_files
+        The files of external events, by role.
     """
 
     path: Path
@@ -101,13 +106,14 @@ class Specification:
     report: Path | None = None
     baseline: str | None = None
     plots: tuple[str, ...] | None = None
+    event_files: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def inputs(self) -> dict[str, Path]:
-        """The file itself, and the logs that it names, by label."""
+        """The file itself, and the logs and files of events that it names, by label."""
         sources = self.experiment.workloads.items()
         logs = {label: source.path for label, source in sources if isinstance(source, LogFile)}
-        return {"specification": self.path, **logs}
+        return {"specification": self.path, **logs, **self.event_files}
 
 
 def read_specification(path: str | os.PathLike[str]) -> Specification:
@@ -144,6 +150,7 @@ def _specification(file: Path, said: Description) -> Specification:
         _policies(said),
         seeds=said.seeds,
         replications=said.replications,
+        events=_events(said.events, folder),
         options=_options(said.options),
     )
     _check_output(said, experiment)
@@ -158,7 +165,24 @@ def _specification(file: Path, said: Description) -> Specification:
         _place(folder, output.report),
         output.baseline,
         _plots(said, experiment),
+        _event_files(said.events, folder),
     )
+
+
+def _events(said: str | Mapping[str, str] | None, folder: Path) -> Path | dict[str, Path] | None:
+    """Give the files of events, by label where they are the events of some workloads."""
+    if said is None or isinstance(said, str):
+        return _place(folder, said)
+    return {label: folder / name for label, name in said.items()}
+
+
+def _event_files(said: str | Mapping[str, str] | None, folder: Path) -> dict[str, Path]:
+    files = _events(said, folder)
+    if files is None:
+        return {}
+    if isinstance(files, Path):
+        return {"events": files}
+    return {f"events.{label}": file for label, file in files.items()}
 
 
 def _plots(said: Description, experiment: Experiment) -> tuple[str, ...] | None:

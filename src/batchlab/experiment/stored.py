@@ -145,6 +145,7 @@ class Shelf:
         return StoredResult(
             *described,
             options=task.options,
+            external_events=task.events,
             elapsed=costs["elapsed"],
             observations=twin.observations,
             twin=twin,

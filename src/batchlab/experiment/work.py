@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.result.result import Result
     from batchlab.system import System
+    from batchlab.workload import EventStream
 
 __all__ = ["Task", "execute", "told"]
 
@@ -50,6 +51,8 @@ class Task:
         As for `simulate`; the seed is also that of a workload that is made.
     made_from
         What the key is the hash of, for the record.
+    events
+        What comes from outside.
     """
 
     key: str
@@ -61,6 +64,7 @@ class Task:
     observers: Sequence[Observer]
     options: RunOptions
     made_from: Mapping[str, object]
+    events: EventStream | None = None
 
 
 def execute(task: Task, stopped: threading.Event | None = None) -> None:
@@ -116,6 +120,7 @@ def _run(task: Task, store: Store, stopped: threading.Event | None) -> dict[str,
             task.system,
             policy,
             observers=observers,
+            events=task.events,
             options=task.options,
             progress=None if stopped is None else go_on,
         )

@@ -9,7 +9,9 @@ import polars as pl
 
 from batchlab import _kernel
 from batchlab.vocabulary import JOB_STATES
+from batchlab.workload.event_rules import SUBJECT_KEYS
 from batchlab.workload.event_stream import END_EVENTS, EVENT_COLUMNS, EventStream
+from batchlab.workload.event_subjects import about_known_jobs
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -46,7 +48,7 @@ def events_of(workload: Workload, outcome: Outcome, external: EventStream | None
     parts = [_submissions(workload, outcome), *_interruptions(workload, outcome)]
     parts += [_starts(workload, outcome), _ends(workload, outcome)]
     if external is not None:
-        parts.append(_external(external, outcome))
+        parts.append(_external(external, workload, outcome))
     table = pl.concat(parts, how="diagonal").sort("time", "_rank", maintain_order=True).drop("_rank")
     order = [*EVENT_COLUMNS, *(name for name in table.columns if name not in EVENT_COLUMNS)]
     missing = {name: kind for name, kind in EVENT_COLUMNS.items() if name not in table.columns}
@@ -102,9 +104,12 @@ def _interruptions(workload: Workload, outcome: Outcome) -> list[pl.DataFrame]:
     return [_ranked(begun, "start", _START), _ranked(cut, "interrupted", _END)]
 
 
-def _external(stream: EventStream, outcome: Outcome) -> pl.DataFrame:
-    table = stream.table.filter(pl.col("event") != "submit").select(list(EVENT_COLUMNS))
+def _external(stream: EventStream, workload: Workload, outcome: Outcome) -> pl.DataFrame:
+    own = [name for name in stream.table.columns if name in (*EVENT_COLUMNS, *SUBJECT_KEYS)]
+    table = stream.table.filter(pl.col("event") != "submit").select(own)
     known = outcome.events_applied if outcome.events_applied is not None else np.empty(0, np.bool_)
+    # Events of jobs that the log's reader dropped do not apply; the kernel does not know them.
+    places = np.flatnonzero(about_known_jobs(table, workload.jobs).to_numpy())
     applied = np.zeros(len(table), np.bool_)
-    applied[: len(known)] = known
+    applied[places[: len(known)]] = known
     return table.with_columns(pl.Series("applied", applied), pl.lit(_EXTERNAL).alias("_rank"))

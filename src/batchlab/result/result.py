@@ -33,7 +33,7 @@ from batchlab.result.table import (
 from batchlab.result.timeline import timeline
 from batchlab.result.usage import usage_table
 from batchlab.result.utilisation import utilisation_tables
-from batchlab.result.warnings import warnings_of
+from batchlab.result.warnings import missed_events, warnings_of
 from batchlab.vocabulary import REJECTION_REASONS
 
 if TYPE_CHECKING:
@@ -292,11 +292,14 @@ class Result:
         """What may make the numbers mean something else than expected, a line each; part of `summary`.
 
         A machine with another number of processors than the log's header says (`System.processors`), and jobs
-        that were rejected, by their reasons.
+        that were rejected, by their reasons; events of jobs that the log's reader dropped.
         """
         numbers = np.bincount(self.outcome.reason, minlength=1 + len(REJECTION_REASONS))[1:]
         rejected = dict(zip(REJECTION_REASONS, numbers.tolist(), strict=True))
-        return tuple(warnings_of(self.workload.header, self.system, rejected))
+        found = [*warnings_of(self.workload.header, self.system, rejected)]
+        if self.external_events is not None:
+            found += missed_events(self.external_events, self.workload)
+        return tuple(found)
 
     def summary(self) -> str:
         """Tell people what was run and what came of it.

@@ -9,9 +9,12 @@ if TYPE_CHECKING:
 
     from batchlab.system.system import System
     from batchlab.vocabulary import RejectionReason
+    from batchlab.workload import EventStream, Workload
     from batchlab.workload.header import Header
 
-__all__ = ["warnings_of"]
+__all__ = ["missed_events", "warnings_of"]
+
+_SHOWN = 3
 
 
 _REASONS: Mapping[RejectionReason, str] = {
@@ -53,3 +56,28 @@ def warnings_of(header: Header, system: System, rejected: Mapping[RejectionReaso
         reasons = [f"{count:,} {_REASONS[name]} ({name})" for name, count in rejected.items() if count]
         count = sum(rejected.values())
         yield f"{count:,} {'job was' if count == 1 else 'jobs were'} rejected: {'; '.join(reasons)}"
+
+
+def missed_events(events: EventStream, workload: Workload) -> Iterator[str]:
+    """Tell of events that do not apply since the log's reader dropped their jobs.
+
+    Parameters
+    ----------
+    events, workload
+        What came from outside, and the jobs.
+
+    Yields
+    ------
+    str
+        A line for people.
+    """
+    from batchlab.workload.event_subjects import about_known_jobs  # noqa: PLC0415  # streamed runs do without
+
+    about = about_known_jobs(events.table, workload.jobs)
+    count = len(about) - int(about.sum())
+    if count:
+        jobs = events.table.filter(~about)["job_id"].unique().sort()
+        named = ", ".join(map(str, jobs.head(_SHOWN))) + (", …" if len(jobs) > _SHOWN else "")
+        said = "event is about a job" if count == 1 else "events are about jobs"
+        rule = f"that the log's reader dropped, and {'does' if count == 1 else 'do'} not apply"
+        yield f"{count:,} external {said} {rule}: job_id {named}"

@@ -12,8 +12,9 @@ from batchlab.errors import WorkloadError
 from batchlab.node_ranges import node_beyond, node_ranges
 from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.workload.event_files import read_events
-from batchlab.workload.event_rules import JOB_EVENTS, nodes_to_come
+from batchlab.workload.event_rules import JOB_EVENTS, RESERVATION_EVENTS, nodes_to_come, reservations_to_come
 from batchlab.workload.event_stream import EventStream
+from batchlab.workload.event_subjects import about_known_jobs, changed_limit, changed_reservation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,8 +46,8 @@ def given_events(events: Events | None, workload: Workload, system: System) -> E
     Raises
     ------
     WorkloadError
-        If one names a job or node that is not there, is no external event, or submits a job at another time
-        than the workload.
+        If one names a job, node, limit or reservation that is not there, is no external event, or submits a
+        job at another time than the workload.
     """
     if events is None:
         return None
@@ -59,6 +60,7 @@ def given_events(events: Events | None, workload: Workload, system: System) -> E
         raise WorkloadError(f"event at {time:g} s: event = {kind!r} {rule}.")
     _check_jobs(table, workload)
     _check_nodes(table, system)
+    _subjects(table, system)
     return stream
 
 
@@ -66,7 +68,9 @@ def _check_jobs(table: pl.DataFrame, workload: Workload) -> None:
     about = table.filter(pl.col("event").is_in(list(JOB_EVENTS)))
     named = _named(about, workload)
     found = about.join(named, on="job_id", how="left", maintain_order="left")
-    unknown = found.filter(pl.col("submit_time").is_null())
+    # Those of jobs that the reader dropped do not apply.
+    dropped = pl.col("job_id").is_in(workload.report.dropped["job_id"].drop_nulls().implode())
+    unknown = found.filter(pl.col("submit_time").is_null() & ~dropped)
     if len(unknown):
         event = unknown.row(0, named=True)
         raise WorkloadError(
@@ -108,32 +112,63 @@ def _check_nodes(table: pl.DataFrame, system: System) -> None:
         )
 
 
-def event_columns(stream: EventStream | None, workload: Workload) -> tuple[EventColumns | None, int]:
+def _subjects(table: pl.DataFrame, system: System) -> tuple[dict[int, tuple[int, str, int]], dict[int, int]]:
+    """Find the limits and the reservations that events are about, by the places of these."""
+    limits: dict[int, tuple[int, str, int]] = {}
+    reservations: dict[int, int] = {}
+    about = table.with_row_index("place").filter(pl.col("event").is_in(["limit", *RESERVATION_EVENTS]))
+    for event in about.iter_rows(named=True):
+        try:
+            if event["event"] == "limit":
+                limits[event["place"]] = changed_limit(event, system)
+            else:
+                reservations[event["place"]] = changed_reservation(event, system)
+        except WorkloadError as error:
+            raise WorkloadError(f"event at {event['time']:g} s: {event['event']}: {error}") from None
+    return limits, reservations
+
+
+def _absent(table: pl.DataFrame, workload: Workload) -> EventStream:
+    """Give the events that take away the nodes and reservations that are not there from the beginning."""
+    changes = table.filter(pl.col("event").is_in(["add", "remove"])).select("event", "nodes")
+    nodes = nodes_to_come(changes.iter_rows())
+    own: list[dict[str, object]] = [{"event": "remove", "nodes": nodes}] if nodes else []
+    if "reservation" in table.columns:
+        names = reservations_to_come(table.select("event", "reservation").iter_rows())
+        own += [{"event": "unreserve", "reservation": name} for name in names]
+    if not own:
+        return EventStream()
+    submitted = workload.jobs["submit_time"].to_numpy().min(initial=np.inf)
+    first = min(float(table["time"][0]), float(submitted))
+    return EventStream([{"time": first, **event} for event in own])
+
+
+def event_columns(
+    stream: EventStream | None, workload: Workload, system: System
+) -> tuple[EventColumns | None, int]:
     """Give the kernel's view of the events.
 
     Parameters
     ----------
     stream
         What `given_events` gave.
-    workload
-        Whose rows the events name.
+    workload, system
+        Whose rows, limits and reservations the events name.
 
     Returns
     -------
     tuple
         Columns, one entry per event, by time, or None where no stream was given; and the number of those at
-        the front that only remove nodes which are not there from the beginning.
+        the front that only take away nodes and reservations which are not there from the beginning.
     """
     if stream is None:
         return None, 0
     table = stream.table.filter(pl.col("event") != "submit")
-    changes = table.filter(pl.col("event").is_in(["add", "remove"])).select("event", "nodes")
-    absent = nodes_to_come(changes.iter_rows())
-    if absent:
-        submitted = workload.jobs["submit_time"].to_numpy().min(initial=np.inf)
-        first = min(float(table["time"][0]), float(submitted))
-        added = EventStream([{"time": first, "event": "remove", "nodes": absent}]).table
-        table = pl.concat([added, table.select(added.columns)])
+    table = table.filter(about_known_jobs(table, workload.jobs))
+    absent = _absent(table, workload)
+    if len(absent):
+        table = pl.concat([absent.table, table], how="diagonal")
+    limits, reservations = _subjects(table, system)
     found = table.select("job_id").join(
         _named(table, workload), on="job_id", how="left", maintain_order="left"
     )
@@ -149,5 +184,7 @@ def event_columns(stream: EventStream | None, workload: Workload) -> tuple[Event
         "until": np.cumsum([len(each) for each in ranges], dtype=np.int64),
         "ranges": [each for event in ranges for each in event],
         "kills": (table["jobs"] == "kill").fill_null(value=False).to_numpy(),
+        "limits": limits,
+        "reservations": reservations,
     }
-    return columns, int(bool(absent))
+    return columns, len(absent)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,12 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import SimulationError, WorkloadError, shown, suggest
+from batchlab.options.drawing import drawn_blocks, refuse_infinite
 from batchlab.options.overheads import PHASES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
 
     from batchlab._kernel import OverheadColumns
@@ -97,31 +99,24 @@ def drawn_overheads(workload: Workload, options: RunOptions) -> DrawnOverheads |
 
 def _drawn(name: str, delay: Delay, jobs: pl.DataFrame, seed: int) -> Seconds:
     """Draw one phase's seconds for all jobs."""
-    seconds = _base(name, delay, jobs, seed)
+    if isinstance(delay.base, str) and delay.base.isidentifier():
+        seconds = _column(name, delay.base, jobs)
+    else:
+        seconds = _first(drawn_blocks(name, delay, seed), len(jobs))
     if not np.isfinite(seconds).all():
         row = int(np.argmin(np.isfinite(seconds)))
-        rule = "must be a finite number of seconds. Use another distribution"
-        raise SimulationError(
-            f"overheads: {name} of job {jobs['job_id'][row]} was drawn as {seconds[row]}; {rule}."
-        )
+        refuse_infinite(name, seconds[row:], f"job {jobs['job_id'][row]}")
     return np.maximum(seconds, 0.0) + delay.per_task * jobs["tasks"].to_numpy()
 
 
-def _base(phase: str, delay: Delay, jobs: pl.DataFrame, seed: int) -> Seconds:
-    count, stream = len(jobs), _stream(phase, seed)
-    if isinstance(delay.base, str) and delay.base.isidentifier():
-        return _column(phase, delay.base, jobs)
-    if isinstance(delay.base, str):
-        from scipy import stats  # noqa: PLC0415  # slow, and needed where a distribution is named only
-
-        name, arguments, named = delay.distribution
-        # What is beyond float64 is refused below.
-        with np.errstate(all="ignore"):
-            drawn = getattr(stats, name).rvs(*arguments, **named, size=count, random_state=stream)
-        return np.asarray(drawn, np.float64)
-    if isinstance(delay.base, int | float):
-        return np.full(count, float(delay.base))
-    return stream.choice(np.array(delay.base, np.float64), count)
+def _first(blocks: Iterator[Seconds], count: int) -> Seconds:
+    """Put blocks together as far as there are jobs."""
+    parts: list[Seconds] = [np.empty(0)]
+    drawn = 0
+    while drawn < count:
+        parts.append(next(blocks))
+        drawn += len(parts[-1])
+    return np.concatenate(parts)[:count]
 
 
 def _column(phase: str, name: str, jobs: pl.DataFrame) -> Seconds:
@@ -133,8 +128,3 @@ def _column(phase: str, name: str, jobs: pl.DataFrame) -> Seconds:
         rule = "must be a column of seconds"
         raise WorkloadError(f"overheads: {phase} = {name!r}: the column is {jobs[name].dtype}; {rule}.")
     return jobs[name].cast(pl.Float64).fill_null(0.0).to_numpy()
-
-
-def _stream(name: str, seed: int) -> np.random.Generator:
-    key = zlib.crc32(f"{name} overhead".encode())
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(key,))))

@@ -130,7 +130,7 @@ class Simulation:
         self._assumes_estimates = False
         self._adopted: str | None = None
         self._overheads = drawn_overheads(workload, options)
-        columns, self._absent = event_columns(self._events, workload)
+        columns, self._absent = event_columns(self._events, workload, system)
         self._kernel = kernel_simulation(
             workload,
             system,

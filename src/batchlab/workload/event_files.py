@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.atomic import atomic_write
-from batchlab.workload.event_lines import event_lines, is_csv
+from batchlab.workload.event_lines import check_form, event_lines, is_csv
+from batchlab.workload.event_rules import SUBJECT_KEYS
 from batchlab.workload.event_stream import EVENT_COLUMNS, EventStream, events_table
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def read_events(source: str | os.PathLike[str] | Iterable[str]) -> EventStream:
     """
     table = events_table([event for _, event in event_lines(source)])
     if is_csv(source):
-        texts = [name for name in table.columns if name not in EVENT_COLUMNS]
+        texts = [name for name in table.columns if name not in (*EVENT_COLUMNS, *SUBJECT_KEYS)]
         table = table.with_columns(_inferred(table[name]) for name in texts)
     return EventStream.of_table(table)
 
@@ -57,13 +58,17 @@ def write_events(stream: EventStream, path: str | os.PathLike[str]) -> None:
     stream
         The events.
     path
-        The file: CSV where its suffix is ``.csv``, else lines of JSON. What is read back is an equal stream.
+        The file: CSV where its suffix is ``.csv``; lines of JSON where it is ``.jsonl``, ``.ndjson``,
+        ``.json``, or missing. What is read back is an equal stream.
 
     Raises
     ------
+    WorkloadError
+        If its suffix is another one.
     OSError
         If the file cannot be written.
     """
+    check_form(path)
     with atomic_write(path) as file:
         if os.fspath(path).endswith(".csv"):
             file.write(stream.table.write_csv())

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from batchlab.errors import WorkloadError
-from batchlab.workload.event_rules import EVENT_KEYS, checked_event
+from batchlab.workload.event_rules import EVENT_KEYS, SUBJECT_KEYS, checked_event
 from batchlab.workload.source import lines_of, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["event_lines", "is_csv"]
+__all__ = ["check_form", "event_lines", "is_csv"]
+
+_FORMS = (".jsonl", ".ndjson", ".json", ".csv")
 
 _NUMBERS: dict[str, Callable[[str], object]] = {"time": float, "job_id": int, "value": float}
 
@@ -21,6 +25,25 @@ _NUMBERS: dict[str, Callable[[str], object]] = {"time": float, "job_id": int, "v
 def is_csv(source: object) -> bool:
     """Tell whether a source of events is a table, by its name."""
     return name_of(source).removesuffix(".gz").endswith(".csv")
+
+
+def check_form(path: str | os.PathLike[str]) -> None:
+    """Refuse the name of a file that is to be written in a form that is not known.
+
+    Parameters
+    ----------
+    path
+        The file; a name without a suffix stands for lines of JSON.
+
+    Raises
+    ------
+    WorkloadError
+        If the suffix is that of another form.
+    """
+    suffix = PurePath(path).suffix
+    if suffix not in {"", *_FORMS}:
+        rule = f"events are written as lines of JSON or as CSV, by the suffix: {', '.join(_FORMS)}"
+        raise WorkloadError(f"{os.fspath(path)}: {suffix} is no form of events; {rule}.")
 
 
 def event_lines(source: object) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -73,7 +96,7 @@ def _of_csv(lines: Iterable[str], name: str) -> Iterator[tuple[int, dict[str, ob
         raise WorkloadError(f"{name}: is no CSV table: it is empty; {rule}.")
     for missing in ("time", "event"):
         if missing not in columns:
-            known = ", ".join(EVENT_KEYS)
+            known = ", ".join((*EVENT_KEYS, *SUBJECT_KEYS))
             raise WorkloadError(f"{name}: there is no column {missing!r}; the columns are {known}.")
     while (fields := _next_row(rows, name)) is not None:
         place = f"{name}:{rows.line_num}"

@@ -10,10 +10,22 @@ from batchlab.node_ranges import node_ranges
 from batchlab.units import is_finite, is_whole
 from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 
-__all__ = ["EVENT_KEYS", "JOB_EVENTS", "NODE_EVENTS", "checked_event", "nodes_to_come"]
+__all__ = [
+    "EVENT_KEYS",
+    "JOB_EVENTS",
+    "NODE_EVENTS",
+    "RESERVATION_EVENTS",
+    "SUBJECT_KEYS",
+    "checked_event",
+    "nodes_to_come",
+    "reservations_to_come",
+]
 
 EVENT_KEYS = ("time", "event", "job_id", "nodes", "value", "jobs")
 """What external events may have; other keys ride along."""
+
+SUBJECT_KEYS = ("limit", "quantity", "reservation")
+"""What events of limits and reservations have besides these: texts."""
 
 JOB_EVENTS = frozenset(
     {"submit", "cancel", "kill", "end", "requeue", "hold", "release", "requested_time", "priority"}
@@ -22,6 +34,9 @@ JOB_EVENTS = frozenset(
 
 NODE_EVENTS = frozenset({"drain", "resume", "remove", "add", "down", "up"})
 """Those that are about nodes."""
+
+RESERVATION_EVENTS = frozenset({"reserve", "unreserve"})
+"""Those that are about a reservation of the machine."""
 
 _KINDS = (*EXTERNAL_EVENTS, *INTERNAL_EVENTS)
 _EVACUATIONS = ("requeue", "kill")
@@ -51,6 +66,27 @@ def nodes_to_come(changes: Iterable[tuple[str, str]]) -> list[int]:
             seen.update(new)
             absent += new if kind == "add" else []
     return absent
+
+
+def reservations_to_come(changes: Iterable[tuple[str, str | None]]) -> list[str]:
+    """Give the reservations that become known before they are given up: at first they are not known.
+
+    Parameters
+    ----------
+    changes
+        Kind and reservation of each event by time; kinds other than ``reserve`` and ``unreserve`` count for
+        nothing.
+
+    Returns
+    -------
+    list of str
+        Their names, in the order of their events.
+    """
+    first: dict[str, str] = {}
+    for kind, name in changes:
+        if kind in RESERVATION_EVENTS and name is not None:
+            first.setdefault(name, kind)
+    return [name for name, kind in first.items() if kind == "reserve"]
 
 
 def checked_event(number: int, event: object) -> dict[str, Any]:
@@ -97,6 +133,7 @@ def checked_event(number: int, event: object) -> dict[str, Any]:
         row["nodes"] = _nodes(where, row["nodes"])
     if kind in NODE_EVENTS and not row.get("nodes"):
         raise WorkloadError(f'{where}: nodes = {shown(row.get("nodes"))}; must name nodes, e.g. "0-3,7".')
+    _check_subject(where, kind, row)
     _check_value(where, kind, row.get("value"))
     jobs = row.get("jobs")
     if jobs is not None and (kind != "down" or jobs not in _EVACUATIONS):
@@ -117,9 +154,26 @@ def _nodes(where: str, nodes: object) -> str:
     return str(nodes)
 
 
+def _check_subject(where: str, kind: object, row: Mapping[str, object]) -> None:
+    """Check that an event of a limit or a reservation names it."""
+    needed = "limit" if kind == "limit" else "reservation" if kind in RESERVATION_EVENTS else None
+    if needed is not None and not (isinstance(row.get(needed), str) and row[needed]):
+        raise WorkloadError(
+            f"{where}: {needed} = {shown(row.get(needed))}; must be the name of a {needed} of the system."
+        )
+    quantity = row.get("quantity")
+    if kind == "limit" and not isinstance(quantity, str | None):
+        rule = 'must name what the limit limits, e.g. "running_jobs"'
+        raise WorkloadError(f"{where}: quantity = {shown(quantity)}; {rule}.")
+
+
 def _check_value(where: str, kind: object, value: object) -> None:
     if kind == "requested_time":
         if not is_finite(value) or value < 0:
             raise WorkloadError(f"{where}: value = {shown(value)}; must be a finite number of seconds >= 0.")
+    elif kind == "limit" and value is not None and (not is_finite(value) or value < 0):
+        raise WorkloadError(
+            f"{where}: value = {shown(value)}; must be a number >= 0, or left out for no limit."
+        )
     elif kind == "priority" and value is not None and not is_finite(value):
         raise WorkloadError(f"{where}: value = {shown(value)}; must be a finite number, or left out.")

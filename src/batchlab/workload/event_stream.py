@@ -9,7 +9,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
-from batchlab.workload.event_rules import EVENT_KEYS, checked_event
+from batchlab.workload.event_rules import EVENT_KEYS, SUBJECT_KEYS, checked_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,8 +32,9 @@ class EventStream:
     events
         A DataFrame, another stream, or an iterable of mappings, one for each event: ``time`` (s), ``event``
         (its kind; semantics S18), and what this kind needs: ``job_id``; ``nodes``, as ``"0-3,7"`` or a
-        list of numbers; ``value`` (a requested_time in seconds, or a priority); of ``down`` ``jobs``:
-        ``"kill"``, or ``"requeue"`` unless given. Other keys, such as what a job asks for, ride along.
+        list of numbers; ``value`` (a requested_time in seconds, a priority, or what a limit allows); of
+        ``down`` ``jobs``: ``"kill"``, or ``"requeue"`` unless given; ``limit``, with ``quantity`` where it
+        limits several, and ``reservation``: their names. Other keys, such as what a job asks for, ride along.
 
     Raises
     ------
@@ -176,7 +177,7 @@ def events_table(found: list[dict[str, Any]]) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        By time: the columns of `EVENT_COLUMNS`, then all others.
+        By time: the columns of `EVENT_COLUMNS`, then all others; those of `SUBJECT_KEYS` are texts.
     """
     others = list(dict.fromkeys(name for row in found for name in row if name not in EVENT_COLUMNS))
     columns = {
@@ -184,6 +185,7 @@ def events_table(found: list[dict[str, Any]]) -> pl.DataFrame:
         for name, kind in EVENT_COLUMNS.items()
     }
     for name in others:
-        columns[name] = pl.Series(name, [row.get(name) for row in found], strict=False)
+        kind = pl.String if name in SUBJECT_KEYS else None
+        columns[name] = pl.Series(name, [row.get(name) for row in found], dtype=kind, strict=False)
     table = pl.DataFrame(list(columns.values()))
     return table.sort("time", maintain_order=True)

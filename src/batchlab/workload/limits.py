@@ -58,6 +58,7 @@ def limit_columns(workload: Workload, system: System, routes: Routes | None) -> 
     for number, limit in enumerate(system.limits):
         applies = admission.admits(limit.applies_to) & _in_queues(limit, system, routes, len(list_of))
         group = _groups(limit, codes_of, len(list_of))
+        before = len(caps)
         for of_partition in _partitions(limit, system, routes):
             mask = applies & of_partition
             if not mask.any():
@@ -70,6 +71,9 @@ def limit_columns(workload: Workload, system: System, routes: Routes | None) -> 
             keys, list_of = numbered(list_of * (len(distinct) + 1) + counter)
             pairs = [divmod(key, len(distinct) + 1) for key in keys.tolist()]
             lists = [lists[old] + ((first + new - 1,) if new else ()) for old, new in pairs]
+        if len(caps) == before:
+            # External events change limits by their counters, also one that holds for no job.
+            caps.append(_caps(number, limit, system))
     nodes = np.minimum(admission.nodes, _MOST_JOBS)
     return {
         "caps": caps,

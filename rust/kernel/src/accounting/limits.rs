@@ -6,6 +6,9 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::time::Time;
+use crate::workload::LimitedQuantity;
+
 use super::minutes::{Ask, MinuteCaps, Minutes, Span};
 
 /// What one counter allows. Amounts: one for each resource, then the number of nodes; `i64::MAX` for no limit.
@@ -25,6 +28,28 @@ pub struct Cap {
     pub minutes: MinuteCaps,
     /// Whether a job over the limit holds up those behind it.
     pub blocks: bool,
+}
+
+impl Cap {
+    /// Allows another amount of a quantity that it limits, or any; whether that is a change.
+    fn set(&mut self, quantity: LimitedQuantity, value: Option<f64>) -> bool {
+        let count = value.map_or(u32::MAX, |value| value as u32);
+        let amount = value.map_or(i64::MAX, |value| value as i64);
+        let of = |amounts: &mut Vec<i64>, place: u32| {
+            amounts.get_mut(place as usize).is_some_and(|most| std::mem::replace(most, amount) != amount)
+        };
+        match quantity {
+            LimitedQuantity::RunningJobs => std::mem::replace(&mut self.running, count) != count,
+            LimitedQuantity::SubmittedJobs => std::mem::replace(&mut self.submitted, count) != count,
+            LimitedQuantity::Time => {
+                let seconds = Time(value.unwrap_or(f64::INFINITY));
+                Time(std::mem::replace(&mut self.time, seconds.0)) != seconds
+            }
+            LimitedQuantity::Amount(place) => of(&mut self.amounts, place),
+            LimitedQuantity::RunningMinutes(place) => of(&mut self.minutes.running, place),
+            LimitedQuantity::TotalMinutes(place) => of(&mut self.minutes.total, place),
+        }
+    }
 }
 
 /// The limits of a scenario, and the counters of its jobs.
@@ -103,7 +128,7 @@ impl Limits {
         self.lists = lists;
     }
 
-    /// What a counter allows.
+    /// What a counter allows from the beginning.
     #[must_use]
     pub fn cap(&self, counter: u32) -> &Cap {
         &self.caps[counter as usize]
@@ -134,9 +159,11 @@ impl Count {
 }
 
 /// What the jobs have that limits count.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitCounts {
     counts: Vec<Count>,
+    /// What the counters allow, once an external event has changed that.
+    changed: Option<Vec<Cap>>,
 }
 
 impl LimitCounts {
@@ -144,13 +171,34 @@ impl LimitCounts {
     #[must_use]
     pub fn new(limits: &Limits, amounts: usize) -> Self {
         let nothing = Count { amounts: vec![0; amounts], ..Count::default() };
-        Self { counts: vec![nothing; limits.caps.len()] }
+        Self { counts: vec![nothing; limits.caps.len()], changed: None }
     }
 
     /// Whether no job waits or runs.
     #[must_use]
     pub fn are_idle(&self) -> bool {
         self.counts.iter().all(Count::is_idle)
+    }
+
+    /// Lets a limit allow another amount of a quantity, or any; whether that is a change. O(counters) for the first change.
+    pub fn set_cap(
+        &mut self,
+        limits: &Limits,
+        limit: u32,
+        quantity: LimitedQuantity,
+        value: Option<f64>,
+    ) -> bool {
+        let caps = self.changed.get_or_insert_with(|| limits.caps.clone());
+        let mut applied = false;
+        for cap in caps.iter_mut().filter(|cap| cap.limit == limit) {
+            applied |= cap.set(quantity, value);
+        }
+        applied
+    }
+
+    /// What a counter allows now.
+    fn cap<'a>(&'a self, limits: &'a Limits, counter: u32) -> &'a Cap {
+        &self.changed.as_ref().unwrap_or(&limits.caps)[counter as usize]
     }
 
     /// A job is submitted (1), or neither waits nor runs any more (−1); false where more have left than came.
@@ -197,7 +245,7 @@ impl LimitCounts {
     #[must_use]
     pub fn refuses_submission(&self, limits: &Limits, slot: u32, time: f64) -> Option<u32> {
         let is_refused = |&counter: &u32| {
-            let cap = limits.cap(counter);
+            let cap = self.cap(limits, counter);
             self.counts[counter as usize].submitted >= cap.submitted || time > cap.time
         };
         limits.counters(slot).iter().copied().find(is_refused)
@@ -213,7 +261,7 @@ impl LimitCounts {
         need: impl Fn(usize) -> i64,
     ) -> Option<u32> {
         let is_over = |&counter: &u32| {
-            let (count, cap) = (&self.counts[counter as usize], limits.cap(counter));
+            let (count, cap) = (&self.counts[counter as usize], self.cap(limits, counter));
             let mut amounts = count.amounts.iter().zip(&cap.amounts).enumerate();
             let is_beyond = |(amount, (used, most)): (usize, (&i64, &i64))| {
                 *most < i64::MAX && used.saturating_add(need(amount)) > *most

@@ -7,15 +7,24 @@ use serde::{Deserialize, Serialize};
 use super::node_set::NodeSet;
 use super::placement::NodeTasks;
 
-/// The reservations of a machine.
+/// The reservations of a machine, and the jobs that use them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calendar {
-    /// By reservation.
-    nodes: Vec<NodeSet>,
-    /// When each begins and ends: in order, and apart from each other.
-    spans: Vec<Vec<(f64, f64)>>,
+    /// All reservations.
+    occurrences: Occurrences,
     /// By slot: the reservation that a job uses, from 1; 0 where it uses none.
     of_job: Vec<u32>,
+    /// By reservation: whether it cancels running jobs in the way.
+    cancels: Vec<bool>,
+}
+
+/// When which nodes are reserved, of the reservations that are known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Occurrences {
+    /// By reservation.
+    nodes: Vec<NodeSet>,
+    /// When each begins and ends: in order, and apart from each other; empty for one that is not known.
+    spans: Vec<Vec<(f64, f64)>>,
     /// The instants at which some reservation begins or ends.
     instants: Vec<f64>,
     /// When those begin that cancel running jobs in the way, in order, and which.
@@ -23,25 +32,56 @@ pub struct Calendar {
 }
 
 impl Calendar {
-    /// The nodes of each reservation, when it begins and ends, and the reservation of each slot, from 1, or 0.
+    /// The nodes of each reservation, when it begins and ends, whether it cancels jobs; and the reservation of each slot,
+    /// from 1, or 0.
     #[must_use]
-    pub fn new(nodes: Vec<NodeSet>, spans: Vec<Vec<(f64, f64)>>, of_job: Vec<u32>) -> Self {
+    pub fn new(
+        nodes: Vec<NodeSet>,
+        spans: Vec<Vec<(f64, f64)>>,
+        cancels: Vec<bool>,
+        of_job: Vec<u32>,
+    ) -> Self {
+        Self { occurrences: Occurrences::new(nodes, spans, &cancels), of_job, cancels }
+    }
+
+    /// All reservations.
+    #[must_use]
+    pub fn occurrences(&self) -> &Occurrences {
+        &self.occurrences
+    }
+
+    /// The reservations that are known, where one becomes known, or is given up; None where that is no change.
+    #[must_use]
+    pub fn with(&self, before: &Occurrences, reservation: u32, is_known: bool) -> Option<Occurrences> {
+        let number = reservation as usize;
+        let was_known = !before.spans.get(number)?.is_empty();
+        if was_known == is_known {
+            return None;
+        }
+        let mut spans = before.spans.clone();
+        spans[number] = if is_known { self.occurrences.spans[number].clone() } else { Vec::new() };
+        Some(Occurrences::new(self.occurrences.nodes.clone(), spans, &self.cancels))
+    }
+
+    /// The number of the reservation that a job uses; None where it uses none.
+    #[must_use]
+    pub fn used_by(&self, slot: u32) -> Option<u32> {
+        self.of_job.get(slot as usize).and_then(|number| number.checked_sub(1))
+    }
+}
+
+impl Occurrences {
+    fn new(nodes: Vec<NodeSet>, spans: Vec<Vec<(f64, f64)>>, cancels: &[bool]) -> Self {
         let times = spans.iter().flatten().flat_map(|&(begin, end)| [begin, end]);
         let mut instants: Vec<f64> = times.filter(|time| time.is_finite()).collect();
         instants.sort_unstable_by(f64::total_cmp);
         instants.dedup();
-        Self { nodes, spans, of_job, instants, cuts: Vec::new() }
-    }
-
-    /// The same, where some of the reservations cancel running jobs in the way.
-    #[must_use]
-    pub fn cancelling(mut self, cancels: &[bool]) -> Self {
-        let begins = self.spans.iter().zip(cancels).enumerate().filter(|(_, (_, cancels))| **cancels);
-        self.cuts = begins
+        let begins = spans.iter().zip(cancels).enumerate().filter(|(_, (_, cancels))| **cancels);
+        let mut cuts: Vec<(f64, u32)> = begins
             .flat_map(|(number, (spans, _))| spans.iter().map(move |&(begin, _)| (begin, number as u32)))
             .collect();
-        self.cuts.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
-        self
+        cuts.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+        Self { nodes, spans, instants, cuts }
     }
 
     /// The first instant after `time` at which running jobs are cancelled; infinite where there is none. O(log k).
@@ -51,23 +91,27 @@ impl Calendar {
         self.cuts.get(at).map_or(f64::INFINITY, |&(begin, _)| begin)
     }
 
-    /// Whether a job with these nodes is in the way of a reservation that cancels it at this time.
+    /// Whether a job that uses a reservation or none, with these nodes, is in the way of one that cancels it at this time.
     #[must_use]
-    pub fn cuts_at(&self, time: f64, slot: u32, placement: &[NodeTasks]) -> bool {
+    pub fn cuts_at(&self, time: f64, own: Option<u32>, placement: &[NodeTasks]) -> bool {
         let first = self.cuts.partition_point(|&(begin, _)| begin < time);
-        let own = self.of_job.get(slot as usize).copied().unwrap_or(0);
         self.cuts[first..]
             .iter()
             .take_while(|&&(begin, _)| begin <= time)
-            .filter(|&&(_, number)| number + 1 != own)
+            .filter(|&&(_, number)| Some(number) != own)
             .any(|&(_, number)| placement.iter().any(|part| self.nodes[number as usize].contains(part.node)))
     }
 
-    /// The calendar as a job with this limit sees it.
+    /// The reservations as a job sees them that uses one or none, and has this limit.
     #[must_use]
-    pub fn of(&self, slot: u32, limit: f64) -> JobCalendar<'_> {
-        let own = self.of_job.get(slot as usize).copied().unwrap_or(0);
-        JobCalendar { calendar: self, own: (own as usize).checked_sub(1), limit }
+    pub fn of(&self, own: Option<u32>, limit: f64) -> JobCalendar<'_> {
+        JobCalendar { occurrences: self, own: own.map(|number| number as usize), limit }
+    }
+
+    /// Whether running jobs are cancelled at this time.
+    #[must_use]
+    pub fn has_cuts_at(&self, time: f64) -> bool {
+        self.cuts.binary_search_by(|(begin, _)| begin.total_cmp(&time)).is_ok()
     }
 
     /// The first instant after `time` at which a reservation begins or ends; infinite where there is none.
@@ -95,18 +139,19 @@ impl Calendar {
 /// The calendar as one job sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct JobCalendar<'a> {
-    /// The whole calendar.
-    pub calendar: &'a Calendar,
+    /// The reservations that are known.
+    pub occurrences: &'a Occurrences,
     own: Option<usize>,
     limit: f64,
 }
 
 impl JobCalendar<'_> {
-    /// Whether the job, started then, ends by its limit within its own reservation; always where it uses none.
+    /// Whether the job, started then, ends by its limit within its own reservation; always where it uses none, and never where
+    /// that is not known.
     #[must_use]
     pub fn is_in_time(&self, start: f64) -> bool {
         let Some(own) = self.own else { return true };
-        let spans = &self.calendar.spans[own];
+        let spans = &self.occurrences.spans[own];
         let begun = spans.partition_point(|&(begin, _)| begin <= start);
         begun.checked_sub(1).is_some_and(|last| {
             let end = spans[last].1;
@@ -125,13 +170,13 @@ impl JobCalendar<'_> {
     pub fn closed_since(&self, start: f64, now: f64) -> NodeSet {
         let until = start + self.limit;
         let is_closed = |number: usize| {
-            let spans = &self.calendar.spans[number];
+            let spans = &self.occurrences.spans[number];
             let next = spans.partition_point(|&(_, end)| end <= now);
             Some(number) != self.own
                 && spans.get(next).is_some_and(|&(begin, _)| begin <= now || begin < until)
         };
-        let closed = (0..self.calendar.nodes.len()).filter(|&number| is_closed(number));
-        NodeSet::new(closed.flat_map(|number| self.calendar.nodes[number].ranges_from(0)))
+        let closed = (0..self.occurrences.nodes.len()).filter(|&number| is_closed(number));
+        NodeSet::new(closed.flat_map(|number| self.occurrences.nodes[number].ranges_from(0)))
     }
 }
 
@@ -141,14 +186,19 @@ mod tests {
 
     fn calendar() -> Calendar {
         let nodes = [0..4, 3..6].map(|range| NodeSet::new(std::iter::once(range))).to_vec();
-        Calendar::new(nodes, vec![vec![(10.0, 20.0), (30.0, 40.0)], vec![(40.0, f64::INFINITY)]], vec![0, 1])
+        let spans = vec![vec![(10.0, 20.0), (30.0, 40.0)], vec![(40.0, f64::INFINITY)]];
+        Calendar::new(nodes, spans, vec![true, false], vec![0, 1])
+    }
+
+    fn of(calendar: &Calendar, slot: u32, limit: f64) -> JobCalendar<'_> {
+        calendar.occurrences().of(calendar.used_by(slot), limit)
     }
 
     #[test]
     fn a_node_is_closed_to_a_job_that_would_not_be_gone() {
         let calendar = calendar();
         let nodes = |limit: f64, start: f64| {
-            calendar.of(0, limit).closed_from(start).ranges_from(0).flatten().collect::<Vec<_>>()
+            of(&calendar, 0, limit).closed_from(start).ranges_from(0).flatten().collect::<Vec<_>>()
         };
         assert!(nodes(10.0, 0.0).is_empty());
         assert_eq!(nodes(10.5, 0.0), [0, 1, 2, 3]);
@@ -156,23 +206,37 @@ mod tests {
         assert!(nodes(10.0, 20.0).is_empty());
         assert_eq!(nodes(f64::INFINITY, 20.0), [0, 1, 2, 3, 4, 5]);
         assert_eq!(nodes(1.0, 1e9), [3, 4, 5]);
-        assert!(calendar.of(1, 10.0).closed_from(10.0).is_empty());
+        assert!(of(&calendar, 1, 10.0).closed_from(10.0).is_empty());
     }
 
     #[test]
     fn a_job_of_a_reservation_ends_within_it() {
         let calendar = calendar();
-        let may = |limit: f64, start: f64| calendar.of(1, limit).is_in_time(start);
+        let may = |limit: f64, start: f64| of(&calendar, 1, limit).is_in_time(start);
         assert!(!may(1.0, 9.0) && may(10.0, 10.0) && !may(10.0, 10.5));
         assert!(!may(0.0, 20.0) && may(2.0, 38.0) && !may(2.0, 50.0));
-        assert!(calendar.of(0, 1e9).is_in_time(0.0));
+        assert!(of(&calendar, 0, 1e9).is_in_time(0.0));
     }
 
     #[test]
     fn instants_are_found_from_both_sides() {
         let calendar = calendar();
+        let calendar = calendar.occurrences();
         assert_eq!((calendar.next_after(10.0), calendar.next_from(10.0)), (20.0, 10.0));
         assert_eq!((calendar.last_until(35.0), calendar.last_until(5.0)), (30.0, f64::NEG_INFINITY));
         assert!(calendar.next_after(40.0).is_infinite());
+    }
+
+    #[test]
+    fn a_reservation_that_is_not_known_keeps_no_nodes_and_lets_no_job_in() {
+        let calendar = calendar();
+        let all = calendar.occurrences();
+        assert!(all.has_cuts_at(30.0) && calendar.with(all, 0, true).is_none());
+        assert!(calendar.with(all, 2, true).is_none());
+        let less = calendar.with(all, 0, false).unwrap_or_default();
+        assert!(less.of(None, f64::INFINITY).closed_from(0.0).ranges_from(0).eq([3..6]));
+        assert!(!less.of(Some(0), 1.0).is_in_time(10.0) && !less.has_cuts_at(30.0));
+        assert_eq!((less.next_after(0.0), less.next_cut_after(0.0)), (40.0, f64::INFINITY));
+        assert_eq!(calendar.with(&less, 0, true).as_ref(), Some(all));
     }
 }

@@ -13,7 +13,7 @@ mod request;
 
 pub use availability::{Availability, Place, PlacementRequest, Unanswered};
 pub use breach::Breach;
-pub use calendar::{Calendar, JobCalendar};
+pub use calendar::{Calendar, JobCalendar, Occurrences};
 pub use expansion::Expansion;
 pub use machine::{EmptyMachine, Machine};
 pub use node_set::{NodeSet, NodeSetId, NodeSets};

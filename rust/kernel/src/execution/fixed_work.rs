@@ -36,9 +36,9 @@ impl Work {
         }
     }
 
-    /// What is done; at rate 1 throughout the very time that has passed.
+    /// What is done, nothing before it begins; at rate 1 throughout the very time that has passed.
     fn done_at(&self, now: f64) -> f64 {
-        self.done + (now - self.since) * self.rate
+        self.done + (now - self.since).max(0.0) * self.rate
     }
 }
 
@@ -80,10 +80,10 @@ impl FixedWork {
         found
     }
 
-    /// Begins a run with this much work, served at a rate.
-    pub fn start(&mut self, now: f64, run: u32, sequence: u64, work: f64, rate: f64) {
+    /// Begins a run with this much work, served at a rate, now or later.
+    pub fn start(&mut self, begin: f64, run: u32, sequence: u64, work: f64, rate: f64) {
         self.leave_clock(run);
-        *self.run_mut(run) = Work { total: work, rate, since: now, ..Work::NONE };
+        *self.run_mut(run) = Work { total: work, rate, since: begin, ..Work::NONE };
         self.schedule(run, sequence);
     }
 
@@ -220,6 +220,16 @@ mod tests {
         assert_eq!(progress.next(), Some(((Time(220.0), 0), 0)));
         assert!((progress.stop(160.0, 0) - 30.0).abs() < 1e-12);
         assert_eq!(progress.next(), None);
+    }
+
+    #[test]
+    fn nothing_is_done_before_a_run_begins() {
+        let mut progress = FixedWork::default();
+        progress.start(10.0, 0, 0, 5.0, 1.0);
+        assert_eq!((progress.done(4.0, 0), progress.left(4.0, 0), progress.end(0)), (0.0, 5.0, 15.0));
+        progress.end_at(4.0, 0, 0, 4.0);
+        assert_eq!(progress.next(), Some(((Time(4.0), 0), 0)));
+        assert_eq!(progress.stop(4.0, 0).to_bits(), 0);
     }
 
     #[test]

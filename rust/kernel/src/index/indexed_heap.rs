@@ -83,7 +83,11 @@ impl<K: Ord + Copy> IndexedHeap<K> {
     pub fn set(&mut self, id: u32, key: K) -> Option<K> {
         if let Some(place) = self.place(id) {
             let before = std::mem::replace(&mut self.heap[place].key, key);
-            self.settle(place);
+            if key < before {
+                self.rise(place);
+            } else {
+                self.fall(place);
+            }
             return Some(before);
         }
         if self.places.len() <= id as usize {
@@ -168,6 +172,23 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         }
         self.heap[at] = entry;
         self.rise_to(top, at);
+    }
+
+    /// Moves an entry down to where it belongs: one whose key has grown mostly stays near.
+    fn fall(&mut self, mut at: usize) {
+        let entry = self.heap[at];
+        let end = self.heap.len();
+        let mut below = 2 * at + 1;
+        while below < end {
+            below += usize::from(below + 1 < end && self.heap[below + 1].key < self.heap[below].key);
+            if entry.key <= self.heap[below].key {
+                break;
+            }
+            self.put(at, self.heap[below]);
+            at = below;
+            below = 2 * at + 1;
+        }
+        self.put(at, entry);
     }
 
     fn put(&mut self, at: usize, entry: Entry<K>) {

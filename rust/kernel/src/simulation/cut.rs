@@ -9,9 +9,11 @@ impl<F: Feed> Simulation<F> {
         self.cursor.cut = None;
         let view = self.view();
         let Some(calendar) = view.scenario.calendar.as_deref() else { return };
+        let Some(occurrences) = view.state.occurrences(view.scenario) else { return };
         let is_in_the_way = |&job: &u32| {
             let placement = view.state.jobs.placement(job);
-            view.state.holds_nodes(job) && !view.ends_now(job) && calendar.cuts_at(view.now(), job, placement)
+            let is_in_the_way = || occurrences.cuts_at(view.now(), calendar.used_by(job), placement);
+            view.state.holds_nodes(job) && !view.ends_now(job) && is_in_the_way()
         };
         let mut jobs: Vec<u32> = view.state.running.jobs().into_iter().filter(is_in_the_way).collect();
         jobs.sort_unstable_by_key(|&job| view.scenario.job(job).row);

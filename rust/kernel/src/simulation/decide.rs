@@ -288,7 +288,8 @@ impl<F: Feed> Simulation<F> {
             return Err(Refusal::HasApplication(job));
         }
         let Some(run) = self.state.jobs.run(job) else { return Ok(()) };
-        if self.state.running.get(run).phase != Phase::Running {
+        let begin = self.state.jobs.start_time(job) + self.view().overhead(job).launch;
+        if self.state.running.get(run).phase != Phase::Running || self.state.now < begin {
             return Err(Refusal::NotWorking(job));
         }
         let sequence = self.state.running.get(run).sequence;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use crate::decision::{Decision, Preemption};
 use crate::state::Phase;
 use crate::time::Time;
-use crate::workload::{Evacuation, ExternalEvent, JobState};
+use crate::workload::{Evacuation, ExternalEvent, JobState, LimitedQuantity};
 
 use super::{Feed, Simulation};
 
@@ -40,11 +40,17 @@ impl<F: Feed> Simulation<F> {
             }
             ExternalEvent::End(job) => self.end_run(job),
             ExternalEvent::Hold(job) => self.hold_job(job),
-            ExternalEvent::Release(job) => self.is_held(job) && self.apply(Decision::Release(job)).is_ok(),
+            ExternalEvent::Release(job) => {
+                self.state.held_ahead.remove(&job)
+                    || (self.is_held(job) && self.apply(Decision::Release(job)).is_ok())
+            }
             ExternalEvent::SetRequestedTime { job, seconds } => self.set_requested_time(job, seconds),
             ExternalEvent::SetPriority { job, priority } => self.set_priority(job, priority),
             ExternalEvent::CloseNodes { nodes, jobs } => self.close_nodes(&nodes, jobs),
             ExternalEvent::OpenNodes(nodes) => self.open_nodes(&nodes),
+            ExternalEvent::SetLimit { limit, quantity, value } => self.set_limit(limit, quantity, value),
+            ExternalEvent::Reserve(reservation) => self.set_known(reservation, true),
+            ExternalEvent::Unreserve(reservation) => self.set_known(reservation, false),
             ExternalEvent::StopScheduler => !std::mem::replace(&mut self.state.is_stopped, true),
             ExternalEvent::StartScheduler => {
                 let was_stopped = std::mem::take(&mut self.state.is_stopped);
@@ -73,6 +79,10 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn hold_job(&mut self, job: u32) -> bool {
+        if self.state.jobs.state(job) == JobState::Loaded {
+            self.state.held_ahead.insert(job);
+            return true;
+        }
         let was_in_queue = self.is_queued(job) && !self.state.queue.on_hold.contains(&job);
         let applied = self.apply(Decision::Hold(job)).is_ok();
         if applied && was_in_queue {
@@ -86,7 +96,7 @@ impl<F: Feed> Simulation<F> {
         let Some(run) = self.state.jobs.run(job) else { return false };
         match self.state.running.get(run).phase {
             Phase::Completing(_) => return false,
-            Phase::Launching => self.begin_work(job, run),
+            Phase::Launching => self.begin_work(job, run, self.state.now),
             Phase::Running => {}
         }
         self.stop_application(job);
@@ -111,7 +121,13 @@ impl<F: Feed> Simulation<F> {
         if let Some(run) = self.state.jobs.run(job)
             && self.state.running.get(run).phase == Phase::Running
         {
-            self.limit_run(job, run);
+            let launch = self.view().overhead(job).launch;
+            if launch > 0.0 && self.state.now <= self.state.jobs.start_time(job) + launch {
+                // Its run may take no time now.
+                self.launch(job, run);
+            } else {
+                self.limit_run(job, run);
+            }
         }
         if Time(before) != Time(seconds) {
             self.disturb();
@@ -126,6 +142,27 @@ impl<F: Feed> Simulation<F> {
         self.state.fix_priority(&self.scenario, &self.priority, job, priority);
         self.disturb();
         true
+    }
+
+    fn set_limit(&mut self, limit: u32, quantity: LimitedQuantity, value: Option<f64>) -> bool {
+        let applied = self.state.set_limit(&self.scenario, &self.priority, limit, quantity, value);
+        if applied {
+            self.disturb();
+        }
+        applied
+    }
+
+    /// A reservation is known from now on, or no longer; one that begins now may cancel jobs.
+    fn set_known(&mut self, reservation: u32, is_known: bool) -> bool {
+        let applied = self.state.set_known(&self.scenario, reservation, is_known);
+        if applied {
+            let now = self.state.now;
+            let known = self.state.occurrences(&self.scenario);
+            self.cursor.cut = known.filter(|known| known.has_cuts_at(now)).map(|_| Time(now));
+            self.state.turn_calendar(&self.scenario, &self.priority);
+            self.disturb();
+        }
+        applied
     }
 
     fn close_nodes(&mut self, nodes: &[Range<u32>], jobs: Evacuation) -> bool {

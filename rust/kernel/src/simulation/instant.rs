@@ -29,7 +29,7 @@ impl<F: Feed> Simulation<F> {
     pub(super) fn begin_instant(&mut self, before: f64) {
         self.sample_platform();
         self.calculate_due();
-        if let Some(calendar) = &self.scenario.calendar
+        if let Some(calendar) = self.state.occurrences(&self.scenario)
             && calendar.next_after(before) <= self.state.now
         {
             let turns = calendar.next_from(self.state.now) <= self.state.now;

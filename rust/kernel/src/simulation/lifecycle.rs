@@ -15,15 +15,20 @@ use super::{Feed, Simulation, View};
 impl<F: Feed> Simulation<F> {
     /// Takes a job into the queue, or rejects it.
     pub(super) fn admit(&mut self, job: u32) -> Result<(), F::Error> {
+        let is_held = self.state.held_ahead.remove(&job);
         if let Some(reason) = self.rejection(job) {
             self.reject(job, reason);
             return self.feed.finished(&self.scenario, &mut self.state, job);
         }
         self.state.count_submitted(&self.scenario, job, 1);
-        if self.is_eligible(job) {
+        let is_eligible = self.is_eligible(job);
+        if is_eligible && !is_held {
             self.state.enqueue(&self.scenario, &self.priority, job);
         } else {
             self.state.put_on_hold(&self.scenario, &self.priority, job);
+        }
+        if let (Some(conditions), true, false) = (&mut self.state.conditions, is_held, is_eligible) {
+            conditions.hold(job);
         }
         self.key_event(job, KeyEvent::Arrival);
         if self.agenda.triggers.is_some() {
@@ -91,16 +96,35 @@ impl<F: Feed> Simulation<F> {
         };
         self.state.starts += 1;
         self.state.running.get_mut(run).sequence = sequence;
-        let launch = self.view().overhead(job).launch;
-        if launch > 0.0 {
-            self.state.work.start(self.state.now, run, sequence, launch, 1.0);
+        let (now, launch) = (self.state.now, self.view().overhead(job).launch);
+        if launch > 0.0 && self.awaits_launch(job, now + launch) {
+            self.launch(job, run);
         } else {
-            self.begin_work(job, run);
+            self.begin_work(job, run, now + launch);
         }
     }
 
-    /// Begins the work of a job, whose launch is over.
-    pub(super) fn begin_work(&mut self, job: u32, run: u32) {
+    /// Whether the end of a job's launch has to be an event: something besides its work begins then, or its run takes no time,
+    /// so that it ends at this very instant. If not, its work can begin later at once.
+    fn awaits_launch(&self, job: u32, begin: f64) -> bool {
+        let is_cut = self.scenario.wall_time == WallTime::Kill;
+        let allowed = if is_cut { self.view().allowed_run(job) } else { f64::INFINITY };
+        let takes_time = begin + self.state.jobs.work_left(job).min(allowed) > begin;
+        let is_watched = self.listeners.estimates || self.scenario.bills_runs_only();
+        is_watched || self.state.service.is_some() || self.state.applications.is_some() || !takes_time
+    }
+
+    /// Has the end of a job's launch be an event.
+    pub(super) fn launch(&mut self, job: u32, run: u32) {
+        let (begin, launch) = (self.state.jobs.start_time(job), self.view().overhead(job).launch);
+        let sequence = self.state.running.get(run).sequence;
+        self.state.running.get_mut(run).phase = Phase::Launching;
+        self.state.limits.remove(run);
+        self.state.work.start(begin, run, sequence, launch, 1.0);
+    }
+
+    /// Has the work of a job begin, now, or later where its launch needs no event.
+    pub(super) fn begin_work(&mut self, job: u32, run: u32, begin: f64) {
         let now = self.state.now;
         self.state.running.get_mut(run).phase = Phase::Running;
         let sequence = self.state.running.get(run).sequence;
@@ -109,7 +133,7 @@ impl<F: Feed> Simulation<F> {
             self.state.work.stop(now, run);
             self.begin_application(job);
         } else {
-            self.state.begin_service(&self.scenario, job, run, sequence);
+            self.state.begin_service(&self.scenario, job, run, sequence, begin);
         }
         self.limit_run(job, run);
         // An estimate of no time expires at once, a corrected one later: at most one correction is made at an instant.
@@ -122,14 +146,14 @@ impl<F: Feed> Simulation<F> {
 
     /// Sets when the wall time rule kills a job that runs.
     pub(super) fn limit_run(&mut self, job: u32, run: u32) {
-        let begun = self.state.jobs.start_time(job) + self.view().overhead(job).launch;
-        let elapsed = self.state.now - begun;
-        self.schedule_limit(job, run, (self.view().allowed_run(job) - elapsed).max(0.0));
+        let begin = self.state.jobs.start_time(job) + self.view().overhead(job).launch;
+        let from = self.state.now.max(begin);
+        self.schedule_limit(job, run, from, (self.view().allowed_run(job) - (from - begin)).max(0.0));
     }
 
-    /// Sets when the wall time rule kills a job, which may run for `allowed` seconds more: not at all where it is done
-    /// before at its present rate.
-    fn schedule_limit(&mut self, job: u32, run: u32, allowed: f64) {
+    /// Sets when the wall time rule kills a job, which may run for `allowed` seconds `from` a time on: not at all where it is
+    /// done before at its present rate.
+    fn schedule_limit(&mut self, job: u32, run: u32, from: f64, allowed: f64) {
         let now = self.state.now;
         let is_cut = || {
             // A rate that is controlled may change before.
@@ -140,7 +164,7 @@ impl<F: Feed> Simulation<F> {
         };
         if self.scenario.wall_time == WallTime::Kill && allowed.is_finite() && is_cut() {
             let sequence = self.state.running.get(run).sequence;
-            self.state.limits.set(run, (Time(now + allowed), sequence));
+            self.state.limits.set(run, (Time(from + allowed), sequence));
         } else {
             self.state.limits.remove(run);
         }
@@ -168,12 +192,27 @@ impl<F: Feed> Simulation<F> {
         let job = self.state.running.get(run).job;
         match self.state.running.get(run).phase {
             Phase::Launching => {
-                self.begin_work(job, run);
+                self.begin_work(job, run, self.state.now);
                 true
             }
             Phase::Running => self.begin_completion(job, run, false),
             Phase::Completing(_) => false,
         }
+    }
+
+    /// Takes the next end of a phase that is not the last of its job, where it comes before anything else: nothing is asked or
+    /// recorded about it, so that it needs no instant. Whether there was one.
+    pub(super) fn take_phase_before(&mut self, besides: Time) -> bool {
+        let Some(((end, _), run)) = self.state.work.next() else { return false };
+        let means_more = self.state.applications.is_some()
+            || self.state.service.is_some()
+            || self.scenario.calendar.is_some()
+            || self.scenario.bills_runs_only();
+        if end >= besides || means_more || self.view().is_last_phase(run) {
+            return false;
+        }
+        self.state.now = end.0;
+        self.go_on_to_next_phase(run)
     }
 
     /// The work of a job is over: its completion begins, if it takes time.

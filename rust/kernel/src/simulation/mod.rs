@@ -188,13 +188,22 @@ impl<F: Feed> Simulation<F> {
         if self.cursor.at != LoopState::Idle {
             return Time(self.state.now);
         }
+        self.next_time_among(self.next_besides_work())
+    }
+
+    /// The next instant at which something happens besides the end of a phase of a job whose work is a time.
+    fn next_besides_work(&self) -> Time {
         let next = self.cursor.timers.next_time().min(self.feed.next_time()).min(self.next_planned());
-        let next = next
-            .min(self.next_external_event())
-            .min(self.next_end())
+        next.min(self.next_external_event())
+            .min(self.next_end_besides_work())
             .min(self.next_gate())
-            .min(self.next_question());
-        let next = next.min(self.next_in_calendar());
+            .min(self.next_question())
+            .min(self.next_in_calendar())
+    }
+
+    /// The same with these ends; [`Time::NEVER`] also where nothing can happen any more but timers that bring nothing about.
+    fn next_time_among(&self, besides_work: Time) -> Time {
+        let next = besides_work.min(self.next_end_of_work());
         let is_timed = self.cursor.timers.any() && next != Time::NEVER;
         if is_timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next }
     }
@@ -211,10 +220,18 @@ impl<F: Feed> Simulation<F> {
 
     /// The next end, limit, expiry, end of a grace time, or deed of an application.
     fn next_end(&self) -> Time {
+        self.next_end_of_work().min(self.next_end_besides_work())
+    }
+
+    fn next_end_of_work(&self) -> Time {
+        self.state.work.next().map_or(Time::NEVER, |((time, _), _)| time)
+    }
+
+    fn next_end_besides_work(&self) -> Time {
         let applications = self.state.applications.as_ref().map_or(Time::NEVER, |running| running.next);
         let first = |next: Option<((Time, u64), u32)>| next.map_or(Time::NEVER, |((time, _), _)| time);
         let expiry = first(self.state.expiries.peek()).min(self.next_grace_end()).min(self.next_switch());
-        applications.min(first(self.state.work.next())).min(first(self.state.limits.peek())).min(expiry)
+        applications.min(first(self.state.limits.peek())).min(expiry)
     }
 
     /// When the scheduler has a reservation due, or a running job may be a victim from now on; never while it is stopped.
@@ -251,7 +268,7 @@ impl<F: Feed> Simulation<F> {
 
     /// When the next reservation of the machine begins or ends; never where no job waits for that, or runs that it may cancel.
     fn next_in_calendar(&self) -> Time {
-        match &self.scenario.calendar {
+        match self.state.occurrences(&self.scenario) {
             Some(calendar) if !self.state.queue.is_empty() && !self.state.is_stopped => {
                 Time(calendar.next_after(self.state.now))
             }
@@ -308,7 +325,11 @@ impl<F: Feed> Simulation<F> {
         loop {
             let point = match self.cursor.at {
                 LoopState::Idle => {
-                    let now = self.next_time();
+                    let besides_work = self.next_besides_work();
+                    if self.scenario.overheads.is_some() && self.take_phase_before(besides_work) {
+                        return Ok(YieldPoint::InstantOver);
+                    }
+                    let now = self.next_time_among(besides_work);
                     if now == Time::NEVER {
                         return Ok(self.end_point());
                     }

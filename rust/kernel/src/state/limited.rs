@@ -13,6 +13,7 @@ use crate::accounting::{Ask, LimitCounts, Limits, Span, microseconds};
 use crate::priority::Priority;
 use crate::scenario::Scenario;
 use crate::time::{Time, ordered_bits};
+use crate::workload::LimitedQuantity;
 
 use super::closed::{Kind, OUT_OF_TIME};
 use super::{JobRecords, Rank, State, Violation};
@@ -60,9 +61,7 @@ impl State {
     /// The first of a job's counters by which it may not start on so many tasks now.
     #[must_use]
     pub fn over_limit(&self, scenario: &Scenario, job: u32, tasks: u32) -> Option<u32> {
-        if let Some(calendar) = &scenario.calendar
-            && !calendar.of(job, self.jobs.requested_time(job)).is_in_time(self.now)
-        {
+        if self.calendar_of(scenario, job).is_some_and(|calendar| !calendar.is_in_time(self.now)) {
             return Some(OUT_OF_TIME);
         }
         let (limits, state) = (scenario.limits.as_ref()?, self.limited.as_ref()?);
@@ -82,6 +81,23 @@ impl State {
     pub fn over_submission_limit(&self, scenario: &Scenario, job: u32) -> Option<u32> {
         let (limits, state) = (scenario.limits.as_ref()?, self.limited.as_ref()?);
         state.counts.refuses_submission(limits, job, self.jobs.requested_time(job))
+    }
+
+    /// Lets a limit allow another amount of a quantity, or any, and rules look at all jobs again; whether that is a change.
+    pub fn set_limit(
+        &mut self,
+        scenario: &Scenario,
+        priority: &Priority,
+        limit: u32,
+        quantity: LimitedQuantity,
+        value: Option<f64>,
+    ) -> bool {
+        let (Some(limits), Some(state)) = (&scenario.limits, &mut self.limited) else { return false };
+        let applied = state.counts.set_cap(limits, limit, quantity, value);
+        if applied {
+            self.open_all(scenario, priority);
+        }
+        applied
     }
 
     /// Counts a job that is submitted (1), or neither waits nor runs any more (−1).

@@ -18,11 +18,12 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Machine, NodeTasks};
+use crate::cluster::{JobCalendar, Machine, NodeTasks, Occurrences};
 use crate::execution::{EndKey, FixedWork};
 use crate::index::IndexedHeap;
 use crate::scenario::{JobCheck, Scenario};
@@ -71,6 +72,8 @@ pub struct State {
     pub usage: Option<Box<AccountUsage>>,
     /// What jobs have that limits count; None where nothing is limited.
     pub limited: Option<Box<LimitState>>,
+    /// The reservations of the machine that are known, once an external event has changed that.
+    known_reservations: Option<Arc<Occurrences>>,
     /// How far preemption is; None where no job may preempt another.
     pub preemption: Option<Box<PreemptionState>>,
     /// What serves jobs; None where no rate is controlled.
@@ -81,6 +84,8 @@ pub struct State {
     pub assumes_estimates: bool,
     /// Whether no pass is made until the scheduler is started again.
     pub is_stopped: bool,
+    /// The jobs that are held from their submission on, which is to come.
+    pub held_ahead: BTreeSet<u32>,
     /// The priorities of jobs that external events have fixed, by slot.
     fixed_priorities: BTreeMap<u32, f64>,
     /// How often nodes were given back or changed so far: where it stands still, nothing that did not fit fits now.
@@ -118,11 +123,13 @@ impl State {
             calculation: None,
             usage: None,
             limited: None,
+            known_reservations: None,
             preemption: None,
             service: None,
             conditions: None,
             assumes_estimates: false,
             is_stopped: false,
+            held_ahead: BTreeSet::new(),
             fixed_priorities: BTreeMap::new(),
             releases: 0,
             started: Vec::new(),
@@ -391,6 +398,30 @@ impl State {
                 }
             }
         }
+    }
+
+    /// When which nodes are reserved, as far as that is known; None where the machine has no reservations.
+    #[must_use]
+    pub fn occurrences<'a>(&'a self, scenario: &'a Scenario) -> Option<&'a Occurrences> {
+        let calendar = scenario.calendar.as_deref()?;
+        Some(self.known_reservations.as_deref().unwrap_or_else(|| calendar.occurrences()))
+    }
+
+    /// The reservations of the machine as a job sees them; None where there are none.
+    #[must_use]
+    pub fn calendar_of<'a>(&'a self, scenario: &'a Scenario, job: u32) -> Option<JobCalendar<'a>> {
+        let own = scenario.calendar.as_deref()?.used_by(job);
+        Some(self.occurrences(scenario)?.of(own, self.jobs.requested_time(job)))
+    }
+
+    /// Lets a reservation be known from now on, or no longer; whether that is a change. O(k log k) for k occurrences in all.
+    pub fn set_known(&mut self, scenario: &Scenario, reservation: u32, is_known: bool) -> bool {
+        let Some((calendar, before)) = scenario.calendar.as_deref().zip(self.occurrences(scenario)) else {
+            return false;
+        };
+        let Some(changed) = calendar.with(before, reservation, is_known) else { return false };
+        self.known_reservations = Some(Arc::new(changed));
+        true
     }
 
     /// Puts into `amounts` what a placed job holds of each resource.

@@ -283,11 +283,11 @@ impl ServiceState {
 }
 
 impl State {
-    /// Begins the service of a job whose launch is over: by its clock, or at rate 1 where nothing is controlled.
-    pub fn begin_service(&mut self, scenario: &Scenario, job: u32, run: u32, sequence: u64) {
+    /// Begins the service of a job: by its clock, now; at rate 1 where nothing is controlled, and then maybe later.
+    pub fn begin_service(&mut self, scenario: &Scenario, job: u32, run: u32, sequence: u64, begin: f64) {
         let (now, amount) = (self.now, self.jobs.work_left(job));
         let (Some(state), Some(service)) = (&mut self.service, &scenario.service) else {
-            return self.work.start(now, run, sequence, amount, 1.0);
+            return self.work.start(begin, run, sequence, amount, 1.0);
         };
         state.settle(now, &self.work);
         let clock = state.clock_for(service, self.jobs.placement(job), &mut self.work);

@@ -89,8 +89,7 @@ impl<'a> View<'a> {
     /// The reservations of the machine as a job sees them; None where there are none.
     #[must_use]
     pub fn calendar_of(self, job: u32) -> Option<JobCalendar<'a>> {
-        let calendar = self.scenario.calendar.as_deref()?;
-        Some(calendar.of(job, self.state.jobs.requested_time(job)))
+        self.state.calendar_of(self.scenario, job)
     }
 
     /// Whether none of these nodes is reserved for others before a queued job, started now, would be gone.

@@ -1,7 +1,7 @@
 //! External events that are read while a log is simulated: one is read ahead, and jobs are found by their `job_id`.
 //!
 //! Memory is O(jobs alive), whatever the number of events; a job takes O(1) at its submission and at its end.
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 use crate::time::Time;
@@ -31,12 +31,15 @@ pub struct Events {
     after: Option<GivenEvent>,
     /// The slots of the jobs alive; of several with one `job_id` that of the last.
     slots: HashMap<i64, u32>,
+    /// Jobs that are held before they are submitted.
+    held_ahead: HashSet<i64>,
 }
 
 impl Events {
     /// Reads the first event. The `absent` nodes are removed with it, or at `first_submit` if that is earlier.
     pub fn open(source: EventSource, absent: &[u32], first_submit: Time) -> io::Result<Self> {
-        let mut events = Self { source, next: None, after: None, slots: HashMap::new() };
+        let mut events =
+            Self { source, next: None, after: None, slots: HashMap::new(), held_ahead: HashSet::new() };
         events.read_next(f64::NEG_INFINITY)?;
         if !absent.is_empty() {
             events.after = events.next.take();
@@ -58,12 +61,20 @@ impl Events {
         let Some(event) = self.next.take() else { return Ok(None) };
         self.read_next(event.time)?;
         let job = event.job_id.and_then(|job_id| self.slots.get(&job_id).copied());
+        if let (None, Some(job_id)) = (job, event.job_id) {
+            match event.name {
+                "hold" => drop(self.held_ahead.insert(job_id)),
+                "release" => drop(self.held_ahead.remove(&job_id)),
+                _ => {}
+            }
+        }
         Ok(ExternalEvent::named(event.name, EventSubject { job, ..event.subject }))
     }
 
-    /// A job is submitted.
-    pub fn begin(&mut self, job_id: i64, slot: u32) {
+    /// A job is submitted; whether it was held before that.
+    pub fn begin(&mut self, job_id: i64, slot: u32) -> bool {
         self.slots.insert(job_id, slot);
+        self.held_ahead.remove(&job_id)
     }
 
     /// A job is over.

@@ -164,8 +164,20 @@ pub fn format_job(
     }
     line.push(',');
     line.push_str(jobs.rejection(job).map(Rejection::name).or(reason).unwrap_or_default());
-    for amount in held.iter().copied().chain(memory) {
+    for amount in held {
         let _ = write!(line, ",{amount}");
+    }
+    if let Some(overheads) = &view.scenario.overheads {
+        let own = overheads.of_job[job as usize];
+        for seconds in [own.launch, own.completion] {
+            line.push(',');
+            if !jobs.start_time(job).is_nan() {
+                let _ = write!(line, "{seconds:?}");
+            }
+        }
+    }
+    if let Some(memory) = memory {
+        let _ = write!(line, ",{memory}");
     }
     for field in riding_fields() {
         let value = record.fields[field];

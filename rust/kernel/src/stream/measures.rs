@@ -24,12 +24,12 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// The measures of a job that ended.
-    pub fn of(view: View<'_>, job: u32, processors: i64) -> Self {
+    /// The measures of a job that ended, whose run takes so long without its overheads.
+    pub fn of(view: View<'_>, job: u32, run_time: f64, processors: i64) -> Self {
         let (row, jobs) = (view.scenario.job(job), &view.state.jobs);
         let (start, end) = (jobs.start_time(job), jobs.end_time(job));
         let killed = jobs.state(job) == JobState::Killed;
-        let ran = if killed { end - start } else { row.run_time };
+        let ran = if killed { end - start } else { run_time };
         let turnaround = end - row.submit_time;
         let bounded = ran.max(THRESHOLD);
         let slowdown = if ran > 0.0 { turnaround / ran } else { f64::NAN };

@@ -5,6 +5,7 @@
 mod events;
 mod lines;
 mod measures;
+mod overheads;
 mod quantile;
 
 use std::collections::HashMap;
@@ -27,6 +28,7 @@ use lines::OrderedLines;
 pub use lines::node_ranges;
 pub use measures::{Described, Interrupted, Summary};
 use measures::{Measured, Measures, OverTime};
+pub use overheads::{DrawnOverheads, OverheadSource};
 
 /// What ends a streamed run early.
 #[derive(Debug)]
@@ -44,6 +46,8 @@ pub enum StreamError {
     },
     /// External events cannot be read.
     Events(io::Error),
+    /// Overheads cannot be drawn.
+    Overheads(io::Error),
     /// A temporary file or the answer cannot be written.
     Output(io::Error),
 }
@@ -56,7 +60,7 @@ impl fmt::Display for StreamError {
                 formatter,
                 "submit time = {submit_time}; must be >= that of the job before, {before}, in a log that is streamed"
             ),
-            Self::Events(error) | Self::Output(error) => error.fmt(formatter),
+            Self::Events(error) | Self::Overheads(error) | Self::Output(error) => error.fmt(formatter),
         }
     }
 }
@@ -103,6 +107,8 @@ pub struct Stream {
     alive: Vec<Alive>,
     /// None where none are given.
     events: Option<Box<Events>>,
+    /// None where jobs have none.
+    overheads: Option<Box<DrawnOverheads>>,
     measures: Measures,
     over_time: OverTime,
     lines: Option<OrderedLines>,
@@ -110,13 +116,15 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Takes over a log from which the first job has been read, and external events. `answer` is the file that gets
+    /// Takes over a log from which the first job has been read, external events, and overheads, of which the scenario says
+    /// what they count for. `answer` is the file that gets
     /// `jobs.csv`; temporary files lie next to it.
     pub fn open(
         log: SwfFile,
         first: Option<SwfRecord>,
         options: StreamOptions,
         events: Option<EventSource>,
+        overheads: Option<DrawnOverheads>,
         answer: Option<&Path>,
     ) -> Result<Self, StreamError> {
         let first_submit = first.as_ref().map_or(Time::NEVER, |record| Time(record.submit_time));
@@ -132,6 +140,7 @@ impl Stream {
             row: 0,
             alive: Vec::new(),
             events: events.map(Box::new),
+            overheads: overheads.map(Box::new),
             measures,
             over_time: OverTime::new(options.capacity.clone()),
             lines,
@@ -203,6 +212,9 @@ impl Stream {
             header.push_str(",allocated_");
             header.push_str(resource);
         }
+        if self.overheads.is_some() {
+            header.push_str(",launch_time,completion_time");
+        }
         if self.options.memory.is_some() {
             header.push_str(",mem");
         }
@@ -239,7 +251,7 @@ impl Feed for Stream {
         // A streamed run is never forked: nothing is copied.
         let scenario = Arc::make_mut(scenario);
         let request = scenario.requests.intern(self.request(&record));
-        let job = Job {
+        let mut job = Job {
             row: self.row,
             submit_time: record.submit_time,
             run_time: record.run_time,
@@ -247,10 +259,15 @@ impl Feed for Stream {
             tasks: record.tasks,
             request,
         };
+        let own = self.overheads.as_mut().map(|overheads| overheads.give(scenario, &mut job));
+        let own = own.transpose().map_err(StreamError::Overheads)?;
         let slot = state.jobs.add(&job);
+        if let (Some(own), Some(overheads)) = (own, &mut scenario.overheads) {
+            overheads.put(slot, own);
+        }
         scenario.put(slot, job, if self.options.keep_fields { &record.fields } else { &[] });
-        if let Some(events) = &mut self.events {
-            events.begin(record.job_id, slot);
+        if self.events.as_mut().is_some_and(|events| events.begin(record.job_id, slot)) {
+            state.held_ahead.insert(slot);
         }
         let submit_time = record.submit_time;
         let entry = Alive { row: self.row, record, was_interrupted: false };
@@ -304,7 +321,8 @@ impl Feed for Stream {
             self.measures.count(state.jobs.state(job));
             let processors =
                 self.options.core.map_or(i64::from(scenario.job(job).tasks), |core| self.held[core]);
-            self.measures.add(&Measured::of(view, job, processors), &self.held)?;
+            let run_time = self.alive[job as usize].record.run_time;
+            self.measures.add(&Measured::of(view, job, run_time, processors), &self.held)?;
         }
         self.write_line(view, job, None)?;
         if let Some(events) = &mut self.events {

@@ -14,7 +14,40 @@ pub enum Evacuation {
     Kill,
 }
 
-/// What happens. Jobs are named by their slots.
+/// What a limit limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LimitedQuantity {
+    /// Jobs that run.
+    RunningJobs,
+    /// Jobs that wait or run.
+    SubmittedJobs,
+    /// The time for which a job may ask, seconds.
+    Time,
+    /// What running jobs hold: of a resource by its place, or behind these the number of nodes.
+    Amount(u32),
+    /// What running jobs may still use of a resource, minutes.
+    RunningMinutes(u32),
+    /// What runs have used and may still use of a resource, minutes.
+    TotalMinutes(u32),
+}
+
+impl LimitedQuantity {
+    /// The quantity with this name; one of a resource has its place, `nodes` the number of resources.
+    #[must_use]
+    pub fn named(name: &str, place: u32) -> Option<Self> {
+        Some(match name {
+            "running_jobs" => Self::RunningJobs,
+            "submitted_jobs" => Self::SubmittedJobs,
+            "time" => Self::Time,
+            "nodes" | "resources" => Self::Amount(place),
+            "running_minutes" => Self::RunningMinutes(place),
+            "total_minutes" => Self::TotalMinutes(place),
+            _ => return None,
+        })
+    }
+}
+
+/// What happens. Jobs are named by their slots, limits and reservations by their numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ExternalEvent {
     /// A waiting job leaves the queue for good.
@@ -52,6 +85,19 @@ pub enum ExternalEvent {
     },
     /// Nodes take jobs again.
     OpenNodes(Vec<Range<u32>>),
+    /// A limit allows another amount of what it limits; None: any.
+    SetLimit {
+        /// The limit.
+        limit: u32,
+        /// What of it.
+        quantity: LimitedQuantity,
+        /// How much.
+        value: Option<f64>,
+    },
+    /// A reservation of the machine is known from now on.
+    Reserve(u32),
+    /// A reservation of the machine is given up.
+    Unreserve(u32),
     /// No pass is made until the scheduler is started again.
     StopScheduler,
     /// Passes are made again.
@@ -68,7 +114,7 @@ pub struct TimedEvent {
 }
 
 /// The kinds of events by their names; a kind's number is its place.
-pub const EVENT_NAMES: [&str; 17] = [
+pub const EVENT_NAMES: [&str; 20] = [
     "submit",
     "cancel",
     "kill",
@@ -84,6 +130,9 @@ pub const EVENT_NAMES: [&str; 17] = [
     "add",
     "down",
     "up",
+    "limit",
+    "reserve",
+    "unreserve",
     "scheduler_stop",
     "scheduler_start",
 ];
@@ -95,8 +144,12 @@ pub struct EventSubject {
     pub job: Option<u32>,
     /// Nodes.
     pub nodes: Vec<Range<u32>>,
-    /// A requested_time or a priority.
+    /// A requested_time, a priority, or what a limit allows.
     pub value: Option<f64>,
+    /// A limit, and what of it.
+    pub limit: Option<(u32, LimitedQuantity)>,
+    /// A reservation of the machine.
+    pub reservation: Option<u32>,
     /// Whether jobs on nodes that go down are killed.
     pub kills: bool,
 }
@@ -105,7 +158,7 @@ impl ExternalEvent {
     /// The event with this name; None where there is none, it needs what the subject does not have, or it is a submission.
     #[must_use]
     pub fn named(name: &str, subject: EventSubject) -> Option<Self> {
-        let EventSubject { job, nodes, value, kills } = subject;
+        let EventSubject { job, nodes, value, limit, reservation, kills } = subject;
         let evacuation = if kills { Evacuation::Kill } else { Evacuation::Requeue };
         Some(match name {
             "cancel" => Self::Cancel(job?),
@@ -119,6 +172,12 @@ impl ExternalEvent {
             "drain" | "remove" => Self::CloseNodes { nodes, jobs: Evacuation::Stay },
             "down" => Self::CloseNodes { nodes, jobs: evacuation },
             "resume" | "add" | "up" => Self::OpenNodes(nodes),
+            "limit" => {
+                let (limit, quantity) = limit?;
+                Self::SetLimit { limit, quantity, value }
+            }
+            "reserve" => Self::Reserve(reservation?),
+            "unreserve" => Self::Unreserve(reservation?),
             "scheduler_stop" => Self::StopScheduler,
             "scheduler_start" => Self::StartScheduler,
             _ => return None,
@@ -133,12 +192,14 @@ mod tests {
     #[test]
     fn every_name_but_that_of_submissions_is_an_event() {
         for name in EVENT_NAMES {
-            let subject = EventSubject { job: Some(0), value: Some(1.0), ..EventSubject::default() };
+            let limit = Some((0, LimitedQuantity::Time));
+            let (job, value, reservation) = (Some(0), Some(1.0), Some(0));
+            let subject = EventSubject { job, value, limit, reservation, ..EventSubject::default() };
             assert_eq!(ExternalEvent::named(name, subject).is_some(), name != "submit", "{name}");
-            let lacks_job = ExternalEvent::named(name, EventSubject::default()).is_none();
+            let lacks_subject = ExternalEvent::named(name, EventSubject::default()).is_none();
             let is_about_others = ["drain", "remove", "down", "resume", "add", "up"].contains(&name)
                 || name.starts_with("scheduler");
-            assert_eq!(lacks_job, !is_about_others, "{name}");
+            assert_eq!(lacks_subject, !is_about_others, "{name}");
         }
     }
 }

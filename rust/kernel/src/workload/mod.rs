@@ -10,6 +10,6 @@ pub mod swf;
 pub use attributes::{Attributes, JobFactors, value_of};
 pub use dependencies::{Dependencies, DependencyKind, Need};
 pub use eligibility::{Awaited, ConditionState, Conditions, NO_ARRAY};
-pub use external_event::{EVENT_NAMES, Evacuation, EventSubject, ExternalEvent, TimedEvent};
+pub use external_event::{EVENT_NAMES, Evacuation, EventSubject, ExternalEvent, LimitedQuantity, TimedEvent};
 pub use job::{Job, JobState, Rejection};
 pub use preemption::{PreemptionMode, PreemptionRules};

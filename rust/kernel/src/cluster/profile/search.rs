@@ -1,7 +1,7 @@
 //! Searching a profile: when a job fits for its whole duration, and where.
 use crate::cluster::NodeTasks;
 use crate::cluster::availability::{Place, PlacementRequest, Unanswered};
-use crate::cluster::calendar::Calendar;
+use crate::cluster::calendar::Occurrences;
 use crate::cluster::opened::place_at;
 use crate::time::Time;
 
@@ -30,7 +30,7 @@ impl Profile {
         placement: &mut Vec<NodeTasks>,
     ) -> Result<Option<f64>, Unanswered> {
         if let Some(calendar) = want.calendar {
-            return self.earliest_by_calendar(want, calendar.calendar, from, before, place, placement);
+            return self.earliest_by_calendar(want, calendar.occurrences, from, before, place, placement);
         }
         let lacks = self.lacks(want);
         let count = self.totals.times.len();
@@ -77,7 +77,7 @@ impl Profile {
     fn earliest_by_calendar(
         &self,
         want: &PlacementRequest<'_>,
-        calendar: &Calendar,
+        occurrences: &Occurrences,
         from: f64,
         before: f64,
         place: &mut impl Place,
@@ -85,7 +85,7 @@ impl Profile {
     ) -> Result<Option<f64>, Unanswered> {
         let lacks = self.lacks(want);
         let times = &self.totals.times;
-        let mut start = times[self.totals.find(from)].max(calendar.last_until(from)).max(self.now);
+        let mut start = times[self.totals.find(from)].max(occurrences.last_until(from)).max(self.now);
         while start < before {
             let end = start + want.duration;
             let first = self.totals.find(start);
@@ -98,7 +98,7 @@ impl Profile {
             }
             .max(start.next_up());
             let step = times.partition_point(|&begin| begin < bound);
-            let next = times.get(step).copied().unwrap_or(f64::INFINITY).min(calendar.next_from(bound));
+            let next = times.get(step).copied().unwrap_or(f64::INFINITY).min(occurrences.next_from(bound));
             start = next;
         }
         Ok(None)

@@ -1,0 +1,68 @@
+//! Overheads that are drawn while a log is simulated: block by block, in the order of the log.
+use std::io;
+
+use crate::scenario::{Overhead, Scenario, WallTime};
+use crate::workload::Job;
+
+/// Where the seconds come from that are drawn for launch, execution and completion, in blocks of jobs; at least 0.
+pub type OverheadSource = Box<dyn Iterator<Item = io::Result<[Vec<f64>; 3]>> + Send>;
+
+/// The overheads of a streamed run.
+pub struct DrawnOverheads {
+    source: OverheadSource,
+    block: [Vec<f64>; 3],
+    next: usize,
+    /// Seconds that each task adds.
+    per_task: [f64; 3],
+}
+
+impl DrawnOverheads {
+    /// Overheads of these seconds, and of so many more for each task.
+    #[must_use]
+    pub fn new(source: OverheadSource, per_task: [f64; 3]) -> Self {
+        Self { source, block: Default::default(), next: 0, per_task }
+    }
+
+    /// The overheads of the next job of the log: of its launch, its execution and its completion, seconds.
+    fn draw(&mut self, tasks: u32) -> io::Result<[f64; 3]> {
+        if self.next == self.block[0].len() {
+            let ended =
+                || io::Error::new(io::ErrorKind::UnexpectedEof, "there are fewer overheads than jobs");
+            self.block = self.source.next().transpose()?.ok_or_else(ended)?;
+            self.next = 0;
+        }
+        let mut drawn = [0.0; 3];
+        for ((seconds, block), per_task) in drawn.iter_mut().zip(&self.block).zip(self.per_task) {
+            *seconds = block.get(self.next).copied().unwrap_or_default() + per_task * f64::from(tasks);
+        }
+        self.next += 1;
+        Ok(drawn)
+    }
+
+    /// Gives the next job of the log its overheads: its run takes longer, and what is returned is for its slot. Those that a
+    /// limit counts are no longer than it is.
+    pub fn give(&mut self, scenario: &Scenario, job: &mut Job) -> io::Result<Overhead> {
+        let [mut launch, execution, mut completion] = self.draw(job.tasks)?;
+        job.run_time += execution;
+        let are_counted = scenario.overheads.as_ref().is_some_and(|overheads| overheads.counted);
+        if are_counted && scenario.wall_time == WallTime::Kill {
+            launch = launch.min(job.requested_time);
+            completion = completion.min(job.requested_time - launch);
+        }
+        Ok(Overhead { launch, completion })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_follow_each_other_and_must_suffice() {
+        let blocks = [[vec![1.0, 2.0], vec![0.0; 2], vec![5.0; 2]], [vec![3.0], vec![4.0], vec![6.0]]];
+        let mut drawn = DrawnOverheads::new(Box::new(blocks.into_iter().map(Ok)), [0.5, 0.0, 0.0]);
+        let found: Vec<_> = (0..3).filter_map(|_| drawn.draw(2).ok()).collect();
+        assert_eq!(found, [[2.0, 0.0, 5.0], [3.0, 0.0, 5.0], [4.0, 4.0, 6.0]]);
+        assert!(drawn.draw(2).is_err());
+    }
+}

@@ -1,0 +1,48 @@
+//! The overheads of a streamed run, as the Python side hands them over.
+use std::io;
+
+use batchlab_kernel::scenario::Overheads;
+use batchlab_kernel::stream::{DrawnOverheads, OverheadSource};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyIterator;
+
+/// What is drawn of the overheads of jobs, and what they count for.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct StreamedOverheads<'py> {
+    /// Gives the seconds of launch, execution and completion, in blocks of jobs.
+    blocks: Bound<'py, PyIterator>,
+    /// Seconds of each that a task adds.
+    per_task: [f64; 3],
+    counted: bool,
+    billed: bool,
+}
+
+impl StreamedOverheads<'_> {
+    /// The part of the scenario, which no job has been put into, and that of the feed.
+    pub fn parts(self) -> (Overheads, DrawnOverheads) {
+        let given = Overheads { of_job: Vec::new(), counted: self.counted, billed: self.billed };
+        let blocks = Box::new(Blocks(self.blocks.unbind())) as OverheadSource;
+        (given, DrawnOverheads::new(blocks, self.per_task))
+    }
+}
+
+/// Blocks that a Python iterator gives.
+struct Blocks(Py<PyIterator>);
+
+impl Iterator for Blocks {
+    type Item = io::Result<[Vec<f64>; 3]>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let block = Python::attach(|py| {
+            let mut blocks = self.0.bind(py).clone();
+            let block = blocks.next()?;
+            Some(block.and_then(|block| {
+                let parts: [PyReadonlyArray1<'_, f64>; 3] = block.extract()?;
+                Ok(parts.map(|part| part.as_array().to_vec()))
+            }))
+        });
+        block.map(|block| block.map_err(io::Error::other))
+    }
+}

@@ -1,0 +1,65 @@
+"""The overheads of a streamed run: drawn while the log is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from batchlab.cli.failure import wrong_usage
+from batchlab.options.overheads import PHASES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from batchlab._kernel import StreamedOverheads
+    from batchlab.options import Overheads
+
+__all__ = ["streamed_overheads"]
+
+
+def streamed_overheads(overheads: Overheads | None, seed: int) -> StreamedOverheads | None:
+    """Give the kernel what it is to add to the jobs.
+
+    Parameters
+    ----------
+    overheads
+        As described; None where jobs have none.
+    seed
+        The seed of the run.
+
+    Returns
+    -------
+    dict or None
+        The seconds of all phases in blocks of jobs, and what each task adds.
+
+    Raises
+    ------
+    Failure
+        If one stands in a column of the jobs.
+    """
+    if overheads is None:
+        return None
+    for phase in PHASES:
+        base = overheads.delay(phase).base
+        if isinstance(base, str) and base.isidentifier():
+            rule = "has no table of jobs, whose column this would be. Name a time or a distribution"
+            raise wrong_usage(f"{phase} = {base!r}: --stream {rule}.", "--overhead")
+    launch, execution, completion = (overheads.delay(phase).per_task for phase in PHASES)
+    return {
+        "blocks": _blocks(overheads, seed),
+        "per_task": (launch, execution, completion),
+        "counted": overheads.counted,
+        "billed": overheads.billed,
+    }
+
+
+def _blocks(overheads: Overheads, seed: int) -> Iterator[tuple[npt.NDArray[np.float64], ...]]:
+    from batchlab.options.drawing import drawn_blocks, refuse_infinite  # noqa: PLC0415  # it needs NumPy
+
+    phases = [drawn_blocks(phase, overheads.delay(phase), seed) for phase in PHASES]
+    for block in zip(*phases, strict=True):
+        for phase, drawn in zip(PHASES, block, strict=True):
+            refuse_infinite(phase, drawn, "a job")
+        yield tuple(drawn.clip(min=0.0) for drawn in block)

@@ -1,0 +1,71 @@
+"""The seconds that are drawn for the jobs of a run, block by block in the order of the workload (S17)."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from batchlab.errors import SimulationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from batchlab.options.overheads import Delay
+
+    Seconds = npt.NDArray[np.float64]
+
+__all__ = ["drawn_blocks", "refuse_infinite"]
+
+_LEAST, _MOST = 64, 65_536
+
+
+def drawn_blocks(phase: str, delay: Delay, seed: int) -> Iterator[Seconds]:
+    """Draw the seconds of a phase without those that tasks add.
+
+    Parameters
+    ----------
+    phase
+        The phase, which has a stream of random numbers of its own.
+    delay
+        What is drawn, from anything but a column.
+    seed
+        The seed of the run.
+
+    Yields
+    ------
+    numpy.ndarray
+        float64, s, for one job after the other without an end. Blocks double from 64 jobs to 65,536: what a
+        job is drawn depends on its place alone, not on how many jobs there are.
+    """
+    key = zlib.crc32(f"{phase} overhead".encode())
+    stream = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(key,))))
+    count = _LEAST
+    while True:
+        yield _block(delay, count, stream)
+        count = min(2 * count, _MOST)
+
+
+def _block(delay: Delay, count: int, stream: np.random.Generator) -> Seconds:
+    if isinstance(delay.base, str):
+        from scipy import stats  # noqa: PLC0415  # slow, and needed where a distribution is named only
+
+        name, arguments, named = delay.distribution
+        # What is beyond float64 is refused.
+        with np.errstate(all="ignore"):
+            drawn = getattr(stats, name).rvs(*arguments, **named, size=count, random_state=stream)
+        return np.asarray(drawn, np.float64)
+    if isinstance(delay.base, int | float):
+        return np.full(count, float(delay.base))
+    return stream.choice(np.array(delay.base, np.float64), count)
+
+
+def refuse_infinite(phase: str, drawn: Seconds, job: str) -> None:
+    """Refuse what is not finite; `job` says of which job it is."""
+    finite = np.isfinite(drawn)
+    if not finite.all():
+        rule = "must be a finite number of seconds. Use another distribution"
+        raise SimulationError(f"overheads: {phase} of {job} was drawn as {drawn[np.argmin(finite)]}; {rule}.")
