@@ -75,6 +75,8 @@ class State:
     past: list[tuple[Running, float]] = field(default_factory=list)
     started: set[int] = field(default_factory=set)
     preempted: bool = False
+    given_back: bool = False
+    ends_are_taken: bool = False
     preemptors: set[int] = field(default_factory=set)
     fallen: dict[int, int] = field(default_factory=dict)
     cancelled: list[Running] = field(default_factory=list)
@@ -253,6 +255,7 @@ class State:
 
     def leave(self, running: Running) -> None:
         """Let a job run no more; `past` keeps what ran until when."""
+        self.given_back |= running.holds
         self.running.remove(running)
         self.past.append((running, self.now))
         self.charge_no_more(running)

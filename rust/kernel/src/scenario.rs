@@ -199,6 +199,18 @@ impl Scenario {
         }
     }
 
+    /// The resource that counts servers: `core`, or the first one.
+    #[must_use]
+    pub fn server(&self) -> usize {
+        self.core.unwrap_or(0)
+    }
+
+    /// The servers of a job: what it asks for of the resource that counts them.
+    #[must_use]
+    pub fn servers(&self, slot: u32) -> i64 {
+        self.need(slot, self.server())
+    }
+
     /// Lets jobs of one list of counters also have the same factors of the multifactor priority, but for their ages and what
     /// they ask for: so their order stays. O(jobs).
     pub fn split_limits_by_factors(&mut self) {

@@ -1,4 +1,5 @@
 //! Looking ahead: a fork that goes on by what schedulers know.
+use crate::priority::Priority;
 use crate::scheduler::SchedulingRule;
 use crate::state::Phase;
 
@@ -29,6 +30,10 @@ impl<F: Feed> Simulation<F> {
         }
         for job in self.state.running.jobs() {
             self.assume_end(job);
+        }
+        if matches!(self.priority, Priority::Service(_)) {
+            // Disciplines may go by the work, which is another now.
+            self.state.refresh_priorities(&self.scenario, &self.priority);
         }
         // Applications are taken to be run times.
         self.state.applications = None;

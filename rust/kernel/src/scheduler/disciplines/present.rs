@@ -1,0 +1,185 @@
+//! The jobs present in a simulation, in the order of a discipline: the running ones sorted, merged with the queue, which is
+//! sorted already. O(r log r) for r running jobs, then O(log q) for each job that is looked at.
+use std::iter::Peekable;
+use std::vec::IntoIter;
+
+use crate::priority::Priority;
+use crate::state::{Phase, Rank, View};
+
+use super::candidates::{Candidate, Candidates, Capacity};
+
+/// The jobs present; they are never more than what is looked at, besides those that run.
+pub struct Present<'a> {
+    view: View<'a>,
+    with_running: bool,
+    running: Peekable<IntoIter<(Rank, Candidate)>>,
+    /// The last waiting job that came.
+    after: Option<Rank>,
+    /// Whether a limit holds up all further waiting jobs.
+    is_held_up: bool,
+    /// Whether of jobs with equal keys and submissions the last comes first.
+    reverses: bool,
+    group: Vec<Candidate>,
+    carried: Option<(Rank, Candidate)>,
+}
+
+impl<'a> Present<'a> {
+    /// All jobs present, or the waiting ones only.
+    pub fn new(view: View<'a>, order: &Priority, with_running: bool, reverses: bool) -> Self {
+        let mut running = Vec::new();
+        for job in view.state.running.jobs() {
+            if with_running && may_be_suspended(view, job) {
+                let work = work_left(view, job);
+                let rank = view.state.rank_by(view.scenario, order, job, work);
+                running.push((rank, candidate(view, job, work)));
+            }
+        }
+        running.sort_unstable_by_key(|(rank, _)| *rank);
+        Self {
+            view,
+            with_running,
+            running: running.into_iter().peekable(),
+            after: None,
+            is_held_up: false,
+            reverses,
+            group: Vec::new(),
+            carried: None,
+        }
+    }
+
+    /// The running jobs among them, in order.
+    pub fn running(&self) -> Vec<u32> {
+        self.running.clone().map(|(_, candidate)| candidate.job).collect()
+    }
+
+    /// What they share: what is free, and what those of them hold that run.
+    pub fn capacity(&self) -> Capacity {
+        let View { scenario, state } = self.view;
+        let machine = &state.machine;
+        let resources = machine.resources();
+        let left = machine.free_totals().to_vec();
+        let kept = vec![0; left.len()];
+        let mut capacity = Capacity { left, kept, resources, server: scenario.server() };
+        for job in state.running.jobs().into_iter().filter(|&job| state.holds_nodes(job)) {
+            let is_shared = self.with_running && may_be_suspended(self.view, job);
+            let amounts = if is_shared { &mut capacity.left } else { &mut capacity.kept };
+            for &part in state.jobs.placement(job) {
+                let sets = scenario.node_sets.others_of(part.node).iter().map(|set| set.index());
+                for set in sets.chain([0]) {
+                    for resource in 0..resources {
+                        amounts[set * resources + resource] +=
+                            machine.held(scenario.request(job), part, resource);
+                    }
+                }
+            }
+        }
+        capacity
+    }
+
+    /// The next job in order; of the waiting ones the next whose values match.
+    fn advance(&mut self, matches: &impl Fn(&[i64]) -> bool) -> Option<(Rank, Candidate)> {
+        let waiting = self.next_waiting(matches);
+        let first_runs = match (self.running.peek(), waiting) {
+            (Some((rank, _)), Some(other)) => *rank < other,
+            (running, _) => running.is_some(),
+        };
+        if first_runs {
+            return self.running.next();
+        }
+        self.after = waiting;
+        waiting.map(|rank| {
+            (rank, candidate(self.view, rank.job, self.view.state.work_left(self.view.scenario, rank.job)))
+        })
+    }
+
+    /// The next waiting job that is within its limits and whose values match.
+    fn next_waiting(&mut self, matches: &impl Fn(&[i64]) -> bool) -> Option<Rank> {
+        if self.is_held_up {
+            return None;
+        }
+        let mut at = self.after;
+        loop {
+            let rank = self.view.state.queue.first_matching(at.as_ref(), matches)?;
+            match self.view.over_limit(rank.job) {
+                None => return Some(rank),
+                Some((_, true)) => {
+                    self.is_held_up = true;
+                    return None;
+                }
+                Some((_, false)) => at = Some(rank),
+            }
+        }
+    }
+
+    /// The next job where equals come in reverse.
+    fn next_reversed(&mut self) -> Option<Candidate> {
+        if self.group.is_empty() {
+            let (first, job) = self.carried.take().or_else(|| self.advance(&|_| true))?;
+            self.group.push(job);
+            while let Some((rank, job)) = self.advance(&|_| true) {
+                if (rank.tier, rank.key, rank.submit_time) != (first.tier, first.key, first.submit_time) {
+                    self.carried = Some((rank, job));
+                    break;
+                }
+                self.group.push(job);
+            }
+        }
+        self.group.pop()
+    }
+}
+
+impl Candidates for Present<'_> {
+    fn next(&mut self) -> Option<Candidate> {
+        if self.reverses {
+            return self.next_reversed();
+        }
+        self.advance(&|_| true).map(|(_, job)| job)
+    }
+
+    fn take_running(&mut self) -> Vec<Candidate> {
+        self.running.by_ref().map(|(_, job)| job).collect()
+    }
+
+    fn next_within(&mut self, capacity: &Capacity) -> Option<Candidate> {
+        // One that is over a limit may hold up those behind it, whatever it asks for.
+        let each = self.view.looks_at_each();
+        let width = capacity.resources + 1;
+        let may_fit = |values: &[i64]| {
+            each || values.chunks_exact(width).enumerate().any(|(set, own)| capacity.has(set, &own[1..]))
+        };
+        loop {
+            let (_, job) = self.advance(&may_fit)?;
+            if capacity.admits(&job).is_some() {
+                return Some(job);
+            }
+        }
+    }
+}
+
+/// Whether a running job may be suspended: it holds its nodes, has no application, and its run is not over.
+fn may_be_suspended(view: View<'_>, job: u32) -> bool {
+    view.state.holds_nodes(job) && !view.has_application(job) && !view.is_completing(job)
+}
+
+/// The remaining work of a running job.
+fn work_left(view: View<'_>, job: u32) -> f64 {
+    match view.state.jobs.run(job) {
+        Some(run) if view.state.running.get(run).phase == Phase::Running => {
+            view.state.work.left(view.now(), run)
+        }
+        _ => view.state.work_left(view.scenario, job),
+    }
+}
+
+fn candidate(view: View<'_>, job: u32, work: f64) -> Candidate {
+    let runs = view.state.jobs.run(job).is_some();
+    let needs = (0..view.state.machine.resources()).map(|resource| view.need(job, resource)).collect();
+    let set = |request: u32| view.scenario.requests.get(request).nodes.index();
+    let sets: Vec<usize> = if runs {
+        vec![view.running_request(job).nodes.index()]
+    } else {
+        view.scenario.alternatives(job).iter().map(|&request| set(request)).collect()
+    };
+    let servers = view.scenario.servers(job);
+    Candidate { job, runs, servers, work, needs, set: sets[0], sets }
+}
