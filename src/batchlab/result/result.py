@@ -14,6 +14,7 @@ from batchlab.errors import ResultError
 from batchlab.options import RunOptions
 from batchlab.result import energy, metrics
 from batchlab.result.events import events_of
+from batchlab.result.service import preemptions, service_intervals
 from batchlab.result.summary import page, what_was_run
 from batchlab.result.table import (
     JOBS,
@@ -115,6 +116,20 @@ class Result:
         it happened.
         """
         return interruptions_table(self.workload, self.system, self.outcome)
+
+    @cached_property
+    def service_intervals(self) -> pl.DataFrame:
+        """One row per run, cut short or not, by job: when it held its nodes, and what it did.
+
+        Columns ``job_id``, ``row``, ``start_time`` and ``end_time`` (s), ``work`` (seconds of the job's run
+        time that were done and kept; null for a run that goes on or ended before the work was done).
+        """
+        return service_intervals(self._jobs_without_nodes, self.interruptions)
+
+    @cached_property
+    def preemptions(self) -> pl.Series:
+        """How many runs of each job were cut short, UInt32, by row."""
+        return preemptions(self._jobs_without_nodes, self.interruptions)
 
     @cached_property
     def resizes(self) -> pl.DataFrame:
