@@ -103,6 +103,8 @@ class EventColumns(TypedDict):
 class OverheadColumns(TypedDict):
     launch: NDArray[np.float64]
     completion: NDArray[np.float64]
+    suspend: NDArray[np.float64]
+    resume: NDArray[np.float64]
     counted: bool
     billed: bool
 
@@ -478,6 +480,9 @@ class Job:
     def estimate(self) -> float:
         """What its run_time is taken to be: requested_time, or what a predictor said; seconds."""
     @property
+    def saved_time(self) -> float:
+        """What it keeps of runs that were cut short: seconds that it need not run again."""
+    @property
     def tasks(self) -> int:
         """How many tasks it has, where it runs an application, or else asks for."""
     @property
@@ -607,7 +612,7 @@ def network_models() -> list[tuple[str, str, bool, list[str]]]:
     """The network models in their order."""
 
 def rules() -> dict[str, list[tuple[str, str, str]]]:
-    """The built-in rules by their kind, `order`, `backfill`, `allocator` or `fair_share`: for each the name, what it does in one line, and
+    """The built-in rules by their kind, `order`, `backfill`, `discipline`, `allocator` or `fair_share`: for each the name, what it does in one line, and
     the publication that defines it; empty for folklore.
     """
 
@@ -847,6 +852,22 @@ class View:
             it goes on where it was; "from_checkpoint", what was done at its latest checkpoint.
         every
             Seconds of its run between two checkpoints.
+
+        Raises
+        ------
+        DecisionError
+            If it is not running, or cannot be preempted now.
+        """
+    def suspend(self, job: Job) -> None:
+        """Take a running job from its nodes: it waits, and goes on where it was once it is started again.
+
+        The same as `preempt(job, mode="suspend")`; `start` resumes it, on nodes that may be others.
+
+        Parameters
+        ----------
+        job
+            The job; not started in this very pass, nor ending at this very instant, and without an
+            application.
 
         Raises
         ------

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from reference.model import Interruption  # noqa: TC001  # mypy wants the name
-from support.discipline_cases import NAMES, discipline_case, power_of_two_case
+from support.discipline_cases import NAMES, discipline_case, power_of_two_case, slow_case
 from support.schedule_cases import Case
 from support.schedule_runs import differences, readable, shrunk
 
@@ -33,6 +33,13 @@ def test_campaign(begin: int) -> None:
     """Cases that no other run has seen."""
     for number in range(1_000_000 + begin, 1_000_250 + begin):
         check(discipline_case(number), f"discipline_case({number})")
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_suspending_takes_time(chunk: int) -> None:
+    """So it is under the other rules, where observers suspend jobs."""
+    for number in range(chunk, 240, 4):
+        check(slow_case(number), f"slow_case({number})")
 
 
 def test_coverage() -> None:

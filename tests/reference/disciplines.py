@@ -208,14 +208,15 @@ def serve(state: State, name: str) -> None:
     has_departed = state.given_back or state.disturbed or not state.running
     if not state.queue or (at_departures and not has_departed):
         return
-    running = [each for each in state.running if each.holds and each.phase != "completing" and is_preemptive]
+    sharing = [each for each in state.running if each.holds and each.phase != "completing" and is_preemptive]
+    running = [each for each in sharing if each.phase != "suspending"]
     jobs = in_service_order(state, name, [present(state, each.job, each) for each in running])
-    served = select(jobs, capacity_of(state, running))
+    served = select(jobs, capacity_of(state, sharing))
     for each in sorted(jobs, key=lambda each: each.job.row):
         is_ending = state.ends_are_taken and each.running and each.running.ends_at(state.now)
         if each.running and each not in served and not is_ending:
             state.preempted = True
-            state.interrupt(each.running, each.running.done(state.now))
+            state.suspend(each.running)
     for each in served:
         if not each.running and over_limit(state, each.job) is None:
             placement = state.place_now(each.job)
@@ -262,8 +263,8 @@ def server_of(state: State) -> int:
     return resources.index("core") if "core" in resources else 0
 
 
-def capacity_of(state: State, running: list[Running]) -> Capacity:
-    """Give what is free and what the jobs that may be suspended hold, in each node set."""
+def capacity_of(state: State, sharing: list[Running]) -> Capacity:
+    """Give what is free and what the jobs hold that are or may be suspended, in each node set."""
     machine = state.machine
     whole = frozenset(range(len(machine.capacity)))
     jobs = [*state.queue, *(each.job for each in state.running)]
@@ -276,7 +277,7 @@ def capacity_of(state: State, running: list[Running]) -> Capacity:
         for node, tasks in each.placement:
             amounts = [tasks * asked for asked in each.job.request]
             held = machine.capacity[node] if each.job.exclusive else tuple(amounts)
-            of = left if any(each is other for other in running) else kept
+            of = left if any(each is other for other in sharing) else kept
             for nodes in sets:
                 if node in nodes:
                     of[nodes] = total([tuple(of[nodes]), held], machine.resources)

@@ -220,8 +220,9 @@ class Kernel:
 
     def complete(self, running: Running) -> bool:
         """Let a job end, or go on to its next phase; tell whether it ended."""
+        gives_up = running.phase == "suspending"
         if self.state.goes_on(running):
-            return False
+            return gives_up
         self.state.leave(running)
         self.state.completed_since_pass = True
         self.end(running, running.state, running.end)

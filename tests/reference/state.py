@@ -1,7 +1,7 @@
 """The state between events, and what backfilling rules may do with it."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from reference.allocators import Allocator
@@ -18,10 +18,11 @@ from reference.room import Room, in_each_set, room_beside
 class Running:
     """A started job; schedulers do not see what stands below `placement`.
 
-    `end` is that of the present phase: "launching", "running" or "completing" (S17). `begun` is when the run
-    began, `work` how long it lasts unless it is cut, `overhead` what is before and after it, and `state` what
-    the job will be. `holds`: it did not give its nodes back yet.
+    `end` is that of the present phase: "launching", "running", "suspending" or "completing" (S17). `begun`
+    is when the run began, `work` how long it lasts unless it is cut, `overhead` what is before and after it,
+    and `state` what the job will be. `holds`: it did not give its nodes back yet.
 
+    `launch` is how long it is launched. What is being suspended keeps `kept`, until `suspend_end`.
     `ran_until` is when its limit was changed. As a victim it gives its nodes up at `grace_end`, for the job
     of the row `preemptor` (S16).
     """
@@ -40,6 +41,9 @@ class Running:
     grace_end: float = inf
     preemptor: int | None = None
     ran_until: float = 0.0
+    launch: float = 0.0
+    kept: float = 0.0
+    suspend_end: float = inf
 
     @property
     def is_last_phase(self) -> bool:
@@ -52,6 +56,8 @@ class Running:
 
     def done(self, now: float) -> float:
         """Give the seconds that it has run."""
+        if self.phase == "suspending":
+            return self.kept
         return now - self.begun if self.phase == "running" else 0.0
 
 
@@ -125,7 +131,7 @@ class State:
 
     def expected_end(self, running: Running) -> float:
         """Give when a running job is expected to give back its nodes: by its estimate, or as a victim."""
-        return min(running.start + self.estimate(running.job), running.grace_end)
+        return min(running.start + self.estimate(running.job), running.grace_end, running.suspend_end)
 
     def room_now(self) -> Room:
         """Give what is really free now: past its estimate a job still holds its nodes."""
@@ -175,8 +181,9 @@ class State:
         self.running.append(running)
         if self.overheads.billed:
             self.charge(running)
-        if overhead.launch:
-            running.end = self.now + overhead.launch
+        running.launch = overhead.launch + (overhead.resume if self.saved.get(job.row) else 0.0)
+        if running.launch:
+            running.end = self.now + running.launch
         else:
             self.begin_work(running)
         self.queue.remove(job)
@@ -191,7 +198,7 @@ class State:
         if self.walltime == "run" or not self.overheads.counted:
             return overhead
         launch = min(overhead.launch, job.first_limit)
-        return Overhead(launch, overhead.execution, min(overhead.completion, job.first_limit - launch))
+        return replace(overhead, launch=launch, completion=min(overhead.completion, job.first_limit - launch))
 
     def begin_work(self, running: Running) -> None:
         """Let a job run, whose launch is over."""
@@ -199,7 +206,7 @@ class State:
         running.end = self.now + running.work
         self.limit_run(running)
         expiry = running.start + self.estimate(running.job)
-        if self.predictor.corrects and (expiry > self.now or not running.overhead.launch):
+        if self.predictor.corrects and (expiry > self.now or not running.launch):
             running.expiry = expiry
         if not self.overheads.billed:
             self.charge(running)
@@ -222,6 +229,10 @@ class State:
             return False
         if running.phase == "launching":
             self.begin_work(running)
+            return True
+        if running.phase == "suspending":
+            self.disturbed = True
+            self.interrupt(running, running.kept)
             return True
         running.phase, running.end, running.expiry = "completing", self.now + running.overhead.completion, inf
         if not self.overheads.billed:
@@ -252,6 +263,19 @@ class State:
             kill(running)
         else:
             self.interrupt(running, saved)
+
+    def suspend(self, running: Running) -> None:
+        """Let a running job give up its nodes, at once or later, and wait again with its work kept."""
+        if running.phase == "suspending":
+            return
+        if not running.overhead.suspend:
+            self.interrupt(running, running.done(self.now))
+            return
+        running.kept, running.phase = running.done(self.now), "suspending"
+        running.end = running.suspend_end = self.now + running.overhead.suspend
+        running.expiry = inf
+        if not self.overheads.billed:
+            self.charge_no_more(running)
 
     def leave(self, running: Running) -> None:
         """Let a job run no more; `past` keeps what ran until when."""

@@ -9,7 +9,7 @@ from support.event_cases import delayed, eventful
 from support.queue_cases import limited, queued, reserved
 from support.schedule_cases import ALLOCATORS, Case, disturbed, grouped, random_case, random_jobs
 
-__all__ = ["NAMES", "discipline_case", "power_of_two_case"]
+__all__ = ["NAMES", "discipline_case", "power_of_two_case", "slow_case"]
 
 NAMES = tuple(DISCIPLINES)
 
@@ -33,8 +33,8 @@ def discipline_case(number: int) -> Case:
     )
     if rng.random() < 0.2:
         case = grouped(case, rng)
-    if rng.random() < 0.3:
-        case = delayed(case, rng)
+    if rng.random() < 0.4:
+        case = suspended_slowly(delayed(case, rng), rng)
     if rng.random() < 0.25:
         case = disturbed(case, rng)
     elif rng.random() < 0.25:
@@ -43,6 +43,25 @@ def discipline_case(number: int) -> Case:
         case = queued(case, rng)
         case = limited(case, rng) if rng.random() < 0.7 else reserved(case, rng)
     return case
+
+
+def slow_case(number: int) -> Case:
+    """Make a case under another rule in which observers suspend jobs, which takes time."""
+    rng = random.Random(f"slow/{number}")  # noqa: S311 - no secret
+    case = delayed(random_case(rng), rng)
+    return disturbed(suspended_slowly(case, rng), rng)
+
+
+def suspended_slowly(case: Case, rng: random.Random) -> Case:
+    """Let it take time to suspend some jobs and to resume them."""
+    if case.overheads is None or rng.random() < 0.3:
+        return case
+    longest = rng.choice((2, 10))
+    of_job = tuple(
+        replace(each, suspend=float(rng.randint(0, longest)), resume=float(rng.randint(0, longest)))
+        for each in case.overheads.of_job
+    )
+    return replace(case, overheads=replace(case.overheads, of_job=of_job))
 
 
 def power_of_two_case(number: int) -> Case:

@@ -48,6 +48,10 @@ pub struct Overhead {
     pub launch: f64,
     /// From the end of its run to the release of its nodes.
     pub completion: f64,
+    /// From the decision to suspend it to the release of its nodes.
+    pub suspend: f64,
+    /// How much longer a launch takes after which it goes on with work that it kept.
+    pub resume: f64,
 }
 
 /// The overheads of all jobs.

@@ -22,8 +22,9 @@ def service_intervals(jobs: pl.DataFrame, interruptions: pl.DataFrame) -> pl.Dat
     Returns
     -------
     polars.DataFrame
-        By row and time: ``job_id`` (Int64), ``row`` (UInt32), ``start_time`` and ``end_time`` (Float64, s; null
-        where the job still runs), ``work`` (Float64, seconds of its run time; null where it was not done).
+        By row and time: ``job_id`` (Int64), ``row`` (UInt32), ``start_time`` and ``end_time`` (Float64, s;
+        null where the job still runs), ``work`` (Float64, seconds of its run time; null where it was not
+        done).
     """
     numbered = jobs.select("job_id", "start_time", "end_time", "run_time", "state").with_row_index("row")
     kept = interruptions.group_by("row").agg(pl.col("saved").sum())

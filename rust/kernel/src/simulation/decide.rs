@@ -209,10 +209,18 @@ impl<F: Feed> Simulation<F> {
     fn preempt(&mut self, job: u32, keep: Preemption) -> Result<(), Refusal> {
         self.check_state(job, JobState::Running, "running")?;
         self.check_interruptible(job)?;
-        if !self.end_completion(job) {
-            self.cut_short(job, keep)?;
-            self.wait_again(job);
+        if self.end_completion(job) {
+            return Ok(());
         }
+        if keep == Preemption::Suspend && !self.view().has_application(job) {
+            let seconds = self.view().overhead(job).suspend;
+            if seconds > 0.0 {
+                self.begin_suspension(job, seconds);
+                return Ok(());
+            }
+        }
+        self.cut_short(job, keep)?;
+        self.wait_again(job);
         Ok(())
     }
 
@@ -246,6 +254,12 @@ impl<F: Feed> Simulation<F> {
             }
             Preemption::FromCheckpoint(every) => return Err(Refusal::BadDuration(every)),
         };
+        self.leave_nodes(job, saved);
+        Ok(())
+    }
+
+    /// A running job gives up its nodes, and keeps this much of its run.
+    pub(super) fn leave_nodes(&mut self, job: u32, saved: f64) {
         self.release_nodes(job);
         let view = View { scenario: &self.scenario, state: &self.state };
         if F::KEEPS_JOBS {
@@ -257,16 +271,16 @@ impl<F: Feed> Simulation<F> {
         self.state.jobs.requeue(job, saved);
         self.disturb();
         self.recorders.changes.notify(Change::Interrupted, job);
-        Ok(())
     }
 
     /// The work that a running job has done in its present run, seconds at rate 1.
-    fn work_done(&self, job: u32) -> f64 {
+    pub(super) fn work_done(&self, job: u32) -> f64 {
         let elapsed = self.state.now - self.state.jobs.start_time(job);
         let Some(run) = self.state.jobs.run(job) else { return 0.0 };
         match self.state.running.get(run).phase {
             _ if self.view().has_application(job) => elapsed,
             Phase::Running => self.state.work.done(self.state.now, run),
+            Phase::Suspending => self.state.suspension(job).map_or(0.0, |each| each.done),
             Phase::Launching | Phase::Completing(_) => 0.0,
         }
     }

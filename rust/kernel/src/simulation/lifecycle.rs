@@ -169,8 +169,30 @@ impl<F: Feed> Simulation<F> {
                 true
             }
             Phase::Running => self.begin_completion(job, run, false),
+            Phase::Suspending => {
+                let done = self.work_done(job);
+                self.leave_nodes(job, done);
+                self.wait_again(job);
+                true
+            }
             Phase::Completing(_) => false,
         }
+    }
+
+    /// A job is suspended: it does nothing any more, and gives up its nodes after so many seconds.
+    pub(super) fn begin_suspension(&mut self, job: u32, seconds: f64) {
+        let Some(run) = self.state.jobs.run(job).filter(|_| !self.view().is_suspending(job)) else { return };
+        let (now, done) = (self.state.now, self.work_done(job));
+        self.state.begin_suspension(&self.scenario, job, done, now + seconds);
+        self.state.running.get_mut(run).phase = Phase::Suspending;
+        if self.scenario.bills_runs_only() {
+            self.state.end_charge(&self.scenario, job);
+        }
+        self.state.limits.remove(run);
+        self.state.expiries.remove(run);
+        let sequence = self.state.running.get(run).sequence;
+        self.state.work.start(now, run, sequence, seconds, 1.0);
+        self.disturb();
     }
 
     /// The work of a job is over: its completion begins, if it takes time.

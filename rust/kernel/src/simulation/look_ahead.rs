@@ -45,7 +45,8 @@ impl<F: Feed> Simulation<F> {
     fn assume_end(&mut self, job: u32) {
         self.state.jobs.assume_estimate(job);
         let Some(run) = self.state.jobs.run(job) else { return };
-        if !self.state.holds_nodes(job) || self.state.started.contains(&job) {
+        if !self.state.holds_nodes(job) || self.state.started.contains(&job) || self.view().is_suspending(job)
+        {
             return;
         }
         let end = self.state.estimated_end(job).0.max(self.state.now);

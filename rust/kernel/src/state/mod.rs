@@ -11,6 +11,7 @@ mod queue;
 mod rank;
 mod reason;
 mod running;
+mod suspending;
 mod usage;
 mod view;
 
@@ -39,6 +40,7 @@ pub use queue::{JobQueue, QueueIndex};
 pub use rank::Rank;
 pub use reason::Reason;
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
+pub use suspending::Suspension;
 pub use usage::AccountUsage;
 pub use view::View;
 
@@ -71,6 +73,8 @@ pub struct State {
     pub limited: Option<Box<LimitState>>,
     /// How far preemption is; None where no job may preempt another.
     pub preemption: Option<Box<PreemptionState>>,
+    /// The jobs that have been suspended and still hold their nodes.
+    suspending: Vec<Suspension>,
     /// How far that is what jobs wait for before they enter the queue; None where none does.
     pub conditions: Option<Box<ConditionState>>,
     /// Whether this is a look ahead in which every job takes its estimate in all, from its start to its end.
@@ -115,6 +119,7 @@ impl State {
             usage: None,
             limited: None,
             preemption: None,
+            suspending: Vec::new(),
             conditions: None,
             assumes_estimates: false,
             is_stopped: false,
@@ -315,6 +320,7 @@ impl State {
                 preemption.end_grace(run);
             }
             self.running.remove(run);
+            self.forget_suspension(job);
         }
     }
 
@@ -369,7 +375,7 @@ impl State {
     /// When a running job is expected to give back its nodes, not raised to now: by its estimate, or as a victim.
     #[must_use]
     pub fn expected_end(&self, scenario: &Scenario, job: u32) -> ExpectedEnd {
-        let time = self.estimated_end(job).min(self.grace_end(job));
+        let time = self.estimated_end(job).min(self.grace_end(job)).min(self.suspension_end(job));
         ExpectedEnd { time, row: scenario.job(job).row, job }
     }
 

@@ -61,7 +61,9 @@ impl<'a> Present<'a> {
         let kept = vec![0; left.len()];
         let mut capacity = Capacity { left, kept, resources, server: scenario.server() };
         for job in state.running.jobs().into_iter().filter(|&job| state.holds_nodes(job)) {
-            let is_shared = self.with_running && may_be_suspended(self.view, job);
+            // What is being given up is not free yet, but no reason to suspend others either.
+            let gives_up = self.view.is_suspending(job);
+            let is_shared = self.with_running && (gives_up || may_be_suspended(self.view, job));
             let amounts = if is_shared { &mut capacity.left } else { &mut capacity.kept };
             for &part in state.jobs.placement(job) {
                 let sets = scenario.node_sets.others_of(part.node).iter().map(|set| set.index());
@@ -156,9 +158,10 @@ impl Candidates for Present<'_> {
     }
 }
 
-/// Whether a running job may be suspended: it holds its nodes, has no application, and its run is not over.
+/// Whether a running job may be suspended: it holds its nodes, has no application, its run is not over, and it has not been suspended already.
 fn may_be_suspended(view: View<'_>, job: u32) -> bool {
-    view.state.holds_nodes(job) && !view.has_application(job) && !view.is_completing(job)
+    let is_settled = view.is_completing(job) || view.is_suspending(job);
+    view.state.holds_nodes(job) && !view.has_application(job) && !is_settled
 }
 
 /// The remaining work of a running job.
