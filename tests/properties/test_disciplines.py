@@ -1,23 +1,34 @@
 """The kernel gives the schedules of the reference under disciplines, job by job and node by node."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
+import batchlab as bl
 from reference.model import Interruption  # noqa: TC001  # mypy wants the name
 from support.discipline_cases import NAMES, discipline_case, power_of_two_case, slow_case
+from support.python_policies import Greedy
 from support.schedule_cases import Case
-from support.schedule_runs import differences, readable, shrunk
+from support.schedule_runs import (
+    differences,
+    policy_of,
+    readable,
+    shrunk,
+    simulation_of,
+    workload_of,
+)
+from support.schedule_systems import system_of
 
 CASES = 520
 CHUNKS = 13
 
 
-def check(case: Case, name: str) -> None:
+def check(case: Case, name: str, policy: bl.Policy | None = None) -> None:
     """Fail with the smallest case found that still differs."""
-    if differences(case):
-        smallest = shrunk(case, lambda smaller: bool(differences(smaller)))
-        pytest.fail("\n".join([name, readable(smallest), *differences(smallest)]), pytrace=False)
+    if differences(case, policy):
+        smallest = shrunk(case, lambda smaller: bool(differences(smaller, policy)))
+        pytest.fail("\n".join([name, readable(smallest), *differences(smallest, policy)]), pytrace=False)
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
@@ -40,6 +51,34 @@ def test_suspending_takes_time(chunk: int) -> None:
     """So it is under the other rules, where observers suspend jobs."""
     for number in range(chunk, 240, 4):
         check(slow_case(number), f"slow_case({number})")
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_pieces(chunk: int) -> None:
+    """A run that is left, forked, and restored from its bytes ends as the undisturbed one."""
+    for number in range(chunk, 80, 4):
+        case = discipline_case(number)
+        expected = simulation_of(case).result()
+        simulation = simulation_of(case)
+        for _ in range(number % 7):
+            simulation.step()
+        fork = simulation.fork()
+        simulation.step()
+        restored = bl.Simulation.restore(
+            simulation.snapshot(), workload_of(case), system_of(case.machine), policy_of(case)
+        )
+        for other in (simulation, fork, restored):
+            other.run_until()
+            assert other.result().jobs.equals(expected.jobs), number
+            assert other.result().interruptions.equals(expected.interruptions), number
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_allocators_in_python(chunk: int) -> None:
+    """An allocator written in Python that does what a built-in one does gives the same schedule."""
+    for number in range(chunk, 120, 4):
+        case = replace(discipline_case(number), allocator="first_fit")
+        check(case, f"discipline_case({number}) in Python", replace(policy_of(case), allocator=Greedy()))
 
 
 def test_coverage() -> None:

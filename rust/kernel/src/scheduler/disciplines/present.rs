@@ -1,5 +1,6 @@
 //! The jobs present in a simulation, in the order of a discipline: the running ones sorted, merged with the queue, which is
 //! sorted already. O(r log r) for r running jobs, then O(log q) for each job that is looked at.
+use std::cmp::{Ordering, Reverse};
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
@@ -8,19 +9,25 @@ use crate::state::{Phase, Rank, View};
 
 use super::candidates::{Candidate, Candidates, Capacity};
 
+/// Where the waiting jobs have been taken up to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// The last one that came.
+    at: Option<Rank>,
+    /// Where equals come in reverse, the end of those among which it is.
+    end: Option<Rank>,
+}
+
 /// The jobs present; they are never more than what is looked at, besides those that run.
 pub struct Present<'a> {
     view: View<'a>,
     with_running: bool,
     running: Peekable<IntoIter<(Rank, Candidate)>>,
-    /// The last waiting job that came.
-    after: Option<Rank>,
+    place: Place,
     /// Whether a limit holds up all further waiting jobs.
     is_held_up: bool,
     /// Whether of jobs with equal keys and submissions the last comes first.
     reverses: bool,
-    group: Vec<Candidate>,
-    carried: Option<(Rank, Candidate)>,
 }
 
 impl<'a> Present<'a> {
@@ -34,16 +41,14 @@ impl<'a> Present<'a> {
                 running.push((rank, candidate(view, job, work)));
             }
         }
-        running.sort_unstable_by_key(|(rank, _)| *rank);
+        running.sort_unstable_by(|(one, _), (other, _)| order_of(one, other, reverses));
         Self {
             view,
             with_running,
             running: running.into_iter().peekable(),
-            after: None,
+            place: Place::default(),
             is_held_up: false,
             reverses,
-            group: Vec::new(),
-            carried: None,
         }
     }
 
@@ -79,63 +84,73 @@ impl<'a> Present<'a> {
     }
 
     /// The next job in order; of the waiting ones the next whose values match.
-    fn advance(&mut self, matches: &impl Fn(&[i64]) -> bool) -> Option<(Rank, Candidate)> {
+    fn advance(&mut self, matches: &impl Fn(&[i64]) -> bool) -> Option<Candidate> {
         let waiting = self.next_waiting(matches);
-        let first_runs = match (self.running.peek(), waiting) {
-            (Some((rank, _)), Some(other)) => *rank < other,
+        let first_runs = match (self.running.peek(), &waiting) {
+            (Some((rank, _)), Some((other, _))) => order_of(rank, other, self.reverses).is_lt(),
             (running, _) => running.is_some(),
         };
         if first_runs {
-            return self.running.next();
+            return self.running.next().map(|(_, job)| job);
         }
-        self.after = waiting;
-        waiting.map(|rank| {
-            (rank, candidate(self.view, rank.job, self.view.state.work_left(self.view.scenario, rank.job)))
-        })
+        let (rank, place) = waiting?;
+        self.place = place;
+        let View { scenario, state } = self.view;
+        Some(candidate(self.view, rank.job, state.work_left(scenario, rank.job)))
     }
 
-    /// The next waiting job that is within its limits and whose values match.
-    fn next_waiting(&mut self, matches: &impl Fn(&[i64]) -> bool) -> Option<Rank> {
-        if self.is_held_up {
-            return None;
-        }
-        let mut at = self.after;
-        loop {
-            let rank = self.view.state.queue.first_matching(at.as_ref(), matches)?;
+    /// The next waiting job that is within its limits and whose values match, and the place there.
+    fn next_waiting(&mut self, matches: &impl Fn(&[i64]) -> bool) -> Option<(Rank, Place)> {
+        let mut place = self.place;
+        while !self.is_held_up {
+            let rank = if self.reverses {
+                self.step_in_reverse(&mut place)?
+            } else {
+                self.step(&mut place, matches)?
+            };
             match self.view.over_limit(rank.job) {
-                None => return Some(rank),
-                Some((_, true)) => {
-                    self.is_held_up = true;
-                    return None;
-                }
-                Some((_, false)) => at = Some(rank),
+                None => return Some((rank, place)),
+                Some((_, blocks)) => self.is_held_up = blocks,
             }
         }
+        None
     }
 
-    /// The next job where equals come in reverse.
-    fn next_reversed(&mut self) -> Option<Candidate> {
-        if self.group.is_empty() {
-            let (first, job) = self.carried.take().or_else(|| self.advance(&|_| true))?;
-            self.group.push(job);
-            while let Some((rank, job)) = self.advance(&|_| true) {
-                if (rank.tier, rank.key, rank.submit_time) != (first.tier, first.key, first.submit_time) {
-                    self.carried = Some((rank, job));
-                    break;
-                }
-                self.group.push(job);
-            }
-        }
-        self.group.pop()
+    /// The next waiting job whose values match.
+    fn step(&self, place: &mut Place, matches: &impl Fn(&[i64]) -> bool) -> Option<Rank> {
+        place.at = self.view.state.queue.first_matching(place.at.as_ref(), matches);
+        place.at
     }
+
+    /// The next waiting job where equals come in reverse.
+    fn step_in_reverse(&self, place: &mut Place) -> Option<Rank> {
+        let index = &self.view.state.queue.index;
+        let before = place.at.or(place.end);
+        let found = before.and_then(|before| index.last_matching(Some(&before), &|_| true));
+        let is_equal =
+            |rank: &Rank| place.end.is_some_and(|end| Rank { row: end.row, job: end.job, ..*rank } == end);
+        place.at = found.filter(is_equal);
+        if place.at.is_none() {
+            let first = index.first_matching(place.end.as_ref(), &|_| true)?;
+            place.end = Some(Rank { row: u64::MAX, job: u32::MAX, ..first });
+            place.at = index.last_matching(place.end.as_ref(), &|_| true);
+        }
+        place.at
+    }
+}
+
+/// The order of two jobs; of equal keys and submissions the greatest row may come first.
+fn order_of(one: &Rank, other: &Rank, reverses: bool) -> Ordering {
+    if !reverses {
+        return one.cmp(other);
+    }
+    let by_key = |rank: &Rank| (rank.tier, rank.key, rank.submit_time, Reverse(rank.row));
+    by_key(one).cmp(&by_key(other))
 }
 
 impl Candidates for Present<'_> {
     fn next(&mut self) -> Option<Candidate> {
-        if self.reverses {
-            return self.next_reversed();
-        }
-        self.advance(&|_| true).map(|(_, job)| job)
+        self.advance(&|_| true)
     }
 
     fn take_running(&mut self) -> Vec<Candidate> {
@@ -150,7 +165,7 @@ impl Candidates for Present<'_> {
             each || values.chunks_exact(width).enumerate().any(|(set, own)| capacity.has(set, &own[1..]))
         };
         loop {
-            let (_, job) = self.advance(&may_fit)?;
+            let job = self.advance(&may_fit)?;
             if capacity.admits(&job).is_some() {
                 return Some(job);
             }
