@@ -102,6 +102,7 @@ def test_misspelt_names_are_caught(tmp_path: Path) -> None:
     [
         (vocabulary.OrderName, registry.ORDERS),
         (vocabulary.BackfillName, registry.BACKFILLS),
+        (vocabulary.DisciplineName, registry.DISCIPLINES),
         (vocabulary.SchedulerName, registry.SCHEDULERS),
         (vocabulary.SizeOrderName, registry.SIZE_ORDERS),
         (vocabulary.AllocatorName, registry.ALLOCATORS),

@@ -251,6 +251,8 @@ class StretchColumns(TypedDict):
     allocated: NDArray[np.int64]
 
 class InterruptionColumns(StretchColumns):
+    work_start: NDArray[np.float64]
+    work_end: NDArray[np.float64]
     saved: NDArray[np.float64]
 
 class ApplicationInputs(TypedDict):
@@ -312,7 +314,7 @@ class StreamedMachine(TypedDict):
 
 class StreamedOverheads(TypedDict):
     blocks: Iterator[tuple[NDArray[np.float64], ...]]
-    per_task: tuple[float, float, float]
+    per_task: tuple[float, ...]
     counted: bool
     billed: bool
 
@@ -898,6 +900,22 @@ class View:
             it goes on where it was; "from_checkpoint", what was done at its latest checkpoint.
         every
             Seconds of its run between two checkpoints.
+
+        Raises
+        ------
+        DecisionError
+            If it is not running, or cannot be preempted now.
+        """
+    def suspend(self, job: Job) -> None:
+        """Take a running job from its nodes: it waits, and goes on where it was once it is started again.
+
+        The same as `preempt(job, mode="suspend")`; `start` resumes it, on nodes that may be others.
+
+        Parameters
+        ----------
+        job
+            The job; not started in this very pass, nor ending at this very instant, and without an
+            application.
 
         Raises
         ------

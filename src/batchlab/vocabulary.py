@@ -33,6 +33,7 @@ __all__ = [
     "AllocatorName",
     "BackfillName",
     "CauseKind",
+    "DisciplineName",
     "ExecutorName",
     "ExternalEvent",
     "FairShareRuleName",
@@ -217,6 +218,21 @@ OrderName = Literal[
     "reject",
 ]
 BackfillName = Literal["none", "first_fit", "easy", "conservative"]
+DisciplineName = Literal[
+    "lcfs",
+    "lpf",
+    "spf",
+    "lpf_np",
+    "spf_np",
+    "easy_literal",
+    "easy_skip",
+    "server_filling",
+    "server_filling_srpt",
+    "divisor_filling",
+    "most_servers_first",
+    "least_servers_first",
+    "max_weight",
+]
 SchedulerName = Literal["malleable", "equipartition"]
 SizeOrderName = Literal["fcfs", "sjf", "srtf", "drf", "equipartition"]
 AllocatorName = Literal["first_fit", "best_fit", "worst_fit", "random", "contiguous", "next_fit", "balanced"]

@@ -30,7 +30,10 @@ def test_overheads_are_in_the_answer(log: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["lunch=2"], "'lunch=2'; must be one of launch=…, execution=…, completion=…, counted=…, billed=…."),
+        (
+            ["lunch=2"],
+            "'lunch=2'; must be one of launch=…, execution=…, completion=…, suspend=…, resume=…, counted=…",
+        ),
         (["launch"], "'launch'; must be one of launch=…"),
         (["launch=2", "launch=3"], "names launch twice; leave one out."),
         (["launch=-2"], "launch.base = -2.0; must be a finite number of seconds >= 0."),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batchlab.errors import PolicyError, PolicyNotFound
-from batchlab.policy import ALLOCATORS, BACKFILLS, ORDERS, Policy
+from batchlab.policy import ALLOCATORS, BACKFILLS, DISCIPLINES, ORDERS, Policy
 from batchlab.vocabulary import FAVOURED_SIZES
 
 FORMULAS = (
@@ -31,6 +31,12 @@ ORDER_SPECS = (
 )
 POLICIES = st.just(Policy(order="reject")) | (
     st.builds(Policy, ORDER_SPECS, st.sampled_from(sorted(BACKFILLS)), st.sampled_from(sorted(ALLOCATORS)))
+    | st.builds(
+        Policy,
+        st.just("fcfs"),
+        st.sampled_from(sorted(DISCIPLINES)),
+        st.sampled_from(sorted(ALLOCATORS)),
+    )
     | st.builds(
         Policy, ORDER_SPECS, st.just("easy"), st.sampled_from(sorted(ALLOCATORS)), st.integers(1, 2**31 - 1)
     )
@@ -67,7 +73,7 @@ def test_damaged_specs(policy: Policy, data: st.DataObject) -> None:
     assert answer(text[:start] + text[end:]).isprintable()
 
 
-@pytest.mark.parametrize("name", sorted({*ORDERS, *BACKFILLS} - {"expression"}))
+@pytest.mark.parametrize("name", sorted({*ORDERS, *BACKFILLS, *DISCIPLINES} - {"expression"}))
 def test_every_name_alone_is_a_policy(name: str) -> None:
     """Orders and backfilling rules are policies by themselves."""
     policy = Policy.parse(name)
@@ -130,7 +136,7 @@ def test_order_name_and_argument(order: str, name: str, argument: str) -> None:
     [
         (
             "esay",
-            "no policy named 'esay'. Did you mean 'easy'? Known: conservative, easy, equipartition, ",
+            "no policy named 'esay'. Did you mean 'easy'? Known: conservative, divisor_filling, easy, ",
         ),
         ("best_fit", "'best_fit' is an allocator, not a policy. Write 'fcfs(allocator=best_fit)'"),
         ("easy(order=sjff)", "no order named 'sjff'. Did you mean 'sjf'?"),
@@ -223,6 +229,7 @@ def test_bad_specs(text: str, message: str) -> None:
         ({"backfill": "easy", "reservations": True}, "reservations = True; must be an integer from 1"),
         ({"reservations": 2}, "reservations = 2 goes with backfill easy, not with none"),
         ({"order": "reject", "allocator": "best_fit"}, "reject starts no job"),
+        ({"order": "sjf", "backfill": "lcfs"}, "lcfs takes the jobs in an order of its own"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, object], message: str) -> None:
@@ -239,7 +246,8 @@ def test_a_spec_is_text() -> None:
 
 def test_tables_tell_what_the_names_do() -> None:
     """Every name has a line for people; the published ones say where they come from."""
-    rules = {**ORDERS, **BACKFILLS, **ALLOCATORS}
+    rules = {**ORDERS, **BACKFILLS, **DISCIPLINES, **ALLOCATORS}
+    assert all(rule.source for rule in DISCIPLINES.values())
     assert all(rule.summary for rule in rules.values())
     assert all(
         rules[name].source for name in ["wfp3", "unicef", "f1", "f2", "f3", "f4", "easy", "conservative"]

@@ -120,7 +120,7 @@ def running_of(kernel: Kernel, job: Job) -> Running | None:
 
 def change_running(kernel: Kernel, event: ExternalEvent, job: Job) -> bool:
     running = running_of(kernel, job)
-    if running is None or (event.kind == "end" and running.phase == "completing"):
+    if running is None or (event.kind == "end" and running.phase in {"completing", "suspending"}):
         return False
     if event.kind == "end":
         if running.phase == "launching":

@@ -7,6 +7,7 @@ from math import inf
 from reference.allocators import Allocator
 from reference.backfill import RULES
 from reference.dependencies import Waiting
+from reference.disciplines import DISCIPLINES, serve
 from reference.events import absent_nodes, take, unknown_reservations
 from reference.limits import refuses_submission
 from reference.model import (
@@ -137,6 +138,7 @@ class Kernel:
 
     def arrivals_first(self) -> None:
         is_due = self.is_due()
+        self.state.ends_are_taken = False
         self.let_in()
         self.change_nodes()
         is_looked_at = self.entered or self.state.disturbed
@@ -147,6 +149,8 @@ class Kernel:
         ending = self.ending()
         for running in ending:
             running.holds = running.end < self.state.expected_end(running)
+            self.state.given_back |= not running.holds
+        self.state.ends_are_taken = True
         if is_due and not is_looked_at and not ending and not self.submissions():
             self.make_pass()
         for job in self.submissions():
@@ -218,7 +222,11 @@ class Kernel:
     def exemptions(self) -> list[float]:
         """Give when running jobs have run long enough to be preempted; none where no rule does that."""
         rules = self.state.machine.preemption
-        if rules is None or rules.exempt_time == 0 or self.backfill in ("conservative", "reject"):
+        if (
+            rules is None
+            or rules.exempt_time == 0
+            or self.backfill in ("conservative", "reject", *DISCIPLINES)
+        ):
             return []
         return [each.start + rules.exempt_time for each in self.state.running]
 
@@ -257,8 +265,9 @@ class Kernel:
 
     def complete(self, running: Running) -> bool:
         """Let a job end, or go on to its next phase; tell whether it ended."""
+        gives_up = running.phase == "suspending"
         if self.state.goes_on(running):
-            return False
+            return gives_up
         self.state.leave(running)
         self.state.completed_since_pass = True
         self.end(running, running.state, running.end)
@@ -360,8 +369,11 @@ class Kernel:
         self.state.started, self.state.preempted = set(), False
         if self.backfill != "reject":
             start_preemptors(self.state)
-            RULES[self.backfill](self.state, self.reservations)
-        self.state.completed_since_pass = False
+            if self.backfill in DISCIPLINES:
+                serve(self.state, self.backfill)
+            else:
+                RULES[self.backfill](self.state, self.reservations)
+        self.state.completed_since_pass = self.state.given_back = False
         self.state.disturbed = False
         for running in self.state.running:
             self.waiting.begun.setdefault(running.job.row, self.state.now)

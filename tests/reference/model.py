@@ -81,11 +81,13 @@ class Job:
 
 @dataclass(frozen=True)
 class Overhead:
-    """Seconds that are added before, to, and after the run of a job (S17)."""
+    """Seconds that are added before, to, and after the run of a job, and when it is suspended (S17)."""
 
     launch: float = 0.0
     execution: float = 0.0
     completion: float = 0.0
+    suspend: float = 0.0
+    resume: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,13 @@ def apply(state: State, event: NodeEvent, kill: Callable[[Running], None]) -> No
     state.disturbed |= state.machine != before
     if event.act == "close" and event.fate != "stay":
         for victim in victims(state, event.node):
+            if event.fate == "keep" and victim.phase == "suspending":
+                continue
             state.disturbed = True
             if event.fate == "kill":
                 kill(victim)
+            elif event.fate == "keep" and victim.phase != "completing":
+                state.suspend(victim)
             else:
                 state.cut_short(victim, kill, saved=saved(state, victim, event))
 

@@ -43,7 +43,7 @@ def may_be_victim(state: State, rules: Preemption, job: Job, other: Running) -> 
     return (
         may_preempt(state.machine, rules, job, other.job)
         and other.holds
-        and other.phase != "completing"
+        and other.phase not in {"completing", "suspending"}
         and not other.ends_at(state.now)
         and other.start + rules.exempt_time <= state.now
         and other.job.row not in state.started

@@ -1,7 +1,7 @@
 """The state between events, and what backfilling rules may do with it."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from reference.allocators import Allocator
@@ -19,10 +19,11 @@ from reference.room import Room, in_each_set, room_beside
 class Running:
     """A started job; schedulers do not see what stands below `placement`.
 
-    `end` is that of the present phase: "launching", "running" or "completing" (S17). `begun` is when the run
-    began, `work` how long it lasts unless it is cut, `overhead` what is before and after it, and `state` what
-    the job will be. `holds`: it did not give its nodes back yet.
+    `end` is that of the present phase: "launching", "running", "suspending" or "completing" (S17). `begun`
+    is when the run began, `work` how long it lasts unless it is cut, `overhead` what is before and after it,
+    and `state` what the job will be. `holds`: it did not give its nodes back yet.
 
+    `launch` is how long it is launched. What is being suspended keeps `kept`, until `suspend_end`.
     `ran_until` is when its limit was changed. As a victim it gives its nodes up at `grace_end`, for the job
     of the row `preemptor` (S16).
 
@@ -49,6 +50,9 @@ class Running:
     end_service: float = 0.0
     limit: float = inf
     left: float = 0.0
+    launch: float = 0.0
+    kept: float = 0.0
+    suspend_end: float = inf
 
     @property
     def is_last_phase(self) -> bool:
@@ -61,13 +65,15 @@ class Running:
 
     def done(self, now: float) -> float:
         """Give the seconds that it has run."""
+        if self.phase == "suspending":
+            return self.kept
         if self.phase != "running":
             return 0.0
         return now - self.begun if self.clock is None else self.clock.at(now) - self.begun_service
 
     def remaining(self, now: float) -> float:
         """Give the work that it has left."""
-        if self.phase == "running":
+        if self.phase in {"running", "suspending"}:
             return max(0.0, self.work - self.done(now))
         return self.work if self.phase == "launching" else 0.0
 
@@ -92,6 +98,8 @@ class State:
     past: list[tuple[Running, float]] = field(default_factory=list)
     started: set[int] = field(default_factory=set)
     preempted: bool = False
+    given_back: bool = False
+    ends_are_taken: bool = False
     preemptors: set[int] = field(default_factory=set)
     fallen: dict[int, int] = field(default_factory=dict)
     cancelled: list[Running] = field(default_factory=list)
@@ -141,7 +149,7 @@ class State:
 
     def expected_end(self, running: Running) -> float:
         """Give when a running job is expected to give back its nodes: by its estimate, or as a victim."""
-        return min(running.start + self.estimate(running.job), running.grace_end)
+        return min(running.start + self.estimate(running.job), running.grace_end, running.suspend_end)
 
     def room_now(self) -> Room:
         """Give what is really free now: past its estimate a job still holds its nodes."""
@@ -192,8 +200,9 @@ class State:
             self.service.count_busy(self.now, job, placement, 1)
         if self.overheads.billed:
             self.charge(running)
-        if overhead.launch:
-            running.end = self.now + overhead.launch
+        running.launch = overhead.launch + (overhead.resume if self.saved.get(job.row) else 0.0)
+        if running.launch:
+            running.end = self.now + running.launch
         else:
             self.begin_work(running)
         self.queue.remove(job)
@@ -208,7 +217,7 @@ class State:
         if self.walltime == "run" or not self.overheads.counted:
             return overhead
         launch = min(overhead.launch, job.first_limit)
-        return Overhead(launch, overhead.execution, min(overhead.completion, job.first_limit - launch))
+        return replace(overhead, launch=launch, completion=min(overhead.completion, job.first_limit - launch))
 
     def begin_work(self, running: Running) -> None:
         """Let a job run, whose launch is over."""
@@ -217,7 +226,7 @@ class State:
             self.service.begin(self.now, running)
         self.limit_run(running)
         expiry = running.start + self.estimate(running.job)
-        if self.predictor.corrects and (expiry > self.now or not running.overhead.launch):
+        if self.predictor.corrects and (expiry > self.now or not running.launch):
             running.expiry = expiry
         if not self.overheads.billed:
             self.charge(running)
@@ -271,6 +280,10 @@ class State:
         if running.phase == "launching":
             self.begin_work(running)
             return True
+        if running.phase == "suspending":
+            self.disturbed = True
+            self.interrupt(running, running.kept)
+            return True
         self.forgo(running)
         running.phase, running.end, running.expiry = "completing", self.now + running.overhead.completion, inf
         if not self.overheads.billed:
@@ -302,8 +315,22 @@ class State:
         else:
             self.interrupt(running, saved)
 
+    def suspend(self, running: Running) -> None:
+        """Let a running job give up its nodes, at once or later, and wait again with its work kept."""
+        if running.phase == "suspending":
+            return
+        if not running.overhead.suspend:
+            self.interrupt(running, running.done(self.now))
+            return
+        running.kept, running.phase = running.done(self.now), "suspending"
+        running.end = running.suspend_end = self.now + running.overhead.suspend
+        running.expiry = inf
+        if not self.overheads.billed:
+            self.charge_no_more(running)
+
     def leave(self, running: Running) -> None:
         """Let a job run no more; `past` keeps what ran until when."""
+        self.given_back |= running.holds
         self.running.remove(running)
         self.past.append((running, self.now))
         running.left = running.remaining(self.now)

@@ -49,6 +49,10 @@ pub struct Overhead {
     pub launch: f64,
     /// From the end of its run to the release of its nodes.
     pub completion: f64,
+    /// From the decision to suspend it to the release of its nodes.
+    pub suspend: f64,
+    /// How much longer a launch takes after which it goes on with work that it kept.
+    pub resume: f64,
 }
 
 /// The overheads of all jobs.
@@ -245,6 +249,18 @@ impl Scenario {
             Some(core) => self.need(slot, core) as f64,
             None => f64::from(self.job(slot).tasks),
         }
+    }
+
+    /// The resource that counts servers: `core`, or the first one.
+    #[must_use]
+    pub fn server(&self) -> usize {
+        self.core.unwrap_or(0)
+    }
+
+    /// The servers of a job: what it asks for of the resource that counts them.
+    #[must_use]
+    pub fn servers(&self, slot: u32) -> i64 {
+        self.need(slot, self.server())
     }
 
     /// Lets jobs of one list of counters also have the same factors of the multifactor priority, but for their ages and what

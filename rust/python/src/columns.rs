@@ -43,6 +43,8 @@ fn may_be(name: &str, value: f64) -> bool {
 struct OverheadColumns<'py> {
     launch: PyReadonlyArray1<'py, f64>,
     completion: PyReadonlyArray1<'py, f64>,
+    suspend: PyReadonlyArray1<'py, f64>,
+    resume: PyReadonlyArray1<'py, f64>,
     counted: bool,
     billed: bool,
 }
@@ -50,11 +52,17 @@ struct OverheadColumns<'py> {
 impl OverheadColumns<'_> {
     fn overheads(&self, count: usize) -> PyResult<Overheads> {
         let (launch, completion) = (self.launch.as_array(), self.completion.as_array());
-        if launch.len() != count || completion.len() != count {
+        let (suspend, resume) = (self.suspend.as_array(), self.resume.as_array());
+        if [launch, completion, suspend, resume].iter().any(|column| column.len() != count) {
             return Err(PyValueError::new_err("the columns of the overheads differ in length from the jobs"));
         }
-        let pairs = launch.iter().zip(completion);
-        let of_job = pairs.map(|(&launch, &completion)| Overhead { launch, completion }).collect();
+        let of_slot = |slot: usize| Overhead {
+            launch: launch[slot],
+            completion: completion[slot],
+            suspend: suspend[slot],
+            resume: resume[slot],
+        };
+        let of_job = (0..count).map(of_slot).collect();
         Ok(Overheads { of_job, counted: self.counted, billed: self.billed })
     }
 }

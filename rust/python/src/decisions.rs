@@ -160,6 +160,24 @@ impl View {
         Self::decide(slf, job, "be preempted", Decision::Preempt { job: job.slot, keep }).map(drop)
     }
 
+    /// Take a running job from its nodes: it waits, and goes on where it was once it is started again.
+    ///
+    /// The same as `preempt(job, mode="suspend")`; `start` resumes it, on nodes that may be others.
+    ///
+    /// Parameters
+    /// ----------
+    /// job
+    ///     The job; not started in this very pass, nor ending at this very instant, and without an
+    ///     application.
+    ///
+    /// Raises
+    /// ------
+    /// DecisionError
+    ///     If it is not running, or cannot be preempted now.
+    fn suspend(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
+        Self::preempt(slf, job, "suspend", None)
+    }
+
     /// Serve a running job at a rate of its own from now on, whatever its nodes run at.
     ///
     /// Parameters

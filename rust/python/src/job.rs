@@ -52,6 +52,12 @@ impl Job {
         self.with(py, |view| view.state.jobs.estimate(self.slot))
     }
 
+    /// What it keeps of runs that were cut short: seconds that it need not run again.
+    #[getter]
+    fn saved_time(&self, py: Python<'_>) -> f64 {
+        self.with(py, |view| view.state.jobs.saved(self.slot))
+    }
+
     /// How many tasks it has, where it runs an application, or else asks for.
     #[getter]
     fn tasks(&self, py: Python<'_>) -> u32 {

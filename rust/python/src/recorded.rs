@@ -27,6 +27,8 @@ pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<
     result.set_item("waiting", waiting)?;
     let log = &recorders.interruptions;
     let interruptions = intervals(py, &log.runs, resources)?;
+    interruptions.set_item("work_start", log.work_start.to_vec().into_pyarray(py))?;
+    interruptions.set_item("work_end", log.work_end.to_vec().into_pyarray(py))?;
     interruptions.set_item("saved", log.saved.to_vec().into_pyarray(py))?;
     result.set_item("interruptions", interruptions)?;
     // A look ahead takes applications to be run times, and knows what was before.

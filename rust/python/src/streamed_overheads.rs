@@ -2,7 +2,7 @@
 use std::io;
 
 use batchlab_kernel::scenario::Overheads;
-use batchlab_kernel::stream::{DrawnOverheads, OverheadSource};
+use batchlab_kernel::stream::{DrawnOverheads, OverheadSource, PHASES};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
@@ -11,10 +11,10 @@ use pyo3::types::PyIterator;
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct StreamedOverheads<'py> {
-    /// Gives the seconds of launch, execution and completion, in blocks of jobs.
+    /// Gives the seconds of all phases, in blocks of jobs.
     blocks: Bound<'py, PyIterator>,
     /// Seconds of each that a task adds.
-    per_task: [f64; 3],
+    per_task: [f64; PHASES],
     counted: bool,
     billed: bool,
 }
@@ -32,14 +32,14 @@ impl StreamedOverheads<'_> {
 struct Blocks(Py<PyIterator>);
 
 impl Iterator for Blocks {
-    type Item = io::Result<[Vec<f64>; 3]>;
+    type Item = io::Result<[Vec<f64>; PHASES]>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let block = Python::attach(|py| {
             let mut blocks = self.0.bind(py).clone();
             let block = blocks.next()?;
             Some(block.and_then(|block| {
-                let parts: [PyReadonlyArray1<'_, f64>; 3] = block.extract()?;
+                let parts: [PyReadonlyArray1<'_, f64>; PHASES] = block.extract()?;
                 Ok(parts.map(|part| part.as_array().to_vec()))
             }))
         });

@@ -8,7 +8,7 @@ use batchlab_kernel::placement::ALLOCATORS;
 use batchlab_kernel::priority::PRIORITIES;
 use batchlab_kernel::record::Change;
 use batchlab_kernel::scenario::{JobCheck, WallTime};
-use batchlab_kernel::scheduler::BACKFILLING;
+use batchlab_kernel::scheduler::{BACKFILLING, DISCIPLINES};
 use batchlab_kernel::simulation::Agenda;
 use batchlab_kernel::state::Reason;
 use batchlab_kernel::workload::{EVENT_NAMES, JobState, Rejection};
@@ -17,13 +17,14 @@ use pyo3::prelude::*;
 /// A rule: its name, what it does, and the publication that defines it, if one does.
 type Rule = (&'static str, &'static str, &'static str);
 
-/// The built-in rules by their kind, `order`, `backfill`, `allocator` or `fair_share`: for each the name, what it does in one line, and
+/// The built-in rules by their kind, `order`, `backfill`, `discipline`, `allocator` or `fair_share`: for each the name, what it does in one line, and
 /// the publication that defines it; empty for folklore.
 #[pyfunction]
 pub fn rules() -> BTreeMap<&'static str, Vec<Rule>> {
     BTreeMap::from([
         ("order", PRIORITIES.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
         ("backfill", BACKFILLING.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
+        ("discipline", DISCIPLINES.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
         ("allocator", ALLOCATORS.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
         ("fair_share", RULES.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
     ])

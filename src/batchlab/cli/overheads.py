@@ -22,8 +22,8 @@ def overheads_of(given: Sequence[str] | None) -> Overheads | None:
     Parameters
     ----------
     given
-        ``launch=…``, ``execution=…``, ``completion=…``: seconds, a distribution or a column; ``counted=no``,
-        ``billed=no``.
+        ``launch=…``, ``execution=…``, ``completion=…``, ``suspend=…``, ``resume=…``: seconds, a distribution
+        or a column; ``counted=no``, ``billed=no``.
 
     Returns
     -------

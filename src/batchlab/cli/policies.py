@@ -12,15 +12,23 @@ EXAMPLES = {
     "easy(predictor=last_two)": "",
     "fcfs(backfill=first_fit)": "",
     "random(7)": "",
+    "server_filling": "preemptive: keeps servers busy with the widest of the first jobs",
     "malleable(order=srtf)": "",
     'expression("requested_time * tasks - wait_time")': "",
 }
 
 
 def policies() -> None:
-    """List the orders, backfilling rules, allocators and predictors."""
+    """List the orders, backfilling rules, disciplines, allocators and predictors."""
     # --help needs none.
-    from batchlab.policy import ALLOCATORS, BACKFILLS, ORDERS, PREDICTORS, SCHEDULERS  # noqa: PLC0415
+    from batchlab.policy import (  # noqa: PLC0415
+        ALLOCATORS,
+        BACKFILLS,
+        DISCIPLINES,
+        ORDERS,
+        PREDICTORS,
+        SCHEDULERS,
+    )
 
     typer.echo(
         "A policy is an order or a backfilling rule, with what differs from the usual in parentheses:\n"
@@ -30,6 +38,7 @@ def policies() -> None:
     tables = {
         "Orders": ORDERS,
         "Backfilling rules": BACKFILLS,
+        "Disciplines, which select among running and waiting jobs": DISCIPLINES,
         "Policies that resize jobs": SCHEDULERS,
         "Allocators": ALLOCATORS,
         "Predictors": PREDICTORS,
@@ -37,4 +46,4 @@ def policies() -> None:
     for title, table in tables.items():
         typer.echo(f"\n{title}\n")
         for name, rule in table.items():
-            typer.echo(f"  {name:16}{rule.summary}")
+            typer.echo(f"  {name:20}{rule.summary}")

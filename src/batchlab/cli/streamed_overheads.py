@@ -46,10 +46,9 @@ def streamed_overheads(overheads: Overheads | None, seed: int) -> StreamedOverhe
         if isinstance(base, str) and base.isidentifier():
             rule = "has no table of jobs, whose column this would be. Name a time or a distribution"
             raise wrong_usage(f"{phase} = {base!r}: --stream {rule}.", "--overhead")
-    launch, execution, completion = (overheads.delay(phase).per_task for phase in PHASES)
     return {
         "blocks": _blocks(overheads, seed),
-        "per_task": (launch, execution, completion),
+        "per_task": tuple(overheads.delay(phase).per_task for phase in PHASES),
         "counted": overheads.counted,
         "billed": overheads.billed,
     }

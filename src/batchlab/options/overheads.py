@@ -1,4 +1,4 @@
-"""What jobs spend on their nodes besides their runs: seconds of launch, execution and completion (S17)."""
+"""What jobs spend on their nodes besides their runs: seconds of each phase (S17)."""
 
 from __future__ import annotations
 
@@ -131,10 +131,13 @@ class Overheads:
         Seconds from the start to the begin of the run, that the run takes longer, and from its end to the
         release of the nodes: a number, the text of a distribution, values to draw from, or a `Delay`. Each
         job has its own, drawn with the seed of the run.
+    suspend, resume
+        Likewise: seconds from the decision to suspend a job to the release of its nodes, and what its next
+        launch takes longer. No limit counts them.
     counted
         Whether a job's requested_time counts them under ``walltime="kill"``.
     billed
-        Whether accounts are charged for launch and completion.
+        Whether accounts are charged for what is not the run.
 
     Raises
     ------
@@ -155,6 +158,8 @@ class Overheads:
     launch: Delay | Base = 0.0
     execution: Delay | Base = 0.0
     completion: Delay | Base = 0.0
+    suspend: Delay | Base = 0.0
+    resume: Delay | Base = 0.0
     counted: bool = True
     billed: bool = True
 
@@ -178,10 +183,10 @@ class Overheads:
         return Delay.of(getattr(self, phase))
 
 
-Phase = Literal["launch", "execution", "completion"]
+Phase = Literal["launch", "execution", "completion", "suspend", "resume"]
 
 PHASES: tuple[Phase, ...] = get_args(Phase)
-"""The overheads of a job, in the order of time."""
+"""The overheads of a job: those of each run in the order of time, then those of suspended ones."""
 
 _DELAY_FIELDS = frozenset(field.name for field in fields(Delay))
 

@@ -6,6 +6,7 @@ from batchlab.policy.policy import Policy
 from batchlab.policy.registry import (
     ALLOCATORS,
     BACKFILLS,
+    DISCIPLINES,
     ORDERS,
     PREDICTORS,
     SCHEDULERS,
@@ -17,6 +18,7 @@ from batchlab.policy.scheduler import ExternalScheduler, Scheduler
 __all__ = [
     "ALLOCATORS",
     "BACKFILLS",
+    "DISCIPLINES",
     "ORDERS",
     "PREDICTORS",
     "SCHEDULERS",

@@ -3,7 +3,7 @@
 ::
 
     spec     = name | name "(" [argument {"," argument}] ")"
-    name     = an order, a backfilling rule (with the order fcfs unless given), or a scheduler
+    name     = an order, a backfilling rule (with the order fcfs unless given), a discipline, or a scheduler
     argument = key "=" value | value            (a value without a key: the seed or the formula)
     keys     : order, backfill, allocator, reservations, predictor; seed for random, growth for sbp,
                and those of `Multifactor` for multifactor
@@ -23,7 +23,15 @@ from batchlab.policy import spec
 from batchlab.policy.allocator import Allocator
 from batchlab.policy.malleable import Malleable
 from batchlab.policy.orders import keys_of, ordered_by
-from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS, PREDICTORS, SCHEDULERS, SIZE_ORDERS
+from batchlab.policy.registry import (
+    ALLOCATORS,
+    BACKFILLS,
+    DISCIPLINES,
+    ORDERS,
+    PREDICTORS,
+    SCHEDULERS,
+    SIZE_ORDERS,
+)
 from batchlab.policy.scheduler import Scheduler
 from batchlab.vocabulary import LARGEST_SEED
 
@@ -33,14 +41,20 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab.predictor import Predictor
-    from batchlab.vocabulary import AllocatorName, BackfillName, PredictorName, SizeOrderName
+    from batchlab.vocabulary import (
+        AllocatorName,
+        BackfillName,
+        DisciplineName,
+        PredictorName,
+        SizeOrderName,
+    )
 
 __all__ = ["Policy", "as_policy"]
 
 _MOST_RESERVATIONS = 2**31 - 1
 _KEYS = ("order", "backfill", "allocator", "reservations", "predictor")
 _TABLES = {
-    "backfill": ("backfilling rule", BACKFILLS),
+    "backfill": ("backfilling rule", {**BACKFILLS, **DISCIPLINES}),
     "allocator": ("allocator", ALLOCATORS),
     "predictor": ("predictor", PREDICTORS),
 }
@@ -59,7 +73,8 @@ class Policy:
         that do not change; or of the columns of the waiting jobs and now, for keys that do. It returns one
         number per job, the smallest first.
     backfill
-        ``"none"``, ``"first_fit"``, ``"easy"`` or ``"conservative"``.
+        ``"none"``, ``"first_fit"``, ``"easy"`` or ``"conservative"``; or a name in
+        `batchlab.policy.DISCIPLINES`, which has an order of its own: `order` is ``"fcfs"`` then.
     allocator
         A name in `batchlab.policy.ALLOCATORS`, or an `Allocator`.
     reservations
@@ -85,7 +100,7 @@ class Policy:
     """
 
     order: str | Callable[..., npt.ArrayLike] = "fcfs"
-    backfill: BackfillName = "none"
+    backfill: BackfillName | DisciplineName = "none"
     allocator: AllocatorName | Allocator = "first_fit"
     reservations: int = 1
     predictor: PredictorName | Predictor = "requested"
@@ -97,7 +112,7 @@ class Policy:
         elif not callable(cast("object", self.order)):
             rule = "must be a name, e.g. 'fcfs', or a function of the jobs' columns"
             raise PolicyError(f"order = {shown(self.order)}; {rule}.")
-        _known("backfilling rule", self.backfill, BACKFILLS)
+        _known("backfilling rule", self.backfill, {**BACKFILLS, **DISCIPLINES})
         if not isinstance(self.allocator, Allocator):
             _known("allocator", self.allocator, ALLOCATORS)
         if not callable(getattr(self.predictor, "estimate", None)):
@@ -107,6 +122,9 @@ class Policy:
         if reservations > 1 and self.backfill != "easy":
             rule = f"goes with backfill easy, not with {self.backfill}; leave it out."
             raise PolicyError(f"reservations = {reservations} {rule}")
+        if self.backfill in DISCIPLINES and self.order != "fcfs":
+            rule = f"{self.backfill} takes the jobs in an order of its own; leave the order out."
+            raise PolicyError(f"order = {shown(_name_of(self.order))}; {rule}")
         if self.order == "reject" and (self.backfill, self.allocator) != ("none", "first_fit"):
             raise PolicyError("reject starts no job; it goes with no backfilling rule and no allocator.")
         self._check_pieces()
@@ -150,7 +168,7 @@ class Policy:
         arguments: list[str] = []
         order = _name_of(self.order)
         name, argument = order.partition("(")[0], _argument(order)
-        if self.scheduler is not None or self.backfill in {"easy", "conservative"}:
+        if self.scheduler is not None or self.backfill in {"easy", "conservative", *DISCIPLINES}:
             name = self.backfill if self.scheduler is None else _name_of(self.scheduler)
             arguments += [f"order={order}"] if self.order != "fcfs" else []
             if isinstance(self.scheduler, Malleable):
@@ -229,11 +247,14 @@ def _head(text: spec.Spec, call: spec.Call) -> dict[str, str | int | Scheduler]:
     if call.name in BACKFILLS:
         _refuse_others(text, call, _KEYS)
         return {"backfill": call.name}
+    if call.name in DISCIPLINES:
+        _refuse_others(text, call, ("allocator", "predictor"))
+        return {"backfill": call.name}
     where = text.where(call.position)
     if call.name in ALLOCATORS:
         rule = f"is an allocator, not a policy. Write 'fcfs(allocator={call.name})' or another order."
         raise PolicyNotFound(f"{call.name!r} {rule}{where}")
-    names = {*ORDERS, *BACKFILLS, *SCHEDULERS} - {"none"}
+    names = {*ORDERS, *BACKFILLS, *DISCIPLINES, *SCHEDULERS} - {"none"}
     raise PolicyNotFound(f"no policy named {shown(call.name)}.{suggest(call.name, names)}{where}")
 
 

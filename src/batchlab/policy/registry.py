@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-__all__ = ["ALLOCATORS", "BACKFILLS", "ORDERS", "PREDICTORS", "SCHEDULERS", "SIZE_ORDERS", "Rule"]
+__all__ = [
+    "ALLOCATORS",
+    "BACKFILLS",
+    "DISCIPLINES",
+    "ORDERS",
+    "PREDICTORS",
+    "SCHEDULERS",
+    "SIZE_ORDERS",
+    "Rule",
+]
 
 
 @dataclass(frozen=True)
@@ -70,6 +79,8 @@ ORDERS: Mapping[str, Rule] = MappingProxyType(
 )
 
 BACKFILLS: Mapping[str, Rule] = MappingProxyType(_KERNEL["backfill"])
+
+DISCIPLINES: Mapping[str, Rule] = MappingProxyType(_KERNEL["discipline"])
 
 _OEZDEN = "T. Özden et al.: ElastiSim: A batch-system simulator for malleable workloads. ICPP 2022"
 

@@ -55,8 +55,8 @@ class Outcome:
         bool, shape (events,): whether each external event changed anything, of those that have happened.
         None where none were given.
     launch_time, completion_time
-        float64, shape (rows,): seconds of each job's launch and completion. None where jobs
-        have no overheads.
+        float64, shape (rows,): seconds of each job's launch and completion in its latest run. None
+        where jobs have no overheads.
     dispatch
         Per scheduling pass, where it was asked for: columns ``time`` (s), ``queue_length``, ``cpu_time`` and
         ``other_cpu_time`` (s), ``memory`` (bytes; 0 where it is not known) and ``started`` (jobs).

@@ -16,7 +16,7 @@ from batchlab.result import energy, metrics
 from batchlab.result.course import course_of
 from batchlab.result.events import events_of
 from batchlab.result.key_events import key_events_table, rates_table
-from batchlab.result.service_intervals import ServedRun, intervals_of
+from batchlab.result.service_intervals import ServedRun, intervals_of, service_intervals_table
 from batchlab.result.summary import page, what_was_run
 from batchlab.result.table import (
     JOBS,
@@ -154,6 +154,16 @@ class Result:
         ``served`` (jobs), ``busy`` (processors).
         """
         return key_events_table(self.as_served)
+
+    @cached_property
+    def service_intervals(self) -> pl.DataFrame:
+        """One row per run, cut short or not, by job: when it held its nodes, when it was served, what it did.
+
+        Columns ``job_id``, ``row``, ``start_time`` and ``end_time`` (s; null where the run goes on), ``work_start``
+        and ``work_end`` (s; without its launch and completion, and not while it was being suspended), ``work``
+        (units of work that were done and kept; null for a run that goes on or ended before the work was done).
+        """
+        return service_intervals_table(self.as_served, self.service_runs)
 
     @cached_property
     def resizes(self) -> pl.DataFrame:

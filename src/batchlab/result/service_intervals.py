@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from batchlab.system.controlled_nodes import control_of_node
 from batchlab.vocabulary import JOB_STATES
+from batchlab.workload.work import work_of_jobs
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -21,8 +23,16 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Numbers = npt.NDArray[np.int64]
 
-__all__ = ["ServedRun", "ServiceIntervals", "capacity_of_controls", "intervals_of", "processors_of"]
+__all__ = [
+    "ServedRun",
+    "ServiceIntervals",
+    "capacity_of_controls",
+    "intervals_of",
+    "processors_of",
+    "service_intervals_table",
+]
 
+_COMPLETED = JOB_STATES.index("completed")
 _RAN = tuple(JOB_STATES.index(state) for state in ("running", "completed", "killed"))
 
 
@@ -47,7 +57,8 @@ class ServiceIntervals:
     start, end
         Seconds: from the start of the run until its nodes were given back, or until now.
     begin, over
-        Seconds: from when to when it was served, without launch and completion.
+        Seconds: from when to when it was served, without launch and completion, and not while it was being
+        suspended.
     processors
         What it held on the nodes of each control, shape (runs, controls + 1); last on nodes without one.
     saved
@@ -95,27 +106,61 @@ def intervals_of(run: ServedRun) -> ServiceIntervals:
     ended = np.isnan(outcome.end_time[rows])
     end = np.where(ended, outcome.now, outcome.end_time[rows])
     of_last = _held(run, outcome.placement_offsets, outcome.placement_nodes, outcome.placement_tasks)
-    parts = [(rows, outcome.start_time[rows], end, of_last[rows], np.full(len(rows), np.nan))]
+    begin, over = _served(outcome, rows, end)
+    parts = [(rows, outcome.start_time[rows], end, begin, over, of_last[rows], np.full(len(rows), np.nan))]
     if cut is not None and len(cut["row"]):
         own = cut["row"].astype(np.int64)
         before = _held(run, cut["placement_offsets"], cut["placement_nodes"], cut["placement_tasks"])
-        parts.insert(0, (own, cut["start_time"], cut["end_time"], before, cut["saved"]))
-    row, start, until, tasks, saved = (np.concatenate(each) for each in zip(*parts, strict=True))
+        times = [cut[name] for name in ("start_time", "end_time", "work_start", "work_end")]
+        parts.insert(0, (own, *times, before, cut["saved"]))
+    row, start, until, begin, over, tasks, saved = (np.concatenate(each) for each in zip(*parts, strict=True))
     per_task = processors_of(run) / run.workload.jobs["tasks"].to_numpy()
-    is_over = np.isnan(saved) & np.concatenate([np.zeros(len(row) - len(rows), bool), ~ended])
-    begin, over = _served(run, row, start, until, is_over)
     return ServiceIntervals(row, start, until, begin, over, tasks * per_task[row, None], saved)
 
 
-def _served(
-    run: ServedRun, row: Numbers, start: Floats, end: Floats, is_over: npt.NDArray[np.bool_]
-) -> tuple[Floats, Floats]:
-    """Give from when to when runs were served, without launch and completion."""
-    launch, completion = run.outcome.launch_time, run.outcome.completion_time
-    begin = start if launch is None else np.minimum(start + launch[row], end)
+def service_intervals_table(run: ServedRun, runs: ServiceIntervals) -> pl.DataFrame:
+    """List when jobs held their nodes, when they were served, and what work was done then that they kept.
+
+    Returns
+    -------
+    polars.DataFrame
+        By row and time: ``job_id`` (Int64), ``row`` (UInt32), ``start_time``, ``end_time``, ``work_start`` and
+        ``work_end`` (Float64, s; null where that is to come), ``work`` (Float64, units of work, without what
+        overheads add; null where it was not done).
+    """
+    outcome = run.outcome
+    is_last = np.isnan(runs.saved)
+    kept = np.bincount(runs.row[~is_last], runs.saved[~is_last], len(outcome.state))
+    left = np.maximum(work_of_jobs(run.workload, run.options.reference_rate) - kept, 0.0)
+    done = np.where(outcome.state == _COMPLETED, left, np.nan)
+    goes_on = is_last & np.isnan(outcome.end_time[runs.row])
+    waits = goes_on & (runs.begin >= outcome.now)
+
+    def times(name: str, values: Floats, are_to_come: npt.NDArray[np.bool_]) -> pl.Series:
+        return pl.Series(name, np.where(are_to_come, np.nan, values), nan_to_null=True)
+
+    table = pl.DataFrame(
+        [
+            run.workload.jobs["job_id"].gather(runs.row),
+            pl.Series("row", runs.row.astype(np.uint32)),
+            pl.Series("start_time", runs.start),
+            times("end_time", runs.end, goes_on),
+            times("work_start", runs.begin, waits),
+            times("work_end", runs.over, goes_on),
+            pl.Series("work", np.where(is_last, done[runs.row], runs.saved), nan_to_null=True),
+        ]
+    )
+    return table.sort("row", "start_time", "end_time", maintain_order=True)
+
+
+def _served(outcome: Outcome, rows: Numbers, end: Floats) -> tuple[Floats, Floats]:
+    """Give from when to when the last runs of jobs were served, without launch and completion."""
+    start, launch, completion = outcome.start_time[rows], outcome.launch_time, outcome.completion_time
+    begin = start if launch is None else np.minimum(start + launch[rows], end)
     if completion is None:
         return begin, end
-    return begin, np.maximum(end - np.where(is_over, completion[row], 0.0), begin)
+    spent = np.where(np.isnan(outcome.end_time[rows]), 0.0, completion[rows])
+    return begin, np.maximum(end - spent, begin)
 
 
 def _control_of_node(run: ServedRun) -> Numbers:

@@ -72,6 +72,8 @@ _NO_INTERRUPTIONS: InterruptionColumns = {
     "row": np.empty(0, np.uint32),
     "start_time": np.empty(0),
     "end_time": np.empty(0),
+    "work_start": np.empty(0),
+    "work_end": np.empty(0),
     "saved": np.empty(0),
     "placement_offsets": np.zeros(1, np.int64),
     "placement_nodes": np.empty(0, np.uint32),
@@ -104,7 +106,7 @@ def jobs_table(
         rejected, or why it waits; null where it started), ``allocated_<resource>`` (Int64) for each of the
         system's resources, on a system with queues ``assigned_queue`` and with partitions
         ``allocated_partition`` (String; in which it waited, and in which it ran), where jobs have overheads
-        ``launch_time`` and ``completion_time`` (s; of each of its runs, null where it has not started), then
+        ``launch_time`` and ``completion_time`` (s; of its latest run, null where it has not started), then
         what was observed, then the workload's other columns. One of those that has the name of a column of
         the result is given the prefix ``logged_``.
     """

@@ -34,13 +34,14 @@ def outcome_of(
         The names of the links that are looked at.
     """
     recorded = kernel.recorded()
+    launch = None if overheads is None else overheads.launch_times(recorded["interruptions"])
     if recorded["events_applied"] is not None:
         recorded["events_applied"] = recorded["events_applied"][own_events:]
     return Outcome(
         **kernel.outcome(),
         **recorded,
         now=kernel.now,
-        launch_time=None if overheads is None else overheads.launch,
+        launch_time=launch,
         completion_time=None if overheads is None else overheads.completion,
         sensing_links=sensing_links,
     )

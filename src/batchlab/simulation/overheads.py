@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from batchlab._kernel import OverheadColumns
-    from batchlab.options import Delay, RunOptions
+    from batchlab._kernel import InterruptionColumns, OverheadColumns
+    from batchlab.options import Delay, Overheads, RunOptions
+    from batchlab.system import System
     from batchlab.workload import Workload
 
     Seconds = npt.NDArray[np.float64]
@@ -36,6 +37,8 @@ class DrawnOverheads:
         From the start to the begin of the run, and from its end to the release of the nodes.
     execution
         What the run takes longer.
+    suspend, resume
+        From the decision to suspend a job to the release of its nodes, and what its next launch takes longer.
     counted, billed
         As in `batchlab.Overheads`.
     """
@@ -43,6 +46,8 @@ class DrawnOverheads:
     launch: Seconds
     execution: Seconds
     completion: Seconds
+    suspend: Seconds
+    resume: Seconds
     counted: bool
     billed: bool
 
@@ -52,18 +57,27 @@ class DrawnOverheads:
         return {
             "launch": self.launch,
             "completion": self.completion,
+            "suspend": self.suspend,
+            "resume": self.resume,
             "counted": self.counted,
             "billed": self.billed,
         }
 
+    def launch_times(self, interruptions: InterruptionColumns) -> Seconds:
+        """Give the seconds of each job's latest launch: longer where it went on with work that it had kept."""
+        kept = interruptions["row"][interruptions["saved"] > 0]
+        longer = np.zeros(len(self.launch))
+        longer[kept] = self.resume[kept]
+        return self.launch + longer
 
-def drawn_overheads(workload: Workload, options: RunOptions) -> DrawnOverheads | None:
+
+def drawn_overheads(workload: Workload, system: System, options: RunOptions) -> DrawnOverheads | None:
     """Draw the overheads of the jobs.
 
     Parameters
     ----------
-    workload
-        The jobs.
+    workload, system
+        The jobs, and the machine, of which victims of preemption may have to give up their nodes at once.
     options
         With the overheads, and the seed with which they are drawn: each phase has a stream of its own, and
         each job its own place in these.
@@ -76,15 +90,18 @@ def drawn_overheads(workload: Workload, options: RunOptions) -> DrawnOverheads |
     Raises
     ------
     SimulationError
-        If what is drawn is not finite, or a job has an execution overhead and an application.
+        If what is drawn is not finite, or a job has an execution overhead and an application; if victims of
+        preemption are suspended, which gives up their nodes at once, and suspending takes time.
     WorkloadError
         If the jobs do not have a column of seconds that is named.
     """
     described = options.overheads
     if described is None:
         return None
+    if system.preemption is not None and system.preemption.mode == "suspend":
+        _check_immediate(described)
     jobs = workload.jobs
-    launch, execution, completion = (
+    launch, execution, completion, suspend, resume = (
         _drawn(name, described.delay(name), jobs, options.seed) for name in PHASES
     )
     if jobs["run_time"].has_nulls() and not described.delay("execution").is_none:
@@ -94,7 +111,13 @@ def drawn_overheads(workload: Workload, options: RunOptions) -> DrawnOverheads |
         limit = jobs["requested_time"].to_numpy()
         launch = np.minimum(launch, limit)
         completion = np.minimum(completion, limit - launch)
-    return DrawnOverheads(launch, execution, completion, described.counted, described.billed)
+    return DrawnOverheads(launch, execution, completion, suspend, resume, described.counted, described.billed)
+
+
+def _check_immediate(described: Overheads) -> None:
+    if not described.delay("suspend").is_none:
+        rule = "must be 0 where the system's preemption suspends jobs: these give up their nodes at once"
+        raise SimulationError(f"overheads: suspend = {shown(described.suspend)}; {rule}.")
 
 
 def _drawn(name: str, delay: Delay, jobs: pl.DataFrame, seed: int) -> Seconds:

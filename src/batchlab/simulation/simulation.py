@@ -129,7 +129,7 @@ class Simulation:
         self._depth = 0
         self._assumes_estimates = False
         self._adopted: str | None = None
-        self._overheads = drawn_overheads(workload, options)
+        self._overheads = drawn_overheads(workload, system, options)
         columns, self._absent = event_columns(self._events, workload, system)
         self._kernel = kernel_simulation(
             workload,

@@ -1,6 +1,7 @@
 //! Priority: the key by which queued jobs are sorted, smallest first.
 mod formula;
 mod registry;
+mod service_order;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,7 @@ use crate::workload::value_of;
 
 pub use formula::Expression;
 pub use registry::{Entry, PRIORITIES, named};
+pub use service_order::ServiceOrder;
 
 /// The names that a formula may use, before the workload's own columns.
 pub const FORMULA_NAMES: [&str; 7] =
@@ -27,6 +29,8 @@ pub struct Candidate<'a> {
     pub estimate: f64,
     /// What its user asks for, seconds.
     pub requested_time: f64,
+    /// Its remaining work.
+    pub work: f64,
     /// The present time, seconds.
     pub now: f64,
     /// Seconds for which it was eligible at the latest calculation of priorities; negative where it was not yet.
@@ -78,6 +82,8 @@ pub enum Priority {
     Formula(Expression),
     /// By the multifactor priority, the highest first; keys stand still between its calculations.
     Multifactor(Box<Multifactor>),
+    /// As a discipline takes the jobs; keys of running ones stand still until they wait again.
+    Service(ServiceOrder),
     /// By keys that are given from outside before a pass; they may change with time.
     External,
 }
@@ -100,7 +106,7 @@ impl Priority {
     pub fn changes_with_time(&self) -> bool {
         match self {
             Self::Named(rule) => PRIORITIES[usize::from(*rule)].changes_with_time,
-            Self::Random(_) | Self::Multifactor(_) => false,
+            Self::Random(_) | Self::Multifactor(_) | Self::Service(_) => false,
             Self::Formula(formula) => formula.uses(0) || formula.uses(1),
             Self::External => true,
         }
@@ -114,6 +120,7 @@ impl Priority {
             Self::Random(seed) => mix(*seed, candidate.scenario.job(candidate.job).row) as f64,
             Self::Formula(formula) => formula.evaluate(|index| value(candidate, index)),
             Self::Multifactor(rule) => -f64::from(priority(rule, candidate)),
+            Self::Service(order) => order.key(candidate),
             Self::External => 0.0,
         };
         if key.is_nan() { 0.0 } else { key + 0.0 }

@@ -51,7 +51,11 @@ impl AllocationIntervals {
 pub struct Interruptions {
     /// The runs; one whose job was resized has the nodes that it had at last.
     pub runs: AllocationIntervals,
-    /// Seconds of each that need not be run again.
+    /// When each began its work, its launch over; seconds.
+    pub work_start: SharedColumn<f64>,
+    /// When each ended its work, as it was suspended or cut short; seconds.
+    pub work_end: SharedColumn<f64>,
+    /// Work of each that need not be done again.
     pub saved: SharedColumn<f64>,
 }
 
@@ -59,12 +63,17 @@ impl Interruptions {
     /// Lets the next clone share the entries.
     pub fn share(&mut self) {
         self.runs.share();
+        self.work_start.share();
+        self.work_end.share();
         self.saved.share();
     }
 
     /// Records a running job that is about to be interrupted.
     pub fn add(&mut self, view: View<'_>, job: u32, saved: f64) {
         self.runs.add(view, job, view.state.jobs.start_time(job));
+        let end = view.state.suspension(job).map_or(view.now(), |each| each.since);
+        self.work_start.push(view.work_begin(job).min(end));
+        self.work_end.push(end);
         self.saved.push(saved);
     }
 }

@@ -6,6 +6,7 @@
 //! step, and proposes again once the answer is there.
 mod blocking;
 mod conservative;
+mod disciplines;
 mod easy;
 mod easy_reservations;
 mod external;
@@ -28,6 +29,7 @@ use crate::time::Time;
 
 pub use blocking::Blocking;
 pub use conservative::Conservative;
+pub use disciplines::{DISCIPLINES, Discipline};
 pub use easy::Easy;
 pub use easy_reservations::EasyReservations;
 pub use external::External;
@@ -48,6 +50,8 @@ pub enum Step {
     Close(u32, u32),
     /// These decisions take running jobs from their nodes, so that this job fits: it starts before any other is looked at.
     Preempt(u32, Vec<Decision>),
+    /// This running job gives up its nodes and waits again, with all of its work kept; unless its end is being taken in.
+    Suspend(u32),
     /// A scheduler outside the kernel decides now.
     Ask,
     /// The pass is over.
@@ -95,6 +99,8 @@ pub enum Scheduler {
     EasyReservations(Box<EasyReservations>),
     /// `conservative`: no job is delayed by a later one.
     Conservative(Box<Conservative>),
+    /// A discipline, which suspends and resumes jobs.
+    Discipline(Box<Discipline>),
     /// A scheduler outside the kernel decides.
     External(Box<External>),
     /// Every job is rejected at submission: the bare cost of the simulator.
@@ -122,7 +128,7 @@ impl Scheduler {
     /// Whether it takes running jobs from their nodes for others, where these may preempt them.
     #[must_use]
     pub fn preempts(&self) -> bool {
-        !matches!(self, Self::External(_) | Self::Conservative(_) | Self::Reject)
+        matches!(self, Self::Blocking(_) | Self::FirstFit(_) | Self::Easy(_) | Self::EasyReservations(_))
     }
 
     /// Whether its passes plan for all jobs, also where none may start.
@@ -141,6 +147,7 @@ macro_rules! of_rule {
             Scheduler::Easy($rule) => $call,
             Scheduler::EasyReservations($rule) => $call,
             Scheduler::Conservative($rule) => $call,
+            Scheduler::Discipline($rule) => $call,
             Scheduler::External($rule) => $call,
             Scheduler::Reject => $otherwise,
         }

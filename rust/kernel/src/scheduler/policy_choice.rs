@@ -8,6 +8,7 @@ use crate::priority::{self, Expression, Priority};
 
 use super::External;
 use super::Scheduler;
+use super::disciplines::{self, Discipline};
 use super::registry::{BACKFILLING, Machine};
 
 /// The name that stands for a part that is outside the kernel.
@@ -90,6 +91,9 @@ impl PolicyChoice {
             let Machine { resources, capacity, node_sets, .. } = machine;
             return Ok(Scheduler::External(Box::new(External::new(resources, capacity, node_sets))));
         }
+        if let Some(place) = disciplines::named(&self.backfill) {
+            return Ok(Scheduler::Discipline(Box::new(Discipline::new(place))));
+        }
         let rule = BACKFILLING.iter().find(|entry| entry.name == self.backfill);
         let rule = rule.ok_or_else(|| format!("no backfilling rule named '{}'", self.backfill))?;
         Ok((rule.build)(machine, self.reservations))
@@ -105,6 +109,9 @@ impl PolicyChoice {
     }
 
     fn priority(&self, names: &[&str]) -> Result<Priority, String> {
+        if let Some(place) = disciplines::named(&self.backfill) {
+            return Ok(Discipline::new(place).order());
+        }
         let argument = self.argument.as_deref().unwrap_or_default();
         match self.order.as_str() {
             EXTERNAL => Ok(Priority::External),

@@ -51,6 +51,7 @@ fn candidates(view: View<'_>, job: u32) -> Vec<u32> {
             && !view.state.started.contains(&other)
             && !view.ends_now(other)
             && !view.is_completing(other)
+            && !view.is_suspending(other)
             && !view.is_victim(other)
     };
     let mut found: Vec<u32> = view.state.running.jobs().into_iter().filter(may_be_victim).collect();

@@ -56,7 +56,7 @@ pub(super) struct Cursor {
     /// Something happened for which no pass has been made.
     pub pass_is_due: bool,
     /// Only the time is due, and a pass follows unless an event of this instant brings one (`Agenda::plans_come_last`).
-    pub plan_is_due: bool,
+    pub plan_due: Option<Time>,
     /// A decision from outside changed something since the last pass.
     pub is_disturbed: bool,
     /// When reservations of the machine began or ended, as long as no pass has been made since.
@@ -90,7 +90,7 @@ impl Cursor {
         Self {
             at: LoopState::Idle,
             pass_is_due: false,
-            plan_is_due: false,
+            plan_due: None,
             is_disturbed: false,
             calendar_turn: None,
             cut: None,

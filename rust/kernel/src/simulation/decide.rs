@@ -211,10 +211,18 @@ impl<F: Feed> Simulation<F> {
     fn preempt(&mut self, job: u32, keep: Preemption) -> Result<(), Refusal> {
         self.check_state(job, JobState::Running, "running")?;
         self.check_interruptible(job)?;
-        if !self.end_completion(job) {
-            self.cut_short(job, keep)?;
-            self.wait_again(job);
+        if self.end_completion(job) {
+            return Ok(());
         }
+        if keep == Preemption::Suspend && !self.view().has_application(job) {
+            let seconds = self.view().overhead(job).suspend;
+            if seconds > 0.0 {
+                self.begin_suspension(job, seconds);
+                return Ok(());
+            }
+        }
+        self.cut_short(job, keep)?;
+        self.wait_again(job);
         Ok(())
     }
 
@@ -248,6 +256,12 @@ impl<F: Feed> Simulation<F> {
             }
             Preemption::FromCheckpoint(every) => return Err(Refusal::BadDuration(every)),
         };
+        self.leave_nodes(job, saved);
+        Ok(())
+    }
+
+    /// A running job gives up its nodes, and keeps this much of its run.
+    pub(super) fn leave_nodes(&mut self, job: u32, saved: f64) {
         self.release_nodes(job);
         let view = View { scenario: &self.scenario, state: &self.state };
         if F::KEEPS_JOBS {
@@ -264,16 +278,16 @@ impl<F: Feed> Simulation<F> {
         }
         self.disturb();
         self.recorders.changes.notify(Change::Interrupted, job);
-        Ok(())
     }
 
     /// The work that a running job has done in its present run, seconds at rate 1.
-    fn work_done(&self, job: u32) -> f64 {
+    pub(super) fn work_done(&self, job: u32) -> f64 {
         let elapsed = self.state.now - self.state.jobs.start_time(job);
         let Some(run) = self.state.jobs.run(job) else { return 0.0 };
         match self.state.running.get(run).phase {
             _ if self.view().has_application(job) => elapsed,
             Phase::Running => self.state.work.done(self.state.now, run),
+            Phase::Suspending => self.state.suspension(job).map_or(0.0, |each| each.done),
             Phase::Launching | Phase::Completing(_) => 0.0,
         }
     }
@@ -288,8 +302,7 @@ impl<F: Feed> Simulation<F> {
             return Err(Refusal::HasApplication(job));
         }
         let Some(run) = self.state.jobs.run(job) else { return Ok(()) };
-        let begin = self.state.jobs.start_time(job) + self.view().overhead(job).launch;
-        if self.state.running.get(run).phase != Phase::Running || self.state.now < begin {
+        if self.state.running.get(run).phase != Phase::Running || self.state.now < self.view().work_begin(job) {
             return Err(Refusal::NotWorking(job));
         }
         let sequence = self.state.running.get(run).sequence;

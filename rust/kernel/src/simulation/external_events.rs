@@ -95,7 +95,7 @@ impl<F: Feed> Simulation<F> {
     fn end_run(&mut self, job: u32) -> bool {
         let Some(run) = self.state.jobs.run(job) else { return false };
         match self.state.running.get(run).phase {
-            Phase::Completing(_) => return false,
+            Phase::Suspending | Phase::Completing(_) => return false,
             Phase::Launching => self.begin_work(job, run, self.state.now),
             Phase::Running => {}
         }

@@ -44,7 +44,8 @@ impl<F: Feed> Simulation<F> {
         let releases_early = self.agenda.releases_early;
         let is_due = !releases_early && self.reservation_is_due();
         let comes_last = self.agenda.plans_come_last();
-        (self.cursor.pass_is_due, self.cursor.plan_is_due) = (is_due && !comes_last, is_due && comes_last);
+        self.cursor.pass_is_due = is_due && !comes_last;
+        self.cursor.plan_due = (is_due && comes_last).then_some(Time(self.state.now));
         self.cursor.released_early = !releases_early;
         self.cursor.round = None;
     }
@@ -75,7 +76,7 @@ impl<F: Feed> Simulation<F> {
                 return Ok(Some(point));
             }
         }
-        self.cursor.pass_is_due |= std::mem::take(&mut self.cursor.plan_is_due);
+        self.cursor.pass_is_due |= self.cursor.plan_due.take().is_some();
         let is_due = self.pass_is_due();
         self.cursor.pass_is_due = false;
         self.cursor.at = if is_due { LoopState::Notifying } else { LoopState::EndOfInstant };

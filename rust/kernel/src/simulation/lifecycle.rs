@@ -146,7 +146,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Sets when the wall time rule kills a job that runs.
     pub(super) fn limit_run(&mut self, job: u32, run: u32) {
-        let begin = self.state.jobs.start_time(job) + self.view().overhead(job).launch;
+        let begin = self.view().work_begin(job);
         let from = self.state.now.max(begin);
         self.schedule_limit(job, run, from, (self.view().allowed_run(job) - (from - begin)).max(0.0));
     }
@@ -196,6 +196,12 @@ impl<F: Feed> Simulation<F> {
                 true
             }
             Phase::Running => self.begin_completion(job, run, false),
+            Phase::Suspending => {
+                let done = self.work_done(job);
+                self.leave_nodes(job, done);
+                self.wait_again(job);
+                true
+            }
             Phase::Completing(_) => false,
         }
     }
@@ -213,6 +219,23 @@ impl<F: Feed> Simulation<F> {
         }
         self.state.now = end.0;
         self.go_on_to_next_phase(run)
+    }
+
+    /// A job is suspended: it does nothing any more, and gives up its nodes after so many seconds.
+    pub(super) fn begin_suspension(&mut self, job: u32, seconds: f64) {
+        let Some(run) = self.state.jobs.run(job).filter(|_| !self.view().is_suspending(job)) else { return };
+        let (now, done) = (self.state.now, self.work_done(job));
+        self.state.begin_suspension(&self.scenario, job, done, now + seconds);
+        self.state.running.get_mut(run).phase = Phase::Suspending;
+        if self.scenario.bills_runs_only() {
+            self.state.end_charge(&self.scenario, job);
+        }
+        self.state.limits.remove(run);
+        self.state.expiries.remove(run);
+        let sequence = self.state.running.get(run).sequence;
+        self.state.end_service(&self.scenario, job);
+        self.state.work.start(now, run, sequence, seconds, 1.0);
+        self.disturb();
     }
 
     /// The work of a job is over: its completion begins, if it takes time.

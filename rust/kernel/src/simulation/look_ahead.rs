@@ -1,4 +1,5 @@
 //! Looking ahead: a fork that goes on by what schedulers know.
+use crate::priority::Priority;
 use crate::scheduler::SchedulingRule;
 use crate::state::Phase;
 
@@ -33,6 +34,10 @@ impl<F: Feed> Simulation<F> {
         // Estimates are seconds, whatever the rates.
         self.state.service = None;
         self.choose_kinds();
+        if matches!(self.priority, Priority::Service(_)) {
+            // Disciplines may go by the work, which is another now.
+            self.state.refresh_priorities(&self.scenario, &self.priority);
+        }
         // Applications are taken to be run times.
         self.state.applications = None;
         self.cursor.notice = None;
@@ -43,7 +48,8 @@ impl<F: Feed> Simulation<F> {
     fn assume_end(&mut self, job: u32) {
         self.state.jobs.assume_estimate(job);
         let Some(run) = self.state.jobs.run(job) else { return };
-        if !self.state.holds_nodes(job) || self.state.started.contains(&job) {
+        if !self.state.holds_nodes(job) || self.state.started.contains(&job) || self.view().is_suspending(job)
+        {
             return;
         }
         let end = self.state.estimated_end(job).0.max(self.state.now);

@@ -1,6 +1,6 @@
 //! A scheduling pass: the scheduler proposes, the simulation checks and applies, until there is no more to propose.
 use crate::cluster::{NodeTasks, Unanswered};
-use crate::decision::Decision;
+use crate::decision::{Decision, Preemption};
 use crate::record::Change;
 use crate::scheduler::{SchedulingRule, Step};
 
@@ -30,7 +30,7 @@ impl<F: Feed> Simulation<F> {
         }
         self.refresh_calculated();
         self.cursor.calendar_turn = None;
-        self.cursor.plan_is_due = false;
+        self.cursor.plan_due = None;
         let keys_change = self.priority.changes_with_time();
         if self.allocator.as_external().is_some() {
             self.scheduler.reexamine();
@@ -66,6 +66,7 @@ impl<F: Feed> Simulation<F> {
                     true
                 }
                 Step::Propose(decision) => self.take_proposal(decision),
+                Step::Suspend(job) => self.suspend(job),
                 Step::Preempt(job, decisions) => self.make_room(job, decisions),
                 Step::Done => false,
             };
@@ -108,6 +109,12 @@ impl<F: Feed> Simulation<F> {
         let applied = self.apply(decision);
         debug_assert!(applied.is_ok(), "what a rule proposes fits: {applied:?}");
         applied.is_ok()
+    }
+
+    /// Suspends a job as a discipline wants, unless its end is being taken in; whether the pass goes on.
+    fn suspend(&mut self, job: u32) -> bool {
+        self.check_interruptible(job).is_err()
+            || self.take_proposal(Decision::Preempt { job, keep: Preemption::Suspend })
     }
 
     /// Whether a scheduler outside has something to decide about.

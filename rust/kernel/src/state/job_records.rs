@@ -184,6 +184,12 @@ impl JobRecords {
         self.of(slot).run_time
     }
 
+    /// The work that runs which were cut short have done and the job keeps.
+    #[must_use]
+    pub fn saved(&self, slot: u32) -> f64 {
+        self.of(slot).saved
+    }
+
     /// What is left of the job's work when it starts.
     #[must_use]
     pub fn work_left(&self, slot: u32) -> f64 {

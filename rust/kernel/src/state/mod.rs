@@ -12,6 +12,7 @@ mod rank;
 mod reason;
 mod running;
 mod service;
+mod suspending;
 mod usage;
 mod view;
 
@@ -42,6 +43,7 @@ pub use rank::Rank;
 pub use reason::Reason;
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
 pub use service::{RateChange, ServiceState};
+pub use suspending::Suspension;
 pub use usage::AccountUsage;
 pub use view::View;
 
@@ -78,6 +80,8 @@ pub struct State {
     pub preemption: Option<Box<PreemptionState>>,
     /// What serves jobs; None where no rate is controlled.
     pub service: Option<Box<ServiceState>>,
+    /// The jobs that have been suspended and still hold their nodes.
+    suspending: Vec<Suspension>,
     /// How far that is what jobs wait for before they enter the queue; None where none does.
     pub conditions: Option<Box<ConditionState>>,
     /// Whether this is a look ahead in which every job takes its estimate in all, from its start to its end.
@@ -126,6 +130,7 @@ impl State {
             known_reservations: None,
             preemption: None,
             service: None,
+            suspending: Vec::new(),
             conditions: None,
             assumes_estimates: false,
             is_stopped: false,
@@ -328,6 +333,7 @@ impl State {
                 preemption.end_grace(run);
             }
             self.running.remove(run);
+            self.forget_suspension(job);
         }
     }
 
@@ -382,7 +388,7 @@ impl State {
     /// When a running job is expected to give back its nodes, not raised to now: by its estimate, or as a victim.
     #[must_use]
     pub fn expected_end(&self, scenario: &Scenario, job: u32) -> ExpectedEnd {
-        let time = self.estimated_end(job).min(self.grace_end(job));
+        let time = self.estimated_end(job).min(self.grace_end(job)).min(self.suspension_end(job));
         ExpectedEnd { time, row: scenario.job(job).row, job }
     }
 

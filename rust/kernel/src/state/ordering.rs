@@ -50,8 +50,30 @@ impl State {
         self.jobs.set_key(job, key);
     }
 
+    /// The place that a job with this much remaining work, waiting or not, has by a rule now.
+    #[must_use]
+    pub fn rank_by(&self, scenario: &Scenario, priority: &Priority, job: u32, work: f64) -> Rank {
+        let key = self.key_with(scenario, priority, job, work);
+        Rank { key: Time(key), ..self.rank_of(scenario, job) }
+    }
+
+    /// The work that a waiting job has left; by its estimate where an application says what it does.
+    #[must_use]
+    pub fn work_left(&self, scenario: &Scenario, job: u32) -> f64 {
+        let carried = scenario.application_job(job);
+        if carried.is_some_and(|carried| carried.application.is_some()) {
+            return self.jobs.estimate(job);
+        }
+        self.jobs.work_left(job)
+    }
+
     /// The key that the rule gives a job now, unless its priority is fixed.
     fn key_of(&self, scenario: &Scenario, priority: &Priority, job: u32) -> f64 {
+        self.key_with(scenario, priority, job, self.work_left(scenario, job))
+    }
+
+    /// The same with this much remaining work.
+    fn key_with(&self, scenario: &Scenario, priority: &Priority, job: u32, work: f64) -> f64 {
         let (mut eligible_for, mut fair_share) = (0.0, 0.0);
         if let Some(calculation) = &self.calculation {
             eligible_for = calculation.eligible_for(job);
@@ -61,7 +83,8 @@ impl State {
         }
         let (estimate, now) = (self.jobs.estimate(job), self.now);
         let requested_time = self.jobs.requested_time(job);
-        let candidate = Candidate { scenario, job, estimate, requested_time, now, eligible_for, fair_share };
+        let candidate =
+            Candidate { scenario, job, estimate, requested_time, work, now, eligible_for, fair_share };
         self.unless_fixed(job, priority.key(&candidate))
     }
 

@@ -12,6 +12,8 @@ pub enum Phase {
     /// Working.
     #[default]
     Running,
+    /// It has been suspended; it still holds its nodes.
+    Suspending,
     /// Its work is done; it still holds its nodes. Whether the job was killed.
     Completing(bool),
 }

@@ -303,7 +303,7 @@ impl State {
     }
 
     /// A job that is served is so no more, or by another rate from now on.
-    pub(super) fn end_service(&mut self, scenario: &Scenario, job: u32) {
+    pub fn end_service(&mut self, scenario: &Scenario, job: u32) {
         let (Some(state), Some(run)) = (&mut self.service, self.jobs.run(job)) else { return };
         if let Some(clock) = self.work.clock_of(run) {
             state.settle(self.now, &self.work);
@@ -336,6 +336,10 @@ impl State {
             (JobState::Running, Some(run)) => match self.running.get(run).phase {
                 Phase::Launching => self.jobs.work_left(job),
                 Phase::Running => self.work.left(self.now, run),
+                Phase::Suspending => {
+                    let done = self.suspension(job).map_or(0.0, |each| each.done);
+                    (self.jobs.work_left(job) - done).max(0.0)
+                }
                 Phase::Completing(_) => 0.0,
             },
             _ => 0.0,

@@ -253,7 +253,11 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn overhead(self, job: u32) -> Overhead {
         match &self.scenario.overheads {
-            Some(overheads) if !self.state.assumes_estimates => overheads.of_job[job as usize],
+            Some(overheads) if !self.state.assumes_estimates => {
+                let overhead = overheads.of_job[job as usize];
+                let resume = if self.state.jobs.saved(job) > 0.0 { overhead.resume } else { 0.0 };
+                Overhead { launch: overhead.launch + resume, ..overhead }
+            }
             _ => Overhead::default(),
         }
     }
@@ -262,11 +266,12 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn allowed_run(self, job: u32) -> f64 {
         let requested = self.state.jobs.requested_time(job);
-        if self.scenario.overheads.as_ref().is_some_and(|overheads| overheads.counted) {
-            let Overhead { launch, completion } = self.overhead(job);
-            (requested - launch - completion).max(0.0)
-        } else {
-            requested
+        match &self.scenario.overheads {
+            Some(overheads) if overheads.counted && !self.state.assumes_estimates => {
+                let Overhead { launch, completion, .. } = overheads.of_job[job as usize];
+                (requested - launch - completion).max(0.0)
+            }
+            _ => requested,
         }
     }
 
@@ -275,7 +280,7 @@ impl<'a> View<'a> {
     pub fn is_last_phase(self, run: u32) -> bool {
         let run = self.state.running.get(run);
         match run.phase {
-            Phase::Launching => false,
+            Phase::Launching | Phase::Suspending => false,
             Phase::Running => self.overhead(run.job).completion <= 0.0,
             Phase::Completing(_) => true,
         }
@@ -294,6 +299,18 @@ impl<'a> View<'a> {
     pub fn is_completing(self, job: u32) -> bool {
         let phase = |run| self.state.running.get(run).phase;
         self.state.jobs.run(job).is_some_and(|run| matches!(phase(run), Phase::Completing(_)))
+    }
+
+    /// When a running job begins its work, which may be later.
+    #[must_use]
+    pub fn work_begin(self, job: u32) -> f64 {
+        self.state.jobs.start_time(job) + self.overhead(job).launch
+    }
+
+    /// Whether a job has been suspended and still holds its nodes.
+    #[must_use]
+    pub fn is_suspending(self, job: u32) -> bool {
+        self.state.suspension(job).is_some()
     }
 
     /// Whether a running job ends at this very instant.

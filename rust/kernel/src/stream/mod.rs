@@ -28,7 +28,7 @@ use lines::OrderedLines;
 pub use lines::node_ranges;
 pub use measures::{Described, Interrupted, Summary};
 use measures::{Measured, Measures, OverTime};
-pub use overheads::{DrawnOverheads, OverheadSource};
+pub use overheads::{DrawnOverheads, OverheadSource, PHASES};
 
 /// What ends a streamed run early.
 #[derive(Debug)]

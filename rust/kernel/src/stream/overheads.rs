@@ -4,34 +4,37 @@ use std::io;
 use crate::scenario::{Overhead, Scenario, WallTime};
 use crate::workload::Job;
 
-/// Where the seconds come from that are drawn for launch, execution and completion, in blocks of jobs; at least 0.
-pub type OverheadSource = Box<dyn Iterator<Item = io::Result<[Vec<f64>; 3]>> + Send>;
+/// How many seconds a job has: for its launch, execution, completion, suspension and resumption.
+pub const PHASES: usize = 5;
+
+/// Where the seconds come from that are drawn for these phases, in blocks of jobs; at least 0.
+pub type OverheadSource = Box<dyn Iterator<Item = io::Result<[Vec<f64>; PHASES]>> + Send>;
 
 /// The overheads of a streamed run.
 pub struct DrawnOverheads {
     source: OverheadSource,
-    block: [Vec<f64>; 3],
+    block: [Vec<f64>; PHASES],
     next: usize,
     /// Seconds that each task adds.
-    per_task: [f64; 3],
+    per_task: [f64; PHASES],
 }
 
 impl DrawnOverheads {
     /// Overheads of these seconds, and of so many more for each task.
     #[must_use]
-    pub fn new(source: OverheadSource, per_task: [f64; 3]) -> Self {
+    pub fn new(source: OverheadSource, per_task: [f64; PHASES]) -> Self {
         Self { source, block: Default::default(), next: 0, per_task }
     }
 
-    /// The overheads of the next job of the log: of its launch, its execution and its completion, seconds.
-    fn draw(&mut self, tasks: u32) -> io::Result<[f64; 3]> {
+    /// The overheads of the next job of the log, seconds by phase.
+    fn draw(&mut self, tasks: u32) -> io::Result<[f64; PHASES]> {
         if self.next == self.block[0].len() {
             let ended =
                 || io::Error::new(io::ErrorKind::UnexpectedEof, "there are fewer overheads than jobs");
             self.block = self.source.next().transpose()?.ok_or_else(ended)?;
             self.next = 0;
         }
-        let mut drawn = [0.0; 3];
+        let mut drawn = [0.0; PHASES];
         for ((seconds, block), per_task) in drawn.iter_mut().zip(&self.block).zip(self.per_task) {
             *seconds = block.get(self.next).copied().unwrap_or_default() + per_task * f64::from(tasks);
         }
@@ -42,14 +45,14 @@ impl DrawnOverheads {
     /// Gives the next job of the log its overheads: its run takes longer, and what is returned is for its slot. Those that a
     /// limit counts are no longer than it is.
     pub fn give(&mut self, scenario: &Scenario, job: &mut Job) -> io::Result<Overhead> {
-        let [mut launch, execution, mut completion] = self.draw(job.tasks)?;
+        let [mut launch, execution, mut completion, suspend, resume] = self.draw(job.tasks)?;
         job.run_time += execution;
         let are_counted = scenario.overheads.as_ref().is_some_and(|overheads| overheads.counted);
         if are_counted && scenario.wall_time == WallTime::Kill {
             launch = launch.min(job.requested_time);
             completion = completion.min(job.requested_time - launch);
         }
-        Ok(Overhead { launch, completion })
+        Ok(Overhead { launch, completion, suspend, resume })
     }
 }
 
@@ -59,10 +62,14 @@ mod tests {
 
     #[test]
     fn blocks_follow_each_other_and_must_suffice() {
-        let blocks = [[vec![1.0, 2.0], vec![0.0; 2], vec![5.0; 2]], [vec![3.0], vec![4.0], vec![6.0]]];
-        let mut drawn = DrawnOverheads::new(Box::new(blocks.into_iter().map(Ok)), [0.5, 0.0, 0.0]);
+        let [none, one] = [vec![0.0; 2], vec![0.0]];
+        let blocks = [
+            [vec![1.0, 2.0], none.clone(), vec![5.0; 2], none.clone(), none],
+            [vec![3.0], vec![4.0], vec![6.0], one, vec![7.0]],
+        ];
+        let mut drawn = DrawnOverheads::new(Box::new(blocks.into_iter().map(Ok)), [0.5, 0.0, 0.0, 0.0, 0.0]);
         let found: Vec<_> = (0..3).filter_map(|_| drawn.draw(2).ok()).collect();
-        assert_eq!(found, [[2.0, 0.0, 5.0], [3.0, 0.0, 5.0], [4.0, 4.0, 6.0]]);
+        assert_eq!(found, [[2.0, 0.0, 5.0, 0.0, 0.0], [3.0, 0.0, 5.0, 0.0, 0.0], [4.0, 4.0, 6.0, 0.0, 7.0]]);
         assert!(drawn.draw(2).is_err());
     }
 }
