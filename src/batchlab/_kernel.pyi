@@ -100,6 +100,21 @@ class EventColumns(TypedDict):
     ranges: list[tuple[int, int]]
     kills: NDArray[np.bool_]
 
+class SleepInputs(TypedDict):
+    levels: list[list[tuple[float, float, float]]]
+    kind_of: NDArray[np.uint32]
+    keep: list[tuple[float, float]]
+    daily: float | None
+    wakes_for_queue: bool
+    counted: bool
+    prefers_on: bool
+
+class PowerStateColumns(TypedDict):
+    begin: float
+    time: NDArray[np.float64]
+    node: NDArray[np.uint32]
+    state: NDArray[np.uint16]
+
 class OverheadColumns(TypedDict):
     launch: NDArray[np.float64]
     completion: NDArray[np.float64]
@@ -134,6 +149,8 @@ class RecordedColumns(TypedDict):
     usage: UsageColumns | None
     events_applied: NDArray[np.bool_] | None
     requested_time: NDArray[np.float64]
+    power_states: PowerStateColumns | None
+    waking_time: NDArray[np.float64] | None
 
 class FactorColumns(TypedDict):
     association: NDArray[np.float64] | None
@@ -410,6 +427,7 @@ class Simulation:
         period: float | None = None,
         accounts: AccountInputs | None = None,
         events: EventColumns | None = None,
+        sleep: SleepInputs | None = None,
     ) -> Simulation: ...
     @property
     def now(self) -> float:

@@ -28,6 +28,7 @@ __all__ = [
     "SHARING_MODELS",
     "USAGE_DECAYS",
     "WAITING_REASONS",
+    "WAKING_CAUSES",
     "WALLTIME_ACTIONS",
     "AllocatorName",
     "BackfillName",
@@ -57,6 +58,7 @@ __all__ = [
     "StopKind",
     "UsageDecay",
     "WaitingReason",
+    "WakingCause",
     "WalltimeAction",
 ]
 
@@ -171,6 +173,10 @@ USAGE_DECAYS: tuple[UsageDecay, ...] = get_args(UsageDecay)
 PreemptionGround = Literal["tier", "qos"]
 PREEMPTION_GROUNDS: tuple[PreemptionGround, ...] = get_args(PreemptionGround)
 """By what jobs may preempt others."""
+
+WakingCause = Literal["job", "queue"]
+WAKING_CAUSES: tuple[WakingCause, ...] = get_args(WakingCause)
+"""What sleeping nodes are woken for."""
 
 PreemptionMode = Literal["cancel", "requeue", "suspend"]
 PREEMPTION_MODES: tuple[PreemptionMode, ...] = get_args(PreemptionMode)

@@ -16,6 +16,7 @@ from reference.model import (
     Machine,
     Multifactor,
     NodeEvent,
+    NodeSleep,
     Order,
     Outcome,
     Overheads,
@@ -28,6 +29,7 @@ from reference.queues import routed
 from reference.reasons import Reasons
 from reference.reservations import cuts, in_the_way, instants
 from reference.room import Room, in_each_set, may_use, room_beside
+from reference.sleep import Interval, sleeping_of
 from reference.state import Running, State
 
 
@@ -48,6 +50,7 @@ class Kernel:
     events: list[ExternalEvent] = field(default_factory=list)
     applied: list[bool] = field(default_factory=list)
     stopped: bool = False
+    power_states: list[Interval] = field(default_factory=list)
     jobs: list[Job] = field(init=False)
     waiting: Waiting = field(init=False)
 
@@ -64,7 +67,7 @@ class Kernel:
         due = [*(each.start for each in self.state.reservations.values()), *self.exemptions()]
         due += instants(self.state.machine) if self.state.queue else []
         # A reservation that was due and still has to wait gets no second pass at the same instant.
-        return min(
+        next_instant = min(
             [
                 *submissions,
                 *events,
@@ -75,6 +78,10 @@ class Kernel:
             ],
             default=inf,
         )
+        if self.state.sleep is None or next_instant == inf:
+            # What nodes do keeps no run going.
+            return next_instant
+        return min(next_instant, self.state.sleep.next_instant(self.state))
 
     def is_any_left(self) -> bool:
         """Tell whether a job is to come, waits or runs."""
@@ -281,12 +288,13 @@ class Kernel:
         self.entered = False
         if self.stopped:
             return
-        self.state.started, self.state.preempted = set(), False
+        self.state.started, self.state.preempted, self.state.booted = set(), False, False
         if self.backfill != "reject":
             start_preemptors(self.state)
             RULES[self.backfill](self.state, self.reservations)
         self.state.completed_since_pass = False
-        self.state.disturbed = False
+        # What was planned does not know that the nodes of jobs wake first.
+        self.state.disturbed = self.backfill == "conservative" and self.state.booted
         for running in self.state.running:
             self.waiting.begun.setdefault(running.job.row, self.state.now)
         for running in self.state.cancelled:
@@ -294,11 +302,32 @@ class Kernel:
         self.state.cancelled.clear()
         self.let_in()
         # Those that gave up their nodes may fit elsewhere.
-        self.entered |= self.state.preempted
+        self.entered |= self.state.preempted or self.state.disturbed
+        if self.state.sleep is not None:
+            self.state.sleep.look(self.state)
         if self.reasons is not None:
             self.reasons.look(self.state, self.waiting)
         if self.after_each and self.entered:
             self.make_pass()
+
+    def run(self) -> None:
+        """Simulate to the end."""
+        state, is_over = self.state, False
+        while (instant := self.next_instant()) < inf:
+            state.now = instant
+            if state.priorities:
+                state.priorities.pass_time(instant)
+            if state.sleep is not None:
+                state.sleep.advance(state)
+            if self.after_each:
+                self.arrivals_first()
+            else:
+                self.completions_first()
+            if state.sleep is not None:
+                state.sleep.decide(state)
+                # Node events to come keep no run going whose jobs are done.
+                self.power_states = self.power_states if is_over else state.sleep.intervals(instant)
+            is_over = not self.is_any_left()
 
     def leave_waiting(self, *, may_wait: bool) -> None:
         """Write down the jobs that still wait when nothing comes any more."""
@@ -327,8 +356,14 @@ def simulate(
     overheads: Overheads | None = None,
     events: Sequence[ExternalEvent] = (),
     applied: list[bool] | None = None,
+    sleep: NodeSleep | None = None,
+    power_states: list[Interval] | None = None,
+    launched: dict[int, float] | None = None,
 ) -> list[Outcome]:
     """Simulate to the end; outcomes stand in the order of rows. `interruptions` receives those, in order.
+
+    `power_states` receives what nodes were when (S21), and `launched` from when on the nodes of the last run
+    of each row were on.
 
     With `asked_at_timers` every node event has a pass, as with schedulers written in Python.
     """
@@ -336,6 +371,8 @@ def simulate(
     state = State(machine, order, Allocator(allocator, seed, resources=machine.resources), walltime, -inf)
     state.predictor, state.job_check = predictor or Predictor(), job_check
     state.overheads = overheads or Overheads()
+    begin = min((job.submit_time for job in jobs), default=0.0)
+    state.sleep = sleeping_of(machine, sleep, begin)
     if isinstance(order, Multifactor):
         first = min((job.submit_time for job in jobs), default=0.0)
         state.priorities = Priorities(machine, order, first)
@@ -346,19 +383,16 @@ def simulate(
     kernel.reasons = reasons
     kernel.events = sorted(events, key=lambda event: event.time)
     state.machine = replace(machine, closed=machine.closed | absent_nodes(kernel.events))
-    while (instant := kernel.next_instant()) < inf:
-        state.now = instant
-        if state.priorities:
-            state.priorities.pass_time(instant)
-        if after_each:
-            kernel.arrivals_first()
-        else:
-            kernel.completions_first()
+    kernel.run()
     may_wait = node_events or events or job_check != "nodes" or machine.limits or machine.reservations
     kernel.leave_waiting(may_wait=bool(may_wait))
     assert len(kernel.outcomes) == len(jobs), "no job is lost"
     if applied is not None:
         applied.extend([*kernel.applied, *(False for _ in kernel.events)])
+    if power_states is not None:
+        power_states.extend(kernel.power_states)
+    if launched is not None:
+        launched.update({running.job.row: running.ready for running, _ in state.past})
     if interruptions is not None:
         interruptions.extend(state.interruptions)
     return [kernel.outcomes[row] for row in sorted(kernel.outcomes)]

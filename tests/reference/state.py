@@ -12,6 +12,7 @@ from reference.predictors import Predictor
 from reference.priorities import Priorities
 from reference.reservations import in_time, instants, opened
 from reference.room import Room, in_each_set, room_beside
+from reference.sleep import Sleeping, counts_from, room_awake
 
 
 @dataclass
@@ -22,8 +23,8 @@ class Running:
     began, `work` how long it lasts unless it is cut, `overhead` what is before and after it, and `state` what
     the job will be. `holds`: it did not give its nodes back yet.
 
-    `ran_until` is when its limit was changed. As a victim it gives its nodes up at `grace_end`, for the job
-    of the row `preemptor` (S16).
+    `ready` is when all of its nodes are on (S21). `ran_until` is when its limit was changed. As a victim it
+    gives its nodes up at `grace_end`, for the job of the row `preemptor` (S16).
     """
 
     job: Job
@@ -40,6 +41,7 @@ class Running:
     grace_end: float = inf
     preemptor: int | None = None
     ran_until: float = 0.0
+    ready: float = 0.0
 
     @property
     def is_last_phase(self) -> bool:
@@ -86,6 +88,8 @@ class State:
     holds: set[int] = field(default_factory=set)
     held: dict[int, Job] = field(default_factory=dict)
     fixed: dict[int, float] = field(default_factory=dict)
+    sleep: Sleeping | None = None
+    booted: bool = False
 
     def estimate(self, job: Job) -> float:
         """Give what schedulers take a job's run time to be."""
@@ -96,7 +100,7 @@ class State:
         job = running.job
         old = self.estimate(job)
         self.estimates[job.row] = self.predictor.correct(job, old)
-        end = running.start + self.estimate(job)
+        end = counts_from(self, running) + self.estimate(job)
         running.expiry = end if end > self.now else inf
         self.disturbed |= self.estimate(job) != old
 
@@ -123,7 +127,13 @@ class State:
 
     def expected_end(self, running: Running) -> float:
         """Give when a running job is expected to give back its nodes: by its estimate, or as a victim."""
-        return min(running.start + self.estimate(running.job), running.grace_end)
+        return min(counts_from(self, running) + self.estimate(running.job), running.grace_end)
+
+    def supposed_end(self, job: Job, placement: Placement) -> float:
+        """Give when a job that starts now on some nodes is expected to end."""
+        is_free = self.sleep is None or self.sleep.rules.counted
+        ready = self.now if is_free or self.sleep is None else self.sleep.ready(placement, self.now)
+        return ready + self.estimate(job)
 
     def room_now(self) -> Room:
         """Give what is really free now: past its estimate a job still holds its nodes."""
@@ -136,7 +146,10 @@ class State:
     def place_now(self, job: Job) -> Placement | None:
         """Place a job in the first of its node sets in which it fits."""
         room = self.room_for(job)
-        placements = (self.allocator.place(each, room) for each in in_each_set(job))
+        prefers = self.sleep is not None and self.sleep.rules.prefer_on
+        rooms = [room_awake(self, room), room] if prefers else [room]
+        # In each of its sets it goes to nodes that are on alone, if it fits there.
+        placements = (self.allocator.place(each, part) for each in in_each_set(job) for part in rooms)
         return next((placement for placement in placements if placement is not None), None)
 
     def reserve(self, job: Job, plan: Plan, instants: Iterable[float]) -> Rectangle | None:
@@ -169,12 +182,14 @@ class State:
     def start(self, job: Job, placement: Placement) -> None:
         overhead = self.overhead(job)
         work = max(0.0, job.run_time + overhead.execution - self.saved.get(job.row, 0.0))
-        running = Running(job, self.now, placement, overhead, work)
+        ready = self.now if self.sleep is None else self.sleep.take(placement, self.now)
+        self.booted |= ready > self.now
+        running = Running(job, self.now, placement, overhead, work, ready=ready)
         self.running.append(running)
         if self.overheads.billed:
             self.charge(running)
-        if overhead.launch:
-            running.end = self.now + overhead.launch
+        if overhead.launch or ready > self.now:
+            running.end = ready + overhead.launch
         else:
             self.begin_work(running)
         self.queue.remove(job)
@@ -196,8 +211,10 @@ class State:
         running.phase, running.begun = "running", self.now
         running.end = self.now + running.work
         self.limit_run(running)
-        expiry = running.start + self.estimate(running.job)
-        if self.predictor.corrects and (expiry > self.now or not running.overhead.launch):
+        base = counts_from(self, running)
+        expiry = base + self.estimate(running.job)
+        was_launched = running.overhead.launch or base < running.ready
+        if self.predictor.corrects and (expiry > self.now or not was_launched):
             running.expiry = expiry
         if not self.overheads.billed:
             self.charge(running)
@@ -205,6 +222,8 @@ class State:
     def limit_run(self, running: Running) -> None:
         """Let a run be cut at its limit, or now where that is over, if it is not done before."""
         allowed = running.job.requested_time
+        if self.sleep is not None and self.sleep.rules.counted:
+            allowed = max(0.0, allowed - (running.ready - running.start))
         if self.overheads.counted:
             allowed = max(0.0, allowed - running.overhead.launch - running.overhead.completion)
         elapsed = self.now - running.begun
@@ -256,6 +275,8 @@ class State:
         self.running.remove(running)
         self.past.append((running, self.now))
         self.charge_no_more(running)
+        if self.sleep is not None:
+            self.sleep.touch(dict(running.placement), self.now)
 
     def interrupt(self, running: Running, saved: float) -> None:
         """Let a running job give up its nodes and wait again."""

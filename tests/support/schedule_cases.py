@@ -16,6 +16,7 @@ from reference import (
     Machine,
     Multifactor,
     NodeEvent,
+    NodeSleep,
     Outcome,
     Overheads,
     simulate,
@@ -23,6 +24,7 @@ from reference import (
 from reference.numbers import divide
 from reference.predictors import PREDICTORS
 from reference.reasons import Reasons
+from reference.sleep import Interval
 
 FORMULAS = {
     "requested_time * processors - submit_time": Expression(
@@ -92,6 +94,7 @@ class Case:
     job_check: JobCheck = "nodes"
     overheads: Overheads | None = None
     events: tuple[ExternalEvent, ...] = ()
+    sleep: NodeSleep | None = None
 
     @property
     def order_text(self) -> str:
@@ -115,6 +118,8 @@ class Case:
         asked_at_timers: bool = False,
         reasons: Reasons | None = None,
         applied: list[bool] | None = None,
+        power_states: list[Interval] | None = None,
+        launched: dict[int, float] | None = None,
     ) -> list[Outcome]:
         """Run the reference; `interruptions` receives the runs that were cut short."""
         match self.order_argument:
@@ -145,6 +150,9 @@ class Case:
             overheads=self.overheads,
             events=self.events,
             applied=applied,
+            sleep=self.sleep,
+            power_states=power_states,
+            launched=launched,
         )
 
     def without(self, row: int) -> "Case":

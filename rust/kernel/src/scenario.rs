@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::accounting::{Accounts, Limits};
 use crate::application::ApplicationJob;
-use crate::cluster::{Calendar, NodeSets, NodeTasks, Request, Requests};
+use crate::cluster::{Calendar, NodeSets, NodeTasks, Request, Requests, SleepRules};
 use crate::workload::{Attributes, Conditions, Job, PreemptionRules, TimedEvent, value_of};
 
 /// What happens to a job that reaches its requested time.
@@ -143,6 +143,8 @@ pub struct Scenario {
     pub calendar: Option<Box<Calendar>>,
     /// What jobs spend on their nodes besides their runs; None where they spend nothing.
     pub overheads: Option<Box<Overheads>>,
+    /// The sleep states of the nodes, and by which rules they sleep; None where none does.
+    pub sleep: Option<Box<SleepRules>>,
     /// The external events, by time; empty where there are none, or where the feed reads them.
     pub events: Vec<TimedEvent>,
     /// What identifies it, once it was asked for.

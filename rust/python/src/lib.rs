@@ -27,6 +27,7 @@ mod recorded;
 mod reservations;
 mod share;
 mod simulation;
+mod sleep;
 mod source;
 mod status;
 mod stream;

@@ -1,14 +1,14 @@
 //! `Simulation`: columns in, columns out; the loop itself runs with the GIL released.
 use std::sync::Arc;
 
-use batchlab_kernel::cluster::Machine;
+use batchlab_kernel::cluster::{Availability, Machine};
 use batchlab_kernel::priority::FORMULA_NAMES;
-use batchlab_kernel::record::{Changes, DispatchLog, Recorders};
+use batchlab_kernel::record::{Changes, DispatchLog, PowerStateLog, Recorders};
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::scenario::{JobCheck, WallTime};
 use batchlab_kernel::scheduler::{Capacities, PolicyChoice, PolicyParts};
 use batchlab_kernel::simulation::{Agenda, Feed, Listeners, Simulation as Kernel, YieldPoint};
-use batchlab_kernel::state::{ClosedJobs, LimitState, State};
+use batchlab_kernel::state::{ClosedJobs, LimitState, SleepState, State};
 use batchlab_kernel::time::Time;
 use batchlab_kernel::workload::JobState;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -25,6 +25,7 @@ use crate::external_events::EventColumns;
 use crate::interrupt::interruptible;
 use crate::policy::PolicyNames;
 use crate::recorded;
+use crate::sleep::SleepInputs;
 use crate::status;
 
 /// Instants between two looks at signals and progress, at most: there are more where instants take long.
@@ -56,7 +57,7 @@ pub struct Simulation {
 impl Simulation {
     #[new]
     #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, job_check, dispatch, reasons, listening,
-                        applications=None, conditions=None, invocation=None, period=None, accounts=None, events=None))]
+                        applications=None, conditions=None, invocation=None, period=None, accounts=None, events=None, sleep=None))]
     #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
     fn new(
         py: Python<'_>,
@@ -76,6 +77,7 @@ impl Simulation {
         period: Option<f64>,
         accounts: Option<AccountInputs<'_>>,
         events: Option<EventColumns<'_>>,
+        sleep: Option<SleepInputs<'_>>,
     ) -> PyResult<Self> {
         let resources = capacity.shape()[1];
         let amounts = capacity
@@ -127,6 +129,15 @@ impl Simulation {
             recorders.events = Some(Box::default());
         }
         let feed = Replay::of(&scenario);
+        if let Some(described) = sleep {
+            let nodes = state.machine.nodes() as usize;
+            let rules = described.rules(nodes)?;
+            let first = feed.next_time();
+            let first = if first == Time::NEVER { 0.0 } else { first.0 };
+            state.sleep = Some(Box::new(SleepState::new(&rules, first)));
+            recorders.power_states = Some(Box::new(PowerStateLog::new(nodes, first)));
+            scenario.sleep = Some(Box::new(rules));
+        }
         let mut usage = None;
         if let Some(described) = accounts {
             let first = feed.next_time();

@@ -14,6 +14,7 @@ from batchlab.errors import PlatformError, SimulationError, shown, suggest
 from batchlab.options.invocation import Invocation
 from batchlab.options.overheads import Overheads
 from batchlab.options.sensing import Sensing
+from batchlab.options.sleep import NodeSleep
 from batchlab.units import is_whole
 from batchlab.vocabulary import (
     JOB_CHECKS,
@@ -64,6 +65,8 @@ class RunOptions:
         never fits and is not rejected waits for ever.
     overheads
         What jobs spend on their nodes besides their runs (S17): an `Overheads`; nothing unless given.
+    sleep
+        When nodes sleep (S21): a `NodeSleep`, or its spec, as ``"timeout(300)"``; never unless given.
     dispatch
         Whether to record the cost of every scheduling pass, for `Result.dispatch`.
     reasons
@@ -103,6 +106,7 @@ class RunOptions:
     order_at_instant: OrderAtInstant = "completions_first"
     job_check: JobCheck = "nodes"
     overheads: Overheads | None = None
+    sleep: NodeSleep | str | None = None
     dispatch: bool = False
     reasons: bool = False
     invocation: Invocation | None = None
@@ -115,6 +119,13 @@ class RunOptions:
     def __post_init__(self) -> None:
         for name, check in _RULES.items():
             check(name, getattr(self, name))
+        if self.sleep is not None:
+            object.__setattr__(self, "sleep", _read_sleep(self.sleep))
+
+    @property
+    def node_sleep(self) -> NodeSleep | None:
+        """When nodes sleep, as an object."""
+        return self.sleep if isinstance(self.sleep, NodeSleep) else None
 
     @classmethod
     def of(cls, options: RunOptions | None, arguments: Mapping[str, Any], *, function: str) -> RunOptions:
@@ -203,6 +214,7 @@ class ExperimentArguments(TypedDict, total=False):
     order_at_instant: OrderAtInstant
     job_check: JobCheck
     overheads: Overheads | None
+    sleep: NodeSleep | str | None
     dispatch: bool
     reasons: bool
     invocation: Invocation | None
@@ -287,8 +299,17 @@ def _refuse_unknown(values: Mapping[str, object], known: frozenset[str]) -> None
             raise SimulationError(f"{name}: no such key.{suggest(str(name), known)}")
 
 
+def _read_sleep(value: object) -> NodeSleep:
+    try:
+        return NodeSleep.of(value)
+    except SimulationError as error:
+        raise SimulationError(f"sleep: {error}") from None
+
+
 def _read(name: str, value: Any) -> Any:  # noqa: ANN401  # the rules look at it
     """Make an object of the mapping that describes it; other values are as they are."""
+    if name == "sleep" and value is not None:
+        return _read_sleep(value)
     if name == "sharing" and isinstance(value, Mapping):
         _check_sharing(name, value)
         from batchlab.platform.network_model import NetworkModel  # noqa: PLC0415  # as above

@@ -14,6 +14,7 @@ from batchlab.errors import ResultError
 from batchlab.options import RunOptions
 from batchlab.result import energy, metrics
 from batchlab.result.events import events_of
+from batchlab.result.power_states import power_states_table
 from batchlab.result.summary import page, what_was_run
 from batchlab.result.table import (
     JOBS,
@@ -197,6 +198,21 @@ class Result:
             Usage was not recorded.
         """
         return usage_table(self.system, self.outcome)
+
+    @cached_property
+    def power_states(self) -> pl.DataFrame:
+        """One row per node and time that it was in one power state (semantics, S21).
+
+        Columns ``node`` (UInt32), ``group``, ``state`` (Enum: ``on``, a sleep state, ``entering off`` or
+        ``waking from off`` with the name of the state), ``start_time`` and ``end_time`` (s); by node and
+        time, from the first submission to the last event.
+
+        Raises
+        ------
+        ResultError
+            No node was to sleep.
+        """
+        return power_states_table(self.system, self.outcome)
 
     @cached_property
     def timeline(self) -> pl.DataFrame:

@@ -11,6 +11,7 @@ from batchlab.simulation.application_inputs import application_inputs
 from batchlab.simulation.columns import core_index, job_columns
 from batchlab.simulation.conditions import conditions
 from batchlab.simulation.priorities import account_inputs, calculation_period
+from batchlab.simulation.sleep import sleep_inputs
 
 if TYPE_CHECKING:
     from batchlab.options import RunOptions
@@ -58,6 +59,7 @@ def kernel_simulation(
     applications = application_inputs(workload, system, options)
     columns = job_columns(workload, system, policy, overheads)
     accounts = account_inputs(workload, system, policy, options)
+    sleep = sleep_inputs(system, options)
     try:
         return _kernel.Simulation(
             columns,
@@ -76,6 +78,7 @@ def kernel_simulation(
             period=calculation_period(policy, options),
             accounts=accounts,
             events=events,
+            sleep=sleep,
         )
     except ValueError as error:
         # Everything else has been checked: it is the formula.

@@ -5,6 +5,7 @@ mod dispatch;
 mod external_events;
 mod intervals;
 mod power;
+mod power_states;
 mod reasons;
 mod sensing;
 mod usage;
@@ -19,6 +20,7 @@ pub use dispatch::DispatchLog;
 pub use external_events::EventLog;
 pub use intervals::{AllocationIntervals, Interruptions};
 pub use power::{PowerMeter, PowerModel, ThermalModel};
+pub use power_states::PowerStateLog;
 pub use reasons::ReasonLog;
 pub use sensing::{MOST_LOOKS, PlatformSamples, PlatformSensor, Sensors};
 pub use usage::UsageLog;
@@ -38,6 +40,8 @@ pub struct Recorders {
     pub resizes: AllocationIntervals,
     /// The power of the nodes, where it was asked for.
     pub power: Option<Box<PowerMeter>>,
+    /// When which nodes slept, where they may.
+    pub power_states: Option<Box<PowerStateLog>>,
     /// How much of the platform is used, where it was asked for.
     pub platform: Option<PlatformSensor>,
     /// What accounts had used, where it was asked for.
@@ -60,6 +64,9 @@ impl Recorders {
         if let Some(power) = &mut self.power {
             power.share();
         }
+        if let Some(log) = &mut self.power_states {
+            log.share();
+        }
         if let Some(usage) = &mut self.usage {
             usage.share();
         }
@@ -70,6 +77,11 @@ impl Recorders {
 
     /// A job was given these nodes.
     pub fn nodes_taken(&mut self, view: View<'_>, job: u32, placement: &[NodeTasks]) {
+        if let Some(log) = &mut self.power_states {
+            for part in placement {
+                log.look(view, part.node);
+            }
+        }
         if let Some(power) = &mut self.power {
             power.started(&view.state.machine, job, placement, view.now());
         }
@@ -94,8 +106,11 @@ impl Recorders {
         }
     }
 
-    /// A node was drained or resumed.
+    /// A node was drained or resumed, or its power state is another.
     pub fn node_changed(&mut self, view: View<'_>, node: u32) {
+        if let Some(log) = &mut self.power_states {
+            log.look(view, node);
+        }
         if let Some(power) = &mut self.power {
             power.changed(&view.state.machine, node, view.now());
         }

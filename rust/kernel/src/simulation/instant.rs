@@ -26,6 +26,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     pub(super) fn begin_instant(&mut self, before: f64) {
+        self.end_transitions();
         self.sample_platform();
         self.calculate_due();
         if let Some(calendar) = &self.scenario.calendar
@@ -91,6 +92,7 @@ impl<F: Feed> Simulation<F> {
             return false;
         }
         self.cursor.at = LoopState::Idle;
+        self.sleep_and_wake();
         self.fail_if_endless();
         true
     }

@@ -88,9 +88,13 @@ impl<F: Feed> Simulation<F> {
         };
         self.state.starts += 1;
         self.state.running.get_mut(run).sequence = sequence;
-        let launch = self.view().overhead(job).launch;
-        if launch > 0.0 {
-            self.state.work.start(self.state.now, run, sequence, launch, 1.0);
+        let (now, launch) = (self.state.now, self.view().overhead(job).launch);
+        let ready = self.state.ready_time(job);
+        if ready > now {
+            // Its nodes wake first.
+            self.state.work.end_at(now, run, sequence, ready + launch);
+        } else if launch > 0.0 {
+            self.state.work.start(now, run, sequence, launch, 1.0);
         } else {
             self.begin_work(job, run);
         }
@@ -111,7 +115,8 @@ impl<F: Feed> Simulation<F> {
         }
         self.limit_run(job, run);
         // An estimate of no time expires at once, a corrected one later: at most one correction is made at an instant.
-        let was_launched = self.view().overhead(job).launch > 0.0;
+        let was_launched = self.view().overhead(job).launch > 0.0
+            || self.state.counts_from(job) < self.state.ready_time(job);
         self.schedule_expiry(job, Time(if was_launched { now.next_up() } else { now }));
         if self.scenario.bills_runs_only() {
             self.state.begin_charge(&self.scenario, job);
@@ -120,7 +125,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Sets when the wall time rule kills a job that runs.
     pub(super) fn limit_run(&mut self, job: u32, run: u32) {
-        let begun = self.state.jobs.start_time(job) + self.view().overhead(job).launch;
+        let begun = self.state.ready_time(job) + self.view().overhead(job).launch;
         let elapsed = self.state.now - begun;
         self.schedule_limit(job, run, (self.view().allowed_run(job) - elapsed).max(0.0));
     }

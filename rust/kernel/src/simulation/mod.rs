@@ -21,6 +21,7 @@ mod patience;
 mod preempting;
 mod refusal;
 mod resize;
+mod sleep;
 mod snapshot;
 mod timers;
 mod triggers;
@@ -195,7 +196,9 @@ impl<F: Feed> Simulation<F> {
             .min(self.next_question());
         let next = next.min(self.next_in_calendar());
         let is_timed = self.cursor.timers.any() && next != Time::NEVER;
-        if is_timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next }
+        let next = if is_timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next };
+        // What nodes do keeps no run going.
+        if next == Time::NEVER { next } else { next.min(self.next_power_event()) }
     }
 
     /// Where a run stops at which nothing is left to happen. Where no job is left, limits count none.
