@@ -655,6 +655,7 @@ class Draw(TypedDict):
     busy: float
     drained: float
     per_unit: list[float]
+    asleep: list[float]
 
 class Warms(TypedDict):
     resistance: float
@@ -679,6 +680,11 @@ class PowerMeter:
     @property
     def node_energy(self) -> NDArray[np.float64]:
         """Joules so far, node by node."""
+    @property
+    def spent(self) -> list[list[tuple[float, float]]]:
+        """Joules, and seconds of all nodes, that the nodes of each kind have spent so far idle, busy, drained, and in each of
+        the power states but on.
+        """
     @property
     def job_energy(self) -> NDArray[np.float64]:
         """Joules so far, job by job."""

@@ -113,6 +113,13 @@ impl SleepRules {
         &self.levels[self.kind_of[node as usize] as usize]
     }
 
+    /// What a node that is woken from a state is in then.
+    #[must_use]
+    pub fn woken(&self, node: u32, level: u8) -> PowerState {
+        let takes_time = self.levels_of(node)[usize::from(level)].wake_time > 0.0;
+        if takes_time { PowerState::Waking(level) } else { PowerState::On }
+    }
+
     /// When a node that is in this state since it became idle is to enter a deeper one.
     #[must_use]
     pub fn due(&self, node: u32, state: PowerState, idle_since: f64) -> Time {

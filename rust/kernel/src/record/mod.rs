@@ -19,7 +19,7 @@ pub use changes::{Change, Changes};
 pub use dispatch::DispatchLog;
 pub use external_events::EventLog;
 pub use intervals::{AllocationIntervals, Interruptions};
-pub use power::{PowerMeter, PowerModel, ThermalModel};
+pub use power::{PowerMeter, PowerModel, Spent, ThermalModel};
 pub use power_states::PowerStateLog;
 pub use reasons::ReasonLog;
 pub use sensing::{MOST_LOOKS, PlatformSamples, PlatformSensor, Sensors};
@@ -83,7 +83,7 @@ impl Recorders {
             }
         }
         if let Some(power) = &mut self.power {
-            power.started(&view.state.machine, job, placement, view.now());
+            power.started(view, job, placement);
         }
     }
 
@@ -101,7 +101,7 @@ impl Recorders {
     pub fn nodes_released(&mut self, view: View<'_>, job: u32) {
         if let Some(power) = &mut self.power {
             for part in view.state.jobs.placement(job) {
-                power.changed(&view.state.machine, part.node, view.now());
+                power.changed(view, part.node);
             }
         }
     }
@@ -112,7 +112,7 @@ impl Recorders {
             log.look(view, node);
         }
         if let Some(power) = &mut self.power {
-            power.changed(&view.state.machine, node, view.now());
+            power.changed(view, node);
         }
     }
 

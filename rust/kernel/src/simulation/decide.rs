@@ -368,7 +368,7 @@ impl<F: Feed> Simulation<F> {
         if !self.state.running.is_empty() {
             return Err(Refusal::UnderWay);
         }
-        let meter = PowerMeter::new(&self.state.machine, kinds, models, self.state.now);
+        let meter = PowerMeter::new(self.view(), kinds, models);
         self.recorders.power = Some(Box::new(meter));
         Ok(())
     }

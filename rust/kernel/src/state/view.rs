@@ -1,7 +1,7 @@
 //! What schedulers see: the scenario and the state together, to be read.
 use crate::application::ApplicationJob;
 use crate::cluster::{
-    Availability, Expansion, JobCalendar, NodeSet, NodeSetId, NodeTasks, PlacementRequest, Request,
+    Availability, Expansion, JobCalendar, NodeSet, NodeSetId, NodeTasks, PlacementRequest, PowerState, Request,
 };
 use crate::scenario::{JobCheck, Overhead, Scenario};
 use crate::time::Time;
@@ -290,6 +290,21 @@ impl<'a> View<'a> {
         match (&self.scenario.sleep, &self.state.sleep) {
             (Some(rules), Some(sleep)) if !rules.counted => sleep.ready_on(rules, placement, self.now()),
             _ => self.now(),
+        }
+    }
+
+    /// The power state of a node.
+    #[must_use]
+    pub fn power_state(self, node: u32) -> PowerState {
+        self.state.sleep.as_ref().map_or(PowerState::On, |sleep| sleep.of(node))
+    }
+
+    /// The power state that a node has once a job is given it now.
+    #[must_use]
+    pub fn power_state_with_job(self, node: u32) -> PowerState {
+        match (self.power_state(node), &self.scenario.sleep) {
+            (PowerState::Asleep(level), Some(rules)) => rules.woken(node, level),
+            (state, _) => state,
         }
     }
 
