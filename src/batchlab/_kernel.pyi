@@ -110,7 +110,6 @@ class SleepInputs(TypedDict):
     prefers_on: bool
 
 class PowerStateColumns(TypedDict):
-    begin: float
     time: NDArray[np.float64]
     node: NDArray[np.uint32]
     state: NDArray[np.uint16]
@@ -779,6 +778,8 @@ class View:
         """Give the operations per second on a node's CPU, and which of its GPUs are at work (none without applications)."""
     def is_drained(self, node: int) -> bool:
         """Whether a node is drained: no further job starts there."""
+    def power_state_number(self, node: int) -> int:
+        """Give the number of a node's power state among those of its group; 0 for on."""
     def jobs_on(self, node: int) -> list[Job]:
         """List the running jobs with tasks on a node, by expected end."""
     def job(self, row: int) -> Job:

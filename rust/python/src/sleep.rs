@@ -51,12 +51,15 @@ impl SleepInputs<'_> {
     }
 }
 
-/// What nodes came to be when, as columns.
+/// What nodes came to be when, as columns: all of them on at first.
 pub fn power_states<'py>(py: Python<'py>, log: &PowerStateLog) -> PyResult<Bound<'py, PyDict>> {
+    let nodes = log.nodes();
+    let time: Vec<f64> = vec![log.begin; nodes].into_iter().chain(log.time.to_vec()).collect();
+    let node: Vec<u32> = (0..nodes as u32).chain(log.node.to_vec()).collect();
+    let state: Vec<u16> = vec![0; nodes].into_iter().chain(log.state.to_vec()).collect();
     let result = PyDict::new(py);
-    result.set_item("begin", log.begin)?;
-    result.set_item("time", log.time.to_vec().into_pyarray(py))?;
-    result.set_item("node", log.node.to_vec().into_pyarray(py))?;
-    result.set_item("state", log.state.to_vec().into_pyarray(py))?;
+    result.set_item("time", time.into_pyarray(py))?;
+    result.set_item("node", node.into_pyarray(py))?;
+    result.set_item("state", state.into_pyarray(py))?;
     Ok(result)
 }

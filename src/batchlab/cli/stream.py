@@ -54,6 +54,9 @@ def stream(request: RunRequest) -> None:
         )
     if request.options.overheads is not None:
         raise wrong_usage("has no table of jobs, for which overheads are drawn. Leave it out.", "--stream")
+    if request.options.sleep is not None:
+        rule = "keeps what every node was when, which --stream does without; leave one out."
+        raise wrong_usage(rule, "--sleep")
     if request.events is not None:
         rule = "keeps what happened to all jobs, which --stream does without; leave one out."
         raise wrong_usage(rule, "--events")

@@ -189,10 +189,11 @@ class RunOptions:
         -------
         dict
             By the names of the options, in their order; invocation, overheads and sensing are dictionaries or
-            None.
+            None, and sleep is its spec.
         """
         sharing = self.sharing if isinstance(self.sharing, str) else self.sharing.plain
-        return asdict(replace(self, sharing="max_min")) | {"sharing": sharing}
+        sleep = None if self.sleep is None else str(self.sleep)
+        return asdict(replace(self, sharing="max_min", sleep=None)) | {"sharing": sharing, "sleep": sleep}
 
     @property
     def schedule_options(self) -> dict[str, Any]:

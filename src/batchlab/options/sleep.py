@@ -153,11 +153,14 @@ class NodeSleep:
 
     def __str__(self) -> str:
         after = self.by_state
-        parts = [f"{self.after:g}"] if after is None else [f"{name}={at:g}" for name, at in after.items()]
+        parts = (
+            [_text(self.after)] if after is None else [f"{name}={_text(at)}" for name, at in after.items()]
+        )
         if isinstance(self.keep, tuple):
-            parts.append(f'keep="{" ".join(f"{_text(time)}={count:g}" for time, count in self.keep)}"')
+            steps = " ".join(f"{_text(time)}={_text(count)}" for time, count in self.keep)
+            parts.append(f'keep="{steps}"')
         elif self.keep:
-            parts.append(f"keep={self.keep:g}")
+            parts.append(f"keep={_text(self.keep)}")
         usual = NodeSleep()
         parts += [f"wake={self.wake}"] if self.wake != usual.wake else []
         flags = [name for name in ("counted", "prefer_on") if getattr(self, name) != getattr(usual, name)]
@@ -239,5 +242,7 @@ def _steps_of(text: str, refused: SimulationError) -> list[tuple[str | float, fl
     return steps
 
 
-def _text(time: str | float) -> str:
-    return time if isinstance(time, str) else f"{time:g}"
+def _text(value: object) -> str:
+    """Write a number as short as it can be read back; a time of day is its own text."""
+    is_whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if is_whole else value)  # type: ignore[call-overload]  # it is a float

@@ -61,7 +61,7 @@ class Outcome:
         sleeps.
     power_states
         Per change of a node's power state: columns ``time`` (s), ``node`` and ``state``, its number from then
-        on; all nodes are on from ``begin`` (s) on. None where no node sleeps.
+        on; the first rows are all nodes being on. None where no node sleeps.
     dispatch
         Per scheduling pass, where it was asked for: columns ``time`` (s), ``queue_length``, ``cpu_time`` and
         ``other_cpu_time`` (s), ``memory`` (bytes; 0 where it is not known) and ``started`` (jobs).

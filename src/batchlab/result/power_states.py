@@ -11,14 +11,9 @@ from batchlab.errors import ResultError
 
 if TYPE_CHECKING:
     from batchlab.result.outcome import Outcome
-    from batchlab.system.system import NodeGroup, System
+    from batchlab.system.system import System
 
-__all__ = ["labels_of", "power_states_table"]
-
-
-def labels_of(group: NodeGroup) -> tuple[str, ...]:
-    """Give what the power states of a group's nodes are called, by their numbers in the kernel."""
-    return ("on", *(label for state in group.sleep_states for label in state.labels))
+__all__ = ["power_states_table"]
 
 
 def power_states_table(system: System, outcome: Outcome) -> pl.DataFrame:
@@ -38,14 +33,10 @@ def power_states_table(system: System, outcome: Outcome) -> pl.DataFrame:
     log = outcome.power_states
     if log is None:
         raise ResultError('no node was to sleep; pass sleep="timeout(300)" to simulate().')
-    nodes = np.arange(system.nodes, dtype=np.uint32)
-    begun = pl.DataFrame({"node": nodes, "state": np.zeros(system.nodes, np.uint16)})
     changes = pl.DataFrame({"node": log["node"], "state": log["state"], "start_time": log["time"]})
-    begun = begun.with_columns(start_time=pl.lit(log["begin"], pl.Float64))
-    end = max(outcome.now, log["begin"])
+    end = max(outcome.now, float(log["time"][0]))
     table = (
-        pl.concat([begun, changes])
-        .sort("node", maintain_order=True)
+        changes.sort("node", maintain_order=True)
         .with_columns(end_time=pl.col("start_time").shift(-1).over("node").fill_null(end))
         .filter(pl.col("end_time") > pl.col("start_time"))
     )
@@ -66,7 +57,7 @@ def _named(table: pl.DataFrame, system: System) -> pl.DataFrame:
     """Give the groups of nodes and the states by their names."""
     groups = [group.name for group in system.groups]
     of_node = np.repeat(np.arange(len(groups), dtype=np.uint32), [group.count for group in system.groups])
-    labels = [labels_of(group) for group in system.groups]
+    labels = [group.power_states for group in system.groups]
     names = list(dict.fromkeys(label for each in labels for label in each))
     offsets = np.cumsum([0, *(len(each) for each in labels)])[:-1].astype(np.uint32)
     every = pl.Series([label for each in labels for label in each], dtype=pl.Enum(names))

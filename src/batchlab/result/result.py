@@ -302,7 +302,8 @@ class Result:
         ``jobs.csv`` has the columns of `jobs`, nodes as ranges (``0-3,7``); ``metrics.json`` is `metrics`;
         ``manifest.json`` says what the run was made from: hashes of the inputs, versions, policy, seed and
         options. Where jobs were resized, ``allocations.csv`` is `allocations`; where reasons were recorded,
-        ``reasons.csv`` is `reasons`; where usage was, ``usage.csv`` is `usage`; where tasks were recorded,
+        ``reasons.csv`` is `reasons`; where usage was, ``usage.csv`` is `usage`; where nodes sleep,
+        ``power_states.csv`` is `power_states`; where tasks were recorded,
         ``task_times.csv`` is `task_times`; where the platform was looked at, ``utilisation_cpu.csv`` and so
         on are the tables of `utilisation` that show something.
 
@@ -354,6 +355,8 @@ class Result:
             yield "reasons.csv", self.reasons
         if self.outcome.usage is not None:
             yield "usage.csv", self.usage
+        if self.outcome.power_states is not None:
+            yield "power_states.csv", self.power_states
         if self.outcome.task_times is not None:
             yield "task_times.csv", self.task_times
         if self.outcome.sensed is not None:

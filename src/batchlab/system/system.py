@@ -79,6 +79,11 @@ class NodeGroup:
         states = check_sleep_states(self.sleep_states, f"{where}: sleep_states")
         set_field(self, "sleep_states", states)
 
+    @property
+    def power_states(self) -> tuple[str, ...]:
+        """What results call the states that a node can be in: on, then those of each sleep state."""
+        return ("on", *(label for state in self.sleep_states for label in state.labels))
+
     def __reduce__(self) -> tuple[object, ...]:
         # Read-only views of dictionaries cannot be pickled.
         return NodeGroup, (self.name, self.count, dict(self.resources), self.sleep_states)

@@ -32,6 +32,12 @@ impl PowerStateLog {
         }
     }
 
+    /// How many nodes there are.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.present.len()
+    }
+
     /// Lets the next clone share what is recorded.
     pub fn share(&mut self) {
         self.time.share();
