@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import batchlab as bl
@@ -11,14 +11,18 @@ from batchlab.generate import Constant, HyperErlang, JannClass, JannModel
 from support.moments import agree
 
 
+@example(5, 0.5, 1.0, 2.00001)
 @given(st.integers(1, 8), st.floats(0.05, 0.95), st.floats(1e-4, 1e2), st.floats(1.3, 50))
 def test_moments_are_kept(order: int, probability: float, rate: float, ratio: float) -> None:
-    """The distribution found for the moments of one has these moments, and an order no higher."""
+    """The distribution found for the moments of one has these moments, and an order no higher.
+
+    At order 5 these rates are at the edge of what order 4 admits, where rounding is magnified.
+    """
     made = HyperErlang(order, probability, (rate, rate * ratio))
     wanted = [made.moment(power) for power in (1, 2, 3)]
     found = HyperErlang.of_moments(*wanted)
     assert found.order <= order
-    assert [found.moment(power) for power in (1, 2, 3)] == pytest.approx(wanted, rel=1e-6)
+    assert found.moments == pytest.approx(wanted, rel=1e-6)
 
 
 def test_moments_by_hand() -> None:

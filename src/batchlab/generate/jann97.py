@@ -27,6 +27,8 @@ __all__ = ["HyperErlang", "JannClass", "JannModel", "jann"]
 
 _HIGHEST_ORDER = 200
 _FEWEST_JOBS = 4
+# How far moments may be from those asked for, relative; and what is equal but for rounding.
+_EXACT = 1e-7
 _ALMOST = 1 + 1e-9
 
 
@@ -75,7 +77,9 @@ class HyperErlang:
                 "second at least the square of the first)."
             )
         for order in range(1, _HIGHEST_ORDER + 1):
-            if (found := _of_order(order, first, second, third)) is not None:
+            found = _of_order(order, first, second, third)
+            # At the edge of what an order admits rounding is magnified; the next one is as good.
+            if found is not None and np.allclose(found.moments, (first, second, third), rtol=_EXACT, atol=0):
                 return found
         # One more than the least order keeps away from equality, where the third moment would have to be
         # infinite.
@@ -99,6 +103,11 @@ class HyperErlang:
         stages = float(np.prod(np.arange(self.order, self.order + power, dtype=np.float64)))
         first, second = (rate**-power for rate in self.rates)
         return stages * (self.probability * first + (1 - self.probability) * second)
+
+    @property
+    def moments(self) -> tuple[float, float, float]:
+        """The first three moments about 0."""
+        return self.moment(1), self.moment(2), self.moment(3)
 
     @property
     def mean(self) -> float:
