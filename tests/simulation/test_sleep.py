@@ -248,3 +248,44 @@ def test_power_states_cover_every_node_and_time() -> None:
     assert table.group_by("node").agg(pl.col("start_time").min(), pl.col("end_time").max()).sort(
         "node"
     ).rows() == [(node, 5.0, 340.0) for node in range(3)]
+
+
+class Watching(bl.Scheduler):
+    """Starts what fits, and notes what the first node is when it is asked, and once it was given a job."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[float, str, str]] = []
+
+    def schedule(self, view: bl.View) -> None:
+        """Start all."""
+        before = view.power_state(0)
+        for job in view.candidates():
+            view.start(job)
+        self.seen.append((view.now, before, view.power_state(0)))
+        with pytest.raises(bl.DecisionError, match="node 2"):
+            view.power_state(2)
+
+
+def test_schedulers_see_power_states() -> None:
+    """A node wakes as soon as it is given a job."""
+    scheduler = Watching()
+    workload = jobs((0, 100, 2), (165, 1, 1), (400, 50, 1), (410, 1, 1))
+    bl.simulate(workload, system(), scheduler, sleep=bl.NodeSleep(60, prefer_on=False))
+    assert scheduler.seen == [
+        (0.0, "on", "on"),
+        (165.0, "entering off", "entering off"),
+        (400.0, "off", "waking from off"),
+        (410.0, "waking from off", "waking from off"),
+    ]
+
+
+def test_experiments_keep_power_states(tmp_path: Path) -> None:
+    """They are read back from the store."""
+    workload = jobs((0, 100, 2), (300, 50, 1))
+    options = bl.RunOptions(sleep="timeout(60)")
+    runs = bl.Experiment({"few": workload}, system(), ["fcfs", "easy"], options=options).run(store=tmp_path)
+    direct = bl.simulate(workload, system(), "easy", options=options)
+    stored = runs.results["easy"][0] if hasattr(runs, "results") else None
+    assert stored is not None
+    assert stored.power_states.equals(direct.power_states)
+    assert stored.jobs.equals(direct.jobs)

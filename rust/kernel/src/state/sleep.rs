@@ -221,12 +221,13 @@ impl SleepState {
         {
             self.wake_now(rules, node, now, &mut changed);
         }
-        if f64::from(self.warm) > keep {
-            let by_now = self.due.range(..=(Time(now), Reverse(0)));
-            for (_, Reverse(node)) in by_now.copied().collect::<Vec<_>>() {
-                if f64::from(self.warm) > keep && !demand.has(node) {
-                    self.enter_deepest(rules, node, now, &mut changed);
-                }
+        let mut latest = Bound::Unbounded;
+        while f64::from(self.warm) > keep
+            && let Some(&next) = self.due.range((latest, Bound::Included((Time(now), Reverse(0))))).next()
+        {
+            latest = Bound::Excluded(next);
+            if !demand.has(next.1.0) {
+                self.enter_deepest(rules, next.1.0, now, &mut changed);
             }
         }
         while let Some(&(time, node)) = self.deeper.first()
