@@ -64,6 +64,7 @@ from batchlab.observer import Temperature as Temperature
 from batchlab.options import Cause as Cause
 from batchlab.options import Delay as Delay
 from batchlab.options import Invocation as Invocation
+from batchlab.options import NodeSleep as NodeSleep
 from batchlab.options import Overheads as Overheads
 from batchlab.options import RunOptions as RunOptions
 from batchlab.options import Sensing as Sensing
@@ -97,6 +98,7 @@ from batchlab.system import Partition as Partition
 from batchlab.system import Preemption as Preemption
 from batchlab.system import QualityOfService as QualityOfService
 from batchlab.system import Reservation as Reservation
+from batchlab.system import SleepState as SleepState
 from batchlab.system import System as System
 from batchlab.system import read_system as read_system
 from batchlab.system import write_system as write_system

@@ -140,6 +140,20 @@ class EventColumns(TypedDict):
     limits: dict[int, tuple[int, str, int]]
     reservations: dict[int, int]
 
+class SleepInputs(TypedDict):
+    levels: list[list[tuple[float, float, float]]]
+    kind_of: NDArray[np.uint32]
+    keep: list[tuple[float, float]]
+    daily: float | None
+    wakes_for_queue: bool
+    counted: bool
+    prefers_on: bool
+
+class PowerStateColumns(TypedDict):
+    time: NDArray[np.float64]
+    node: NDArray[np.uint32]
+    state: NDArray[np.uint16]
+
 class OverheadColumns(TypedDict):
     launch: NDArray[np.float64]
     completion: NDArray[np.float64]
@@ -176,6 +190,8 @@ class RecordedColumns(TypedDict):
     key_events: KeyEventColumns | None
     events_applied: NDArray[np.bool_] | None
     requested_time: NDArray[np.float64]
+    power_states: PowerStateColumns | None
+    waking_time: NDArray[np.float64] | None
 
 class FactorColumns(TypedDict):
     association: NDArray[np.float64] | None
@@ -462,6 +478,7 @@ class Simulation:
         accounts: AccountInputs | None = None,
         events: EventColumns | None = None,
         service: ServiceInputs | None = None,
+        sleep: SleepInputs | None = None,
     ) -> Simulation: ...
     @property
     def now(self) -> float:
@@ -690,6 +707,7 @@ class Draw(TypedDict):
     busy: float
     drained: float
     per_unit: list[float]
+    asleep: list[float]
 
 class Warms(TypedDict):
     resistance: float
@@ -714,6 +732,11 @@ class PowerMeter:
     @property
     def node_energy(self) -> NDArray[np.float64]:
         """Joules so far, node by node."""
+    @property
+    def spent(self) -> list[list[tuple[float, float]]]:
+        """Joules, and seconds of all nodes, that the nodes of each kind have spent so far idle, busy, drained, and in each of
+        the power states but on.
+        """
     @property
     def job_energy(self) -> NDArray[np.float64]:
         """Joules so far, job by job."""
@@ -808,6 +831,8 @@ class View:
         """Give the operations per second on a node's CPU, and which of its GPUs are at work (none without applications)."""
     def is_drained(self, node: int) -> bool:
         """Whether a node is drained: no further job starts there."""
+    def power_state_number(self, node: int) -> int:
+        """Give the number of a node's power state among those of its group; 0 for on."""
     def jobs_on(self, node: int) -> list[Job]:
         """List the running jobs with tasks on a node, by expected end."""
     def job(self, row: int) -> Job:

@@ -29,6 +29,7 @@ __all__ = [
     "SHARING_MODELS",
     "USAGE_DECAYS",
     "WAITING_REASONS",
+    "WAKING_CAUSES",
     "WALLTIME_ACTIONS",
     "AllocatorName",
     "BackfillName",
@@ -60,6 +61,7 @@ __all__ = [
     "StopKind",
     "UsageDecay",
     "WaitingReason",
+    "WakingCause",
     "WalltimeAction",
 ]
 
@@ -180,6 +182,10 @@ USAGE_DECAYS: tuple[UsageDecay, ...] = get_args(UsageDecay)
 PreemptionGround = Literal["tier", "qos"]
 PREEMPTION_GROUNDS: tuple[PreemptionGround, ...] = get_args(PreemptionGround)
 """By what jobs may preempt others."""
+
+WakingCause = Literal["job", "queue"]
+WAKING_CAUSES: tuple[WakingCause, ...] = get_args(WakingCause)
+"""What sleeping nodes are woken for."""
 
 PreemptionMode = Literal["cancel", "requeue", "suspend"]
 PREEMPTION_MODES: tuple[PreemptionMode, ...] = get_args(PreemptionMode)

@@ -61,6 +61,7 @@ def test_coverage() -> None:
         seen["interrupted"] += len(result.interruptions)
         seen["invoked"] += "invocation" in run.options
         seen["overheads"] += "overheads" in run.options
+        seen["asleep"] += run.options["sleep"] is not None
         for piece in (run.policy, *run.observers):
             chance = getattr(piece, "chance", None)
             if chance is not None:
@@ -69,7 +70,7 @@ def test_coverage() -> None:
         seen["watchers"] += sum(not isinstance(each, Meddler) for each in run.observers)
     acts = ("kill", "preempt", "hold", "release", "drain", "resume", "reserve_capacity", "estimate", "resize")
     states = ("completed", "killed", "rejected")
-    others = ("resized", "interrupted", "invoked", "forks", "watchers", "overheads")
+    others = ("resized", "interrupted", "invoked", "forks", "watchers", "overheads", "asleep")
     assert min(seen[name] for name in (*acts, *states, *others)) >= 3, seen
 
 

@@ -13,6 +13,7 @@ from reference.model import (
     Machine,
     Multifactor,
     NodeEvent,
+    NodeSleep,
     Outcome,
     Overhead,
     Overheads,
@@ -22,6 +23,7 @@ from reference.model import (
     Queue,
     Reservation,
     Sharing,
+    SleepState,
 )
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "Machine",
     "Multifactor",
     "NodeEvent",
+    "NodeSleep",
     "Outcome",
     "Overhead",
     "Overheads",
@@ -45,5 +48,6 @@ __all__ = [
     "Queue",
     "Reservation",
     "Sharing",
+    "SleepState",
     "simulate",
 ]

@@ -61,7 +61,7 @@ def easy_by_shadow_time(state: State, _: int) -> None:
             shadow_time, head = min(starts, key=lambda start: start[0])
         elif placement is not None and (
             head is None
-            or state.now + state.estimate(job) <= shadow_time
+            or state.supposed_end(job, placement) <= shadow_time
             or fits_at(state, head, shadow_time, [(job, placement)])
         ):
             state.start(job, placement)
@@ -81,7 +81,7 @@ def easy_by_reservations(state: State, reservations: int) -> None:
         if placement is None and not reserved:
             placement = place_by_preempting(state, job)
         if placement is not None:
-            supposed = Rectangle(state.now, state.now + state.estimate(job), job, placement)
+            supposed = Rectangle(state.now, state.supposed_end(job, placement), job, placement)
             replaced = place_again(state, supposed, reserved)
             if replaced is not None:
                 state.start(job, placement)

@@ -7,6 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from reference.node_events import victims
+from reference.sleep import counts_from
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,6 +107,8 @@ def change_nodes(kernel: Kernel, event: ExternalEvent) -> bool:
         closed = before | {node} if event.kind in CLOSING else before - {node}
         state.machine = replace(state.machine, closed=closed)
         changed = closed != before
+        if changed and state.sleep is not None:
+            state.sleep.touch([node], state.now)
         for victim in victims(state, node) if event.kind == "down" else []:
             changed = True
             state.cut_short(victim, kernel.kill, kills=event.kills)
@@ -182,7 +185,7 @@ def change_limit(kernel: Kernel, job: Job, seconds: float) -> bool:
     if state.estimate(new) == old.requested_time:
         state.estimates[row] = seconds
         if running is not None and running.phase == "running" and state.predictor.corrects:
-            end = running.start + seconds
+            end = counts_from(state, running) + seconds
             running.expiry = end if end > state.now else inf
     if running is not None:
         running.ran_until = state.now

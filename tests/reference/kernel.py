@@ -17,6 +17,7 @@ from reference.model import (
     Machine,
     Multifactor,
     NodeEvent,
+    NodeSleep,
     Order,
     Outcome,
     Overheads,
@@ -30,6 +31,7 @@ from reference.rates import Control, Service
 from reference.reasons import Reasons
 from reference.reservations import cuts, in_the_way, instants
 from reference.room import Room, in_each_set, may_use, room_beside
+from reference.sleep import Interval, sleeping_of
 from reference.state import Running, State
 
 
@@ -52,6 +54,7 @@ class Kernel:
     events: list[ExternalEvent] = field(default_factory=list)
     applied: list[bool] = field(default_factory=list)
     stopped: bool = False
+    power_states: list[Interval] = field(default_factory=list)
     jobs: list[Job] = field(init=False)
     waiting: Waiting = field(init=False)
 
@@ -68,7 +71,7 @@ class Kernel:
         due = [*(each.start for each in self.state.reservations.values()), *self.exemptions()]
         due += instants(self.state.machine) if self.state.queue else []
         # A reservation that was due and still has to wait gets no second pass at the same instant.
-        return min(
+        next_instant = min(
             [
                 *submissions,
                 *events,
@@ -80,6 +83,10 @@ class Kernel:
             ],
             default=inf,
         )
+        if self.state.sleep is None or next_instant == inf:
+            # What nodes do keeps no run going.
+            return next_instant
+        return min(next_instant, self.state.sleep.next_instant(self.state))
 
     def next_switch(self) -> float:
         return self.state.service.next_switch() if self.state.service else inf
@@ -366,7 +373,7 @@ class Kernel:
         if self.stopped:
             return
         self.passed = True
-        self.state.started, self.state.preempted = set(), False
+        self.state.started, self.state.preempted, self.state.booted = set(), False, False
         if self.backfill != "reject":
             start_preemptors(self.state)
             if self.backfill in DISCIPLINES:
@@ -374,7 +381,8 @@ class Kernel:
             else:
                 RULES[self.backfill](self.state, self.reservations)
         self.state.completed_since_pass = self.state.given_back = False
-        self.state.disturbed = False
+        # What was planned does not know that the nodes of jobs wake first.
+        self.state.disturbed = self.backfill == "conservative" and self.state.booted
         for running in self.state.running:
             self.waiting.begun.setdefault(running.job.row, self.state.now)
         for running in self.state.cancelled:
@@ -382,11 +390,29 @@ class Kernel:
         self.state.cancelled.clear()
         self.let_in()
         # Those that gave up their nodes may fit elsewhere.
-        self.entered |= self.state.preempted
+        self.entered |= self.state.preempted or self.state.disturbed
+        if self.state.sleep is not None:
+            self.state.sleep.look(self.state)
         if self.reasons is not None:
             self.reasons.look(self.state, self.waiting)
         if self.after_each and self.entered:
             self.make_pass()
+
+    def run(self, order_at_instant: str) -> None:
+        """Simulate to the end."""
+        state, is_over = self.state, False
+        while (instant := self.next_instant()) < inf:
+            state.now = instant
+            if state.priorities:
+                state.priorities.pass_time(instant)
+            if state.sleep is not None:
+                state.sleep.advance(state)
+            getattr(self, order_at_instant)()
+            if state.sleep is not None:
+                state.sleep.decide(state)
+                # Node events to come keep no run going whose jobs are done.
+                self.power_states = self.power_states if is_over else state.sleep.intervals(instant)
+            is_over = not self.is_any_left()
 
     def leave_waiting(self, *, may_wait: bool) -> None:
         """Write down the jobs that still wait when nothing comes any more."""
@@ -417,8 +443,14 @@ def simulate(
     applied: list[bool] | None = None,
     controls: Sequence[Control] = (),
     switches: list[tuple[float, int, float]] | None = None,
+    sleep: NodeSleep | None = None,
+    power_states: list[Interval] | None = None,
+    launched: dict[int, float] | None = None,
 ) -> list[Outcome]:
     """Simulate to the end; outcomes stand in the order of rows. `interruptions` receives those, in order.
+
+    `power_states` receives what nodes were when (S21), and `launched` from when on the nodes of the last run
+    of each row were on.
 
     With `asked_at_timers` every node event has a pass, as with schedulers written in Python.
     """
@@ -427,6 +459,8 @@ def simulate(
     state.predictor, state.job_check = predictor or Predictor(), job_check
     state.overheads = overheads or Overheads()
     state.service = Service(controls, machine) if controls else None
+    begin = min((job.submit_time for job in jobs), default=0.0)
+    state.sleep = sleeping_of(machine, sleep, begin)
     if isinstance(order, Multifactor):
         first = min((job.submit_time for job in jobs), default=0.0)
         state.priorities = Priorities(machine, order, first)
@@ -438,11 +472,7 @@ def simulate(
     kernel.events = sorted(events, key=lambda event: event.time)
     unknown = unknown_reservations(kernel.events, machine)
     state.machine = replace(machine, closed=machine.closed | absent_nodes(kernel.events), unknown=unknown)
-    while (instant := kernel.next_instant()) < inf:
-        state.now = instant
-        if state.priorities:
-            state.priorities.pass_time(instant)
-        getattr(kernel, order_at_instant)()
+    kernel.run(order_at_instant)
     may_wait = node_events or events or job_check != "nodes" or machine.limits or machine.reservations
     kernel.leave_waiting(may_wait=bool(may_wait))
     assert len(kernel.outcomes) == len(jobs), "no job is lost"
@@ -450,6 +480,10 @@ def simulate(
         switches.extend(state.service.switches)
     if applied is not None:
         applied.extend([*kernel.applied, *(False for _ in kernel.events)])
+    if power_states is not None:
+        power_states.extend(kernel.power_states)
+    if launched is not None:
+        launched.update({running.job.row: running.ready for running, _ in state.past})
     if interruptions is not None:
         interruptions.extend(state.interruptions)
     return [kernel.outcomes[row] for row in sorted(kernel.outcomes)]

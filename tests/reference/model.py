@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from math import inf
+from math import floor, inf
 
+DAY = 86_400.0
 Placement = list[tuple[int, int]]
 """(node, tasks) pairs, in the order in which the allocator filled the nodes."""
 
@@ -100,6 +101,50 @@ class Overheads:
 
     def of(self, job: Job) -> Overhead:
         return self.of_job[job.row] if self.of_job else Overhead()
+
+
+@dataclass(frozen=True)
+class SleepState:
+    """A sleep state of nodes, and how nodes get into it and out of it: seconds, and watts (S21)."""
+
+    name: str
+    power: float = 0.0
+    enter_time: float = 0.0
+    enter_power: float = 0.0
+    wake_time: float = 0.0
+    wake_power: float = 0.0
+
+
+@dataclass(frozen=True)
+class NodeSleep:
+    """When nodes sleep (S21).
+
+    `after` is for how long a node is idle before it enters a sleep state, by name; `keep` the number of warm
+    nodes from each time on, of each day where it is `daily`.
+    """
+
+    after: Mapping[str, float] = field(default_factory=dict)
+    keep: tuple[tuple[float, float], ...] = ()
+    daily: bool = False
+    wake: str = "job"
+    counted: bool = False
+    prefer_on: bool = False
+
+    def after_of(self, levels: tuple[SleepState, ...], level: int) -> float:
+        return self.after.get(levels[level].name, inf)
+
+    def keep_at(self, now: float) -> float:
+        """Give how many nodes are to be warm now: by the latest step, before the first of a day the last."""
+        moment = now % DAY if self.daily else now
+        steps = [count for time, count in self.keep if time <= moment]
+        before = self.keep[-1][1] if self.keep and self.daily else 0.0
+        return steps[-1] if steps else before
+
+    def keep_changes_after(self, now: float) -> float:
+        if now == -inf:
+            return inf
+        days = (floor(now / DAY) * DAY, floor(now / DAY) * DAY + DAY) if self.daily else (0.0,)
+        return min((day + time for day in days for time, _ in self.keep if day + time > now), default=inf)
 
 
 @dataclass(frozen=True)
@@ -222,6 +267,7 @@ class Machine:
     """Named resources, and for each node its amounts of them; who is closed, and what nodes withhold.
 
     `groups` are the numbers of nodes of the node groups, in the order of the nodes; none: one group of all.
+    `sleep_states` are those of each group, the lightest first; none: no node has any.
     """
 
     resources: tuple[str, ...]
@@ -238,6 +284,7 @@ class Machine:
     preemption: Preemption | None = None
     reservations: tuple[Reservation, ...] = ()
     unknown: frozenset[str] = frozenset()
+    sleep_states: tuple[tuple[SleepState, ...], ...] = ()
 
     @property
     def known(self) -> list[Reservation]:

@@ -23,6 +23,8 @@ def apply(state: State, event: NodeEvent, kill: Callable[[Running], None]) -> No
     withheld = {node: amounts for node, amounts in withheld.items() if amounts != nothing}
     state.machine = replace(before, closed=closed, withheld=withheld)
     state.disturbed |= state.machine != before
+    if state.sleep is not None:
+        state.sleep.touch(closed ^ before.closed, state.now)
     if event.act == "close" and event.fate != "stay":
         for victim in victims(state, event.node):
             if event.fate == "keep" and victim.phase == "suspending":

@@ -13,6 +13,7 @@ from reference.priorities import Priorities
 from reference.rates import Clock, Service
 from reference.reservations import in_time, instants, opened
 from reference.room import Room, in_each_set, room_beside
+from reference.sleep import Sleeping, counts_from, room_awake
 
 
 @dataclass
@@ -23,9 +24,9 @@ class Running:
     is when the run began, `work` how long it lasts unless it is cut, `overhead` what is before and after it,
     and `state` what the job will be. `holds`: it did not give its nodes back yet.
 
-    `launch` is how long it is launched. What is being suspended keeps `kept`, until `suspend_end`.
-    `ran_until` is when its limit was changed. As a victim it gives its nodes up at `grace_end`, for the job
-    of the row `preemptor` (S16).
+    `launch` is how long it is launched once all of its nodes are on, at `ready` (S21). What is being
+    suspended keeps `kept`, until `suspend_end`. `ran_until` is when its limit was changed. As a victim it
+    gives its nodes up at `grace_end`, for the job of the row `preemptor` (S16).
 
     Where rates are controlled `clock` serves it, from `begun_service` to `end_service` (S19). `limit` is when
     its run would be cut; `left` the work that it had left when it gave up its nodes.
@@ -53,6 +54,7 @@ class Running:
     launch: float = 0.0
     kept: float = 0.0
     suspend_end: float = inf
+    ready: float = 0.0
 
     @property
     def is_last_phase(self) -> bool:
@@ -112,6 +114,8 @@ class State:
     held: dict[int, Job] = field(default_factory=dict)
     service: Service | None = None
     fixed: dict[int, float] = field(default_factory=dict)
+    sleep: Sleeping | None = None
+    booted: bool = False
 
     def estimate(self, job: Job) -> float:
         """Give what schedulers take a job's run time to be."""
@@ -122,7 +126,7 @@ class State:
         job = running.job
         old = self.estimate(job)
         self.estimates[job.row] = self.predictor.correct(job, old)
-        end = running.start + self.estimate(job)
+        end = counts_from(self, running) + self.estimate(job)
         running.expiry = end if end > self.now else inf
         self.disturbed |= self.estimate(job) != old
 
@@ -149,7 +153,14 @@ class State:
 
     def expected_end(self, running: Running) -> float:
         """Give when a running job is expected to give back its nodes: by its estimate, or as a victim."""
-        return min(running.start + self.estimate(running.job), running.grace_end, running.suspend_end)
+        end = counts_from(self, running) + self.estimate(running.job)
+        return min(end, running.grace_end, running.suspend_end)
+
+    def supposed_end(self, job: Job, placement: Placement) -> float:
+        """Give when a job that starts now on some nodes is expected to end."""
+        is_free = self.sleep is None or self.sleep.rules.counted
+        ready = self.now if is_free or self.sleep is None else self.sleep.ready(placement, self.now)
+        return ready + self.estimate(job)
 
     def room_now(self) -> Room:
         """Give what is really free now: past its estimate a job still holds its nodes."""
@@ -162,7 +173,10 @@ class State:
     def place_now(self, job: Job) -> Placement | None:
         """Place a job in the first of its node sets in which it fits."""
         room = self.room_for(job)
-        placements = (self.allocator.place(each, room) for each in in_each_set(job))
+        prefers = self.sleep is not None and self.sleep.rules.prefer_on
+        rooms = [room_awake(self, room), room] if prefers else [room]
+        # In each of its sets it goes to nodes that are on alone, if it fits there.
+        placements = (self.allocator.place(each, part) for each in in_each_set(job) for part in rooms)
         return next((placement for placement in placements if placement is not None), None)
 
     def reserve(self, job: Job, plan: Plan, instants: Iterable[float]) -> Rectangle | None:
@@ -194,15 +208,17 @@ class State:
 
     def start(self, job: Job, placement: Placement) -> None:
         overhead = self.overhead(job)
-        running = Running(job, self.now, placement, overhead, self.work_left(job))
+        ready = self.now if self.sleep is None else self.sleep.take(placement, self.now)
+        self.booted |= ready > self.now
+        running = Running(job, self.now, placement, overhead, self.work_left(job), ready=ready)
         self.running.append(running)
         if self.service:
             self.service.count_busy(self.now, job, placement, 1)
         if self.overheads.billed:
             self.charge(running)
         running.launch = overhead.launch + (overhead.resume if self.saved.get(job.row) else 0.0)
-        if running.launch:
-            running.end = self.now + running.launch
+        if running.launch or ready > self.now:
+            running.end = ready + running.launch
         else:
             self.begin_work(running)
         self.queue.remove(job)
@@ -225,8 +241,10 @@ class State:
         if self.service:
             self.service.begin(self.now, running)
         self.limit_run(running)
-        expiry = running.start + self.estimate(running.job)
-        if self.predictor.corrects and (expiry > self.now or not running.launch):
+        base = counts_from(self, running)
+        expiry = base + self.estimate(running.job)
+        was_launched = running.launch or base < running.ready
+        if self.predictor.corrects and (expiry > self.now or not was_launched):
             running.expiry = expiry
         if not self.overheads.billed:
             self.charge(running)
@@ -234,6 +252,8 @@ class State:
     def limit_run(self, running: Running) -> None:
         """Let a run be cut at its limit, or now where that is over, if it is not done before."""
         allowed = running.job.requested_time
+        if self.sleep is not None and self.sleep.rules.counted:
+            allowed = max(0.0, allowed - (running.ready - running.start))
         if self.overheads.counted:
             allowed = max(0.0, allowed - running.overhead.launch - running.overhead.completion)
         elapsed = self.now - running.begun
@@ -338,6 +358,8 @@ class State:
             self.service.count_busy(self.now, running.job, running.placement, -1)
             self.service.end(self.now, running)
         self.charge_no_more(running)
+        if self.sleep is not None:
+            self.sleep.touch(dict(running.placement), self.now)
 
     def interrupt(self, running: Running, saved: float) -> None:
         """Let a running job give up its nodes and wait again."""

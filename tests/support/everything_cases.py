@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 import batchlab as bl
 from batchlab.generate import Exponential
 from support.everything_events import longest_limit, random_events, random_overheads
 from support.everything_jobs import workload
+from support.everything_sleep import check_power_states, with_sleep
 from support.limited_machines import (
     Counted,
     check_conditions,
@@ -383,6 +385,7 @@ def random_run(seed: int) -> Run:
         options["overheads"] = random_overheads(rng, jobs)
     if rng.random() < 0.5:
         options["events"] = random_events(rng, jobs, nodes)
+    system, options["sleep"] = with_sleep(system, seed)
     return Run(jobs, system, policy, watchers, options)
 
 
@@ -403,6 +406,8 @@ def check_result(simulation: bl.Simulation, *, is_ahead: bool = False) -> None:
     check_partitions(result, counted)
     check_limits(result, counted)
     check_conditions(result)
+    if result.options.sleep is not None:
+        check_power_states(result)
     used = result.timeline["used_core"].to_list()
     assert all(0 <= amount <= simulation.system.capacity.sum() for amount in used)
     assert is_ahead or not used or used[-1] == 0
@@ -427,12 +432,12 @@ def check_end(result: bl.Result, job: dict[str, Any], described: dict[str, Any],
     if options.walltime == "kill":
         asked = described["requested_time"]
         limit = longest_limit(result, job["job_id"], inf if asked is None else asked)
-        is_counted = options.overheads is not None and options.overheads.counted
+        is_counted = options.overheads is not None and options.overheads.counted and options.sleep is None
         assert end <= start + limit + (0.0 if is_counted and limit == asked else launch + completion)
     if job["state"] == "completed" and whole and job.get("application") is None:
         least = start + launch + job["run_time"]
         if options.overheads is None and result.external_events is None:
-            assert end == least
+            assert end == pytest.approx(least, rel=1e-12)
         elif result.external_events is None:
             # What would cut its run short cuts its completion.
             assert least <= end <= least + completion + 1.0

@@ -17,7 +17,7 @@ from support.results import Job, make_result
 PLOTS: dict[str, Callable[..., Axes]] = {
     name: getattr(bl.plot, name)
     for name in bl.plot.__all__
-    if name not in {"fair_share", "gflops", "power", "platform_activity", "waiting_reasons"}
+    if name not in {"fair_share", "gflops", "power", "power_states", "platform_activity", "waiting_reasons"}
     and not name.startswith("adequacy")
 }
 ONE_ONLY = {"gantt", "allocation_map", "allocations", "job_times"}

@@ -16,6 +16,7 @@ from reference import (
     Machine,
     Multifactor,
     NodeEvent,
+    NodeSleep,
     Outcome,
     Overheads,
     simulate,
@@ -24,6 +25,7 @@ from reference.numbers import divide
 from reference.predictors import PREDICTORS
 from reference.rates import Control
 from reference.reasons import Reasons
+from reference.sleep import Interval
 
 FORMULAS = {
     "requested_time * processors - submit_time": Expression(
@@ -94,6 +96,7 @@ class Case:
     overheads: Overheads | None = None
     events: tuple[ExternalEvent, ...] = ()
     controls: tuple[Control, ...] = ()
+    sleep: NodeSleep | None = None
 
     @property
     def order_text(self) -> str:
@@ -118,6 +121,8 @@ class Case:
         reasons: Reasons | None = None,
         applied: list[bool] | None = None,
         switches: list[tuple[float, int, float]] | None = None,
+        power_states: list[Interval] | None = None,
+        launched: dict[int, float] | None = None,
     ) -> list[Outcome]:
         """Run the reference; `interruptions` receives the runs that were cut short."""
         match self.order_argument:
@@ -150,6 +155,9 @@ class Case:
             overheads=self.overheads,
             events=self.events,
             applied=applied,
+            sleep=self.sleep,
+            power_states=power_states,
+            launched=launched,
         )
 
     def without(self, row: int) -> "Case":

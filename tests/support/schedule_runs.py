@@ -153,6 +153,25 @@ def options_of(case: Case) -> bl.RunOptions:
         job_check=case.job_check,
         overheads=overheads_of(case),
         control=controls_of(case),
+        sleep=sleep_of(case),
+    )
+
+
+def sleep_of(case: Case) -> bl.NodeSleep | None:
+    """Give the rules of sleeping."""
+    if case.sleep is None:
+        return None
+    given, keep = case.sleep, case.sleep.keep
+    names = [f"{int(time) // 3600:02d}:{int(time) // 60 % 60:02d}" for time, _ in keep]
+    moments: Any = names if given.daily else [time for time, _ in keep]
+    times = zip(moments, (count for _, count in keep), strict=True)
+    wake: Any = given.wake
+    return bl.NodeSleep(
+        after=dict(given.after),
+        keep=tuple(times) or 0,
+        wake=wake,
+        counted=given.counted,
+        prefer_on=given.prefer_on,
     )
 
 
@@ -333,7 +352,8 @@ def readable(case: Case) -> str:
 
     events = [f"    {event}," for event in (*case.node_events, *case.events)]
     settings = (
-        f"{policy_of(case)}; seed={case.seed}, {case.walltime}, {case.order_at_instant}, {case.overheads}"
+        f"{policy_of(case)}; seed={case.seed}, {case.walltime}, {case.order_at_instant}, {case.overheads}, "
+        f"{case.sleep}"
     )
     return "\n".join(
         [

@@ -36,11 +36,15 @@ def groups_of(machine: Machine) -> tuple[bl.NodeGroup, ...]:
     """Give the groups of nodes, or one per run of equal nodes."""
     counts = machine.groups or [len([*nodes]) for _, nodes in groupby(machine.capacity)]
     ends = accumulate(counts)
+    sleep_states = machine.sleep_states or ((),) * len(counts)
     return tuple(
         bl.NodeGroup(
-            f"group{number}", count, dict(zip(machine.resources, machine.capacity[end - 1], strict=True))
+            f"group{number}",
+            count,
+            dict(zip(machine.resources, machine.capacity[end - 1], strict=True)),
+            tuple(bl.SleepState(**vars(state)) for state in states),
         )
-        for number, (count, end) in enumerate(zip(counts, ends, strict=True))
+        for number, (count, end, states) in enumerate(zip(counts, ends, sleep_states, strict=True))
     )
 
 

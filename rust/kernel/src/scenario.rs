@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::accounting::{Accounts, Limits};
 use crate::application::ApplicationJob;
-use crate::cluster::{Calendar, NodeSets, NodeTasks, Request, Requests};
+use crate::cluster::{Calendar, NodeSets, NodeTasks, Request, Requests, SleepRules};
 use crate::control::RateControl;
 use crate::workload::{Attributes, Conditions, Job, PreemptionRules, TimedEvent, value_of};
 
@@ -195,6 +195,8 @@ pub struct Scenario {
     pub overheads: Option<Box<Overheads>>,
     /// At which rates nodes serve jobs; None where all serve at rate 1.
     pub service: Option<Box<Service>>,
+    /// The sleep states of the nodes, and by which rules they sleep; None where none does.
+    pub sleep: Option<Box<SleepRules>>,
     /// The external events, by time; empty where there are none, or where the feed reads them.
     pub events: Vec<TimedEvent>,
     /// What identifies it, once it was asked for.

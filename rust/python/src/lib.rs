@@ -30,6 +30,7 @@ mod reservations;
 mod service;
 mod share;
 mod simulation;
+mod sleep;
 mod source;
 mod status;
 mod stream;

@@ -1,5 +1,5 @@
 //! The power meter, as observers hand it to policies.
-use batchlab_kernel::record::{PowerMeter as Meter, PowerModel, ThermalModel};
+use batchlab_kernel::record::{PowerMeter as Meter, PowerModel, Spent, ThermalModel};
 use batchlab_kernel::state::View as KernelView;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -17,6 +17,7 @@ struct Kind {
     busy: f64,
     drained: f64,
     per_unit: Vec<f64>,
+    asleep: Vec<f64>,
 }
 
 #[derive(FromPyObject)]
@@ -63,7 +64,13 @@ impl PowerMeter {
     fn measure(&self, py: Python<'_>, kinds: PyReadonlyArray1<'_, u32>, draws: Vec<Kind>) -> PyResult<()> {
         let draws = draws
             .into_iter()
-            .map(|Kind { idle, busy, drained, per_unit }| PowerModel { idle, busy, drained, per_unit })
+            .map(|Kind { idle, busy, drained, per_unit, asleep }| PowerModel {
+                idle,
+                busy,
+                drained,
+                per_unit,
+                asleep,
+            })
             .collect();
         let kinds: Vec<u32> = kinds.as_array().iter().copied().collect();
         let done = self.view.get().simulation.borrow_mut(py).kernel.measure_power(&kinds, draws);
@@ -97,9 +104,7 @@ impl PowerMeter {
         nodes: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Option<f64>> {
         let Some(placement) = placement_of(self.view.bind(py), job, nodes)? else { return Ok(None) };
-        let power = |view: KernelView<'_>, meter: &Meter| {
-            meter.power_with(&view.state.machine, view.request(job.slot), &placement)
-        };
+        let power = |view: KernelView<'_>, meter: &Meter| meter.power_with(view, job.slot, &placement);
         self.read(py, power).map(Some)
     }
 
@@ -119,6 +124,15 @@ impl PowerMeter {
     #[getter]
     fn node_energy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(self.read(py, |view, meter| meter.node_energy(view.now()))?.into_pyarray(py))
+    }
+
+    /// Joules, and seconds of all nodes, that the nodes of each kind have spent so far idle, busy, drained, and in each of
+    /// the power states but on.
+    #[getter]
+    fn spent(&self, py: Python<'_>) -> PyResult<Vec<Vec<(f64, f64)>>> {
+        let spent = self.read(py, |view, meter| meter.spent(view.now()))?;
+        let pairs = |modes: Vec<Spent>| modes.iter().map(|each| (each.energy, each.seconds)).collect();
+        Ok(spent.into_iter().map(pairs).collect())
     }
 
     /// Joules so far, job by job.

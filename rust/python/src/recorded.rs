@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use crate::application_jobs::{sensed, task_times};
 use crate::columns::intervals;
 use crate::service;
+use crate::sleep::power_states;
 use crate::status;
 
 /// By the names of the fields of an outcome; None for what was not recorded.
@@ -45,6 +46,14 @@ pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<
     result.set_item("key_events", events)?;
     let events = recorders.events.as_ref().map(|log| log.applied.to_vec().into_pyarray(py));
     result.set_item("events_applied", events)?;
+    let states = recorders.power_states.as_ref().map(|log| power_states(py, log)).transpose()?;
+    result.set_item("power_states", states)?;
+    let woken = kernel.scenario().sleep.as_ref().map(|_| {
+        let state = kernel.state();
+        let seconds = |job| state.ready_time(job) - state.jobs.start_time(job);
+        (0..state.jobs.len() as u32).map(seconds).collect::<Vec<f64>>().into_pyarray(py)
+    });
+    result.set_item("waking_time", woken)?;
     let requested: Vec<f64> = {
         let jobs = &kernel.state().jobs;
         (0..jobs.len() as u32).map(|job| jobs.requested_time(job)).collect()

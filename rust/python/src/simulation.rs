@@ -1,14 +1,14 @@
 //! `Simulation`: columns in, columns out; the loop itself runs with the GIL released.
 use std::sync::Arc;
 
-use batchlab_kernel::cluster::Machine;
+use batchlab_kernel::cluster::{Availability, Machine};
 use batchlab_kernel::priority::FORMULA_NAMES;
-use batchlab_kernel::record::{Changes, DispatchLog, Recorders};
+use batchlab_kernel::record::{Changes, DispatchLog, PowerStateLog, Recorders};
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::scenario::{JobCheck, WallTime};
 use batchlab_kernel::scheduler::{Capacities, PolicyChoice, PolicyParts};
 use batchlab_kernel::simulation::{Agenda, Feed, Listeners, Simulation as Kernel, YieldPoint};
-use batchlab_kernel::state::{ClosedJobs, LimitState, State};
+use batchlab_kernel::state::{ClosedJobs, LimitState, SleepState, State};
 use batchlab_kernel::time::Time;
 use batchlab_kernel::workload::JobState;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -26,6 +26,7 @@ use crate::interrupt::interruptible;
 use crate::policy::PolicyNames;
 use crate::recorded;
 use crate::service::ServiceInputs;
+use crate::sleep::SleepInputs;
 use crate::status;
 
 /// Instants between two looks at signals and progress, at most: there are more where instants take long.
@@ -58,7 +59,7 @@ impl Simulation {
     #[new]
     #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, job_check, dispatch, reasons, listening,
                         applications=None, conditions=None, invocation=None, period=None, accounts=None, events=None,
-                        service=None))]
+                        service=None, sleep=None))]
     #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
     fn new(
         py: Python<'_>,
@@ -79,6 +80,7 @@ impl Simulation {
         accounts: Option<AccountInputs<'_>>,
         events: Option<EventColumns<'_>>,
         service: Option<ServiceInputs<'_>>,
+        sleep: Option<SleepInputs<'_>>,
     ) -> PyResult<Self> {
         let resources = capacity.shape()[1];
         let amounts = capacity
@@ -137,6 +139,15 @@ impl Simulation {
             recorders.key_events = described.key_events.then(Box::default);
         }
         let feed = Replay::of(&scenario);
+        if let Some(described) = sleep {
+            let nodes = state.machine.nodes() as usize;
+            let rules = described.rules(nodes)?;
+            let first = feed.next_time();
+            let first = if first == Time::NEVER { 0.0 } else { first.0 };
+            state.sleep = Some(Box::new(SleepState::new(&rules, first)));
+            recorders.power_states = Some(Box::new(PowerStateLog::new(nodes, first)));
+            scenario.sleep = Some(Box::new(rules));
+        }
         let mut usage = None;
         if let Some(described) = accounts {
             let first = feed.next_time();

@@ -184,6 +184,12 @@ impl View {
         Ok(self.simulation.borrow(py).kernel.state().machine.is_drained(node))
     }
 
+    /// Give the number of a node's power state among those of its group; 0 for on.
+    fn power_state_number(&self, py: Python<'_>, node: u32) -> PyResult<usize> {
+        self.check_node(py, node)?;
+        Ok(self.simulation.borrow(py).kernel.view().power_state(node).number())
+    }
+
     /// List the running jobs with tasks on a node, by expected end.
     fn jobs_on(slf: &Bound<'_, Self>, node: u32) -> PyResult<Vec<Job>> {
         slf.get().check_node(slf.py(), node)?;

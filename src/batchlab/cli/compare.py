@@ -11,6 +11,7 @@ from batchlab.cli.experiment_command import ExperimentRequest, carry_out, check_
 from batchlab.cli.failure import check_directory, wrong_usage
 from batchlab.cli.log import located, read_log
 from batchlab.cli.machine import described_machine, machine_for
+from batchlab.cli.node_sleep import sleep_of
 from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
     RULES,
@@ -27,6 +28,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Overrun,
     Processors,
     Seed,
+    Sleep,
     SystemFile,
     Timezone,
     UseMemory,
@@ -96,6 +98,7 @@ def compare(
     job_check: JobChecked = RunOptions.job_check,
     overhead: Overhead = None,
     external_events: ExternalEvents = None,
+    sleep: Sleep = None,
     dispatch: _Dispatch = False,
     overrun: Overrun = "extend",
     invalid: Invalid = "drop",
@@ -126,6 +129,7 @@ def compare(
         order_at_instant=order_at_instant,
         job_check=job_check,
         overheads=overheads_of(overhead),
+        sleep=sleep_of(sleep),
         dispatch=dispatch,
     )
     experiment = Experiment(

@@ -40,6 +40,7 @@ __all__ = [
     "Overrun",
     "Processors",
     "Seed",
+    "Sleep",
     "SystemFile",
     "Timezone",
     "UseMemory",
@@ -130,6 +131,16 @@ Overhead = Annotated[
         rich_help_panel=RULES,
         help="What jobs take besides their runs: launch=2, execution='norm(0, 1)', "
         "completion='uniform(0, 2)'; once for each phase.",
+    ),
+]
+
+Sleep = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SPEC",
+        rich_help_panel=RULES,
+        help="When idle nodes sleep: 'timeout(300)', 'timeout(suspend=60, off=1800, keep=4, wake=queue)'. "
+        "The system's description says in which states.",
     ),
 ]
 

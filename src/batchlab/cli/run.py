@@ -12,6 +12,7 @@ from batchlab.cli.failure import check_directory, is_in_directory, is_pace, is_t
 from batchlab.cli.log import check_platform, located, read_log
 from batchlab.cli.machine import described_machine, machine_for
 from batchlab.cli.monitored import check_watching, keep_serving, monitored
+from batchlab.cli.node_sleep import sleep_of
 from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
     READING,
@@ -29,6 +30,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Overrun,
     Processors,
     Seed,
+    Sleep,
     Timezone,
     UseMemory,
     Walltime,
@@ -164,6 +166,7 @@ def run(
     order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
     job_check: JobChecked = RunOptions.job_check,
     overhead: Overhead = None,
+    sleep: Sleep = None,
     external_events: ExternalEvents = None,
     overrun: Overrun = "extend",
     invalid: Invalid = "drop",
@@ -205,6 +208,7 @@ def run(
             order_at_instant=order_at_instant,
             job_check=job_check,
             overheads=overheads_of(overhead),
+            sleep=sleep_of(sleep),
             dispatch=dispatch is not None,
             reasons=reasons,
             usage=usage,

@@ -60,6 +60,9 @@ def stream(request: RunRequest) -> None:
             f"has no table of jobs, which the order {policy.order_name} goes by. Leave it out.", "--stream"
         )
     overheads = streamed_overheads(request.options.overheads, request.options.seed)
+    if request.options.sleep is not None:
+        rule = "keeps what every node was when, which --stream does without; leave one out."
+        raise wrong_usage(rule, "--sleep")
     if request.events is not None:
         rule = "keeps what happened to all jobs, which --stream does without; leave one out."
         raise wrong_usage(rule, "--events")

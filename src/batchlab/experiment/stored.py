@@ -46,6 +46,8 @@ _KINDS: Mapping[str, Any] = {
     "row": np.uint32,
     "host": np.uint32,
     "task": np.uint32,
+    "power_states/node": np.uint32,
+    "power_states/state": np.uint16,
 }
 
 
@@ -212,6 +214,7 @@ def _outcome(members: Mapping[str, Any]) -> Outcome:
         "task_times": task_times or None,
         "sensed": _group(columns, "sensed") or None,
         "usage": _group(columns, "usage") or None,
+        "power_states": _group(columns, "power_states") or None,
         "sensing_links": tuple(members.get("sensing_links", ())),
     }
     return Outcome(**own, now=members["now"], **groups)

@@ -187,6 +187,7 @@ def _members(result: Result) -> dict[str, Any]:
         "task_times": outcome.task_times or {},
         "sensed": outcome.sensed or {},
         "usage": outcome.usage or {},
+        "power_states": outcome.power_states or {},
     }
     for group, columns in groups.items():
         for name, column in columns.items():

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from batchlab._kernel import Job
     from batchlab.simulation.view import View
-    from batchlab.system import System
+    from batchlab.system import SleepState, System
 
 __all__ = ["NodePower", "Power", "PowerNow"]
 
@@ -75,8 +75,8 @@ class NodePower:
         """Watts as soon as a job is there."""
         return self.idle if self.busy is None else self.busy
 
-    def draw(self, resources: tuple[str, ...]) -> _kernel.Draw:
-        """Give the same in the order of a system's resources.
+    def draw(self, resources: tuple[str, ...], sleep_states: tuple[SleepState, ...] = ()) -> _kernel.Draw:
+        """Give the same in the order of a system's resources, and what is drawn in sleep states.
 
         Raises
         ------
@@ -92,7 +92,14 @@ class NodePower:
             "busy": float(self.lit),
             "drained": float(self.drained),
             "per_unit": per_unit,
+            "asleep": [watts for state in sleep_states for watts in self._asleep(state)],
         }
+
+    def _asleep(self, state: SleepState) -> tuple[float, float, float]:
+        """Give the watts of entering a state, of being there, and of waking from it."""
+        transitions = (state.enter_power, state.wake_power)
+        entering, waking = (float(self.idle if watts is None else watts) for watts in transitions)
+        return entering, state.power, waking
 
 
 class PowerNow:
@@ -190,7 +197,9 @@ class Power(Observer):
     -----
     ``result.observations["power"]`` has the columns ``time`` (s) and ``power`` (W), what all nodes draw from
     each time on; the last time is the end. ``result.observations["energy_per_node"]`` has ``node``,
-    ``group``, ``energy`` (J). ``result.jobs["energy"]`` (J) is what each job used in all its runs.
+    ``group``, ``energy`` (J). ``result.observations["energy_per_state"]`` has ``group``, ``state`` (idle,
+    busy, drained, sleep states, and the transitions into and out of these), ``energy`` (J) and
+    ``node_seconds`` (s). ``result.jobs["energy"]`` (J) is what each job used in all its runs.
 
     Examples
     --------
@@ -237,12 +246,13 @@ class Power(Observer):
         return {
             "power": pl.DataFrame({"time": times, "power": powers}),
             "energy_per_node": pl.DataFrame([nodes, pl.Series("group", groups), pl.Series("energy", energy)]),
+            "energy_per_state": _per_state(view.system, meter.spent),
             "jobs": pl.DataFrame({"energy": meter.job_energy}),
         }
 
     def _draws(self, system: System) -> list[_kernel.Draw]:
         if isinstance(self.nodes, NodePower):
-            return [self.nodes.draw(system.resources)] * len(system.groups)
+            return [self.nodes.draw(system.resources, group.sleep_states) for group in system.groups]
         names = [group.name for group in system.groups]
         for name in self.nodes:
             if name not in names:
@@ -250,9 +260,19 @@ class Power(Observer):
         missing = [name for name in names if name not in self.nodes]
         if missing:
             raise ObserverError(f"Power: what do nodes of group {missing[0]!r} draw? Add it to nodes.")
-        return [self.nodes[name].draw(system.resources) for name in names]
+        return [self.nodes[group.name].draw(system.resources, group.sleep_states) for group in system.groups]
 
     def _await_change(self, view: View) -> None:
         change = inf if self.cap is None else self.cap.next_change(view.now)
         if isfinite(change):
             view.wake(change)
+
+
+def _per_state(system: System, spent: list[list[tuple[float, float]]]) -> pl.DataFrame:
+    """Name what the nodes of each group have spent in each state."""
+    rows = []
+    for group, amounts in zip(system.groups, spent, strict=True):
+        states = ["idle", "busy", "drained", *(label for each in group.sleep_states for label in each.labels)]
+        rows += [(group.name, state, *amount) for state, amount in zip(states, amounts, strict=True)]
+    schema = {"group": pl.String, "state": pl.String, "energy": pl.Float64, "node_seconds": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")

@@ -4,12 +4,14 @@ from batchlab.options.invocation import Cause, Invocation
 from batchlab.options.overheads import Delay, Overheads
 from batchlab.options.run_options import ExperimentArguments, RunArguments, RunOptions
 from batchlab.options.sensing import Sensing
+from batchlab.options.sleep import NodeSleep
 
 __all__ = [
     "Cause",
     "Delay",
     "ExperimentArguments",
     "Invocation",
+    "NodeSleep",
     "Overheads",
     "RunArguments",
     "RunOptions",

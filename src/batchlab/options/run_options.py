@@ -15,6 +15,7 @@ from batchlab.errors import PlatformError, SimulationError, shown, suggest
 from batchlab.options.invocation import Invocation
 from batchlab.options.overheads import Overheads
 from batchlab.options.sensing import Sensing
+from batchlab.options.sleep import NodeSleep
 from batchlab.units import is_finite, is_whole
 from batchlab.vocabulary import (
     JOB_CHECKS,
@@ -71,6 +72,8 @@ class RunOptions:
         for each of several sets of node groups. All serve at rate 1 unless given.
     reference_rate
         Units of work that jobs without a column ``work`` have for each second of their run_time, > 0.
+    sleep
+        When nodes sleep (S21): a `NodeSleep`, or its spec, as ``"timeout(300)"``; never unless given.
     dispatch
         Whether to record the cost of every scheduling pass, for `Result.dispatch`.
     reasons
@@ -115,6 +118,7 @@ class RunOptions:
     overheads: Overheads | None = None
     control: RateControl | str | Sequence[RateControl | str] | None = None
     reference_rate: float = 1.0
+    sleep: NodeSleep | str | None = None
     dispatch: bool = False
     reasons: bool = False
     invocation: Invocation | None = None
@@ -129,6 +133,13 @@ class RunOptions:
         object.__setattr__(self, "control", _controls(self.control))
         for name, check in _RULES.items():
             check(name, getattr(self, name))
+        if self.sleep is not None:
+            object.__setattr__(self, "sleep", _read_sleep(self.sleep))
+
+    @property
+    def node_sleep(self) -> NodeSleep | None:
+        """When nodes sleep, as an object."""
+        return self.sleep if isinstance(self.sleep, NodeSleep) else None
 
     @classmethod
     def of(cls, options: RunOptions | None, arguments: Mapping[str, Any], *, function: str) -> RunOptions:
@@ -192,12 +203,13 @@ class RunOptions:
         -------
         dict
             By the names of the options, in their order; invocation, overheads and sensing are dictionaries or
-            None.
+            None, and sleep is its spec.
         """
         sharing = self.sharing if isinstance(self.sharing, str) else self.sharing.plain
         control = [str(each) for each in self.controls] or None
-        plain = asdict(replace(self, sharing="max_min", control=None))
-        return plain | {"sharing": sharing, "control": control}
+        sleep = None if self.sleep is None else str(self.sleep)
+        plain = asdict(replace(self, sharing="max_min", control=None, sleep=None))
+        return plain | {"sharing": sharing, "control": control, "sleep": sleep}
 
     @property
     def controls(self) -> tuple[RateControl, ...]:
@@ -227,6 +239,7 @@ class ExperimentArguments(TypedDict, total=False):
     overheads: Overheads | None
     control: RateControl | str | Sequence[RateControl | str] | None
     reference_rate: float
+    sleep: NodeSleep | str | None
     dispatch: bool
     reasons: bool
     invocation: Invocation | None
@@ -335,8 +348,17 @@ def _refuse_unknown(values: Mapping[str, object], known: frozenset[str]) -> None
             raise SimulationError(f"{name}: no such key.{suggest(str(name), known)}")
 
 
+def _read_sleep(value: object) -> NodeSleep:
+    try:
+        return NodeSleep.of(value)
+    except SimulationError as error:
+        raise SimulationError(f"sleep: {error}") from None
+
+
 def _read(name: str, value: Any) -> Any:  # noqa: ANN401  # the rules look at it
     """Make an object of the mapping that describes it; other values are as they are."""
+    if name == "sleep" and value is not None:
+        return _read_sleep(value)
     if name == "sharing" and isinstance(value, Mapping):
         _check_sharing(name, value)
         from batchlab.platform.network_model import NetworkModel  # noqa: PLC0415  # as above

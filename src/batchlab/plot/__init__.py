@@ -16,6 +16,7 @@ from batchlab.plot.load import load
 from batchlab.plot.memory import memory
 from batchlab.plot.platform_activity import platform_activity
 from batchlab.plot.power import power
+from batchlab.plot.power_states import power_states
 from batchlab.plot.queue_size import queue_size
 from batchlab.plot.run_times import run_times
 from batchlab.plot.scalability import scalability
@@ -40,6 +41,7 @@ __all__ = [
     "memory",
     "platform_activity",
     "power",
+    "power_states",
     "queue_size",
     "run_times",
     "scalability",

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
+import polars as pl
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.ticker import MaxNLocator, PercentFormatter
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from batchlab.plot.placement import Integers
+    from batchlab.result.result import Result
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -71,7 +73,8 @@ def gantt(
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        Those drawn on. Where jobs are drawn one by one, nodes that sleep are grey then, and hatched as they
+        fall asleep and wake.
 
     Raises
     ------
@@ -89,6 +92,7 @@ def gantt(
     shown = placed.between(first, last)
     if shows != "use" and len(shown.row) <= _MOST_RECTANGLES:
         _rectangles(ax, shown)
+        _sleep(ax, result)
     else:
         binned = cells(shown, first, last, columns=_COLUMNS, rows=_ROWS)
         extent = (first, last, 0.0, float(binned.busy.shape[0] * binned.nodes_per_row))
@@ -159,6 +163,25 @@ def _rectangles(ax: Axes, placed: Placements) -> None:
     )
     if few:
         _cover_seams(ax, boxes)
+
+
+def _sleep(ax: Axes, result: Result) -> None:
+    """Draw when nodes slept, and over the jobs when they fell asleep or woke."""
+    if result.outcome.power_states is None:
+        return
+    states = result.power_states.filter(pl.col("state") != "on")
+    if len(states) > _MOST_RECTANGLES:
+        return
+    names = [state.name for group in result.system.groups for state in group.sleep_states]
+    is_asleep = states["state"].cast(pl.String).is_in(names)
+    for part, hatch in ((states.filter(is_asleep), None), (states.filter(~is_asleep), "////")):
+        boxes = [
+            [(start, node), (end, node), (end, node + 1), (start, node + 1)]
+            for node, start, end in part.select("node", "start_time", "end_time").iter_rows()
+        ]
+        shade = PolyCollection(boxes, facecolors="#0000001a", linewidths=0, hatch=hatch)
+        shade.set_edgecolor("#00000040")
+        ax.add_collection(shade)
 
 
 def _cover_seams(ax: Axes, boxes: Rectangles) -> None:

@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from batchlab.plot.canvas import begin, colour, dress, legend, say
-from batchlab.plot.scales import duration_axis
+from batchlab.plot.canvas import begin, say
+from batchlab.plot.stacked import WINDOWS, means, stacked
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     from matplotlib.axes import Axes
 
     from batchlab.result.result import Result
 
 __all__ = ["waiting_reasons"]
-
-_WINDOWS = 300
 
 
 def waiting_reasons(result: Result, *, ax: Axes | None = None, title: str | None = None) -> Axes:
@@ -51,34 +48,7 @@ def waiting_reasons(result: Result, *, ax: Axes | None = None, title: str | None
         return say(ax, "no job waited")
     submitted = result.workload.jobs["submit_time"].to_numpy()
     last = max(float(result.outcome.now), float(reasons["end_time"].to_numpy().max()))
-    edges = np.linspace(float(submitted.min()), last, _WINDOWS + 1)
-    courses = {str(name): _means(part, edges) for (name,), part in reasons.group_by("reason")}
+    edges = np.linspace(float(submitted.min()), last, WINDOWS + 1)
+    courses = {str(name): means(part, edges) for (name,), part in reasons.group_by("reason")}
     names = sorted(courses, key=lambda name: (-courses[name].sum(), name))
-    below = np.zeros(_WINDOWS)
-    for index, name in enumerate(names):
-        above = below + courses[name]
-        ax.stairs(above, edges, baseline=below, fill=True, color=colour(index), label=name)
-        below = above
-    ax.set_ylim(bottom=0)
-    ax.set_ylabel("waiting jobs")
-    ax.set_xlabel("time")
-    duration_axis(ax, "x")
-    dress(ax, grid="y")
-    legend(ax, len(names))
-    return ax
-
-
-def _means(part: pl.DataFrame, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Give the mean number of intervals that hold, over each window."""
-    begun, over = (_integral(part[name].to_numpy(), edges) for name in ("start_time", "end_time"))
-    means: npt.NDArray[np.float64] = np.diff(begun - over) / np.diff(edges)
-    return np.maximum(means, 0.0)
-
-
-def _integral(steps: npt.NDArray[np.float64], at: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Integrate the number of steps so far, up to each time."""
-    steps = np.sort(steps) - at[0]
-    sums = np.concatenate([[0.0], np.cumsum(steps)])
-    count = np.searchsorted(steps, at - at[0], side="right")
-    integral: npt.NDArray[np.float64] = count * (at - at[0]) - sums[count]
-    return integral
+    return stacked(ax, {name: courses[name] for name in names}, edges, "waiting jobs")

@@ -21,13 +21,14 @@ def overview(observations: Mapping[str, pl.DataFrame]) -> dict[str, object]:
     -------
     dict
         ``energy``: ``total`` and ``jobs`` (J; the rest is that of idle nodes, and of no job), ``mean_power``
-        and ``peak_power`` (W); ``cost`` and ``emissions``, what the signals per kilowatt-hour added up to.
-        Each only where it was observed.
+        and ``peak_power`` (W), and where nodes sleep ``states``, the joules by the states of nodes; ``cost``
+        and ``emissions``, what the signals per kilowatt-hour added up to. Each only where it was observed.
     """
     found: dict[str, object] = {}
     power = observations.get("power")
     if power is not None and {"time", "power"} <= set(power.columns) and len(power):
-        found["energy"] = _energy(power, observations.get("jobs"))
+        states = _of_states(observations.get("energy_per_state"))
+        found["energy"] = {**_energy(power, observations.get("jobs")), **states}
     for name, column in _SUMS.items():
         table = observations.get(name)
         if table is not None and column in table.columns:
@@ -42,6 +43,14 @@ def _energy(power: pl.DataFrame, jobs: pl.DataFrame | None) -> dict[str, float |
     of_jobs = float(jobs["energy"].sum()) if jobs is not None and "energy" in jobs.columns else None
     mean = total / span if span > 0 else None
     return {"total": total, "jobs": of_jobs, "mean_power": mean, "peak_power": _highest(power)}
+
+
+def _of_states(table: pl.DataFrame | None) -> dict[str, object]:
+    """Sum up the energy of nodes by their states, where they have others than idle, busy and drained."""
+    if table is None or "energy" not in table.columns or len(table) <= 3 * table["group"].n_unique():
+        return {}
+    sums = table.group_by("state", maintain_order=True).agg(pl.col("energy").sum())
+    return {"states": dict(sums.rows())}
 
 
 def _highest(power: pl.DataFrame) -> float:

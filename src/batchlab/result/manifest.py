@@ -27,6 +27,7 @@ __all__ = ["OutputFiles", "file_identity", "is_output", "manifest", "output_file
 
 _FORMAT = 1
 _NAMES = ("manifest.json", "metrics.json", "jobs.csv")
+_TABLES = frozenset({"allocations.csv", "power_states.csv", "reasons.csv", "task_times.csv", "usage.csv"})
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,7 @@ def output_files(directory: Path, more: Iterable[str] = ()) -> Iterator[OutputFi
 
 def is_output(name: str) -> bool:
     """Tell whether a file of this name may be one of a run's: see `Result.write`."""
-    return name in {*_NAMES, "allocations.csv", "reasons.csv", "task_times.csv", "usage.csv"} or (
-        name.startswith("utilisation_") and name.endswith(".csv")
-    )
+    return name in {*_NAMES, *_TABLES} or (name.startswith("utilisation_") and name.endswith(".csv"))
 
 
 def remove_run(directory: Path) -> None:

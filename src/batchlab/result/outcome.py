@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from batchlab._kernel import (
         InterruptionColumns,
         KeyEventColumns,
+        PowerStateColumns,
         RateColumns,
         ReasonColumns,
         SensedColumns,
@@ -55,8 +56,14 @@ class Outcome:
         bool, shape (events,): whether each external event changed anything, of those that have happened.
         None where none were given.
     launch_time, completion_time
-        float64, shape (rows,): seconds of each job's launch and completion in its latest run. None
-        where jobs have no overheads.
+        float64, shape (rows,): seconds of each job's launch and completion in its latest run, with the launch
+        those in which its nodes wake. None where jobs have no overheads and no node sleeps.
+    waking_time
+        float64, shape (rows,): seconds from each job's start until its nodes are on. None where no node
+        sleeps.
+    power_states
+        Per change of a node's power state: columns ``time`` (s), ``node`` and ``state``, its number from then
+        on; the first rows are all nodes being on. None where no node sleeps.
     dispatch
         Per scheduling pass, where it was asked for: columns ``time`` (s), ``queue_length``, ``cpu_time`` and
         ``other_cpu_time`` (s), ``memory`` (bytes; 0 where it is not known) and ``started`` (jobs).
@@ -118,3 +125,5 @@ class Outcome:
     usage: UsageColumns | None = None
     rates: RateColumns | None = None
     key_events: KeyEventColumns | None = None
+    waking_time: npt.NDArray[np.float64] | None = None
+    power_states: PowerStateColumns | None = None

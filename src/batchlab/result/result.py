@@ -16,6 +16,7 @@ from batchlab.result import energy, metrics
 from batchlab.result.course import course_of
 from batchlab.result.events import events_of
 from batchlab.result.key_events import key_events_table, rates_table
+from batchlab.result.power_states import power_states_table
 from batchlab.result.service_intervals import ServedRun, intervals_of, service_intervals_table
 from batchlab.result.summary import page, what_was_run
 from batchlab.result.table import (
@@ -248,6 +249,21 @@ class Result:
         return usage_table(self.system, self.outcome)
 
     @cached_property
+    def power_states(self) -> pl.DataFrame:
+        """One row per node and time that it was in one power state (semantics, S21).
+
+        Columns ``node`` (UInt32), ``group``, ``state`` (Enum: ``on``, a sleep state, ``entering off`` or
+        ``waking from off`` with the name of the state), ``start_time`` and ``end_time`` (s); by node and
+        time, from the first submission to the last event.
+
+        Raises
+        ------
+        ResultError
+            No node was to sleep.
+        """
+        return power_states_table(self.system, self.outcome)
+
+    @cached_property
     def timeline(self) -> pl.DataFrame:
         """One row per instant: ``time``, ``queued``, ``running``, ``used_<r>`` and ``utilisation_<r>``."""
         return timeline(self._jobs_without_nodes, self.system, self.interruptions, self.resizes)
@@ -338,7 +354,8 @@ class Result:
         ``jobs.csv`` has the columns of `jobs`, nodes as ranges (``0-3,7``); ``metrics.json`` is `metrics`;
         ``manifest.json`` says what the run was made from: hashes of the inputs, versions, policy, seed and
         options. Where jobs were resized, ``allocations.csv`` is `allocations`; where reasons were recorded,
-        ``reasons.csv`` is `reasons`; where usage was, ``usage.csv`` is `usage`; where tasks were recorded,
+        ``reasons.csv`` is `reasons`; where usage was, ``usage.csv`` is `usage`; where nodes sleep,
+        ``power_states.csv`` is `power_states`; where tasks were recorded,
         ``task_times.csv`` is `task_times`; where the platform was looked at, ``utilisation_cpu.csv`` and so
         on are the tables of `utilisation` that show something.
 
@@ -390,6 +407,8 @@ class Result:
             yield "reasons.csv", self.reasons
         if self.outcome.usage is not None:
             yield "usage.csv", self.usage
+        if self.outcome.power_states is not None:
+            yield "power_states.csv", self.power_states
         if self.outcome.task_times is not None:
             yield "task_times.csv", self.task_times
         if self.outcome.sensed is not None:

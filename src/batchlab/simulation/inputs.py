@@ -12,6 +12,7 @@ from batchlab.simulation.columns import core_index, job_columns
 from batchlab.simulation.conditions import conditions
 from batchlab.simulation.priorities import account_inputs, calculation_period
 from batchlab.simulation.service import service_inputs
+from batchlab.simulation.sleep import sleep_inputs
 
 if TYPE_CHECKING:
     from batchlab.options import RunOptions
@@ -59,6 +60,7 @@ def kernel_simulation(
     applications = application_inputs(workload, system, options)
     columns = job_columns(workload, system, policy, overheads, options.reference_rate)
     accounts = account_inputs(workload, system, policy, options)
+    sleep = sleep_inputs(system, options)
     try:
         return _kernel.Simulation(
             columns,
@@ -78,6 +80,7 @@ def kernel_simulation(
             accounts=accounts,
             events=events,
             service=service_inputs(system, options),
+            sleep=sleep,
         )
     except ValueError as error:
         # Everything else has been checked: it is the formula.

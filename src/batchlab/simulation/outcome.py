@@ -34,14 +34,17 @@ def outcome_of(
         The names of the links that are looked at.
     """
     recorded = kernel.recorded()
+    waking = recorded["waking_time"]
     launch = None if overheads is None else overheads.launch_times(recorded["interruptions"])
+    if launch is not None and waking is not None:
+        launch = launch + waking
     if recorded["events_applied"] is not None:
         recorded["events_applied"] = recorded["events_applied"][own_events:]
     return Outcome(
         **kernel.outcome(),
         **recorded,
         now=kernel.now,
-        launch_time=launch,
+        launch_time=waking if launch is None else launch,
         completion_time=None if overheads is None else overheads.completion,
         sensing_links=sensing_links,
     )

@@ -124,6 +124,19 @@ class View(_kernel.View):
         host = platform.hosts[platform.number(self.system.hosts[node])]
         return tuple(gpus) or (False,) * host.gpus
 
+    def power_state(self, node: int) -> str:
+        """Give what a node is in: ``on``, a sleep state, ``entering off`` or ``waking from off``.
+
+        Raises
+        ------
+        DecisionError
+            If there is no such node.
+        """
+        number = self.power_state_number(node)
+        ranges = self.system.group_ranges
+        group = next(each for each in self.system.groups if node < ranges[each.name][1])
+        return group.power_states[number]
+
     def _platform(self, what: str) -> Platform:
         if self.system.platform is None:
             raise DecisionError(f"{what}: the system has no platform; use System.of(platform).")

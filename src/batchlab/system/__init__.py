@@ -7,6 +7,7 @@ from batchlab.system.preemption import Preemption
 from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.read import read_system, write_system
 from batchlab.system.reservations import Reservation
+from batchlab.system.sleep_states import SleepState
 from batchlab.system.system import NodeGroup, System
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Preemption",
     "QualityOfService",
     "Reservation",
+    "SleepState",
     "System",
     "machines",
     "read_system",

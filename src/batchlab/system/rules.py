@@ -18,14 +18,17 @@ __all__ = [
     "MOST_NODES",
     "amount",
     "at_least_one",
+    "at_most",
     "count",
     "group_name",
     "processor",
     "resource_name",
     "seconds",
+    "sleep_state_name",
     "start_time",
     "title",
     "truth",
+    "watts",
     "whole",
 ]
 
@@ -83,6 +86,21 @@ def seconds(value: object) -> float:
     return float(value)
 
 
+def watts(value: object) -> float:
+    """Take what is drawn."""
+    rule = "must be a number of watts >= 0"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ValueError(rule)
+    return float(value)
+
+
+def at_most(value: int, most: int) -> int:
+    """Take a number of things that are not too many."""
+    if value > most:
+        raise ValueError(f"must be at most {most}")
+    return value
+
+
 def truth(value: object) -> bool:
     """Take a truth value."""
     if not isinstance(value, bool):
@@ -104,6 +122,14 @@ def group_name(value: object) -> str:
     name = _printable(value)
     if "|" in name or name != name.strip():
         raise ValueError("must be a name without '|', and without blanks at its ends")
+    return name
+
+
+def sleep_state_name(value: object) -> str:
+    """Take the name of a sleep state of nodes."""
+    name = group_name(value)
+    if name == "on":
+        raise ValueError("must not be 'on', the state of nodes that do not sleep")
     return name
 
 

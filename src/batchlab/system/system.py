@@ -20,6 +20,7 @@ from batchlab.system.limits import check_limits
 from batchlab.system.preemption import check_preemption
 from batchlab.system.queues import check_partitions, check_queues
 from batchlab.system.reservations import check_reservations
+from batchlab.system.sleep_states import SleepState, check_sleep_states
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,16 +52,19 @@ class NodeGroup:
         The number of nodes, at least 1.
     resources
         What one node has: resource name to amount (integers from 0 to 2^53, in any unit the jobs use too).
+    sleep_states
+        The states in which its nodes can sleep, the lightest first; none unless given.
 
     Raises
     ------
     SystemDescriptionError
-        If a name, the count or an amount breaks its rule.
+        If a name, the count, an amount or a sleep state breaks its rule.
     """
 
     name: str
     count: int
     resources: Mapping[str, int] = field(hash=False)
+    sleep_states: tuple[SleepState, ...] = ()
 
     def __post_init__(self) -> None:
         set_field(self, "name", held(rules.group_name, self.name, "NodeGroup: name"))
@@ -72,10 +76,17 @@ class NodeGroup:
                 f"{where}: resources = {{}}; must name at least one resource, e.g. 'core'"
             )
         set_field(self, "resources", MappingProxyType(resources))
+        states = check_sleep_states(self.sleep_states, f"{where}: sleep_states")
+        set_field(self, "sleep_states", states)
+
+    @property
+    def power_states(self) -> tuple[str, ...]:
+        """What results call the states that a node can be in: on, then those of each sleep state."""
+        return ("on", *(label for state in self.sleep_states for label in state.labels))
 
     def __reduce__(self) -> tuple[object, ...]:
         # Read-only views of dictionaries cannot be pickled.
-        return NodeGroup, (self.name, self.count, dict(self.resources))
+        return NodeGroup, (self.name, self.count, dict(self.resources), self.sleep_states)
 
 
 @dataclass(frozen=True)
@@ -209,6 +220,7 @@ class System:
         limits: tuple[Limit, ...] = (),
         preemption: Preemption | None = None,
         reservations: tuple[Reservation, ...] = (),
+        sleep_states: tuple[SleepState, ...] = (),
     ) -> System:
         """Describe a machine of equal nodes.
 
@@ -231,6 +243,8 @@ class System:
             unless given.
         accounts, qos, fair_share
             As `System` has them; none unless given.
+        sleep_states
+            The states in which the nodes can sleep, the lightest first; none unless given.
 
         Returns
         -------
@@ -242,7 +256,7 @@ class System:
         SystemDescriptionError
             As `System` and `NodeGroup` do.
         """
-        group = NodeGroup("nodes", nodes, resources)
+        group = NodeGroup("nodes", nodes, resources, sleep_states)
         processor = {_PROCESSOR: 1} if equivalence is None else equivalence
         made = cls((group,), processor, name, start_time, accounts=accounts, qos=qos, fair_share=fair_share)
         made = replace(made, partitions=partitions, queues=queues, limits=limits)

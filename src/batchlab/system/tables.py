@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from batchlab.system.limits import Limit
     from batchlab.system.queues import JobQueue, Partition
     from batchlab.system.reservations import Reservation
-    from batchlab.system.system import System
+    from batchlab.system.sleep_states import SleepState
+    from batchlab.system.system import NodeGroup, System
 
-__all__ = ["tables"]
+__all__ = ["sleep", "tables"]
 
 
 def tables(system: System) -> dict[str, object]:
@@ -48,6 +49,12 @@ def tables(system: System) -> dict[str, object]:
     return {key: entries for key, entries in found.items() if entries or entries == {}}
 
 
+def sleep(group: NodeGroup) -> dict[str, object]:
+    """Give the sleep states of a group, as ``sleep_states``; nothing where there are none."""
+    states = [_changed(state) for state in group.sleep_states]
+    return {"sleep_states": states} if states else {}
+
+
 def _table(part: Partition | JobQueue | Limit | Reservation) -> dict[str, object]:
     table: dict[str, object] = {"name": part.name}
     for key in fields(part):
@@ -64,7 +71,7 @@ def _table(part: Partition | JobQueue | Limit | Reservation) -> dict[str, object
     return table
 
 
-def _changed(part: Account | QualityOfService | FairShare) -> dict[str, object]:
+def _changed(part: Account | QualityOfService | FairShare | SleepState) -> dict[str, object]:
     """Give the fields of a description that are not at their defaults."""
     values: dict[str, object] = {}
     for each in fields(part):

@@ -16,6 +16,14 @@
     count = 20
     resources = { core = 4, mem = 4_000_000, gpu = 2 }
 
+    [[groups.sleep_states]]           # optional: in which its nodes can sleep, the lightest first
+    name = "off"
+    power = 5                         # watts
+    enter_time = 30                   # seconds, and watts, of shutting down
+    enter_power = 100
+    wake_time = 180                   # and of booting
+    wake_power = 160
+
     [[partitions]]                    # optional: named sets of nodes, which may overlap
     name = "debug"
     nodes = "0-7"                     # ranges; all nodes unless nodes or groups are given
@@ -97,8 +105,9 @@ from batchlab.system.limits import Limit
 from batchlab.system.preemption import Preemption
 from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.reservations import Reservation
+from batchlab.system.sleep_states import SleepState
 from batchlab.system.system import NodeGroup, System
-from batchlab.system.tables import tables
+from batchlab.system.tables import sleep, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,10 +117,20 @@ __all__ = ["json_text", "system", "toml"]
 _T = TypeVar("_T", Partition, JobQueue, Limit, Reservation)
 
 
+class _SleepState(Model):
+    name: object
+    power: object = 0.0
+    enter_time: object = 0.0
+    enter_power: object = None
+    wake_time: object = 0.0
+    wake_power: object = None
+
+
 class _Group(Model):
     name: GroupName
     count: Count
     resources: Resources
+    sleep_states: list[_SleepState] = Field(default_factory=list)
 
 
 class _Conditions(Model):
@@ -210,6 +229,7 @@ def system(document: dict[str, object]) -> System:
     keys = {
         (): _Description.model_fields,
         ("groups",): _Group.model_fields,
+        ("groups", "sleep_states"): _SleepState.model_fields,
         ("partitions",): _Partition.model_fields,
         ("queues",): _Queue.model_fields,
         ("accounts",): AccountTable.model_fields,
@@ -224,7 +244,7 @@ def system(document: dict[str, object]) -> System:
         ("reservations", "admits"): _Conditions.model_fields,
     }
     description = checked(_Description, document, keys)
-    groups = tuple(NodeGroup(group.name, group.count, group.resources) for group in description.groups)
+    groups = tuple(_group(group, f"groups[{at}]") for at, group in enumerate(description.groups))
     preemption = description.preemption
     sharing = account_parts(description.accounts, description.qos, description.fair_share)
     return System(
@@ -244,6 +264,17 @@ def system(document: dict[str, object]) -> System:
         ),
         **sharing,  # type: ignore[arg-type]  # fields by their names
     )
+
+
+def _group(given: _Group, path: str) -> NodeGroup:
+    """Make a group of nodes; an error of a sleep state gives the path into the document."""
+    states = []
+    for at, each in enumerate(given.sleep_states):
+        try:
+            states.append(SleepState(**dict(each)))
+        except SystemDescriptionError as error:
+            raise SystemDescriptionError(f"{path}.sleep_states[{at}]: {error}") from None
+    return NodeGroup(given.name, given.count, given.resources, tuple(states))
 
 
 def _made(kind: Callable[..., _T], given: _Partition | _Queue | _Limit | _Reservation, path: str) -> _T:
@@ -283,7 +314,7 @@ def _document(system: System) -> dict[str, object]:
         "start_time": seconds,
         "equivalence": dict(system.equivalence),
         "groups": [
-            {"name": group.name, "count": group.count, "resources": dict(group.resources)}
+            {"name": group.name, "count": group.count, "resources": dict(group.resources)} | sleep(group)
             for group in system.groups
         ],
         **tables(system),

@@ -8,6 +8,7 @@ mod most_tasks;
 mod node_set;
 mod opened;
 mod placement;
+mod power_state;
 mod profile;
 mod request;
 
@@ -19,6 +20,7 @@ pub use machine::{EmptyMachine, Machine};
 pub use node_set::{NodeSet, NodeSetId, NodeSets};
 pub use opened::{Opened, place_at};
 pub use placement::{NodeTasks, Placement, placement_of_ranks, ranks_of_placement};
+pub use power_state::{PowerState, SleepLevel, SleepRules, WarmNodes};
 pub use profile::Profile;
 pub use request::{Request, Requests};
 

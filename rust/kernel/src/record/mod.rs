@@ -6,6 +6,7 @@ mod external_events;
 mod intervals;
 mod key_events;
 mod power;
+mod power_states;
 mod rates;
 mod reasons;
 mod sensing;
@@ -21,7 +22,8 @@ pub use dispatch::DispatchLog;
 pub use external_events::EventLog;
 pub use intervals::{AllocationIntervals, Interruptions};
 pub use key_events::{Happened, KeyEventLog};
-pub use power::{PowerMeter, PowerModel, ThermalModel};
+pub use power::{PowerMeter, PowerModel, Spent, ThermalModel};
+pub use power_states::PowerStateLog;
 pub use rates::RateLog;
 pub use reasons::ReasonLog;
 pub use sensing::{MOST_LOOKS, PlatformSamples, PlatformSensor, Sensors};
@@ -42,6 +44,8 @@ pub struct Recorders {
     pub resizes: AllocationIntervals,
     /// The power of the nodes, where it was asked for.
     pub power: Option<Box<PowerMeter>>,
+    /// When which nodes slept, where they may.
+    pub power_states: Option<Box<PowerStateLog>>,
     /// How much of the platform is used, where it was asked for.
     pub platform: Option<PlatformSensor>,
     /// What accounts had used, where it was asked for.
@@ -68,6 +72,9 @@ impl Recorders {
         if let Some(power) = &mut self.power {
             power.share();
         }
+        if let Some(log) = &mut self.power_states {
+            log.share();
+        }
         if let Some(usage) = &mut self.usage {
             usage.share();
         }
@@ -84,8 +91,13 @@ impl Recorders {
 
     /// A job was given these nodes.
     pub fn nodes_taken(&mut self, view: View<'_>, job: u32, placement: &[NodeTasks]) {
+        if let Some(log) = &mut self.power_states {
+            for part in placement {
+                log.look(view, part.node);
+            }
+        }
         if let Some(power) = &mut self.power {
-            power.started(&view.state.machine, job, placement, view.now());
+            power.started(view, job, placement);
         }
     }
 
@@ -103,15 +115,18 @@ impl Recorders {
     pub fn nodes_released(&mut self, view: View<'_>, job: u32) {
         if let Some(power) = &mut self.power {
             for part in view.state.jobs.placement(job) {
-                power.changed(&view.state.machine, part.node, view.now());
+                power.changed(view, part.node);
             }
         }
     }
 
-    /// A node was drained or resumed.
+    /// A node was drained or resumed, or its power state is another.
     pub fn node_changed(&mut self, view: View<'_>, node: u32) {
+        if let Some(log) = &mut self.power_states {
+            log.look(view, node);
+        }
         if let Some(power) = &mut self.power {
-            power.changed(&view.state.machine, node, view.now());
+            power.changed(view, node);
         }
     }
 

@@ -131,6 +131,12 @@ impl Scheduler {
         matches!(self, Self::Blocking(_) | Self::FirstFit(_) | Self::Easy(_) | Self::EasyReservations(_))
     }
 
+    /// Whether what it plans is kept from pass to pass, to the expected ends of all jobs.
+    #[must_use]
+    pub fn plans_to_the_end(&self) -> bool {
+        matches!(self, Self::Conservative(_))
+    }
+
     /// Whether its passes plan for all jobs, also where none may start.
     #[must_use]
     pub fn plans_ahead(&self) -> bool {
@@ -220,7 +226,17 @@ fn chance_of(view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<Chan
 /// Whether a job fits now in one of its node sets; the allocator has then chosen its nodes.
 fn choose_now(view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<bool, Unanswered> {
     for want in view.placement_requests(job) {
-        if view.may_fit_request(&want) && allocator.choose(&view.state.machine, &want, view.now())? {
+        if !view.may_fit_request(&want) {
+            continue;
+        }
+        // One outside the kernel sees which nodes are on, and is asked once.
+        let awake = view.awake().filter(|_| allocator.as_external().is_none());
+        if let Some(awake) = awake
+            && allocator.choose(&awake, &want, view.now())?
+        {
+            return Ok(true);
+        }
+        if allocator.choose(&view.state.machine, &want, view.now())? {
             return Ok(true);
         }
     }

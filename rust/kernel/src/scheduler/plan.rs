@@ -105,7 +105,7 @@ impl Plan {
         job: u32,
         placement: &[NodeTasks],
     ) -> Result<bool, Unanswered> {
-        let until = view.now() + view.state.jobs.estimate(job);
+        let until = view.supposed_end(job, placement);
         let before = std::mem::take(&mut self.reserved);
         for reserved in &before {
             self.release(view, reserved);

@@ -109,7 +109,7 @@ impl Shadow {
         room: &mut ShadowCapacity,
     ) -> bool {
         let (request, machine) = (view.request(job), &view.state.machine);
-        if view.now() + view.state.jobs.estimate(job) <= self.time {
+        if view.supposed_end(job, placement) <= self.time {
             if self.on_nodes {
                 // It will have come and gone: what the machine is about to lack is back by then.
                 room.change(machine, request, placement, 1);

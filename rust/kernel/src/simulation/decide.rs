@@ -118,6 +118,10 @@ impl<F: Feed> Simulation<F> {
         self.state.start(&self.scenario, job, placement);
         self.state.count_busy(&self.scenario, job, 1.0);
         self.state.open_next_like(&self.scenario, &self.priority, job);
+        if self.scheduler.plans_to_the_end() && self.state.ready_time(job) > self.state.now {
+            // What was planned does not know that its nodes wake first.
+            self.disturb();
+        }
         self.recorders.nodes_taken(View { scenario: &self.scenario, state: &self.state }, job, placement);
         self.allocator.started(placement);
         if let (Some(rules), Some(preemption)) = (&self.scenario.preemption, &mut self.state.preemption) {
@@ -135,9 +139,12 @@ impl<F: Feed> Simulation<F> {
         let mut placement = std::mem::take(&mut self.allocator.chosen);
         let fits = match tasks {
             None => view.placement_requests(job).any(|want| {
-                let machine = &self.state.machine;
+                let (machine, now) = (&self.state.machine, view.now());
+                let awake = view.awake().filter(|_| self.allocator.as_external().is_none());
                 view.may_fit_request(&want)
-                    && place_at(&mut self.allocator, machine, &want, view.now(), &mut placement) == Ok(true)
+                    && (awake.is_some_and(|awake| {
+                        place_at(&mut self.allocator, &awake, &want, now, &mut placement) == Ok(true)
+                    }) || place_at(&mut self.allocator, machine, &want, now, &mut placement) == Ok(true))
             }),
             Some(tasks) => {
                 self.check_size(job, u64::from(tasks))?;
@@ -353,6 +360,7 @@ impl<F: Feed> Simulation<F> {
         self.check_node(node)?;
         if self.state.machine.is_drained(node) != drained {
             self.state.machine.set_drained(node, drained);
+            self.state.touch_node(&self.scenario, node);
             self.recorders.node_changed(View { scenario: &self.scenario, state: &self.state }, node);
             self.disturb();
             let change = if drained { Change::NodeDrained } else { Change::NodeResumed };
@@ -381,7 +389,7 @@ impl<F: Feed> Simulation<F> {
         if !self.state.running.is_empty() {
             return Err(Refusal::UnderWay);
         }
-        let meter = PowerMeter::new(&self.state.machine, kinds, models, self.state.now);
+        let meter = PowerMeter::new(self.view(), kinds, models);
         self.recorders.power = Some(Box::new(meter));
         Ok(())
     }

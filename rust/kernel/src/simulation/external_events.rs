@@ -122,7 +122,8 @@ impl<F: Feed> Simulation<F> {
             && self.state.running.get(run).phase == Phase::Running
         {
             let launch = self.view().overhead(job).launch;
-            if launch > 0.0 && self.state.now <= self.state.jobs.start_time(job) + launch {
+            let is_ahead = self.state.service.is_none() && self.state.now <= self.view().work_begin(job);
+            if launch > 0.0 && is_ahead {
                 // Its run may take no time now.
                 self.launch(job, run);
             } else {

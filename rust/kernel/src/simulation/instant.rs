@@ -27,6 +27,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     pub(super) fn begin_instant(&mut self, before: f64) {
+        self.end_transitions();
         self.sample_platform();
         self.calculate_due();
         if let Some(calendar) = self.state.occurrences(&self.scenario)
@@ -100,6 +101,7 @@ impl<F: Feed> Simulation<F> {
         }
         self.cursor.at = LoopState::Idle;
         self.close_key_event();
+        self.sleep_and_wake();
         self.fail_if_endless();
         true
     }

@@ -97,7 +97,8 @@ impl<F: Feed> Simulation<F> {
         self.state.starts += 1;
         self.state.running.get_mut(run).sequence = sequence;
         let (now, launch) = (self.state.now, self.view().overhead(job).launch);
-        if launch > 0.0 && self.awaits_launch(job, now + launch) {
+        let ready = self.state.ready_time(job);
+        if ready > now || (launch > 0.0 && self.awaits_launch(job, now + launch)) {
             self.launch(job, run);
         } else {
             self.begin_work(job, run, now + launch);
@@ -116,11 +117,17 @@ impl<F: Feed> Simulation<F> {
 
     /// Has the end of a job's launch be an event.
     pub(super) fn launch(&mut self, job: u32, run: u32) {
-        let (begin, launch) = (self.state.jobs.start_time(job), self.view().overhead(job).launch);
+        let (start, launch) = (self.state.jobs.start_time(job), self.view().overhead(job).launch);
+        let ready = self.state.ready_time(job);
         let sequence = self.state.running.get(run).sequence;
         self.state.running.get_mut(run).phase = Phase::Launching;
         self.state.limits.remove(run);
-        self.state.work.start(begin, run, sequence, launch, 1.0);
+        if ready > start {
+            // Its nodes wake first.
+            self.state.work.end_at(self.state.now, run, sequence, ready + launch);
+        } else {
+            self.state.work.start(start, run, sequence, launch, 1.0);
+        }
     }
 
     /// Has the work of a job begin, now, or later where its launch needs no event.
@@ -137,7 +144,8 @@ impl<F: Feed> Simulation<F> {
         }
         self.limit_run(job, run);
         // An estimate of no time expires at once, a corrected one later: at most one correction is made at an instant.
-        let was_launched = self.view().overhead(job).launch > 0.0;
+        let was_launched = self.view().overhead(job).launch > 0.0
+            || self.state.counts_from(job) < self.state.ready_time(job);
         self.schedule_expiry(job, Time(if was_launched { now.next_up() } else { now }));
         if self.scenario.bills_runs_only() {
             self.state.begin_charge(&self.scenario, job);
@@ -212,6 +220,7 @@ impl<F: Feed> Simulation<F> {
         let Some(((end, _), run)) = self.state.work.next() else { return false };
         let means_more = self.state.applications.is_some()
             || self.state.service.is_some()
+            || self.state.sleep.is_some()
             || self.scenario.calendar.is_some()
             || self.scenario.bills_runs_only();
         if end >= besides || means_more || self.view().is_last_phase(run) {

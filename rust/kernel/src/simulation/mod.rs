@@ -22,6 +22,7 @@ mod preempting;
 mod refusal;
 mod resize;
 mod service;
+mod sleep;
 mod snapshot;
 mod timers;
 mod triggers;
@@ -205,7 +206,9 @@ impl<F: Feed> Simulation<F> {
     fn next_time_among(&self, besides_work: Time) -> Time {
         let next = besides_work.min(self.next_end_of_work());
         let is_timed = self.cursor.timers.any() && next != Time::NEVER;
-        if is_timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next }
+        let next = if is_timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next };
+        // What nodes do keeps no run going.
+        if next == Time::NEVER { next } else { next.min(self.next_power_event()) }
     }
 
     /// Where a run stops at which nothing is left to happen. Where no job is left, limits count none.

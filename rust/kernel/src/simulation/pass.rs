@@ -162,6 +162,7 @@ impl<F: Feed> Simulation<F> {
         self.state.started = started;
         self.state.started.clear();
         self.dismiss_victims();
+        self.look_at_head();
         self.cursor.trigger = Trigger::Instant;
         self.hand_over_ended()?;
         self.look_at_reasons();

@@ -1,5 +1,6 @@
 //! The state of a run: everything that changes, and nothing else. A clone is a fork; it costs what is alive.
 mod applications;
+mod awake;
 mod calculation;
 mod closed;
 mod defect;
@@ -12,6 +13,7 @@ mod rank;
 mod reason;
 mod running;
 mod service;
+mod sleep;
 mod suspending;
 mod usage;
 mod view;
@@ -32,6 +34,7 @@ use crate::time::Time;
 use crate::workload::{ConditionState, JobState};
 
 pub use applications::{ApplicationState, SchedulingPoint};
+pub use awake::Awake;
 pub use calculation::{Calculation, Due};
 pub use closed::{ClosedJobs, FALLEN, OUT_OF_TIME};
 pub use defect::{Defect, Violation};
@@ -43,6 +46,7 @@ pub use rank::Rank;
 pub use reason::Reason;
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
 pub use service::{RateChange, ServiceState};
+pub use sleep::{Demand, SleepState};
 pub use suspending::Suspension;
 pub use usage::AccountUsage;
 pub use view::View;
@@ -84,6 +88,8 @@ pub struct State {
     suspending: Vec<Suspension>,
     /// How far that is what jobs wait for before they enter the queue; None where none does.
     pub conditions: Option<Box<ConditionState>>,
+    /// Which nodes sleep; None where no rule lets nodes sleep.
+    pub sleep: Option<Box<SleepState>>,
     /// Whether this is a look ahead in which every job takes its estimate in all, from its start to its end.
     pub assumes_estimates: bool,
     /// Whether no pass is made until the scheduler is started again.
@@ -132,6 +138,7 @@ impl State {
             service: None,
             suspending: Vec::new(),
             conditions: None,
+            sleep: None,
             assumes_estimates: false,
             is_stopped: false,
             held_ahead: BTreeSet::new(),
@@ -156,6 +163,9 @@ impl State {
         }
         if let Some(conditions) = &mut self.conditions {
             conditions.share();
+        }
+        if let Some(sleep) = &mut self.sleep {
+            sleep.share();
         }
     }
 
@@ -242,6 +252,7 @@ impl State {
         self.jobs.start(job, self.now, placement, run);
         self.started.push(job);
         self.check_nodes(job);
+        self.wake_nodes(scenario, job, placement);
         self.account_for(scenario, job);
     }
 
@@ -280,6 +291,7 @@ impl State {
         self.end_charge(scenario, job);
         self.machine.give_back(scenario.request(job), self.jobs.placement(job));
         self.check_nodes(job);
+        self.touch_placement(scenario, job);
         self.releases += 1;
         self.remove_expected_end(scenario, job);
         if self.limited.is_some() {
@@ -305,6 +317,10 @@ impl State {
         // It may stay where it is, drained or not: room is asked for where it gets more.
         let more: Vec<NodeTasks> =
             placement.iter().copied().filter(|part| part.tasks > has(part.node)).collect();
+        let closed = View { scenario, state: self }.closed_nodes(job);
+        if more.iter().any(|part| closed.contains(part.node)) {
+            return false;
+        }
         // What it gives up itself is room for it.
         self.machine.give_back(request, old);
         let has_room = self.machine.has_room(request, &more);
@@ -319,6 +335,7 @@ impl State {
         self.set_holding(job, true);
         self.check_nodes(job);
         self.jobs.resize(job, self.now, placement);
+        self.touch_placement(scenario, job);
         self.account_for(scenario, job);
     }
 
@@ -382,7 +399,7 @@ impl State {
     /// When a running job ends by its estimate.
     #[must_use]
     pub fn estimated_end(&self, job: u32) -> Time {
-        Time(self.jobs.start_time(job) + self.jobs.estimate(job))
+        Time(self.counts_from(job) + self.jobs.estimate(job))
     }
 
     /// When a running job is expected to give back its nodes, not raised to now: by its estimate, or as a victim.

@@ -1,12 +1,14 @@
 //! What schedulers see: the scenario and the state together, to be read.
 use crate::application::ApplicationJob;
-use crate::cluster::{Expansion, JobCalendar, NodeSet, NodeSetId, NodeTasks, PlacementRequest, Request};
+use crate::cluster::{
+    Availability, Expansion, JobCalendar, NodeSet, NodeSetId, NodeTasks, PlacementRequest, PowerState, Request,
+};
 use crate::scenario::{JobCheck, Overhead, Scenario};
 use crate::time::Time;
 use crate::workload::JobState;
 
 use super::closed::FALLEN;
-use super::{ExpectedEnd, Phase, Rank, State};
+use super::{Awake, ExpectedEnd, Phase, Rank, State};
 
 /// What schedulers see of a run. Copied freely: it is two references.
 #[derive(Clone, Copy, Debug)]
@@ -107,13 +109,31 @@ impl<'a> View<'a> {
         self.calendar_of(job).is_none_or(|calendar| calendar.is_in_time(self.now()))
     }
 
-    /// The nodes that are reserved for others at some time from the start of a job, now where it waits, to its limit.
+    /// The nodes that are reserved for others at some time from the start of a job, now where it waits, to its limit; of a
+    /// running job also those that are not on.
     #[must_use]
     pub fn closed_nodes(self, job: u32) -> NodeSet {
         let runs = self.state.jobs.state(job) == JobState::Running;
         let start = if runs { self.state.jobs.start_time(job) } else { self.now() };
-        self.calendar_of(job)
-            .map_or_else(NodeSet::default, |calendar| calendar.closed_since(start, self.now()))
+        let reserved = self
+            .calendar_of(job)
+            .map_or_else(NodeSet::default, |calendar| calendar.closed_since(start, self.now()));
+        match &self.state.sleep {
+            // What runs does not wait for nodes to wake.
+            Some(sleep) if runs && !sleep.are_all_on() => {
+                let asleep = sleep.not_on().map(|node| node..node + 1);
+                NodeSet::new(reserved.ranges_from(0).chain(asleep))
+            }
+            _ => reserved,
+        }
+    }
+
+    /// The machine without the nodes that are not on, where a job goes to those first.
+    #[must_use]
+    pub fn awake(self) -> Option<Awake<'a>> {
+        let prefers_on = self.scenario.sleep.as_ref().is_some_and(|rules| rules.prefers_on);
+        let sleep = self.state.sleep.as_deref().filter(|sleep| prefers_on && !sleep.are_all_on())?;
+        Some(Awake { machine: &self.state.machine, sleep })
     }
 
     /// Whether a queued job would fit in each of its node sets if no other ran: not where part of the machine is
@@ -262,10 +282,65 @@ impl<'a> View<'a> {
         }
     }
 
+    /// When a job that starts now on these nodes is expected to end by its estimate.
+    #[must_use]
+    pub fn supposed_end(self, job: u32, placement: &[NodeTasks]) -> f64 {
+        self.ready_on(placement) + self.state.jobs.estimate(job)
+    }
+
+    /// When the estimate of a job that starts now on these nodes begins to count.
+    fn ready_on(self, placement: &[NodeTasks]) -> f64 {
+        match (&self.scenario.sleep, &self.state.sleep) {
+            (Some(rules), Some(sleep)) if !rules.counted => sleep.ready_on(rules, placement, self.now()),
+            _ => self.now(),
+        }
+    }
+
+    /// The power state of a node.
+    #[must_use]
+    pub fn power_state(self, node: u32) -> PowerState {
+        self.state.sleep.as_ref().map_or(PowerState::On, |sleep| sleep.of(node))
+    }
+
+    /// The power state that a node has once a job is given it now.
+    #[must_use]
+    pub fn power_state_with_job(self, node: u32) -> PowerState {
+        match (self.power_state(node), &self.scenario.sleep) {
+            (PowerState::Asleep(level), Some(rules)) => rules.woken(node, level),
+            (state, _) => state,
+        }
+    }
+
+    /// How many tasks of a job a node has room for now, in the node set of the job where these are most.
+    #[must_use]
+    pub fn slots_on(self, job: u32, node: u32) -> u32 {
+        let slots = |&request: &u32| self.state.machine.slots(node, self.scenario.requests.get(request));
+        self.scenario.alternatives(job).iter().map(slots).max().unwrap_or(0)
+    }
+
+    /// The nodes with room for tasks of a job, in order, and for how many. O(nodes with room · log n).
+    #[must_use]
+    pub fn nodes_with_slots(self, job: u32) -> Vec<(u32, u32)> {
+        let (machine, requests) = (&self.state.machine, &self.scenario.requests);
+        let next_from = |from: u32| {
+            let alternatives = self.scenario.alternatives(job).iter();
+            alternatives.filter_map(|&request| machine.next_with_slots(from, requests.get(request))).min()
+        };
+        let (mut found, mut from) = (Vec::new(), 0);
+        while let Some(node) = next_from(from) {
+            found.push((node, self.slots_on(job, node)));
+            from = node + 1;
+        }
+        found
+    }
+
     /// How long a job may run by its limit, seconds.
     #[must_use]
     pub fn allowed_run(self, job: u32) -> f64 {
-        let requested = self.state.jobs.requested_time(job);
+        let mut requested = self.state.jobs.requested_time(job);
+        if self.scenario.sleep.as_ref().is_some_and(|rules| rules.counted) {
+            requested = (requested - (self.state.ready_time(job) - self.state.jobs.start_time(job))).max(0.0);
+        }
         match &self.scenario.overheads {
             Some(overheads) if overheads.counted && !self.state.assumes_estimates => {
                 let Overhead { launch, completion, .. } = overheads.of_job[job as usize];
@@ -304,7 +379,7 @@ impl<'a> View<'a> {
     /// When a running job begins its work, which may be later.
     #[must_use]
     pub fn work_begin(self, job: u32) -> f64 {
-        self.state.jobs.start_time(job) + self.overhead(job).launch
+        self.state.ready_time(job) + self.overhead(job).launch
     }
 
     /// Whether a job has been suspended and still holds its nodes.

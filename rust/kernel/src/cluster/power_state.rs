@@ -1,0 +1,180 @@
+//! The power states of nodes, and by which rules nodes fall asleep and wake (S21): what is given of them.
+use serde::{Deserialize, Serialize};
+
+use crate::time::Time;
+
+/// Seconds of a day.
+const DAY: f64 = 86_400.0;
+
+/// What a node is in. Sleep states are numbered within their group of nodes, the lightest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PowerState {
+    /// Ready to run jobs.
+    #[default]
+    On,
+    /// On its way down to a sleep state.
+    Entering(u8),
+    /// In a sleep state.
+    Asleep(u8),
+    /// On its way up from a sleep state.
+    Waking(u8),
+}
+
+impl PowerState {
+    /// How many states there are besides being on for each sleep state.
+    pub const PER_LEVEL: usize = 3;
+
+    /// The number of the state among all of a group: 0 for on.
+    #[must_use]
+    pub fn number(self) -> usize {
+        match self {
+            Self::On => 0,
+            Self::Entering(level) => usize::from(level) * Self::PER_LEVEL + 1,
+            Self::Asleep(level) => usize::from(level) * Self::PER_LEVEL + 2,
+            Self::Waking(level) => usize::from(level) * Self::PER_LEVEL + 3,
+        }
+    }
+
+    /// Whether the node is on, or will be without being woken.
+    #[must_use]
+    pub fn is_awake(self) -> bool {
+        matches!(self, Self::On | Self::Waking(_))
+    }
+}
+
+/// A sleep state of a group of nodes, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SleepLevel {
+    /// From the decision to sleep until the node is in the state.
+    pub enter_time: f64,
+    /// From being woken until the node is on.
+    pub wake_time: f64,
+    /// For how long the node is idle before it enters the state; infinite where it never does by itself.
+    pub after: f64,
+}
+
+/// How many nodes are to be warm, from each time on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WarmNodes {
+    /// Times in ascending order, and numbers.
+    pub steps: Vec<(f64, f64)>,
+    /// The time of day at time 0, where the steps are those of every day.
+    pub daily: Option<f64>,
+}
+
+impl WarmNodes {
+    /// The number at a time: that of the latest step; before the first step of a day that of the day before.
+    #[must_use]
+    pub fn at(&self, now: f64) -> f64 {
+        let moment = self.daily.map_or(now, |origin| (now + origin).rem_euclid(DAY));
+        let before = self.steps.last().filter(|_| self.daily.is_some());
+        let latest = self.steps.iter().rev().find(|&&(time, _)| time <= moment);
+        latest.or(before).map_or(0.0, |&(_, count)| count)
+    }
+
+    /// When the number changes next.
+    #[must_use]
+    pub fn change_after(&self, now: f64) -> Time {
+        let later = |base: f64| {
+            let mut times = self.steps.iter().map(move |&(time, _)| Time(base + time));
+            times.find(|&time| time > Time(now)).unwrap_or(Time::NEVER)
+        };
+        match self.daily {
+            None => later(0.0),
+            Some(origin) => {
+                let day = ((now + origin) / DAY).floor() * DAY;
+                later(day - origin).min(later(day + DAY - origin))
+            }
+        }
+    }
+}
+
+/// The sleep states of all nodes, and the rules of sleeping.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SleepRules {
+    /// The sleep states of each kind of node, the lightest first.
+    pub levels: Vec<Vec<SleepLevel>>,
+    /// The kind of each node.
+    pub kind_of: Vec<u32>,
+    /// How many idle nodes are to be on or waking.
+    pub keep: WarmNodes,
+    /// Whether nodes wake for the first waiting job, before it is given them.
+    pub wakes_for_queue: bool,
+    /// Whether the limit of a job counts the time in which its nodes wake.
+    pub counted: bool,
+    /// Whether a job goes to nodes that are on alone, where it fits there.
+    pub prefers_on: bool,
+}
+
+impl SleepRules {
+    /// The sleep states of a node.
+    #[must_use]
+    pub fn levels_of(&self, node: u32) -> &[SleepLevel] {
+        &self.levels[self.kind_of[node as usize] as usize]
+    }
+
+    /// What a node that is woken from a state is in then.
+    #[must_use]
+    pub fn woken(&self, node: u32, level: u8) -> PowerState {
+        let takes_time = self.levels_of(node)[usize::from(level)].wake_time > 0.0;
+        if takes_time { PowerState::Waking(level) } else { PowerState::On }
+    }
+
+    /// When a node that is in this state since it became idle is to enter a deeper one.
+    #[must_use]
+    pub fn due(&self, node: u32, state: PowerState, idle_since: f64) -> Time {
+        let below = match state {
+            PowerState::On => 0,
+            PowerState::Asleep(level) => usize::from(level) + 1,
+            PowerState::Entering(_) | PowerState::Waking(_) => return Time::NEVER,
+        };
+        let deeper = self.levels_of(node).iter().skip(below);
+        deeper.map(|level| Time(idle_since + level.after)).min().unwrap_or(Time::NEVER)
+    }
+
+    /// The deepest state of a node whose idle time is over.
+    #[must_use]
+    pub fn deepest(&self, node: u32, idle_since: f64, now: f64) -> Option<u8> {
+        let is_over = |level: &SleepLevel| idle_since + level.after <= now;
+        self.levels_of(node).iter().rposition(is_over).map(|level| level as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warm_nodes_by_the_day_go_on_over_midnight() {
+        let steps = vec![(28_800.0, 8.0), (64_800.0, 1.0)];
+        let daily = WarmNodes { steps: steps.clone(), daily: Some(0.0) };
+        for (now, count, next) in
+            [(0.0, 1.0, 28_800.0), (28_800.0, 8.0, 64_800.0), (70_000.0, 1.0, 115_200.0)]
+        {
+            assert_eq!((daily.at(now), daily.change_after(now)), (count, Time(next)));
+        }
+        let once = WarmNodes { steps, daily: None };
+        assert_eq!((once.at(0.0), once.change_after(64_800.0)), (0.0, Time::NEVER));
+        let at_noon = WarmNodes { daily: Some(43_200.0), ..once };
+        assert_eq!((at_noon.at(0.0), at_noon.change_after(0.0)), (8.0, Time(21_600.0)));
+    }
+
+    #[test]
+    fn a_node_enters_the_deepest_state_whose_time_is_over() {
+        let level = |after| SleepLevel { enter_time: 1.0, wake_time: 2.0, after };
+        let rules = SleepRules {
+            levels: vec![vec![level(60.0), level(f64::INFINITY), level(600.0)]],
+            kind_of: vec![0],
+            keep: WarmNodes::default(),
+            wakes_for_queue: false,
+            counted: false,
+            prefers_on: false,
+        };
+        assert_eq!(rules.due(0, PowerState::On, 5.0), Time(65.0));
+        assert_eq!(rules.due(0, PowerState::Asleep(0), 5.0), Time(605.0));
+        assert_eq!(rules.due(0, PowerState::Asleep(2), 5.0), Time::NEVER);
+        assert_eq!(rules.deepest(0, 5.0, 64.0), None);
+        assert_eq!(rules.deepest(0, 5.0, 65.0), Some(0));
+        assert_eq!(rules.deepest(0, 5.0, 700.0), Some(2));
+    }
+}

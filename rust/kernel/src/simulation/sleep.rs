@@ -1,0 +1,61 @@
+//! Nodes that fall asleep and wake (S21): transitions end as an instant begins, and nodes are sent to sleep or woken as it ends.
+use crate::state::Demand;
+use crate::time::Time;
+
+use super::{Feed, Simulation, View};
+
+impl<F: Feed> Simulation<F> {
+    /// When a transition of a node ends, its idle time is over, or another number of nodes is to be warm.
+    pub(super) fn next_power_event(&self) -> Time {
+        match (&self.scenario.sleep, &self.state.sleep) {
+            (Some(rules), Some(sleep)) => sleep.next_time(rules, self.state.now),
+            _ => Time::NEVER,
+        }
+    }
+
+    /// Ends the transitions that are over by now.
+    pub(super) fn end_transitions(&mut self) {
+        while let (Some(rules), Some(sleep)) = (&self.scenario.sleep, &mut self.state.sleep) {
+            let Some(node) = sleep.end_transition(rules, &self.state.machine, self.state.now) else { break };
+            self.recorders.node_changed(View { scenario: &self.scenario, state: &self.state }, node);
+        }
+    }
+
+    /// Wakes nodes, and lets others fall asleep.
+    pub(super) fn sleep_and_wake(&mut self) {
+        if self.scenario.sleep.is_none() {
+            return;
+        }
+        let (now, demand) = (self.state.now, self.demand());
+        let (Some(rules), Some(sleep)) = (&self.scenario.sleep, &mut self.state.sleep) else { return };
+        for node in sleep.decide(rules, now, &demand) {
+            self.recorders.node_changed(View { scenario: &self.scenario, state: &self.state }, node);
+        }
+    }
+
+    /// What the first waiting job could use, where nodes wake for it. O(nodes with room for it · log n).
+    fn demand(&self) -> Demand {
+        let view = self.view();
+        let Some(sleep) = self.state.sleep.as_ref().filter(|sleep| sleep.heeds_demand(view.now())) else {
+            return Demand::default();
+        };
+        let Some(head) = sleep.head.filter(|&job| view.is_in_queue(job)) else { return Demand::default() };
+        Demand { tasks: u64::from(view.scenario.job(head).tasks), nodes: view.nodes_with_slots(head) }
+    }
+
+    /// A pass is over: nodes may wake for the first job that waits then, and is within its limits.
+    pub(super) fn look_at_head(&mut self) {
+        if !self.scenario.sleep.as_ref().is_some_and(|rules| rules.wakes_for_queue) {
+            return;
+        }
+        self.complete_queue();
+        if self.priority.changes_with_time() && !self.priority.is_external() {
+            self.state.refresh_priorities(&self.scenario, &self.priority);
+        }
+        let view = self.view();
+        let head = view.state.queue.jobs().into_iter().find(|&job| view.over_limit(job).is_none());
+        if let Some(sleep) = &mut self.state.sleep {
+            sleep.head = head;
+        }
+    }
+}

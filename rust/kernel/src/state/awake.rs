@@ -1,0 +1,42 @@
+//! The machine without the nodes that are not on, for jobs that go to those first (S21).
+use crate::cluster::{Availability, Machine, Request};
+
+use super::SleepState;
+
+/// Availability on the nodes that are on. A stretch of sleeping nodes is passed over in O(log n); by load, one by one.
+pub struct Awake<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Which of its nodes sleep.
+    pub sleep: &'a SleepState,
+}
+
+impl Availability for Awake<'_> {
+    fn nodes(&self) -> u32 {
+        self.machine.nodes()
+    }
+
+    fn slots(&self, node: u32, request: &Request) -> u32 {
+        if self.sleep.is_on(node) { self.machine.slots(node, request) } else { 0 }
+    }
+
+    fn free_on(&self, node: u32, resource: usize) -> i64 {
+        self.machine.free_on(node, resource)
+    }
+
+    fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
+        let mut from = self.sleep.next_on(from)?;
+        loop {
+            let node = self.machine.next_with_slots(from, request)?;
+            if self.sleep.is_on(node) {
+                return Some(node);
+            }
+            from = self.sleep.next_on(node)?;
+        }
+    }
+
+    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
+        let mut visit_awake = |node| !self.sleep.is_on(node) || visit(node);
+        self.machine.visit_by_load(request, busiest_first, &mut visit_awake);
+    }
+}

@@ -1,0 +1,396 @@
+//! How far nodes are asleep (S21): their power states, and which of them fall asleep or are woken next.
+//!
+//! Nodes on offer without a job stand in ordered sets by what may become of them: O(log n) for each change of a node, and
+//! for each node that falls asleep or wakes.
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::{Machine, NodeTasks, PowerState, SleepRules};
+use crate::index::SharedColumn;
+use crate::scenario::Scenario;
+use crate::time::Time;
+
+use super::State;
+
+/// One node.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct SleepingNode {
+    state: PowerState,
+    /// When its transition is over; never where it is in none.
+    until: Time,
+    /// Since when it has been on offer without a job.
+    idle_since: f64,
+    /// Whether it is on offer and has no job.
+    is_idle: bool,
+    /// When it is to enter a deeper state, where it is idle; its place in the sets below.
+    due: Time,
+}
+
+/// What the first waiting job could use: nothing where nodes do not wake for it.
+#[derive(Clone, Debug, Default)]
+pub struct Demand {
+    /// How many tasks it has.
+    pub tasks: u64,
+    /// The nodes with slots for it, in ascending order, and how many.
+    pub nodes: Vec<(u32, u32)>,
+}
+
+impl Demand {
+    fn has(&self, node: u32) -> bool {
+        self.nodes.binary_search_by_key(&node, |&(node, _)| node).is_ok()
+    }
+}
+
+/// The power states of all nodes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SleepState {
+    nodes: Vec<SleepingNode>,
+    /// The transitions under way, by their ends.
+    ends: BTreeSet<(Time, u32)>,
+    /// The idle nodes that are on, by when they are to fall asleep; of equal ones the last first.
+    due: BTreeSet<(Time, Reverse<u32>)>,
+    /// The idle nodes that are asleep, by when they are to enter a deeper state.
+    deeper: BTreeSet<(Time, u32)>,
+    /// The idle nodes that are asleep.
+    asleep: BTreeSet<u32>,
+    /// The nodes that are on.
+    on: BTreeSet<u32>,
+    /// How many idle nodes are on or waking.
+    warm: u32,
+    /// By slot, when the nodes of the latest run were on; NaN where they were at its start.
+    ready: SharedColumn<f64>,
+    /// Whether estimates and limits count from the start all the same.
+    counted: bool,
+    /// The first waiting job of the latest pass, where nodes wake for it.
+    pub head: Option<u32>,
+}
+
+impl SleepState {
+    /// All nodes are on, and idle since a time.
+    #[must_use]
+    pub fn new(rules: &SleepRules, begin: f64) -> Self {
+        let count = rules.kind_of.len() as u32;
+        let node = SleepingNode {
+            state: PowerState::On,
+            until: Time::NEVER,
+            idle_since: begin,
+            is_idle: true,
+            due: Time::NEVER,
+        };
+        let mut made = Self {
+            nodes: vec![node; count as usize],
+            ends: BTreeSet::new(),
+            due: BTreeSet::new(),
+            deeper: BTreeSet::new(),
+            asleep: BTreeSet::new(),
+            on: (0..count).collect(),
+            warm: 0,
+            ready: SharedColumn::default(),
+            counted: rules.counted,
+            head: None,
+        };
+        for node in 0..count {
+            made.enlist(rules, node);
+        }
+        made
+    }
+
+    /// Lets the next clone share what is known of single jobs.
+    pub fn share(&mut self) {
+        self.ready.share();
+    }
+
+    /// What a node is in.
+    #[must_use]
+    pub fn of(&self, node: u32) -> PowerState {
+        self.nodes[node as usize].state
+    }
+
+    /// The first node from a place on that is on. O(log n).
+    #[must_use]
+    pub fn next_on(&self, from: u32) -> Option<u32> {
+        self.on.range(from..).next().copied()
+    }
+
+    /// Whether a node is on.
+    #[must_use]
+    pub fn is_on(&self, node: u32) -> bool {
+        self.of(node) == PowerState::On
+    }
+
+    /// The nodes that are not on. O(n).
+    pub fn not_on(&self) -> impl Iterator<Item = u32> {
+        (0..self.nodes.len() as u32).filter(|&node| !self.is_on(node))
+    }
+
+    /// Whether all nodes are on.
+    #[must_use]
+    pub fn are_all_on(&self) -> bool {
+        self.on.len() == self.nodes.len()
+    }
+
+    /// When the nodes of a job's latest run were on, where that was later than its start.
+    #[must_use]
+    pub fn ready(&self, job: u32) -> Option<f64> {
+        let is_known = (job as usize) < self.ready.len();
+        is_known.then(|| *self.ready.get(job as usize)).filter(|ready| !ready.is_nan())
+    }
+
+    /// When all of these nodes are on if a job starts there now.
+    #[must_use]
+    pub fn ready_on(&self, rules: &SleepRules, placement: &[NodeTasks], now: f64) -> f64 {
+        let ready = |part: &NodeTasks| {
+            let node = &self.nodes[part.node as usize];
+            let wake_time = |level: u8| rules.levels_of(part.node)[usize::from(level)].wake_time;
+            match node.state {
+                PowerState::On => now,
+                PowerState::Waking(_) => node.until.0,
+                // It is woken as soon as it is asleep.
+                PowerState::Entering(level) => node.until.0 + wake_time(level),
+                PowerState::Asleep(level) => now + wake_time(level),
+            }
+        };
+        placement.iter().map(ready).fold(now, f64::max)
+    }
+
+    /// A job starts on these nodes, of which the machine knows: those that sleep begin to wake.
+    fn take(&mut self, rules: &SleepRules, machine: &Machine, job: u32, placement: &[NodeTasks], now: f64) {
+        let ready = self.ready_on(rules, placement, now);
+        if ready > now || self.ready(job).is_some() {
+            self.ready.extend_to(job as usize + 1, &f64::NAN);
+            *self.ready.get_mut(job as usize) = if ready > now { ready } else { f64::NAN };
+        }
+        for part in placement {
+            self.touch(rules, machine, part.node, now);
+            if let PowerState::Asleep(level) = self.of(part.node) {
+                self.wake(rules, part.node, level, now);
+            }
+        }
+    }
+
+    /// A job came to a node or left it, or the node was drained or resumed: if it is idle, then from now on.
+    pub fn touch(&mut self, rules: &SleepRules, machine: &Machine, node: u32, now: f64) {
+        self.withdraw(node);
+        let at = &mut self.nodes[node as usize];
+        at.idle_since = now;
+        at.is_idle = machine.jobs_on(node) == 0 && !machine.is_drained(node);
+        self.enlist(rules, node);
+    }
+
+    /// When the next transition ends, an idle time is over, or another number of nodes is to be warm.
+    #[must_use]
+    pub fn next_time(&self, rules: &SleepRules, now: f64) -> Time {
+        // Those that are due already stay on until something else happens.
+        let later = (Bound::Excluded((Time(now), Reverse(0))), Bound::Unbounded);
+        let due = self.due.range(later).next().map_or(Time::NEVER, |&(time, _)| time);
+        let end = self.ends.first().map_or(Time::NEVER, |&(time, _)| time);
+        let deeper = self.deeper.first().map_or(Time::NEVER, |&(time, _)| time);
+        // As long as all nodes are on and none is kept from sleeping, another number of warm nodes changes nothing.
+        let are_kept = !self.are_all_on() || self.due.first().is_some_and(|&(time, _)| time <= Time(now));
+        let keep = if are_kept { rules.keep.change_after(now) } else { Time::NEVER };
+        due.min(end).min(deeper).min(keep)
+    }
+
+    /// The next node whose transition is over by now, which it has ended. A node with a job does not stay asleep.
+    pub fn end_transition(&mut self, rules: &SleepRules, machine: &Machine, now: f64) -> Option<u32> {
+        let &(_, node) = self.ends.first().filter(|&&(time, _)| time <= Time(now))?;
+        match self.of(node) {
+            PowerState::Entering(level) if machine.jobs_on(node) > 0 => self.wake(rules, node, level, now),
+            PowerState::Entering(level) => self.put(rules, node, PowerState::Asleep(level), Time::NEVER),
+            PowerState::Waking(_) | PowerState::On | PowerState::Asleep(_) => self.turn_on(rules, node, now),
+        }
+        Some(node)
+    }
+
+    /// Whether it matters now which nodes the first waiting job could use.
+    #[must_use]
+    pub fn heeds_demand(&self, now: f64) -> bool {
+        !self.asleep.is_empty() || self.due.first().is_some_and(|&(time, _)| time <= Time(now))
+    }
+
+    /// Wakes nodes, and lets others fall asleep, at the end of an instant: the nodes that have changed.
+    pub fn decide(&mut self, rules: &SleepRules, now: f64, demand: &Demand) -> Vec<u32> {
+        let mut changed = Vec::new();
+        self.wake_for(demand, rules, now, &mut changed);
+        let keep = rules.keep.at(now);
+        while f64::from(self.warm) < keep
+            && let Some(&node) = self.asleep.first()
+        {
+            self.wake_now(rules, node, now, &mut changed);
+        }
+        let mut latest = Bound::Unbounded;
+        while f64::from(self.warm) > keep
+            && let Some(&next) = self.due.range((latest, Bound::Included((Time(now), Reverse(0))))).next()
+        {
+            latest = Bound::Excluded(next);
+            if !demand.has(next.1.0) {
+                self.enter_deepest(rules, next.1.0, now, &mut changed);
+            }
+        }
+        while let Some(&(time, node)) = self.deeper.first()
+            && time <= Time(now)
+        {
+            self.enter_deepest(rules, node, now, &mut changed);
+        }
+        changed
+    }
+
+    /// Wakes nodes for a waiting job until it would have slots enough on those that are on or waking.
+    fn wake_for(&mut self, demand: &Demand, rules: &SleepRules, now: f64, changed: &mut Vec<u32>) {
+        let awake = demand.nodes.iter().filter(|&&(node, _)| self.of(node).is_awake());
+        let mut slots: u64 = awake.map(|&(_, slots)| u64::from(slots)).sum();
+        for &(node, more) in &demand.nodes {
+            if slots >= demand.tasks {
+                return;
+            }
+            if matches!(self.of(node), PowerState::Asleep(_)) {
+                self.wake_now(rules, node, now, changed);
+                slots += u64::from(more);
+            }
+        }
+    }
+
+    fn wake_now(&mut self, rules: &SleepRules, node: u32, now: f64, changed: &mut Vec<u32>) {
+        if let PowerState::Asleep(level) = self.of(node) {
+            self.wake(rules, node, level, now);
+            changed.push(node);
+        }
+    }
+
+    fn wake(&mut self, rules: &SleepRules, node: u32, level: u8, now: f64) {
+        let seconds = rules.levels_of(node)[usize::from(level)].wake_time;
+        if seconds > 0.0 {
+            self.put(rules, node, PowerState::Waking(level), Time(now + seconds));
+        } else {
+            self.turn_on(rules, node, now);
+        }
+    }
+
+    fn turn_on(&mut self, rules: &SleepRules, node: u32, now: f64) {
+        self.withdraw(node);
+        self.nodes[node as usize].idle_since = now;
+        self.enlist(rules, node);
+        self.put(rules, node, PowerState::On, Time::NEVER);
+    }
+
+    fn enter_deepest(&mut self, rules: &SleepRules, node: u32, now: f64, changed: &mut Vec<u32>) {
+        let Some(level) = rules.deepest(node, self.nodes[node as usize].idle_since, now) else { return };
+        let seconds = rules.levels_of(node)[usize::from(level)].enter_time;
+        if seconds > 0.0 {
+            self.put(rules, node, PowerState::Entering(level), Time(now + seconds));
+        } else {
+            self.put(rules, node, PowerState::Asleep(level), Time::NEVER);
+        }
+        changed.push(node);
+    }
+
+    /// Brings a node into a state, until a time.
+    fn put(&mut self, rules: &SleepRules, node: u32, state: PowerState, until: Time) {
+        self.withdraw(node);
+        let at = &mut self.nodes[node as usize];
+        if at.until != Time::NEVER {
+            self.ends.remove(&(at.until, node));
+        }
+        (at.state, at.until) = (state, until);
+        if until != Time::NEVER {
+            self.ends.insert((until, node));
+        }
+        if state == PowerState::On {
+            self.on.insert(node);
+        } else {
+            self.on.remove(&node);
+        }
+        self.enlist(rules, node);
+    }
+
+    /// Takes a node out of the sets of idle nodes.
+    fn withdraw(&mut self, node: u32) {
+        let at = &self.nodes[node as usize];
+        if !at.is_idle {
+            return;
+        }
+        match at.state {
+            PowerState::On => {
+                self.warm -= 1;
+                self.due.remove(&(at.due, Reverse(node)));
+            }
+            PowerState::Waking(_) => self.warm -= 1,
+            PowerState::Asleep(_) => {
+                self.asleep.remove(&node);
+                self.deeper.remove(&(at.due, node));
+            }
+            PowerState::Entering(_) => {}
+        }
+    }
+
+    /// Puts a node into the sets of idle nodes, if it is one.
+    fn enlist(&mut self, rules: &SleepRules, node: u32) {
+        let at = &mut self.nodes[node as usize];
+        if !at.is_idle {
+            return;
+        }
+        at.due = rules.due(node, at.state, at.idle_since);
+        let is_timed = at.due != Time::NEVER;
+        match at.state {
+            PowerState::On => {
+                self.warm += 1;
+                if is_timed {
+                    self.due.insert((at.due, Reverse(node)));
+                }
+            }
+            PowerState::Waking(_) => self.warm += 1,
+            PowerState::Asleep(_) => {
+                self.asleep.insert(node);
+                if is_timed {
+                    self.deeper.insert((at.due, node));
+                }
+            }
+            PowerState::Entering(_) => {}
+        }
+    }
+}
+
+impl State {
+    /// A job takes these nodes, of which the machine knows.
+    pub(super) fn wake_nodes(&mut self, scenario: &Scenario, job: u32, placement: &[NodeTasks]) {
+        if let (Some(rules), Some(sleep)) = (&scenario.sleep, &mut self.sleep) {
+            sleep.take(rules, &self.machine, job, placement, self.now);
+        }
+    }
+
+    /// A node was drained or resumed.
+    pub(crate) fn touch_node(&mut self, scenario: &Scenario, node: u32) {
+        if let (Some(rules), Some(sleep)) = (&scenario.sleep, &mut self.sleep) {
+            sleep.touch(rules, &self.machine, node, self.now);
+        }
+    }
+
+    /// A job took its nodes without starting, or gave them back.
+    pub(super) fn touch_placement(&mut self, scenario: &Scenario, job: u32) {
+        if let (Some(rules), Some(sleep)) = (&scenario.sleep, &mut self.sleep) {
+            for part in self.jobs.placement(job) {
+                sleep.touch(rules, &self.machine, part.node, self.now);
+            }
+        }
+    }
+
+    /// When the nodes of a running job were on, or will be: its start, where none slept.
+    #[must_use]
+    pub fn ready_time(&self, job: u32) -> f64 {
+        let ready = self.sleep.as_ref().and_then(|sleep| sleep.ready(job));
+        ready.unwrap_or_else(|| self.jobs.start_time(job))
+    }
+
+    /// From when on the estimate of a running job counts, and its limit.
+    #[must_use]
+    pub fn counts_from(&self, job: u32) -> f64 {
+        if self.sleep.as_ref().is_some_and(|sleep| !sleep.counted) {
+            self.ready_time(job)
+        } else {
+            self.jobs.start_time(job)
+        }
+    }
+}

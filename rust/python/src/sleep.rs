@@ -1,0 +1,65 @@
+//! The sleep states of nodes and the rules of sleeping, as the Python side hands them over, and what nodes were when.
+use batchlab_kernel::cluster::{SleepLevel, SleepRules, WarmNodes};
+use batchlab_kernel::record::PowerStateLog;
+use numpy::{IntoPyArray, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// The sleep states of each kind of node as `(enter_time, wake_time, after)`, the kind of each node, and the rules.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct SleepInputs<'py> {
+    levels: Vec<Vec<(f64, f64, f64)>>,
+    kind_of: PyReadonlyArray1<'py, u32>,
+    keep: Vec<(f64, f64)>,
+    daily: Option<f64>,
+    wakes_for_queue: bool,
+    counted: bool,
+    prefers_on: bool,
+}
+
+impl SleepInputs<'_> {
+    /// The rules for so many nodes.
+    pub fn rules(&self, nodes: usize) -> PyResult<SleepRules> {
+        let kind_of: Vec<u32> = self.kind_of.as_array().iter().copied().collect();
+        let are_seconds = |&(enter_time, wake_time, after): &(f64, f64, f64)| {
+            enter_time >= 0.0
+                && enter_time.is_finite()
+                && wake_time >= 0.0
+                && wake_time.is_finite()
+                && after >= 0.0
+        };
+        let is_sound = kind_of.len() == nodes
+            && kind_of.iter().all(|&kind| (kind as usize) < self.levels.len())
+            && self.levels.iter().all(|levels| levels.len() < usize::from(u8::MAX))
+            && self.levels.iter().flatten().all(are_seconds)
+            && self.keep.is_sorted_by(|a, b| a.0 < b.0);
+        if !is_sound {
+            return Err(PyValueError::new_err("the rules of sleeping do not fit the nodes"));
+        }
+        let level =
+            |&(enter_time, wake_time, after): &(f64, f64, f64)| SleepLevel { enter_time, wake_time, after };
+        Ok(SleepRules {
+            levels: self.levels.iter().map(|levels| levels.iter().map(level).collect()).collect(),
+            kind_of,
+            keep: WarmNodes { steps: self.keep.clone(), daily: self.daily },
+            wakes_for_queue: self.wakes_for_queue,
+            counted: self.counted,
+            prefers_on: self.prefers_on,
+        })
+    }
+}
+
+/// What nodes came to be when, as columns: all of them on at first.
+pub fn power_states<'py>(py: Python<'py>, log: &PowerStateLog) -> PyResult<Bound<'py, PyDict>> {
+    let nodes = log.nodes();
+    let time: Vec<f64> = vec![log.begin; nodes].into_iter().chain(log.time.to_vec()).collect();
+    let node: Vec<u32> = (0..nodes as u32).chain(log.node.to_vec()).collect();
+    let state: Vec<u16> = vec![0; nodes].into_iter().chain(log.state.to_vec()).collect();
+    let result = PyDict::new(py);
+    result.set_item("time", time.into_pyarray(py))?;
+    result.set_item("node", node.into_pyarray(py))?;
+    result.set_item("state", state.into_pyarray(py))?;
+    Ok(result)
+}

@@ -1,0 +1,248 @@
+"""When nodes sleep: after how long, how many stay on, and what they are woken for (S21)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from math import inf
+from operator import itemgetter
+from typing import Any
+
+from batchlab.errors import SimulationError, shown, suggest
+from batchlab.units import is_finite
+from batchlab.vocabulary import WAKING_CAUSES, WakingCause
+
+__all__ = ["NodeSleep"]
+
+_TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
+_RULE = "timeout"
+_FLAGS = {"yes": True, "no": False, "True": True, "False": False}
+
+After = float | Mapping[str, float] | Sequence[tuple[str, float]]
+"""Seconds until nodes enter their first sleep state, or those until they enter the states of these names."""
+
+Keep = float | Mapping[str, float] | Sequence[tuple[str | float, float]]
+"""A number of nodes, or numbers from each time of day on, or from each time of the simulation on (s)."""
+
+
+@dataclass(frozen=True)
+class NodeSleep:
+    """When nodes sleep, and what they are woken for.
+
+    Parameters
+    ----------
+    after
+        For how many seconds a node is idle before it enters the first of its group's sleep states; or, by the
+        names of states, before it enters these: ``{"suspend": 60, "off": 1800}``.
+    keep
+        How many idle nodes are to stay on, or to be woken where there are fewer: a number; numbers by the
+        time of day, ``{"08:00": 40, "18:00": 2}``, each until the next one; or pairs of a time of the
+        simulation (s) and a number. ``inf`` keeps all nodes on.
+    wake
+        ``"job"``: a sleeping node is woken when a job is given it. ``"queue"``: also while the first waiting
+        job could use it and has not started.
+    counted
+        Whether a job's requested_time counts the time in which its nodes wake.
+    prefer_on
+        Whether a job that starts goes to nodes that are on, where it fits on these alone.
+
+    Raises
+    ------
+    SimulationError
+        If a value breaks its rule.
+
+    Examples
+    --------
+    >>> str(NodeSleep(after={"suspend": 60, "off": 1800}, keep=4, wake="queue"))
+    'timeout(suspend=60, off=1800, keep=4, wake=queue)'
+    >>> NodeSleep.parse("timeout(300)") == NodeSleep(300)
+    True
+    """
+
+    after: After = 300.0
+    keep: Keep = 0
+    wake: WakingCause = "job"
+    counted: bool = False
+    prefer_on: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "after", _after(self.after))
+        object.__setattr__(self, "keep", _keep(self.keep))
+        if self.wake not in WAKING_CAUSES:
+            known = " or ".join(map(repr, WAKING_CAUSES))
+            raise SimulationError(f"wake = {shown(self.wake)}; must be {known}.")
+        for name in ("counted", "prefer_on"):
+            if not isinstance(getattr(self, name), bool):
+                raise SimulationError(f"{name} = {shown(getattr(self, name))}; must be True or False.")
+
+    @property
+    def by_state(self) -> dict[str, float] | None:
+        """Seconds by the names of states; None where they are those of the first state."""
+        return dict(self.after) if isinstance(self.after, tuple) else None
+
+    @property
+    def is_daily(self) -> bool:
+        """Whether `keep` goes by the time of day."""
+        return isinstance(self.keep, tuple) and isinstance(self.keep[0][0], str)
+
+    @property
+    def steps(self) -> list[tuple[float, float]]:
+        """How many nodes stay on from when: seconds, of the day or of the simulation, in ascending order."""
+        if not isinstance(self.keep, tuple):
+            return [(-inf, float(self.keep))] if isinstance(self.keep, int | float) and self.keep else []
+        return sorted((_seconds(time), float(count)) for time, count in self.keep)
+
+    @classmethod
+    def of(cls, value: object) -> NodeSleep:
+        """Make one of a spec string, seconds, or the mapping of its fields that a file has."""
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, str):
+            return cls.parse(value)
+        if not isinstance(value, Mapping):
+            rule = 'must be a batchlab.NodeSleep, a spec as "timeout(300)", or None'
+            raise SimulationError(f"{shown(value)}; {rule}.")
+        known = [field.name for field in fields(cls)]
+        for name in value:
+            if name not in known:
+                raise SimulationError(f"{name}: no such key.{suggest(str(name), known)}")
+        return cls(**value)
+
+    @classmethod
+    def parse(cls, text: str) -> NodeSleep:
+        """Read a spec: ``timeout(300)``, ``timeout(suspend=60, off=1800, keep=4, wake=queue)``.
+
+        Parameters
+        ----------
+        text
+            Seconds, or seconds by the names of states; then the other fields by name. Numbers of nodes by
+            the time of day are text: ``keep="08:00=40 18:00=2"``.
+
+        Raises
+        ------
+        SimulationError
+            If the text is no such spec.
+        """
+        rule = 'must be as "timeout(300)" or "timeout(suspend=60, off=1800, keep=4)"'
+        refused = SimulationError(f"{shown(text)}; {rule}.")
+        try:
+            call = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            raise refused from None
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == _RULE):
+            raise refused
+        values = {str(each.arg): _literal(each.value, refused) for each in call.keywords}
+        others = {field.name for field in fields(cls)} - {"after"}
+        named = {name: value for name, value in values.items() if name not in others}
+        given: dict[str, Any] = {name: value for name, value in values.items() if name in others}
+        if len(call.args) > 1 or (call.args and named):
+            raise refused
+        if call.args:
+            given["after"] = _literal(call.args[0], refused)
+        elif named:
+            given["after"] = named
+        for name in ("counted", "prefer_on"):
+            if name in given:
+                given[name] = _FLAGS.get(str(given[name]), given[name])
+        if isinstance(given.get("keep"), str):
+            given["keep"] = _steps_of(given["keep"], refused)
+        return cls(**given)
+
+    def __str__(self) -> str:
+        after = self.by_state
+        parts = (
+            [_text(self.after)] if after is None else [f"{name}={_text(at)}" for name, at in after.items()]
+        )
+        if isinstance(self.keep, tuple):
+            steps = " ".join(f"{_text(time)}={_text(count)}" for time, count in self.keep)
+            parts.append(f'keep="{steps}"')
+        elif self.keep:
+            parts.append(f"keep={_text(self.keep)}")
+        usual = NodeSleep()
+        parts += [f"wake={self.wake}"] if self.wake != usual.wake else []
+        flags = [name for name in ("counted", "prefer_on") if getattr(self, name) != getattr(usual, name)]
+        parts += [f"{name}={'yes' if getattr(self, name) else 'no'}" for name in flags]
+        return f"{_RULE}({', '.join(parts)})"
+
+
+def _after(given: object) -> float | tuple[tuple[str, float], ...]:
+    if isinstance(given, Mapping | list | tuple):
+        pairs = given.items() if isinstance(given, Mapping) else given
+        found = tuple((str(name), _idle(seconds, f"after[{name!r}]")) for name, seconds in pairs)
+        if not found:
+            raise SimulationError("after is empty; name a sleep state and its seconds.")
+        return found
+    return _idle(given, "after")
+
+
+def _idle(value: object, where: str) -> float:
+    if not is_finite(value) or value < 0:
+        raise SimulationError(f"{where} = {shown(value)}; must be a finite number of seconds >= 0.")
+    return float(value)
+
+
+def _keep(given: object) -> float | tuple[tuple[str | float, float], ...]:
+    if isinstance(given, Mapping | list | tuple):
+        pairs = list(given.items() if isinstance(given, Mapping) else given)
+        if not pairs:
+            raise SimulationError("keep is empty; give a number of nodes.")
+        for time, count in pairs:
+            _check_number(count, f"keep[{time!r}]")
+        if len({isinstance(time, str) for time, _ in pairs}) > 1:
+            raise SimulationError(
+                "keep has times of day and times of the simulation; use the one or the other."
+            )
+        timed = [(_seconds(time), time, float(count)) for time, count in pairs]
+        made = sorted(timed, key=itemgetter(0))
+        if any(one[0] == other[0] for one, other in pairwise(made)):
+            raise SimulationError("keep has a time twice; leave one out.")
+        return tuple((time if isinstance(time, str) else at, count) for at, time, count in made)
+    _check_number(given, "keep")
+    return given  # type: ignore[return-value]  # it is checked
+
+
+def _check_number(value: object, where: str) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (is_number and (value == inf or (is_finite(value) and value >= 0))):
+        raise SimulationError(f"{where} = {shown(value)}; must be a number of nodes >= 0, or inf.")
+
+
+def _seconds(time: object) -> float:
+    """Give a time of day, or of the simulation, in seconds."""
+    if isinstance(time, str):
+        found = _TIME_OF_DAY.fullmatch(time)
+        if found is None:
+            raise SimulationError(f"keep[{time!r}]; must be a time of day as '08:00', or seconds.")
+        return 3600.0 * int(found[1]) + 60.0 * int(found[2])
+    if not is_finite(time):
+        raise SimulationError(f"keep[{shown(time)}]; must be a time of day as '08:00', or seconds.")
+    return float(time)
+
+
+def _literal(node: ast.expr, refused: SimulationError) -> object:
+    if isinstance(node, ast.Name):
+        return inf if node.id == "inf" else node.id
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        raise refused from None
+
+
+def _steps_of(text: str, refused: SimulationError) -> list[tuple[str | float, float]]:
+    steps: list[tuple[str | float, float]] = []
+    for part in text.split():
+        time, _, count = part.partition("=")
+        try:
+            steps.append((time if ":" in time else float(time), float(count)))
+        except ValueError:
+            raise refused from None
+    return steps
+
+
+def _text(value: object) -> str:
+    """Write a number as short as it can be read back; a time of day is its own text."""
+    is_whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if is_whole else value)  # type: ignore[call-overload]  # it is a float

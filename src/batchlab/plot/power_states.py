@@ -1,0 +1,51 @@
+"""How many nodes are on, asleep and in between, over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from batchlab.plot.canvas import begin, say
+from batchlab.plot.stacked import WINDOWS, means, stacked
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from batchlab.result.result import Result
+
+__all__ = ["power_states"]
+
+
+def power_states(result: Result, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Draw how many nodes are in which power state, one on the other, over time.
+
+    Parameters
+    ----------
+    result
+        The result of ``simulate(…, sleep="timeout(300)")``.
+    ax
+        The axes to draw on; new ones unless given.
+    title
+        A title, where one is wanted.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on. Means over 300 windows of equal length; nodes that are on are at the bottom, then the
+        states as the system has them. States of no node are left out.
+
+    Raises
+    ------
+    ResultError
+        If no node was to sleep.
+    """
+    ax = begin(ax, title=title)
+    states = result.power_states
+    if states.is_empty():
+        return say(ax, "nothing happened")
+    edges = np.linspace(float(states["start_time"].min()), float(states["end_time"].max()), WINDOWS + 1)  # type: ignore[arg-type]  # they are numbers
+    parts = {str(name): part for (name,), part in states.group_by("state")}
+    every = dict.fromkeys(name for group in result.system.groups for name in group.power_states)
+    names = [name for name in every if name in parts]
+    return stacked(ax, {name: means(parts[name], edges) for name in names}, edges, "nodes")

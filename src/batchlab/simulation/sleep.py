@@ -1,0 +1,71 @@
+"""What the kernel is given of nodes that sleep: the states of the system, and the rules of a run (S21)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from batchlab.errors import SimulationError, suggest
+
+if TYPE_CHECKING:
+    from batchlab._kernel import SleepInputs
+    from batchlab.options import NodeSleep, RunOptions
+    from batchlab.system import NodeGroup, System
+
+__all__ = ["sleep_inputs"]
+
+
+def sleep_inputs(system: System, options: RunOptions) -> SleepInputs | None:
+    """Give the sleep states of all nodes and the rules of sleeping; None where no node is to sleep.
+
+    Raises
+    ------
+    SimulationError
+        If no group has sleep states, or none has one of a name; or a deeper state is to be entered before a
+        lighter one.
+    """
+    rules = options.node_sleep
+    if rules is None:
+        return None
+    _check_names(system, rules)
+    counts = [group.count for group in system.groups]
+    return {
+        "levels": [_levels(group, rules) for group in system.groups],
+        "kind_of": np.repeat(np.arange(len(counts), dtype=np.uint32), counts),
+        "keep": rules.steps,
+        "daily": system.start_time if rules.is_daily else None,
+        "wakes_for_queue": rules.wake == "queue",
+        "counted": rules.counted,
+        "prefers_on": rules.prefer_on,
+    }
+
+
+def _check_names(system: System, rules: NodeSleep) -> None:
+    known = list(dict.fromkeys(state.name for group in system.groups for state in group.sleep_states))
+    if not known:
+        rule = "needs a node group with sleep states. Add sleep_states to one of the system's groups"
+        raise SimulationError(f"sleep = {rules}; {rule}.")
+    for name in rules.by_state or {}:
+        if name not in known:
+            raise SimulationError(f"sleep: no sleep state named {name!r}.{suggest(name, known)}")
+
+
+def _levels(group: NodeGroup, rules: NodeSleep) -> list[tuple[float, float, float]]:
+    """Give the seconds of entering each state, of waking from it, and until it is entered."""
+    named = rules.by_state
+    if named is None:
+        first = rules.after if isinstance(rules.after, int | float) else inf
+        after = [first if not place else inf for place in range(len(group.sleep_states))]
+    else:
+        after = [named.get(state.name, inf) for state in group.sleep_states]
+    entered = [(state.name, at) for state, at in zip(group.sleep_states, after, strict=True) if at < inf]
+    for (lighter, before), (deeper, at) in pairwise(entered):
+        if at <= before:
+            rule = f"must be above after[{lighter!r}] = {before:g}, since it is the deeper state"
+            raise SimulationError(f"sleep: after[{deeper!r}] = {at:g}; {rule} of group {group.name!r}.")
+    return [
+        (state.enter_time, state.wake_time, at) for state, at in zip(group.sleep_states, after, strict=True)
+    ]

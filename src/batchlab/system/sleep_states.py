@@ -1,0 +1,74 @@
+"""Sleep states of nodes: what a node draws there, and what it takes to get into one and out of it (S21)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from batchlab.system import rules
+from batchlab.system.checks import different, held, set_field
+
+__all__ = ["SleepState", "check_sleep_states"]
+
+_ON = "on"
+_MOST_STATES = 64
+
+
+@dataclass(frozen=True)
+class SleepState:
+    """A sleep state of the nodes of a group: off, suspended, hibernated, and so on.
+
+    Parameters
+    ----------
+    name
+        What it is called, unique in its group: 1 to 200 printable characters without ``|``; not ``on``.
+    power
+        What a node draws in it, in watts.
+    enter_time, wake_time
+        Seconds that a node takes to get into the state (to shut down), and from it to being on (to boot).
+    enter_power, wake_power
+        What it draws meanwhile, in watts; as much as when it is idle unless given.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If the name or a number breaks its rule.
+
+    Examples
+    --------
+    >>> SleepState("off", power=5, enter_time=30, wake_time=180, wake_power=160).enter_power is None
+    True
+    """
+
+    name: str
+    power: float = 0.0
+    enter_time: float = 0.0
+    enter_power: float | None = None
+    wake_time: float = 0.0
+    wake_power: float | None = None
+
+    def __post_init__(self) -> None:
+        set_field(self, "name", held(rules.sleep_state_name, self.name, "SleepState: name"))
+        where = f"SleepState {self.name!r}"
+        for name in ("enter_time", "wake_time"):
+            set_field(self, name, held(rules.seconds, getattr(self, name), f"{where}: {name}"))
+        for name in ("power", "enter_power", "wake_power"):
+            if name == "power" or getattr(self, name) is not None:
+                set_field(self, name, held(rules.watts, getattr(self, name), f"{where}: {name}"))
+
+    @property
+    def labels(self) -> tuple[str, str, str]:
+        """What results call a node that enters the state, is in it, and wakes from it."""
+        return (f"entering {self.name}", self.name, f"waking from {self.name}")
+
+
+def check_sleep_states(given: object, where: str) -> tuple[SleepState, ...]:
+    """Check the sleep states of a group, the lightest first.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If they are none, have a name twice, or are too many.
+    """
+    states = different(given, SleepState, where, noun="state")
+    held(lambda value: rules.at_most(value, _MOST_STATES), len(states), f"{where}: number of states")
+    return states
