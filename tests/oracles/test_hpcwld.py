@@ -11,6 +11,7 @@ import pytest
 import batchlab as bl
 from support.hpcwld import SERVERS, content, table, trace
 
+
 @pytest.mark.parametrize(
     ("jobs", "recorded", "rate", "most"),
     [

@@ -214,9 +214,8 @@ def log(trace: str, scale: float = 1.0) -> bl.Workload:
 
 def run_log(trace: str, discipline: str, control: str, scale: float = 1.0) -> bl.Result:
     """Run a log of the centre."""
-    return bl.simulate(
-        log(trace, scale), machine(), policy_of(discipline), control=control, order_at_instant="event_by_event"
-    )
+    options = bl.RunOptions(control=control, order_at_instant="event_by_event")
+    return bl.simulate(log(trace, scale), machine(), policy_of(discipline), options=options)
 
 
 def worst(found: npt.ArrayLike, expected: pl.Series) -> float:
