@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 
 import numpy as np
@@ -10,20 +9,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
-from support.oracles import find
-
-SERVERS = 80
-
-
-def content(name: str) -> bytes:
-    """Read a file, packed or not."""
-    found = find(f"oracles/hpcwld/{name}").read_bytes()
-    return gzip.decompress(found) if found[:2] == b"\x1f\x8b" else found
-
-
-def table(name: str) -> pl.DataFrame:
-    """Read a table of hpcwld's."""
-    return pl.read_csv(content(name), infer_schema_length=None, null_values="NA")
+from support.hpcwld import SERVERS, content, table, trace
 
 
 @pytest.mark.parametrize(
@@ -41,20 +27,6 @@ def test_delays_of_the_logs(jobs: str, recorded: str, rate: float, most: float) 
     found = bl.queueing.delays(log["t"], log["S"] / rate, log["N"], SERVERS)
     assert np.abs(found - expected).max() <= most
     assert found.max() > 10_000
-
-
-def trace(name: str) -> tuple[pl.Series, pl.Series, pl.Series]:
-    """Make the arrivals (s), service times (s) and cores of a trace from the package's own data."""
-    if name in {"HPC_KRC_model_cores_used", "HPC_KRC2_cleanA_subset"}:
-        log = table(f"{name}.csv.gz")
-        return log["t"], log["S"], log["N"]
-    log = table("HPC_KRC.csv.gz" if name.startswith("HPC_KRC_") else "HPC_KRC2.csv.gz")
-    cores = "cores_requested" if name.endswith("requested") else "cores_used"
-    # Gaps are those after each job; the third cleaning takes them for gaps between starts.
-    clock = pl.col("interarrival").cum_sum() - pl.col("interarrival")
-    arrival = clock - pl.col("delays") if name.endswith("startgaps") else clock
-    jobs = log.with_columns(arrival=arrival).filter(pl.col(cores) >= 1).sort("arrival", maintain_order=True)
-    return jobs["arrival"], jobs["service"], jobs[cores]
 
 
 def test_mean_delays_under_all_cleanings() -> None:
