@@ -157,6 +157,8 @@ class PowerStateColumns(TypedDict):
 class OverheadColumns(TypedDict):
     launch: NDArray[np.float64]
     completion: NDArray[np.float64]
+    suspend: NDArray[np.float64]
+    resume: NDArray[np.float64]
     counted: bool
     billed: bool
 
@@ -547,6 +549,9 @@ class Job:
     def estimate(self) -> float:
         """What its run_time is taken to be: requested_time, or what a predictor said; seconds."""
     @property
+    def saved_time(self) -> float:
+        """What it keeps of runs that were cut short: seconds that it need not run again."""
+    @property
     def tasks(self) -> int:
         """How many tasks it has, where it runs an application, or else asks for."""
     @property
@@ -676,7 +681,7 @@ def network_models() -> list[tuple[str, str, bool, list[str]]]:
     """The network models in their order."""
 
 def rules() -> dict[str, list[tuple[str, str, str]]]:
-    """The built-in rules by their kind, `order`, `backfill`, `allocator` or `fair_share`: for each the name, what it does in one line, and
+    """The built-in rules by their kind, `order`, `backfill`, `discipline`, `allocator` or `fair_share`: for each the name, what it does in one line, and
     the publication that defines it; empty for folklore.
     """
 

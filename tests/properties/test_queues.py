@@ -129,7 +129,7 @@ def test_coverage_of_preemption(monkeypatch: pytest.MonkeyPatch) -> None:
             case.expected()
     kinds = [(name, by) for name in ("none", "first_fit", "easy") for by in ("tier", "qos")]
     assert min(seen[kind] for kind in kinds) >= 10, seen
-    assert min(seen[name, "later"] for name in ("none", "first_fit", "easy")) > ENOUGH, seen
+    assert min(seen[name, "later"] for name in ("none", "first_fit", "easy")) >= ENOUGH, seen
 
 
 @pytest.mark.campaign

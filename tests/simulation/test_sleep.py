@@ -285,7 +285,6 @@ def test_experiments_keep_power_states(tmp_path: Path) -> None:
     options = bl.RunOptions(sleep="timeout(60)")
     runs = bl.Experiment({"few": workload}, system(), ["fcfs", "easy"], options=options).run(store=tmp_path)
     direct = bl.simulate(workload, system(), "easy", options=options)
-    stored = runs.results["easy"][0] if hasattr(runs, "results") else None
-    assert stored is not None
+    stored = runs.results()["easy"][0]
     assert stored.power_states.equals(direct.power_states)
     assert stored.jobs.equals(direct.jobs)

@@ -205,7 +205,8 @@ def overheads_of(case: Case) -> bl.Overheads | None:
     if case.overheads is None:
         return None
     given = case.overheads
-    columns: Any = {phase: f"{phase}_seconds" for phase in PHASES}
+    taken = [phase for phase in PHASES if any(getattr(own, phase) for own in given.of_job)]
+    columns: Any = {phase: f"{phase}_seconds" for phase in taken}
     return bl.Overheads(**columns, counted=given.counted, billed=given.billed)
 
 

@@ -71,9 +71,7 @@ def test_what_is_written_is_read_back(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["events.xlsx", "events.csv.gz", "events.parquet"])
 def test_other_forms_are_not_written(name: str, tmp_path: Path) -> None:
     """The error names those that are."""
-    rule = (
-        "is no form of events; events are written as lines of JSON or as CSV, by the suffix: .jsonl"
-    )
+    rule = "is no form of events; events are written as lines of JSON or as CSV, by the suffix: .jsonl"
     with pytest.raises(bl.WorkloadError, match=re.escape(rule)):
         bl.write_events(bl.EventStream(EVENTS), tmp_path / name)
     assert not list(tmp_path.iterdir())

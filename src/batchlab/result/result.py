@@ -160,9 +160,10 @@ class Result:
     def service_intervals(self) -> pl.DataFrame:
         """One row per run, cut short or not, by job: when it held its nodes, when it was served, what it did.
 
-        Columns ``job_id``, ``row``, ``start_time`` and ``end_time`` (s; null where the run goes on), ``work_start``
-        and ``work_end`` (s; without its launch and completion, and not while it was being suspended), ``work``
-        (units of work that were done and kept; null for a run that goes on or ended before the work was done).
+        Columns ``job_id``, ``row``, ``start_time`` and ``end_time`` (s; null where the run goes on),
+        ``work_start`` and ``work_end`` (s; without its launch and completion, and not while it was being
+        suspended), ``work`` (units of work that were done and kept; null for a run that goes on or ended
+        before the work was done).
         """
         return service_intervals_table(self.as_served, self.service_runs)
 

@@ -111,8 +111,8 @@ def intervals_of(run: ServedRun) -> ServiceIntervals:
     if cut is not None and len(cut["row"]):
         own = cut["row"].astype(np.int64)
         before = _held(run, cut["placement_offsets"], cut["placement_nodes"], cut["placement_tasks"])
-        times = [cut[name] for name in ("start_time", "end_time", "work_start", "work_end")]
-        parts.insert(0, (own, *times, before, cut["saved"]))
+        held, served = (cut["start_time"], cut["end_time"]), (cut["work_start"], cut["work_end"])
+        parts.insert(0, (own, *held, *served, before, cut["saved"]))
     row, start, until, begin, over, tasks, saved = (np.concatenate(each) for each in zip(*parts, strict=True))
     per_task = processors_of(run) / run.workload.jobs["tasks"].to_numpy()
     return ServiceIntervals(row, start, until, begin, over, tasks * per_task[row, None], saved)
@@ -124,9 +124,9 @@ def service_intervals_table(run: ServedRun, runs: ServiceIntervals) -> pl.DataFr
     Returns
     -------
     polars.DataFrame
-        By row and time: ``job_id`` (Int64), ``row`` (UInt32), ``start_time``, ``end_time``, ``work_start`` and
-        ``work_end`` (Float64, s; null where that is to come), ``work`` (Float64, units of work, without what
-        overheads add; null where it was not done).
+        By row and time: ``job_id`` (Int64), ``row`` (UInt32), ``start_time``, ``end_time``, ``work_start``
+        and ``work_end`` (Float64, s; null where that is to come), ``work`` (Float64, units of work, without
+        what overheads add; null where it was not done).
     """
     outcome = run.outcome
     is_last = np.isnan(runs.saved)

@@ -64,7 +64,7 @@ class DrawnOverheads:
         }
 
     def launch_times(self, interruptions: InterruptionColumns) -> Seconds:
-        """Give the seconds of each job's latest launch: longer where it went on with work that it had kept."""
+        """Give the seconds of each job's latest launch: longer where it went on with work that it kept."""
         kept = interruptions["row"][interruptions["saved"] > 0]
         longer = np.zeros(len(self.launch))
         longer[kept] = self.resume[kept]

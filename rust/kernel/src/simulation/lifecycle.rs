@@ -223,7 +223,8 @@ impl<F: Feed> Simulation<F> {
             || self.state.sleep.is_some()
             || self.scenario.calendar.is_some()
             || self.scenario.bills_runs_only();
-        if end >= besides || means_more || self.view().is_last_phase(run) {
+        let is_suspending = self.state.running.get(run).phase == Phase::Suspending;
+        if end >= besides || means_more || is_suspending || self.view().is_last_phase(run) {
             return false;
         }
         self.state.now = end.0;
