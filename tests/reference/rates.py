@@ -270,6 +270,8 @@ class Service:
         self.settle(now)
         clock = self.clock_for(running.placement)
         if running.work > 0:
+            if clock.jobs == 0:
+                clock.service, clock.since = 0.0, now
             running.clock, running.begun_service = clock, clock.at(now)
             running.end_service = running.begun_service + running.work
             self.serve(now, running.job, clock, 1)

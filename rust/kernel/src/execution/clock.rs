@@ -13,9 +13,9 @@ pub type EndKey = (Time, u64);
 pub struct Clock {
     /// Service per second; 0 while nothing is served.
     rate: f64,
-    /// The service time at `since`.
+    /// The service time at `since`: what was served since it last began with nothing to serve.
     service: f64,
-    /// When the rate changed last.
+    /// When the rate changed last, or it began anew.
     since: f64,
     /// When runs end, in service time.
     pub(super) ends: IndexedHeap<EndKey>,
@@ -48,6 +48,14 @@ impl Clock {
             self.since + (service - self.service).max(0.0) / self.rate
         } else {
             f64::INFINITY
+        }
+    }
+
+    /// Starts anew from 0 where it serves nothing: service times stay small, and their differences exact.
+    pub(super) fn restart_if_idle(&mut self, now: f64) {
+        if self.ends.is_empty() {
+            self.service = 0.0;
+            self.since = now;
         }
     }
 
@@ -102,6 +110,17 @@ mod tests {
         clock.set_rate(8.0, 0.5);
         assert_eq!(clock.end_key(0), Some((Time(28.0), 0)));
         assert_eq!(clock.due(Time(16.0)), [((Time(16.0), 1), 1)]);
+    }
+
+    #[test]
+    fn it_starts_anew_only_where_it_serves_nothing() {
+        let mut clock = Clock::new(2.0);
+        clock.ends.set(0, (Time(20.0), 0));
+        clock.restart_if_idle(5.0);
+        assert_eq!(clock.service_at(6.0), 12.0);
+        clock.ends.remove(0);
+        clock.restart_if_idle(5.0);
+        assert_eq!(clock.service_at(6.0), 2.0);
     }
 
     #[test]

@@ -113,6 +113,7 @@ impl FixedWork {
         self.ends.remove(run);
         self.leave_clock(run);
         let served_by = &mut self.clocks[clock as usize];
+        served_by.restart_if_idle(now);
         let begun = served_by.service_at(now);
         let work = Work { total: work, done: 0.0, rate: 1.0, since: begun, clock: Some(clock) };
         served_by.ends.set(run, (Time(work.end()), sequence));

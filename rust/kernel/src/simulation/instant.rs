@@ -248,6 +248,8 @@ impl<F: Feed> Simulation<F> {
 
     fn take_completion(&mut self) {
         let Some((run, at_limit)) = self.next_completion() else { return };
+        // What the event before has brought about is known, and what this job holds still counts.
+        self.close_key_event();
         let goes_on = if at_limit { self.cut_run(run) } else { self.go_on_to_next_phase(run) };
         if goes_on {
             return;

@@ -57,7 +57,8 @@ struct Clocked {
 pub struct ServiceState {
     controls: Vec<Controlled>,
     clocked: Vec<Clocked>,
-    /// The runs that have rates of their own, by place: job by job, and times its processors.
+    /// The runs that no clock serves, by place: the rates of their own, job by job, and times its processors. Those without
+    /// work have none.
     own: BTreeMap<u32, [f64; 2]>,
     present: u64,
     /// The processors that they hold.
@@ -253,7 +254,8 @@ impl ServiceState {
     /// Has the next look of a governor come as long as there is something to look at.
     fn arm(&mut self, service: &Service, control: usize, now: f64) {
         let Some(governor) = service.controls[control].governor() else { return };
-        let is_at_work = self.served() > 0;
+        let is_at_work =
+            self.clocked.iter().any(|clocked| clocked.jobs > 0) || self.own.values().any(|own| own[0] > 0.0);
         let own = &mut self.controls[control];
         if own.look > now && own.look < f64::INFINITY {
             return;
@@ -296,6 +298,8 @@ impl State {
             let clocked = &mut state.clocked[clock as usize];
             clocked.jobs += 1;
             clocked.processors += scenario.processors(job);
+        } else {
+            state.own.insert(run, [0.0; 2]);
         }
         for control in 0..state.controls.len() {
             state.arm(service, control, now);
