@@ -450,6 +450,35 @@ class Application:
     def __new__(cls, description: Description) -> Application: ...
 
 @final
+class MessageProgram:
+    """The flat program of a skeleton, rank by rank.
+
+    Operation `i` is of kind 0 to 5 (send, receive, await the send, await the receive, compute, take) with the message's
+    number, the floating-point operations or the seconds as its amount; rank `r` does those from `first[r]` to
+    `first[r + 1]`. A `ValueError` says which list does not fit.
+    """
+
+    def __new__(
+        cls,
+        first: NDArray[np.uint32],
+        kind: NDArray[np.uint8],
+        amount: NDArray[np.float64],
+        source: NDArray[np.uint32],
+        target: NDArray[np.uint32],
+        size: NDArray[np.float64],
+        eager: NDArray[np.bool_],
+    ) -> MessageProgram: ...
+    def stuck(self) -> NDArray[np.uint32]:
+        """The places of the operations at which ranks stand that can never go on."""
+    def run(
+        self,
+        platform: Platform,
+        model: tuple[str, list[tuple[str, float]]],
+        hosts: NDArray[np.uint32],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Run alone on a platform, rank `r` on host `hosts[r]`. Where that cannot be, a `ValueError` says why."""
+
+@final
 class ApplicationJobs:
     """The same, row by row, as the simulation takes it."""
 

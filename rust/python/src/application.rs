@@ -13,6 +13,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
+use crate::messages::MessageProgram;
+
 /// A formula of a performance model, parsed once.
 ///
 /// Parameters
@@ -245,6 +247,9 @@ fn work(task: &Bound<'_, PyAny>) -> PyResult<Work> {
         "write" => transfer(task, Direction::Write)?,
         "idle" => Work::Idle { seconds: payload(task, "seconds", "pattern")? },
         "busy_wait" => Work::BusyWait { seconds: payload(task, "seconds", "pattern")? },
+        "skeleton" => Work::Messages(Arc::clone(
+            &task.getattr("program")?.extract::<PyRef<'_, MessageProgram>>()?.kernel,
+        )),
         "sequence" => Work::Sequence { tasks: tasks(task.getattr("tasks")?.extract()?) },
         _ => return Err(PyValueError::new_err(format!("kind = '{kind}' is no kind of task"))),
     })

@@ -16,6 +16,7 @@ mod handles;
 mod interrupt;
 mod job;
 mod limits;
+mod messages;
 mod meter;
 mod network;
 mod placements;
@@ -54,6 +55,8 @@ mod _kernel {
     use crate::application::{Application, ApplicationJobs, Formula};
     #[pymodule_export]
     use crate::handles::{Job, Queue, View};
+    #[pymodule_export]
+    use crate::messages::MessageProgram;
     #[pymodule_export]
     use crate::meter::PowerMeter;
     #[pymodule_export]

@@ -147,9 +147,9 @@ class Application:
     @cached_property
     def ranks(self) -> frozenset[int]:
         """The numbers of nodes for which it gives amounts one by one; empty where it fits any number."""
-        return frozenset(
-            _ranks(task, name) for task, name, value in self._amounts() if isinstance(value, tuple)
-        )
+        given = {_ranks(task, name) for task, name, value in self._amounts() if isinstance(value, tuple)}
+        skeletons = {task.ranks for task in self.all_tasks() if hasattr(task, "ranks")}
+        return frozenset(given | skeletons)
 
     def all_tasks(self) -> Iterator[Task]:
         """Give every task, those in sequences behind the sequence."""

@@ -8,6 +8,7 @@
 //! in the number of pairs of ranks that it names.
 mod formula;
 mod job;
+mod message_program;
 mod model;
 mod payload;
 mod scope;
@@ -17,6 +18,7 @@ mod traffic;
 
 pub use formula::{Formula, FormulaError};
 pub use job::{ApplicationJob, JobType};
+pub use message_program::{Effect, Malformed, Message, MessageProgram, MessageStates, Operation};
 pub use model::{Application, Direction, Phase, Stage, Storage, Task, Work};
 pub use payload::{ModelError, Pattern, Payload};
 pub use scope::{Scope, Value};

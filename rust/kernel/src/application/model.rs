@@ -1,7 +1,10 @@
 //! The parts of an application.
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::formula::Formula;
+use super::message_program::MessageProgram;
 use super::payload::Payload;
 use super::traffic::Traffic;
 
@@ -95,6 +98,8 @@ pub enum Work {
         /// How long every rank computes, in seconds on a free CPU.
         seconds: Payload,
     },
+    /// Passes messages rank by rank; all ranks begin together.
+    Messages(Arc<MessageProgram>),
     /// Does tasks one after the other, all of them at every iteration.
     Sequence {
         /// The tasks.

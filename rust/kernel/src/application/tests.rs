@@ -3,7 +3,10 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{Communication, Formula, ModelError, Pattern, Payload, Scope, Traffic, Value};
+use super::{
+    Communication, Formula, Message, MessageProgram, ModelError, Operation, Pattern, Payload, Scope, Traffic,
+    Value,
+};
 
 static NOTHING: BTreeMap<String, Value> = BTreeMap::new();
 
@@ -183,4 +186,33 @@ proptest! {
         let sum = between.iter().sum::<f64>() + busiest * pairs;
         prop_assert!((sum - total).abs() <= 1e-12 * total, "{sum}");
     }
+}
+
+/// Two ranks that send to each other before they receive.
+fn exchange(eager: bool) -> MessageProgram {
+    use Operation::{AwaitReceive, AwaitSend, Receive, Send};
+    let message = |from, to| Message { from, to, bytes: 1.0, eager };
+    let one = [Send(0), AwaitSend(0), Receive(1), AwaitReceive(1)];
+    let other = [Send(1), AwaitSend(1), Receive(0), AwaitReceive(0)];
+    let operations = one.into_iter().chain(other).collect();
+    MessageProgram::new(vec![0, 4, 8], operations, vec![message(0, 1), message(1, 0)]).expect("sound")
+}
+
+#[test]
+fn ranks_that_wait_for_each_other_are_found() {
+    assert!(exchange(true).stuck().is_empty());
+    assert_eq!(exchange(false).stuck(), [1, 5]);
+}
+
+#[test]
+fn message_programs_whose_lists_do_not_fit_are_refused() {
+    let message = Message { from: 0, to: 1, bytes: 1.0, eager: true };
+    let refused = |first: Vec<u32>, operations: Vec<Operation>, messages: Vec<Message>| {
+        MessageProgram::new(first, operations, messages).is_err()
+    };
+    assert!(refused(vec![0], Vec::new(), Vec::new()));
+    assert!(refused(vec![0, 1], Vec::new(), Vec::new()));
+    assert!(refused(vec![0, 0], Vec::new(), vec![message]));
+    assert!(refused(vec![0, 1], vec![Operation::Send(0)], Vec::new()));
+    assert!(refused(vec![0, 1], vec![Operation::Take(f64::NAN)], Vec::new()));
 }

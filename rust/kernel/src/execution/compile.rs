@@ -1,11 +1,15 @@
 //! From an application to a program: formulas become numbers, tasks become steps.
+use std::sync::Arc;
+
 use crate::application::{
-    Direction, Formula, ModelError, Payload, Phase, Scope, Stage, Storage, Task, Traffic, Work,
+    Direction, Formula, MessageProgram, ModelError, Payload, Phase, Scope, Stage, Storage, Task, Traffic,
+    Work,
 };
 use crate::platform::{Host, Platform};
 
 use super::error::ExecutionError;
 use super::log::TaskLog;
+use super::message_passing::MessagePassing;
 use super::program::{Exchange, Group, Program, Step, Transfer};
 use super::storage::{Place, Stores};
 
@@ -179,6 +183,7 @@ impl<'a> Compiler<'a> {
                 Ok(())
             }
             Work::BusyWait { seconds } => self.busy_wait(task, seconds),
+            Work::Messages(program) => self.messages(task, program),
             Work::Sequence { tasks } => self.sequence(tasks),
         }
     }
@@ -209,6 +214,21 @@ impl<'a> Compiler<'a> {
             }
             _ => self.program.steps.push(Step::Exchange { exchange }),
         }
+        Ok(())
+    }
+
+    /// All ranks begin a message program together, so that its messages are at the beginning again in each iteration.
+    fn messages(&mut self, task: &Task, program: &Arc<MessageProgram>) -> Result<(), ExecutionError> {
+        let (given, needed) = (program.ranks() as usize, self.hosts.len());
+        if given != needed {
+            return Err(ExecutionError::Ranks { task: task.name.clone(), given, needed });
+        }
+        if program.computes() {
+            self.require(task, |host| host.speed > 0.0, "has no speed to compute with.")?;
+        }
+        let part = self.program.messages.len() as u32;
+        self.program.messages.push(MessagePassing::new(Arc::clone(program), self.log.is_some()));
+        self.program.steps.extend([Step::Barrier, Step::Messages { part }]);
         Ok(())
     }
 

@@ -43,6 +43,15 @@ pub enum ExecutionError {
         /// How many of its iterations were done.
         iteration: u64,
     },
+    /// A message program for another number of ranks than the job has.
+    Ranks {
+        /// The task's name.
+        task: String,
+        /// The program's ranks.
+        given: usize,
+        /// The job's.
+        needed: usize,
+    },
     /// Two hosts between which there is no route.
     NoRoute {
         /// The host that sends.
@@ -97,6 +106,11 @@ impl fmt::Display for ExecutionError {
             Self::NoRoute { from, to } => {
                 write!(text, "there is no route from '{from}' to '{to}'; add one to the platform.")
             }
+            Self::Ranks { task, given, needed } => write!(
+                text,
+                "task '{task}': the skeleton has {given} ranks, and the job {needed} tasks; must be equal. Make \
+                 the skeleton for as many."
+            ),
             Self::Lacks { task, host, what } if task.is_empty() => {
                 write!(text, "a task: host '{host}' {what}")
             }

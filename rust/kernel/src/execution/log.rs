@@ -10,11 +10,30 @@ pub struct TaskTime {
     pub job: u32,
     /// The host on which the rank ran.
     pub host: u32,
+    /// The rank.
+    pub rank: u32,
     /// The task's name, as an index into [`TaskLog::names`].
     pub task: u32,
     /// When the rank came to it, in seconds.
     pub start: f64,
     /// When the rank went on to the next, in seconds; for an asynchronous transfer that is when it was issued.
+    pub end: f64,
+}
+
+/// One message of a message program.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MessageTime {
+    /// The job.
+    pub job: u32,
+    /// Which of the job's message programs, and which of its messages.
+    pub part: u32,
+    /// See above.
+    pub message: u32,
+    /// When its sender posted it, when it set out, and when it arrived, in seconds.
+    pub posted: f64,
+    /// See above.
+    pub begun: f64,
+    /// See above.
     pub end: f64,
 }
 
@@ -24,6 +43,7 @@ pub struct TaskLog {
     names: Vec<String>,
     index: HashMap<String, u32>,
     entries: Vec<TaskTime>,
+    messages: Vec<MessageTime>,
 }
 
 impl TaskLog {
@@ -37,6 +57,17 @@ impl TaskLog {
     #[must_use]
     pub fn entries(&self) -> &[TaskTime] {
         &self.entries
+    }
+
+    /// The messages, in the order in which they arrived.
+    #[must_use]
+    pub fn messages(&self) -> &[MessageTime] {
+        &self.messages
+    }
+
+    /// Writes down a message that has arrived.
+    pub(super) fn push_message(&mut self, message: MessageTime) {
+        self.messages.push(message);
     }
 
     /// The place of a name among the names.

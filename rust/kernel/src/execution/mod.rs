@@ -8,6 +8,7 @@
 //! those on disks, then timers as they were set; then migrations out of caches begin; then the ranks that wait no more go
 //! on, in that order; then again, until nothing is due. The simulation gets its notices in the order in which it comes about, before more is
 //! taken up.
+mod alone;
 mod cache;
 mod clock;
 mod compile;
@@ -17,6 +18,8 @@ mod error;
 mod fixed_work;
 mod gpu;
 mod log;
+mod message_passing;
+mod messages;
 mod migrate;
 mod notice;
 mod perform;
@@ -30,9 +33,10 @@ mod world;
 #[cfg(test)]
 mod tests;
 
+pub use alone::{RunAlone, run_alone};
 pub use clock::{Clock, EndKey};
 pub use engine::{Execution, Options};
 pub use error::ExecutionError;
 pub use fixed_work::FixedWork;
-pub use log::{TaskLog, TaskTime};
+pub use log::{MessageTime, TaskLog, TaskTime};
 pub use notice::Notice;

@@ -31,6 +31,7 @@ impl Run {
             Step::Await { level } => return Ok(self.ranks.await_level(rank, level)),
             Step::Between { phase } => return self.between(world, rank, phase),
             Step::Barrier => return Ok(self.barrier(world, rank)),
+            Step::Messages { part } => return self.pass_messages(world, rank, part),
             Step::Exchange { exchange } => return self.exchange(world, rank, exchange),
             Step::Synchronise => return Ok(self.sleep(world, rank, self.ranks.all[rank as usize].until)),
             Step::Sleep { amounts } => {
@@ -73,7 +74,7 @@ impl Run {
         self.program.amounts[amounts as usize][self.ranks.member(rank)]
     }
 
-    fn sleep(&mut self, world: &mut World, rank: u32, until: f64) -> bool {
+    pub fn sleep(&mut self, world: &mut World, rank: u32, until: f64) -> bool {
         let waits = until > world.now;
         if waits {
             self.ranks.all[rank as usize].blocked = Blocked::Otherwise;
@@ -86,10 +87,15 @@ impl Run {
     fn compute(&mut self, world: &mut World, rank: u32, amounts: u32) {
         let flops = self.amount(rank, amounts);
         if flops > 0.0 {
-            self.ranks.start(rank, 0);
-            let host = self.hosts[rank as usize];
-            world.compute(self.slot, &mut self.pending, Purpose::Rank { rank, level: 0 }, (host, flops));
+            self.compute_flops(world, rank, flops);
         }
+    }
+
+    /// A rank starts to compute so many operations.
+    pub fn compute_flops(&mut self, world: &mut World, rank: u32, flops: f64) {
+        self.ranks.start(rank, 0);
+        let host = self.hosts[rank as usize];
+        world.compute(self.slot, &mut self.pending, Purpose::Rank { rank, level: 0 }, (host, flops));
     }
 
     /// A rank waits for its group, which exchanges messages once all are there.
@@ -196,6 +202,7 @@ impl Run {
         let entry = TaskTime {
             job: self.job,
             host: self.hosts[rank as usize],
+            rank,
             task,
             start: self.ranks.begun(rank, level),
             end: world.now,

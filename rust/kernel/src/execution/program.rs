@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::demands::Demands;
 use super::error::ExecutionError;
+use super::message_passing::MessagePassing;
 use super::storage::{Place, Stores};
 use crate::application::{Communication, Direction, Storage};
 use crate::platform::{NoRoute, Platform};
@@ -48,6 +49,8 @@ pub enum Step {
     Launch { amounts: Option<u32>, exchange: Option<u32> },
     /// Waits for them.
     Synchronise,
+    /// Goes through its operations of a message program.
+    Messages { part: u32 },
     /// Sleeps.
     Sleep { amounts: u32 },
     /// Starts to read or write.
@@ -104,6 +107,7 @@ pub struct Program {
     pub exchanges: Vec<Exchange>,
     pub transfers: Vec<Transfer>,
     pub demands: Demands,
+    pub messages: Vec<MessagePassing>,
     /// How deep loops stand in each other at most, and levels (see [`Step`]).
     pub depths: u32,
     pub levels: u32,

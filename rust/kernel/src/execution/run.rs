@@ -213,6 +213,7 @@ impl Run {
     pub fn completed(&mut self, world: &mut World, purpose: Purpose) {
         match purpose {
             Purpose::Group(group) => self.release(world, group),
+            Purpose::Message { part, message } => self.arrived(world, part, message),
             Purpose::Migration { rank, write } => self.has_migrated(world, rank, write),
             Purpose::Rank { rank, level } | Purpose::Cached { rank, level, .. } => {
                 if let Purpose::Cached { write, .. } = purpose {

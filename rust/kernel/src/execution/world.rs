@@ -23,6 +23,8 @@ pub enum Purpose {
     Rank { rank: u32, level: u32 },
     /// A group of ranks waits for it.
     Group(Group),
+    /// It is a message of one of the program's message programs.
+    Message { part: u32, message: u32 },
     /// A rank waits for it, and then it migrates to the file system.
     Cached { rank: u32, level: u32, write: u32 },
     /// A part of such a migration.

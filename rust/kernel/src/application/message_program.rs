@@ -1,0 +1,241 @@
+//! Message passing rank by rank: flat lists of operations, and the messages that they name.
+//!
+//! Receives name their sender, so which send meets which receive does not depend on time: messages are matched when the
+//! program is made, and whether the ranks can come to their ends is found by going through it once without a clock,
+//! O(operations + messages).
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// One operation of a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Operation {
+    /// Posts the send of a message.
+    Send(u32),
+    /// Posts its receive.
+    Receive(u32),
+    /// Waits until the sender may use its buffer again: at once if eager, else when the message has arrived.
+    AwaitSend(u32),
+    /// Waits until the message has arrived.
+    AwaitReceive(u32),
+    /// Computes so many floating-point operations.
+    Compute(f64),
+    /// Takes so many seconds, whatever else runs.
+    Take(f64),
+}
+
+/// A message.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// The rank that sends.
+    pub from: u32,
+    /// The rank that receives.
+    pub to: u32,
+    /// Bytes on the network, the envelope among them.
+    pub bytes: f64,
+    /// Whether it goes as soon as it is sent; else when both sides have posted it.
+    pub eager: bool,
+}
+
+/// What every rank does.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MessageProgram {
+    /// Where each rank's operations begin; one more entry than ranks.
+    first: Vec<u32>,
+    operations: Vec<Operation>,
+    messages: Vec<Message>,
+}
+
+/// A list that points beyond what it points into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed(&'static str);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(text, "a message program: {}", self.0)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+impl MessageProgram {
+    /// A program, if its lists fit each other.
+    pub fn new(
+        first: Vec<u32>,
+        operations: Vec<Operation>,
+        messages: Vec<Message>,
+    ) -> Result<Self, Malformed> {
+        let ordered = first.windows(2).all(|pair| pair[0] <= pair[1]);
+        let whole =
+            first.first() == Some(&0) && first.last().is_some_and(|last| *last as usize == operations.len());
+        if !ordered || !whole || first.len() < 2 {
+            return Err(Malformed("the ranks do not divide the operations."));
+        }
+        let ranks = first.len() as u32 - 1;
+        if messages.iter().any(|message| message.from >= ranks || message.to >= ranks) {
+            return Err(Malformed("a message has a rank that is not there."));
+        }
+        let known = |operation: &Operation| match *operation {
+            Operation::Send(message)
+            | Operation::Receive(message)
+            | Operation::AwaitSend(message)
+            | Operation::AwaitReceive(message) => (message as usize) < messages.len(),
+            Operation::Compute(amount) | Operation::Take(amount) => amount >= 0.0,
+        };
+        if !operations.iter().all(known) {
+            return Err(Malformed("an operation names no message, or an amount below 0."));
+        }
+        Ok(Self { first, operations, messages })
+    }
+
+    /// How many ranks there are.
+    #[must_use]
+    pub fn ranks(&self) -> u32 {
+        self.first.len() as u32 - 1
+    }
+
+    /// Where a rank's operations begin.
+    #[must_use]
+    pub fn begin(&self, rank: u32) -> u32 {
+        self.first[rank as usize]
+    }
+
+    /// An operation of a rank by its place among all; None behind its last.
+    #[must_use]
+    pub fn operation(&self, rank: u32, place: u32) -> Option<Operation> {
+        (place < self.first[rank as usize + 1]).then(|| self.operations[place as usize])
+    }
+
+    /// The messages.
+    #[must_use]
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// Whether any rank computes.
+    #[must_use]
+    pub fn computes(&self) -> bool {
+        self.operations.iter().any(|operation| matches!(operation, Operation::Compute(flops) if *flops > 0.0))
+    }
+
+    /// The operations at which ranks stand that can never go on, by their places; none in a sound program.
+    #[must_use]
+    pub fn stuck(&self) -> Vec<u32> {
+        let mut states = MessageStates::new(self.messages.len());
+        let mut next: Vec<u32> = self.first[..self.first.len() - 1].to_vec();
+        let mut ready: Vec<u32> = (0..self.ranks()).rev().collect();
+        while let Some(rank) = ready.pop() {
+            while let Some(operation) = self.operation(rank, next[rank as usize]) {
+                next[rank as usize] += 1;
+                match states.perform(operation, &self.messages) {
+                    Effect::None => {}
+                    Effect::Transfer(message) => {
+                        let Message { from, to, .. } = self.messages[message as usize];
+                        let (sender, receiver) = states.arrive(message);
+                        ready.extend(sender.then_some(from));
+                        ready.extend(receiver.then_some(to));
+                    }
+                    Effect::Wait => {
+                        // The rank stands at what it waits for, until it is woken.
+                        break;
+                    }
+                }
+            }
+        }
+        states.waiting(self, &next)
+    }
+}
+
+/// What an operation brings about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing: the rank goes on.
+    None,
+    /// A message sets out.
+    Transfer(u32),
+    /// The rank waits until a message has arrived.
+    Wait,
+}
+
+/// How far every message is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct MessageStates(Vec<u8>);
+
+const SENT: u8 = 1;
+const EXPECTED: u8 = 2;
+const ARRIVED: u8 = 4;
+const SENDER_WAITS: u8 = 8;
+const RECEIVER_WAITS: u8 = 16;
+
+impl MessageStates {
+    /// So many messages that were not posted yet.
+    #[must_use]
+    pub fn new(messages: usize) -> Self {
+        Self(vec![0; messages])
+    }
+
+    /// Sets all messages back to where they were at first.
+    pub fn reset(&mut self) {
+        self.0.fill(0);
+    }
+
+    /// A rank does an operation on a message. Others have no effect here.
+    pub fn perform(&mut self, operation: Operation, messages: &[Message]) -> Effect {
+        match operation {
+            Operation::Send(message) => {
+                let state = &mut self.0[message as usize];
+                *state |= SENT;
+                let goes = messages[message as usize].eager || *state & EXPECTED != 0;
+                if goes { Effect::Transfer(message) } else { Effect::None }
+            }
+            Operation::Receive(message) => {
+                let state = &mut self.0[message as usize];
+                *state |= EXPECTED;
+                let goes = !messages[message as usize].eager && *state & SENT != 0;
+                if goes { Effect::Transfer(message) } else { Effect::None }
+            }
+            Operation::AwaitSend(message) if !messages[message as usize].eager => {
+                self.wait(message, SENDER_WAITS)
+            }
+            Operation::AwaitReceive(message) => self.wait(message, RECEIVER_WAITS),
+            Operation::AwaitSend(_) | Operation::Compute(_) | Operation::Take(_) => Effect::None,
+        }
+    }
+
+    fn wait(&mut self, message: u32, side: u8) -> Effect {
+        let state = &mut self.0[message as usize];
+        if *state & ARRIVED != 0 {
+            return Effect::None;
+        }
+        *state |= side;
+        Effect::Wait
+    }
+
+    /// A message has arrived; whether its sender and its receiver wait for it.
+    pub fn arrive(&mut self, message: u32) -> (bool, bool) {
+        let state = &mut self.0[message as usize];
+        let waiting = (*state & SENDER_WAITS != 0, *state & RECEIVER_WAITS != 0);
+        *state |= ARRIVED;
+        waiting
+    }
+
+    /// The operations before those at which ranks stand, of ranks that wait for what has not arrived.
+    fn waiting(&self, program: &MessageProgram, next: &[u32]) -> Vec<u32> {
+        let stands = |(rank, &next): (usize, &u32)| {
+            let place = next.checked_sub(1).filter(|place| *place >= program.first[rank])?;
+            let (Operation::AwaitSend(message) | Operation::AwaitReceive(message)) =
+                program.operations[place as usize]
+            else {
+                return None;
+            };
+            let side = if matches!(program.operations[place as usize], Operation::AwaitSend(_)) {
+                SENDER_WAITS
+            } else {
+                RECEIVER_WAITS
+            };
+            let state = self.0[message as usize];
+            (state & side != 0 && state & ARRIVED == 0).then_some(place)
+        };
+        next.iter().enumerate().filter_map(stands).collect()
+    }
+}

@@ -1,0 +1,121 @@
+//! Message programs: what the skeletons of the package are compiled to.
+use std::sync::Arc;
+
+use batchlab_kernel::application::{Message, MessageProgram as Kernel, Operation};
+use batchlab_kernel::execution::run_alone;
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::network::{NetworkPart, network};
+use crate::platform::Platform;
+
+/// The flat program of a skeleton, rank by rank.
+///
+/// Operation `i` is of kind 0 to 5 (send, receive, await the send, await the receive, compute, take) with the message's
+/// number, the floating-point operations or the seconds as its amount; rank `r` does those from `first[r]` to
+/// `first[r + 1]`. A `ValueError` says which list does not fit.
+#[pyclass(module = "batchlab._kernel", frozen)]
+pub struct MessageProgram {
+    pub kernel: Arc<Kernel>,
+}
+
+/// When each rank is done; and of each message when it was posted, set out and arrived; in seconds.
+type Times<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<f64>>,
+);
+
+#[pymethods]
+impl MessageProgram {
+    #[new]
+    fn new(
+        first: PyReadonlyArray1<'_, u32>,
+        kind: PyReadonlyArray1<'_, u8>,
+        amount: PyReadonlyArray1<'_, f64>,
+        source: PyReadonlyArray1<'_, u32>,
+        target: PyReadonlyArray1<'_, u32>,
+        size: PyReadonlyArray1<'_, f64>,
+        eager: PyReadonlyArray1<'_, bool>,
+    ) -> PyResult<Self> {
+        let (kind, amount) = (kind.as_slice()?, amount.as_slice()?);
+        let (source, target) = (source.as_slice()?, target.as_slice()?);
+        let (size, eager) = (size.as_slice()?, eager.as_slice()?);
+        let equal = kind.len() == amount.len()
+            && [target.len(), size.len(), eager.len()].iter().all(|length| *length == source.len());
+        if !equal {
+            return Err(PyValueError::new_err("the columns differ in length"));
+        }
+        let operations: Option<Vec<Operation>> =
+            kind.iter().zip(amount).map(|(&kind, &amount)| operation(kind, amount)).collect();
+        let operations = operations.ok_or_else(|| PyValueError::new_err("an operation of no known kind"))?;
+        let message =
+            |at: usize| Message { from: source[at], to: target[at], bytes: size[at], eager: eager[at] };
+        let messages = (0..source.len()).map(message).collect();
+        let kernel = Kernel::new(first.as_slice()?.to_vec(), operations, messages)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Self { kernel: Arc::new(kernel) })
+    }
+
+    /// The places of the operations at which ranks stand that can never go on.
+    fn stuck<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        py.detach(|| self.kernel.stuck()).into_pyarray(py)
+    }
+
+    /// Run alone on a platform, rank `r` on host `hosts[r]`. Where that cannot be, a `ValueError` says why.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        platform: &Platform,
+        model: NetworkPart,
+        hosts: PyReadonlyArray1<'py, u32>,
+    ) -> PyResult<Times<'py>> {
+        let network = network(model)?;
+        let hosts = hosts.as_slice()?;
+        let (platform, program) = (Arc::clone(&platform.kernel), Arc::clone(&self.kernel));
+        let count = program.messages().len();
+        let ran = py.detach(|| run_alone(platform, network, program, hosts, look_for_signals));
+        let run = ran.map_err(|failure| match failure {
+            Failure::Broken(why) => PyValueError::new_err(why),
+            Failure::Interrupted(error) => error,
+        })?;
+        let mut columns = [vec![f64::NAN; count], vec![f64::NAN; count], vec![f64::NAN; count]];
+        for time in run.messages {
+            let at = time.message as usize;
+            (columns[0][at], columns[1][at], columns[2][at]) = (time.posted, time.begun, time.end);
+        }
+        let [posted, begun, end] = columns.map(|column| column.into_pyarray(py));
+        Ok((run.ends.into_pyarray(py), posted, begun, end))
+    }
+}
+
+/// Why there are no times.
+enum Failure {
+    Broken(String),
+    Interrupted(PyErr),
+}
+
+impl From<String> for Failure {
+    fn from(why: String) -> Self {
+        Self::Broken(why)
+    }
+}
+
+/// Lets Ctrl-C break off a run.
+fn look_for_signals() -> Result<(), Failure> {
+    Python::attach(|py| py.check_signals().map_err(Failure::Interrupted))
+}
+
+fn operation(kind: u8, amount: f64) -> Option<Operation> {
+    Some(match kind {
+        0 => Operation::Send(amount as u32),
+        1 => Operation::Receive(amount as u32),
+        2 => Operation::AwaitSend(amount as u32),
+        3 => Operation::AwaitReceive(amount as u32),
+        4 => Operation::Compute(amount),
+        5 => Operation::Take(amount),
+        _ => return None,
+    })
+}

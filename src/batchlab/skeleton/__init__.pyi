@@ -1,0 +1,11 @@
+# What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
+
+from batchlab.skeleton.alone import SkeletonRun as SkeletonRun
+from batchlab.skeleton.alone import run as run
+from batchlab.skeleton.communicator import Communicator as Communicator
+from batchlab.skeleton.communicator import Request as Request
+from batchlab.skeleton.grid import CartesianCommunicator as CartesianCommunicator
+from batchlab.skeleton.grid import balanced_dims as balanced_dims
+from batchlab.skeleton.grid import cartesian as cartesian
+from batchlab.skeleton.options import MessageOptions as MessageOptions
+from batchlab.skeleton.skeleton import Skeleton as Skeleton

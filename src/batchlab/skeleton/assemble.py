@@ -1,0 +1,231 @@
+"""From what was recorded to the kernel's flat program: messages matched, collectives expanded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from batchlab._kernel import MessageProgram
+from batchlab.skeleton.collectives.registry import AUTOMATIC, algorithm_of, rounds_of
+from batchlab.skeleton.communicator import ELEMENT
+from batchlab.skeleton.record import Collective, Kind, Record
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from batchlab.skeleton.collectives.rounds import Blocks, Rounds
+    from batchlab.skeleton.options import MessageOptions
+
+__all__ = ["Assembled", "Messages", "assemble"]
+
+_SHOWN = 4
+# The order of what a rank does within a round, and how many there are.
+_RECEIVE, _SEND, _ARRIVE, _SENT, _PARTS = 0, 1, 2, 3, 4
+
+
+class Messages(NamedTuple):
+    """The messages of a program: ranks, bytes of payload, and the class, a place in `Assembled.classes`."""
+
+    source: NDArray[np.uint32]
+    target: NDArray[np.uint32]
+    size: NDArray[np.float64]
+    kind: NDArray[np.uint32]
+
+
+class Assembled(NamedTuple):
+    """A program, its messages, and what they belong to: ``"send"``, or the name of a collective."""
+
+    program: MessageProgram
+    messages: Messages
+    classes: list[str]
+
+
+class _Columns:
+    """Operations and messages as they are put together."""
+
+    def __init__(self) -> None:
+        self.operations: list[tuple[np.ndarray, ...]] = []
+        self.messages: list[tuple[np.ndarray, ...]] = []
+        self.count = 0
+
+    def add(
+        self, rank: np.ndarray, position: np.ndarray, slot: int, kind: ArrayLike, amount: ArrayLike
+    ) -> None:
+        self.operations.append(np.broadcast_arrays(rank, position, slot, kind, amount))
+
+    def pass_on(self, source: np.ndarray, target: np.ndarray, size: np.ndarray, kind: int) -> np.ndarray:
+        numbers = np.arange(self.count, self.count + len(source))
+        self.messages.append((source, target, size, np.full(len(source), kind)))
+        self.count += len(source)
+        return numbers
+
+
+def assemble(record: Record, options: MessageOptions) -> Assembled:
+    """Make the program of what was recorded.
+
+    Raises
+    ------
+    ApplicationError
+        If a message is posted on one side only, a rank lacks in a collective, or ranks wait for each other.
+    """
+    columns, classes = _Columns(), ["send"]
+    matched = _match(record, columns)
+    _own_entries(record, options, matched, columns)
+    for call in record.collectives:
+        if call.family not in classes:
+            classes.append(call.family)
+        _expand(record, call, columns, options, classes.index(call.family))
+    rank, position, kind, amount = _in_order(columns)
+    parts = [np.concatenate(part) for part in zip(*columns.messages, strict=True)] or [np.empty(0)] * 4
+    messages = Messages(
+        parts[0].astype(np.uint32),
+        parts[1].astype(np.uint32),
+        parts[2].astype(float),
+        parts[3].astype(np.uint32),
+    )
+    ranks = len(record.world.ranks)
+    first = np.concatenate(([0], np.cumsum(np.bincount(rank, minlength=ranks)))).astype(np.uint32)
+    program = MessageProgram(
+        first,
+        kind.astype(np.uint8),
+        amount.astype(np.float64),
+        messages.source,
+        messages.target,
+        messages.size + options.envelope,
+        messages.size < options.eager_threshold,
+    )
+    _check_progress(record, program, rank, position)
+    return Assembled(program, messages, classes)
+
+
+def _match(record: Record, columns: _Columns) -> np.ndarray:
+    """Give the message of each post: the k-th send meets the k-th receive of its key."""
+    matched = np.zeros(len(record.posts), np.int64)
+    left, sends, receives = [], record.sends.by_key, record.receives.by_key
+    source: list[int] = []
+    target: list[int] = []
+    size: list[float] = []
+    for key in {**sends, **receives}:
+        ours, theirs = sends.get(key, []), receives.get(key, [])
+        common = min(len(ours), len(theirs))
+        for one, other in zip(ours[:common], theirs[:common], strict=True):
+            matched[one] = matched[other] = len(source)
+            source.append(key[1])
+            target.append(key[2])
+            size.append(record.posts[one][1])
+        left += ours[common:] + theirs[common:]
+    if left:
+        said = "; ".join(f"rank {record.posts[post][0]}, {record.posts[post][2]}" for post in left[:_SHOWN])
+        more = f"; and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
+        raise record.error(
+            f"unmatched: {said}{more}. Each send needs a receive of the same communicator, ranks and tag, "
+            "and each receive a send"
+        )
+    columns.pass_on(np.array(source, np.int64), np.array(target, np.int64), np.array(size, float), 0)
+    return matched
+
+
+def _own_entries(record: Record, options: MessageOptions, matched: np.ndarray, columns: _Columns) -> None:
+    """Add what is no collective: sends, receives, waiting, computing."""
+    counts = [len(kinds) for kinds in record.kinds]
+    rank = np.repeat(np.arange(len(counts)), counts)
+    position = np.concatenate([np.arange(count) for count in counts])
+    kind = np.array([each for kinds in record.kinds for each in kinds], np.int64)
+    amount = np.array([each for amounts in record.amounts for each in amounts], float)
+    own = kind != Kind.COLLECTIVE
+    rank, position, kind, amount = rank[own], position[own], kind[own], amount[own]
+    of_message = kind < Kind.COMPUTE
+    amount[of_message] = matched[amount[of_message].astype(np.int64)]
+    columns.add(rank, position, 1, kind, amount)
+    for overhead, of, slot in (
+        (options.send_overhead, Kind.SEND, 0),
+        (options.receive_overhead, Kind.AWAIT_RECEIVE, 2),
+    ):
+        if overhead > 0:
+            columns.add(rank[kind == of], position[kind == of], slot, int(Kind.TAKE), overhead)
+
+
+def _expand(record: Record, call: Collective, columns: _Columns, options: MessageOptions, kind: int) -> None:
+    """Add the rounds of a collective."""
+    group = call.group.ranks
+    lacking = [int(group[member]) for member in range(len(group)) if member not in call.sites]
+    if lacking:
+        member, site = next(iter(call.sites.items()))
+        said = ", ".join(map(str, lacking[:_SHOWN])) + (", …" if len(lacking) > _SHOWN else "")
+        raise record.error(
+            f"rank {group[member]} calls {site}, and rank {said} ends without it; all ranks of a "
+            "communicator must call the same collectives in the same order"
+        )
+    position = np.array([call.positions[member] for member in range(len(group))])
+    for number, (source, target, size) in enumerate(_rounds(call)):
+        message = columns.pass_on(group[source], group[target], size, kind)
+        for part, who, what in (
+            (_RECEIVE, target, Kind.RECEIVE),
+            (_SEND, source, Kind.SEND),
+            (_ARRIVE, target, Kind.AWAIT_RECEIVE),
+            (_SENT, source, Kind.AWAIT_SEND),
+        ):
+            slot, ranks, at = number * _PARTS + part, group[who], position[who]
+            overhead = {_SEND: options.send_overhead, _ARRIVE: options.receive_overhead}.get(part, 0.0)
+            if overhead > 0:
+                before = part == _SEND
+                takes, operations = (int(Kind.TAKE), overhead), (int(what), message)
+                pair = (takes, operations) if before else (operations, takes)
+                kinds = np.broadcast_to([each[0] for each in pair], (len(ranks), 2)).ravel()
+                amounts = np.column_stack([np.broadcast_to(each[1], len(ranks)) for each in pair]).ravel()
+                columns.add(np.repeat(ranks, 2), np.repeat(at, 2), slot, kinds, amounts)
+            else:
+                columns.add(ranks, at, slot, int(what), message)
+
+
+def _rounds(call: Collective) -> Rounds:
+    """Give the rounds of a collective in ranks of its group."""
+    p = len(call.group.ranks)
+    algorithm, *agreed = call.signature
+    blocks = _blocks(call, p)
+    if blocks is None:
+        total, arguments = float(agreed[0]) if agreed else 0.0, agreed  # type: ignore[arg-type]  # a number
+        unit = float(agreed[-1]) if call.family in {"reduce", "allreduce"} else ELEMENT  # type: ignore[arg-type]
+    else:
+        total = float(blocks.mean() if call.family == "alltoall" else blocks.sum())
+        arguments, unit = [blocks, *agreed], ELEMENT
+    even = blocks is None or bool((blocks == blocks.flat[0]).all())
+    # An algorithm that was named was checked at the call, but for the blocks.
+    needs_check = algorithm == AUTOMATIC or call.family == "alltoall"
+    chosen = str(algorithm)
+    if needs_check:
+        chosen = algorithm_of(call.family, chosen, p, total, unit=unit, even=even)
+    return rounds_of(call.family, chosen, p, *arguments)
+
+
+def _blocks(call: Collective, p: int) -> Blocks | None:
+    """Give what each rank gave for itself; None where all give the same vector."""
+    given = [call.blocks[member] for member in range(p)]
+    if given[0] is None:
+        return None
+    if call.family != "alltoall":
+        return np.array(given, float)
+    if all(isinstance(each, int | float) and each == given[0] for each in given):
+        return np.broadcast_to(np.float64(given[0]), (p, p))
+    return np.array([np.broadcast_to(np.asarray(each, float), p) for each in given])
+
+
+def _in_order(columns: _Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Sort the operations by rank, then by the entries of the rank, then within them."""
+    rank, position, slot, kind, amount = (
+        np.concatenate(part) for part in zip(*columns.operations, strict=True)
+    )
+    slots, positions = int(slot.max(initial=0)) + 1, int(position.max(initial=0)) + 1
+    order = np.argsort((rank * positions + position) * slots + slot, kind="stable")
+    return rank[order], position[order], kind[order], amount[order]
+
+
+def _check_progress(record: Record, program: MessageProgram, rank: np.ndarray, position: np.ndarray) -> None:
+    """Refuse a program in which ranks wait for each other without end."""
+    stuck = program.stuck()
+    if len(stuck):
+        places = [(int(rank[at]), int(position[at])) for at in stuck[:_SHOWN]]
+        said = "; ".join(f"rank {one} waits in {record.sites[one][at]}" for one, at in places)
+        more = f"; and {len(stuck) - _SHOWN} more" if len(stuck) > _SHOWN else ""
+        raise record.error(f"deadlock: {said}{more}")

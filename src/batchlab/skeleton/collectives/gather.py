@@ -1,0 +1,23 @@
+"""Gather to one rank, ``blocks[r]`` from rank r."""
+
+import numpy as np
+
+from batchlab.skeleton.collectives.rounds import Blocks, Rounds, bits, one
+
+__all__ = ["binomial", "linear"]
+
+
+def linear(p: int, blocks: Blocks, root: int) -> Rounds:
+    """Receive from the other ranks in turn."""
+    for rank in range(p):
+        if rank != root:
+            yield one(rank, root, blocks[rank])
+
+
+def binomial(p: int, blocks: Blocks, root: int) -> Rounds:
+    """Receive what each subtree has along a binomial tree, the smallest first."""
+    before = np.concatenate(([0.0], np.cumsum(np.roll(blocks, -root))))
+    for mask in bits(p):
+        receiver = np.arange(0, p - mask, 2 * mask)
+        sent = before[np.minimum(receiver + 2 * mask, p)] - before[receiver + mask]
+        yield one((receiver + mask + root) % p, (receiver + root) % p, sent)

@@ -1,0 +1,165 @@
+"""The algorithms by family and name, and which of them MPICH takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from batchlab.errors import ApplicationError, suggest
+from batchlab.skeleton.collectives import (
+    allgather,
+    allreduce,
+    alltoall,
+    barrier,
+    broadcast,
+    gather,
+    reduce_scatter,
+    reduction,
+    scan,
+    scatter,
+)
+from batchlab.skeleton.collectives.rounds import Rounds, floor_power
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+__all__ = ["AUTOMATIC", "FAMILIES", "algorithm_of", "rounds_of"]
+
+AUTOMATIC = "mpich"
+"""The name by which the algorithm is chosen as MPICH does."""
+
+_MODULES: dict[str, ModuleType] = {
+    "bcast": broadcast,
+    "reduce": reduction,
+    "allreduce": allreduce,
+    "allgather": allgather,
+    "gather": gather,
+    "scatter": scatter,
+    "reduce_scatter": reduce_scatter,
+    "alltoall": alltoall,
+    "scan": scan,
+    "barrier": barrier,
+}
+
+FAMILIES: dict[str, dict[str, Callable[..., Rounds]]] = {
+    family: {name: getattr(module, name) for name in module.__all__} for family, module in _MODULES.items()
+}
+"""Of each collective, its algorithms by name."""
+
+_POWERS_OF_TWO = {("allgather", "xor"), ("alltoall", "xor"), ("allreduce", "rabenseifner_linear")}
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """What the choice of an algorithm depends on."""
+
+    p: int
+    total: float
+    """Bytes of the vector; of one block for alltoall; of all blocks for the others."""
+    unit: float = 8.0
+
+    @property
+    def is_power(self) -> bool:
+        """Whether the ranks are a power of two."""
+        return self.p & (self.p - 1) == 0
+
+    @property
+    def is_short(self) -> bool:
+        """Whether there are fewer elements than ranks that exchange."""
+        return self.total // self.unit < floor_power(self.p)
+
+
+# Bytes from which MPICH takes other algorithms, and ranks up to which it takes simple ones.
+_FEW_RANKS = 8
+_SHORT_BROADCAST, _LONG = 12_288, 524_288
+_SHORT_REDUCTION = 2048
+_MEDIUM_ALLGATHER = 81_920
+_SHORT_ALLTOALL, _MEDIUM_ALLTOALL = 256, 32_768
+
+
+def _bcast(of: Amounts) -> str:
+    if of.total < _SHORT_BROADCAST or of.p <= _FEW_RANKS:
+        return "binomial"
+    return "scatter_recursive_doubling" if of.total < _LONG and of.is_power else "scatter_ring"
+
+
+def _reduce(of: Amounts) -> str:
+    return "binomial" if of.total < _SHORT_REDUCTION or of.is_short else "rabenseifner"
+
+
+def _allreduce(of: Amounts) -> str:
+    return "recursive_doubling" if of.total <= _SHORT_REDUCTION or of.is_short else "rabenseifner"
+
+
+def _allgather(of: Amounts) -> str:
+    if of.is_power and of.total < _LONG:
+        return "recursive_doubling"
+    return "bruck" if of.total <= _MEDIUM_ALLGATHER else "ring"
+
+
+def _alltoall(of: Amounts) -> str:
+    if of.total < _SHORT_ALLTOALL and of.p >= _FEW_RANKS:
+        return "bruck"
+    if of.total < _MEDIUM_ALLTOALL:
+        return "batches"
+    return "xor" if of.is_power else "pairwise"
+
+
+def _reduce_scatter(of: Amounts) -> str:
+    return "recursive_halving" if of.total <= _LONG else "pairwise"
+
+
+_CHOICE: dict[str, Callable[[Amounts], str]] = {
+    "bcast": _bcast,
+    "reduce": _reduce,
+    "allreduce": _allreduce,
+    "allgather": _allgather,
+    "alltoall": _alltoall,
+    "reduce_scatter": _reduce_scatter,
+    "gather": lambda _: "binomial",
+    "scatter": lambda _: "binomial",
+    "scan": lambda _: "recursive_doubling",
+    "barrier": lambda _: "dissemination",
+}
+
+
+def algorithm_of(family: str, algorithm: str, p: int, total: float, *, unit: float, even: bool) -> str:
+    """Give the name of the algorithm that is run.
+
+    Parameters
+    ----------
+    family, algorithm
+        The collective; the algorithm by name, or ``"mpich"``: as MPICH 3 chooses.
+    p
+        The ranks.
+    total
+        Bytes on which MPICH's choice depends.
+    unit
+        Bytes of an element of a reduction.
+    even
+        Whether all blocks are equal: Bruck's alltoall is for these only.
+
+    Raises
+    ------
+    ApplicationError
+        If there is no such algorithm, or it is not for so many ranks.
+    """
+    known = FAMILIES[family]
+    if algorithm == AUTOMATIC:
+        chosen = _CHOICE[family](Amounts(p, total, unit))
+        return "batches" if chosen == "bruck" and family == "alltoall" and not even else chosen
+    if algorithm not in known:
+        raise ApplicationError(
+            f"algorithm = {algorithm!r}; {family} has no such.{suggest(algorithm, (*known, AUTOMATIC))}"
+        )
+    if (family, algorithm) in _POWERS_OF_TWO and p & (p - 1):
+        raise ApplicationError(f"algorithm = {algorithm!r} with {p} ranks; must be a power of two.")
+    if (family, algorithm) == ("alltoall", "bruck") and not even:
+        raise ApplicationError("algorithm = 'bruck' with blocks that differ; must be equal. Use 'pairwise'.")
+    return algorithm
+
+
+def rounds_of(family: str, algorithm: str, p: int, *arguments: Any) -> Rounds:  # noqa: ANN401  # by family
+    """Give the rounds of an algorithm; none for one rank."""
+    return FAMILIES[family][algorithm](p, *arguments) if p > 1 else iter(())

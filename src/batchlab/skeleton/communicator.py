@@ -1,0 +1,284 @@
+"""Communicators: what a skeleton is written with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from batchlab.errors import ApplicationError, shown
+from batchlab.skeleton.collectives.registry import AUTOMATIC, algorithm_of
+from batchlab.skeleton.record import Collective, Group, Kind, Record
+
+__all__ = ["Communicator", "Request", "Split"]
+
+ELEMENT = 8.0
+Colour = int | None | Callable[[int], int | None]
+
+
+class Request(NamedTuple):
+    """A send or receive that was posted, for `Communicator.wait`; without a number there is nothing to do."""
+
+    number: int | None
+
+
+class Split:
+    """A split whose colours are not known yet: a generator gets the communicator by ``yield``."""
+
+    def __init__(self, parent: Communicator, order: int, colour: int | None, key: int) -> None:
+        self.parent, self.order = parent, order
+        given = parent.group.derived.setdefault(("colours", order), {})
+        given[parent.rank] = (colour, key)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all ranks have given their colours."""
+        return len(self.parent.group.derived["colours", self.order]) == self.parent.size
+
+    def result(self) -> Communicator | None:
+        """Give the communicator of the rank; None where its colour is None."""
+        given = self.parent.group.derived["colours", self.order]
+        return self.parent.divided(self.order, lambda rank: given[rank][0], lambda rank: given[rank][1])
+
+    def __getattr__(self, name: str) -> object:
+        raise ApplicationError(
+            f"split(...).{name}: the colours of the other ranks are not known yet. Write 'part = yield "
+            "world.split(colour)', or give a function from ranks to colours."
+        )
+
+
+class Communicator:
+    """Ranks that pass messages; the argument of a skeleton is the communicator of all of them.
+
+    Sources and targets are ranks of the communicator; with None nothing is done. Payloads are bytes.
+
+    Attributes
+    ----------
+    rank, size
+        The own rank, from 0; and how many there are.
+    """
+
+    def __init__(self, record: Record, group: Group, rank: int) -> None:
+        self.record, self.group, self.rank = record, group, rank
+        self._me = int(group.ranks[rank])
+        self._calls = self._splits = 0
+
+    @property
+    def size(self) -> int:
+        """How many ranks there are."""
+        return len(self.group.ranks)
+
+    # Work of the rank
+
+    def compute(self, seconds: float | None = None, *, flops: float | None = None) -> None:
+        """Compute for so many seconds whatever else runs, or so many operations on the cores of the node."""
+        site = self.record.site("compute")
+        if (seconds is None) == (flops is None):
+            raise self.error("compute", "give seconds or flops")
+        kind, amount = (Kind.TAKE, seconds) if flops is None else (Kind.COMPUTE, flops)
+        self.record.add(self._me, kind, self._amount("compute", amount), site)
+
+    # Messages
+
+    def send(self, target: int | None, size: float, tag: int = 0) -> None:
+        """Send so many bytes, and wait until the send has ended."""
+        self.wait(self._post(Kind.SEND, "send", target, size, tag))
+
+    def recv(self, source: int | None, tag: int = 0) -> None:
+        """Receive a message."""
+        self.wait(self._post(Kind.RECEIVE, "recv", source, 0.0, tag))
+
+    def isend(self, target: int | None, size: float, tag: int = 0) -> Request:
+        """Send so many bytes, and go on."""
+        return self._post(Kind.SEND, "isend", target, size, tag)
+
+    def irecv(self, source: int | None, tag: int = 0) -> Request:
+        """Post a receive, and go on."""
+        return self._post(Kind.RECEIVE, "irecv", source, 0.0, tag)
+
+    def wait(self, request: Request) -> None:
+        """Wait until a send or receive has ended."""
+        self.waitall([request])
+
+    def waitall(self, requests: Iterable[Request]) -> None:
+        """Wait until all of some sends and receives have ended."""
+        for request in requests:
+            if request.number is not None:
+                _, _, posted = self.record.posts[request.number]
+                self.record.wait(self._me, request.number, self.record.site(posted.call))
+
+    def sendrecv(
+        self,
+        target: int | None,
+        size: float,
+        source: int | None,
+        tag: int = 0,
+        receive_tag: int | None = None,
+    ) -> None:
+        """Send and receive at once, and wait for both."""
+        received = self.irecv(source, tag if receive_tag is None else receive_tag)
+        self.waitall([received, self.isend(target, size, tag)])
+
+    # Collectives
+
+    def barrier(self, algorithm: str = AUTOMATIC) -> None:
+        """Wait until all ranks are here."""
+        self._collect("barrier", algorithm, 0.0, ())
+
+    def bcast(self, size: float, root: int = 0, algorithm: str = AUTOMATIC) -> None:
+        """Broadcast so many bytes from the root."""
+        self._collect("bcast", algorithm, size, (size, self._root("bcast", root)))
+
+    def reduce(
+        self, size: float, root: int = 0, algorithm: str = AUTOMATIC, *, element: float = ELEMENT
+    ) -> None:
+        """Reduce vectors of so many bytes to the root; `element` is the size of an element in bytes."""
+        self._collect("reduce", algorithm, size, (size, self._root("reduce", root), element))
+
+    def allreduce(self, size: float, algorithm: str = AUTOMATIC, *, element: float = ELEMENT) -> None:
+        """Reduce vectors of so many bytes to all ranks."""
+        self._collect("allreduce", algorithm, size, (size, element))
+
+    def scan(self, size: float, algorithm: str = AUTOMATIC) -> None:
+        """Reduce the vectors of ranks 0 to r to each rank r."""
+        self._collect("scan", algorithm, size, (size,))
+
+    def allgather(self, size: float, algorithm: str = AUTOMATIC) -> None:
+        """Gather a block of so many bytes of each rank to all; the ranks' sizes may differ (allgatherv)."""
+        self._collect("allgather", algorithm, None, (), size)
+
+    def gather(self, size: float, root: int = 0, algorithm: str = AUTOMATIC) -> None:
+        """Gather a block of so many bytes of each rank to the root; the ranks' sizes may differ (gatherv)."""
+        self._collect("gather", algorithm, None, (self._root("gather", root),), size)
+
+    def scatter(self, size: float, root: int = 0, algorithm: str = AUTOMATIC) -> None:
+        """Scatter from the root, so many bytes to this rank; the ranks' sizes may differ (scatterv)."""
+        self._collect("scatter", algorithm, None, (self._root("scatter", root),), size)
+
+    def reduce_scatter(self, size: float, algorithm: str = AUTOMATIC) -> None:
+        """Reduce a vector and scatter it, so many bytes to this rank; the ranks' sizes may differ."""
+        self._collect("reduce_scatter", algorithm, None, (), size)
+
+    def alltoall(self, size: float | Sequence[float], algorithm: str = AUTOMATIC) -> None:
+        """Send so many bytes to each rank, or one number for each of them (alltoallv)."""
+        self._collect("alltoall", algorithm, None, (), size)
+
+    # Communicators
+
+    def split(self, colour: Colour, key: Callable[[int], int] | int = 0) -> Communicator | Split | None:
+        """Divide the ranks by colours.
+
+        Parameters
+        ----------
+        colour
+            A function from ranks to colours, and the communicator is given at once; or the own colour, and a
+            generator gets it by ``part = yield world.split(colour)``. None: in no part.
+        key
+            By which the ranks of a part are ordered, then by rank; likewise.
+        """
+        order = self.next_split()
+        if callable(colour):
+            return self.divided(order, colour, key if callable(key) else lambda _: 0)
+        if callable(key):
+            raise self.error(
+                "split", "key is a function and colour is none; give two functions, or two numbers"
+            )
+        return Split(self, order, colour, key)
+
+    def next_split(self) -> int:
+        """Count a call that makes a communicator."""
+        self._splits += 1
+        return self._splits - 1
+
+    def divided(
+        self, order: int, colour: Callable[[int], int | None], key: Callable[[int], int]
+    ) -> Communicator | None:
+        """Give the communicator of the ranks of one's own colour; the `order`-th split."""
+        mine = colour(self.rank)
+        parts = self.group.derived.get(("parts", order))
+        if parts is None:
+            parts = self.group.derived["parts", order] = {}
+            for rank in sorted(range(self.size), key=lambda rank: (key(rank), rank)):
+                parts.setdefault(colour(rank), []).append(rank)
+        if mine is None:
+            return None
+        group = self.derive(("part", order, mine), self.group.ranks[parts[mine]])
+        places = group.derived.setdefault("places", {rank: place for place, rank in enumerate(parts[mine])})
+        return Communicator(self.record, group, places[self.rank])
+
+    def derive(self, name: tuple[object, ...], ranks: np.ndarray) -> Group:
+        """Give the group of a name that all its ranks know, made by the first that asks."""
+        if name not in self.group.derived:
+            self.group.derived[name] = Group(np.asarray(ranks), self.record.groups)
+            self.record.groups += 1
+        group: Group = self.group.derived[name]
+        return group
+
+    def _collect(
+        self,
+        family: str,
+        algorithm: str,
+        total: float | None,
+        agreed: tuple[object, ...],
+        block: object = None,
+    ) -> None:
+        site = self.record.site(_spelled(family, algorithm, agreed, block))
+        if total is not None:
+            self._amount(family, total)
+        else:
+            self._check_blocks(family, block)
+        call = Collective(self.group, family, (algorithm, *agreed), blocks={self.rank: block})
+        order, self._calls = self._calls, self._calls + 1
+        self.record.call(self._me, self.rank, order, call, site)
+        if algorithm != AUTOMATIC:
+            try:
+                algorithm_of(family, algorithm, self.size, 0.0, unit=ELEMENT, even=True)
+            except ApplicationError as error:
+                raise self.error(family, str(error).rstrip(".")) from None
+
+    def _check_blocks(self, family: str, block: object) -> None:
+        if not isinstance(block, int | float | np.number):
+            sizes: list[float] = list(block)  # type: ignore[call-overload]  # what cannot be listed raises
+            if len(sizes) != self.size:
+                raise self.error(family, f"{len(sizes)} sizes; must be one, or {self.size}")
+            for size in sizes:
+                self._amount(family, size)
+        else:
+            self._amount(family, float(block))
+
+    def _post(self, kind: Kind, call: str, other: int | None, size: float, tag: int) -> Request:
+        if other is None:
+            return Request(None)
+        side = "source" if kind == Kind.RECEIVE else "target"
+        if isinstance(other, bool) or not 0 <= other < self.size:
+            raise self.error(call, f"{side} = {shown(other)}; must be from 0 to {self.size - 1}")
+        self._amount(call, size)
+        site = self.record.site(f"{call}({side}={other}, tag={tag})")
+        there = int(self.group.ranks[other])
+        ends = (self._me, there) if kind == Kind.SEND else (there, self._me)
+        return Request(self.record.post(self._me, kind, (self.group.number, *ends, tag), float(size), site))
+
+    def _root(self, call: str, root: int) -> int:
+        if isinstance(root, bool) or not 0 <= root < self.size:
+            raise self.error(call, f"root = {shown(root)}; must be from 0 to {self.size - 1}")
+        return int(root)
+
+    def _amount(self, call: str, amount: float | None) -> float:
+        number = isinstance(amount, int | float | np.number) and not isinstance(amount, bool)
+        if not number or amount is None or not 0 <= amount < math.inf:
+            raise self.error(call, f"{shown(amount)}; must be a finite number >= 0")
+        return float(amount)
+
+    def error(self, call: str, what: str) -> ApplicationError:
+        """Make an error that names the rank and the line of the call."""
+        return self.record.error(f"rank {self._me}, {self.record.site(call)}: {what}")
+
+
+def _spelled(family: str, algorithm: str, agreed: tuple[object, ...], block: object) -> str:
+    given = [
+        *map(str, agreed),
+        *([] if block is None else ["…" if isinstance(block, Sequence) else str(block)]),
+    ]
+    return f"{family}({', '.join([*given, *([] if algorithm == AUTOMATIC else [repr(algorithm)])])})"
