@@ -2,6 +2,8 @@
 
 from batchlab.skeleton.alone import SkeletonRun as SkeletonRun
 from batchlab.skeleton.alone import run as run
+from batchlab.skeleton.applications.registry import APPLICATIONS as APPLICATIONS
+from batchlab.skeleton.applications.registry import named as named
 from batchlab.skeleton.communicator import Communicator as Communicator
 from batchlab.skeleton.communicator import Request as Request
 from batchlab.skeleton.grid import CartesianCommunicator as CartesianCommunicator

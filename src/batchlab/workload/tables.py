@@ -12,6 +12,7 @@ from batchlab.errors import WorkloadError, reason_of
 from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import dependencies
 from batchlab.workload.header import Header
+from batchlab.workload.skeleton_columns import with_skeletons
 from batchlab.workload.unreadable import UNREADABLE
 from batchlab.workload.validation import admit
 from batchlab.workload.workload import Workload
@@ -56,7 +57,7 @@ def read_table(
     """
     name = os.fspath(path)
     kind = _kind(name)
-    table = _read(Path(path), name, kind)
+    table, applications = with_skeletons(_read(Path(path), name, kind), applications, name)
     jobs, report, names = admit(
         table,
         resources=resources,

@@ -11,6 +11,7 @@ from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import application_columns, description, node_groups, transform
 from batchlab.workload.header import Header
 from batchlab.workload.report import Report
+from batchlab.workload.skeleton_columns import with_skeletons
 from batchlab.workload.validation import admit, as_polars
 
 if TYPE_CHECKING:
@@ -143,8 +144,9 @@ class Workload:
         Workload of 2 jobs submitted over 10 s, of 2 to 4 tasks
           table: 2 jobs read, 2 mended
         """
+        rows, applications = with_skeletons(as_polars(table), applications, "table")
         jobs, report, names = admit(
-            as_polars(table),
+            rows,
             resources=resources,
             overrun=overrun,
             invalid=invalid,

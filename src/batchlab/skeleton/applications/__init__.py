@@ -1,0 +1,1 @@
+"""Built-in skeletons: message-passing applications by name and arguments."""

@@ -1,0 +1,151 @@
+"""The built-in skeletons by name, and their arguments as texts."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from batchlab.application.application import Application, Phase
+from batchlab.errors import ApplicationError, shown, suggest
+from batchlab.skeleton.applications import multiplication, patterns, solvers, stencils
+from batchlab.skeleton.collectives.registry import AUTOMATIC, FAMILIES
+from batchlab.skeleton.options import MessageOptions
+from batchlab.skeleton.skeleton import Skeleton
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from batchlab.skeleton.communicator import Communicator
+
+__all__ = ["APPLICATIONS", "arguments_of", "named", "named_application"]
+
+_ROOTED = {"bcast", "reduce", "gather", "scatter"}
+
+
+def collective(
+    world: Communicator,
+    *,
+    size: float = 1024,
+    algorithm: str = AUTOMATIC,
+    iterations: int = 1,
+    seconds: float = 0.0,
+    root: int = 0,
+    family: str,
+) -> None:
+    """Compute, then call a collective; again and again."""
+    call = getattr(world, family)
+    for _ in range(iterations):
+        world.compute(seconds)
+        if family == "barrier":
+            call(algorithm)
+        elif family in _ROOTED:
+            call(size, root, algorithm)
+        else:
+            call(size, algorithm)
+
+
+APPLICATIONS: dict[str, Callable[..., None]] = {
+    **{
+        name: getattr(module, name)
+        for module in (patterns, stencils, multiplication, solvers)
+        for name in module.__all__
+    },
+    **{family: partial(collective, family=family) for family in FAMILIES},
+}
+"""The functions of the built-in skeletons by name."""
+
+
+def named(
+    name: str,
+    ranks: int,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    options: MessageOptions | None = None,
+) -> Skeleton:
+    """Give a built-in skeleton.
+
+    Parameters
+    ----------
+    name
+        One of `APPLICATIONS`: patterns, stencils, multiplications, solvers, or a collective.
+    ranks
+        How many ranks it has.
+    arguments
+        By name; those of its function.
+    options
+        How messages are passed.
+
+    Raises
+    ------
+    ApplicationError
+        If there is no such skeleton, or an argument is not its own or breaks a rule.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> bl.skeleton.named("stencil_3d", 64, {"size": 512, "iterations": 3}).name
+    'stencil_3d'
+    """
+    if name not in APPLICATIONS:
+        raise ApplicationError(f"no skeleton is called {shown(name)}.{suggest(str(name), APPLICATIONS)}")
+    given = dict(arguments or {})
+    known = [
+        each for each in inspect.signature(APPLICATIONS[name]).parameters if each not in {"world", "family"}
+    ]
+    unknown = [each for each in given if each not in known]
+    if unknown:
+        raise ApplicationError(
+            f"{name}: no argument is called {shown(unknown[0])}.{suggest(unknown[0], known)}"
+        )
+    function = partial(APPLICATIONS[name], **given)
+    try:
+        return Skeleton(function, ranks, name=name, options=options or MessageOptions())
+    except (TypeError, ValueError, ZeroDivisionError) as error:
+        if isinstance(error, ApplicationError):
+            raise
+        raise ApplicationError(f"{name}({_spelled(given)}): {error}.") from None
+
+
+def named_application(name: str, ranks: int, text: str | None) -> Application:
+    """Give an application whose only task is a built-in skeleton; `text` is as for `arguments_of`."""
+    return Application([Phase([named(name, ranks, arguments_of(text))], scheduling_point=False)])
+
+
+def arguments_of(text: str | None) -> dict[str, Any]:
+    """Read arguments: a JSON object, or ``name=value, name=value``; values are JSON, or else texts.
+
+    Examples
+    --------
+    >>> arguments_of("size=1024, algorithm=ring, sides=[4, 2]")
+    {'size': 1024, 'algorithm': 'ring', 'sides': [4, 2]}
+    """
+    if text is None or not text.strip():
+        return {}
+    if text.lstrip().startswith("{"):
+        try:
+            found = json.loads(text)
+        except ValueError as error:
+            raise ApplicationError(f"app_args = {shown(text)}; must be a JSON object: {error}.") from None
+        return dict(found)
+    pairs = re.split(r",\s*(?=[A-Za-z_]\w*\s*=)", text)
+    arguments = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise ApplicationError(f"app_args = {shown(text)}; must be as 'size=1024, iterations=10'.")
+        arguments[name.strip()] = _value(value.strip())
+    return arguments
+
+
+def _value(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _spelled(given: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in given.items())
