@@ -11,3 +11,6 @@ from batchlab.skeleton.grid import balanced_dims as balanced_dims
 from batchlab.skeleton.grid import cartesian as cartesian
 from batchlab.skeleton.options import MessageOptions as MessageOptions
 from batchlab.skeleton.skeleton import Skeleton as Skeleton
+from batchlab.skeleton.traffic import MessageClass as MessageClass
+from batchlab.skeleton.traffic import Traffic as Traffic
+from batchlab.skeleton.traffic import measure as measure

@@ -33,6 +33,10 @@ class SkeletonRun:
         Ranks and payload of each message; shape (messages,).
     posted, begun, arrived
         When it was sent, set out and arrived.
+    kind, classes
+        The class of each message, as a place in the names: ``"send"``, or a collective.
+    hosts
+        The place of each rank's host; shape (ranks,).
     """
 
     ends: NDArray[np.float64]
@@ -42,6 +46,9 @@ class SkeletonRun:
     posted: NDArray[np.float64]
     begun: NDArray[np.float64]
     arrived: NDArray[np.float64]
+    kind: NDArray[np.uint32]
+    classes: tuple[str, ...]
+    hosts: NDArray[np.uint32]
 
     @property
     def time(self) -> float:
@@ -88,10 +95,11 @@ def run(
     numbers = np.array([platform.number(each) if isinstance(each, str) else each for each in names])
     if not ((numbers >= 0) & (numbers < count)).all():
         raise ApplicationError(f"hosts: a place is not among the {count} hosts of the platform.")
-    network = NetworkModel.of(sharing)
+    network, places = NetworkModel.of(sharing), numbers.astype(np.uint32)
     try:
-        ends, *times = skeleton.program.run(platform.kernel, network.kernel, numbers.astype(np.uint32))
+        ends, posted, begun, arrived = skeleton.program.run(platform.kernel, network.kernel, places)
     except ValueError as error:
         raise ApplicationError(f"skeleton {skeleton.name!r}: {error}") from None
-    source, target, size, _ = skeleton.assembled.messages
-    return SkeletonRun(ends, source, target, size, *times)
+    source, target, size, kind = skeleton.assembled.messages
+    classes = tuple(skeleton.assembled.classes)
+    return SkeletonRun(ends, source, target, size, posted, begun, arrived, kind, classes, places)

@@ -1,0 +1,184 @@
+"""What the messages of a skeleton put on a platform: hops, bytes by class of message, load of links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from batchlab.errors import ApplicationError, shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from batchlab.platform.platform import Platform
+    from batchlab.skeleton.alone import SkeletonRun
+
+__all__ = ["MessageClass", "Traffic", "measure"]
+
+
+class MessageClass(NamedTuple):
+    """The messages of one class.
+
+    Attributes
+    ----------
+    messages, bytes
+        How many there are, and their payload in all.
+    mean_hops, max_hops
+        Links between routers on their routes: the mean over messages, and the most of one.
+    hop_bytes
+        The sum of hops × payload.
+    """
+
+    messages: int
+    bytes: float
+    mean_hops: float
+    max_hops: int
+    hop_bytes: float
+
+
+@dataclass(frozen=True, eq=False)
+class Traffic:
+    """What the messages of a run put on a platform.
+
+    Attributes
+    ----------
+    classes
+        By name: ``"send"`` for messages of the ranks' own, and each collective that was called.
+    hops
+        Of each message; shape (messages,).
+    link_bytes
+        Payload that crosses each link of the platform; shape (links,).
+    mean_load
+        The same per second of the run, in bytes per second.
+    peak_load
+        The most bytes per second on each link at any time, each message at its mean rate from when it set out
+        to when it arrived.
+    """
+
+    classes: dict[str, MessageClass]
+    hops: NDArray[np.int64]
+    link_bytes: NDArray[np.float64]
+    mean_load: NDArray[np.float64]
+    peak_load: NDArray[np.float64]
+
+    @property
+    def total(self) -> MessageClass:
+        """All messages together."""
+        parts = [*self.classes.values()]
+        count = sum(part.messages for part in parts)
+        hops = sum(part.mean_hops * part.messages for part in parts)
+        return MessageClass(
+            count,
+            sum(part.bytes for part in parts),
+            hops / count if count else 0.0,
+            max((part.max_hops for part in parts), default=0),
+            sum(part.hop_bytes for part in parts),
+        )
+
+
+def measure(run: SkeletonRun, platform: Platform) -> Traffic:
+    """Measure what the messages of a run put on its platform.
+
+    Parameters
+    ----------
+    run
+        What `run` gave.
+    platform
+        The platform on which it ran.
+
+    Returns
+    -------
+    Traffic
+        A link that only one host uses, as the cable from a node to its switch, is no hop; within a node
+        there are none. O(messages + the lengths of the routes of different pairs of hosts).
+
+    Raises
+    ------
+    ApplicationError
+        If the platform is not that of the run.
+    """
+    count = len(platform.kernel.hosts)
+    if run.hosts.max(initial=0) >= count:
+        raise ApplicationError(
+            f"platform has {count} hosts; must be that of the run, with {shown(int(run.hosts.max()))}."
+        )
+    pairs = run.hosts[run.source].astype(np.int64) * count + run.hosts[run.target]
+    distinct, which = np.unique(pairs, return_inverse=True)
+    own = _own_links(platform)
+    routes = []
+    for pair in distinct.tolist():
+        found = platform.kernel.route(*divmod(pair, count))
+        # Within a node nothing leaves it.
+        routes.append([] if found is None or pair // count == pair % count else found[0])
+    lengths = np.array([sum(not own[link] for link in route) for route in routes], np.int64)
+    hops = lengths[which] if len(which) else np.zeros(0, np.int64)
+    load = _Loads(run, routes, which, len(platform.links))
+    return Traffic(_classes(run, hops), hops, load.bytes, load.bytes / (run.time or np.inf), load.peak())
+
+
+def _classes(run: SkeletonRun, hops: NDArray[np.int64]) -> dict[str, MessageClass]:
+    classes = {}
+    for number, name in enumerate(run.classes):
+        these = run.kind == number
+        if these.any():
+            size, far = run.bytes[these], hops[these]
+            classes[name] = MessageClass(
+                len(far), float(size.sum()), float(far.mean()), int(far.max()), float((far * size).sum())
+            )
+    return classes
+
+
+def _own_links(platform: Platform) -> NDArray[np.bool_]:
+    """Say of each link whether only one host uses it: it begins or ends all routes of that host."""
+    own = np.zeros(len(platform.links), np.bool_)
+    count = len(platform.kernel.hosts)
+    for host in range(count):
+        # A cable of its own is on the way to all others: to its neighbours in number, and half round.
+        others = {(host + 1) % count, (host - 1) % count, (host + count // 2) % count} - {host}
+        for out in (True, False):
+            routes = [platform.kernel.route(*((host, other) if out else (other, host))) for other in others]
+            ways = [route[0] for route in routes if route]
+            if len(ways) > 1 and all(
+                way and way[0 if out else -1] == ways[0][0 if out else -1] for way in ways
+            ):
+                own[ways[0][0 if out else -1]] = True
+    return own
+
+
+class _Loads:
+    """Bytes on each link, and when."""
+
+    def __init__(
+        self, run: SkeletonRun, routes: list[list[int]], which: NDArray[np.int64], links: int
+    ) -> None:
+        lengths = np.array([len(route) for route in routes], np.int64)
+        first = np.concatenate(([0], np.cumsum(lengths)))[:-1] if len(lengths) else lengths
+        flat = np.array([link for route in routes for link in route], np.int64)
+        of = lengths[which] if len(which) else np.zeros(0, np.int64)
+        self.message = np.repeat(np.arange(len(of)), of)
+        within = np.arange(len(self.message)) - np.repeat(np.cumsum(of) - of, of)
+        self.link = flat[first[which][self.message] + within] if len(flat) else np.zeros(0, np.int64)
+        self.bytes: NDArray[np.float64] = np.bincount(self.link, run.bytes[self.message], links).astype(
+            np.float64
+        )
+        self.run, self.links = run, links
+
+    def peak(self) -> NDArray[np.float64]:
+        """Give the greatest load of each link; messages that end leave before others begin."""
+        run, peak = self.run, np.zeros(self.links)
+        duration = run.arrived - run.begun
+        rate = np.divide(run.bytes, duration, out=np.zeros_like(duration), where=duration > 0)[self.message]
+        link = np.concatenate((self.link, self.link))
+        time = np.concatenate((run.begun[self.message], run.arrived[self.message]))
+        change = np.concatenate((rate, -rate))
+        order = np.lexsort((change, time, link))
+        link, change = link[order], change[order]
+        if len(link):
+            # Sums within each link, free of what was summed before it.
+            running = np.cumsum(change)
+            starts = np.flatnonzero(np.concatenate(([True], link[1:] != link[:-1])))
+            before = np.concatenate(([0.0], running))[starts]
+            np.maximum.at(peak, link, running - np.repeat(before, np.diff([*starts, len(link)])))
+        return peak
