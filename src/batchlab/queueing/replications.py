@@ -56,16 +56,17 @@ def replicate(model: Model, seed: int, most: int, threads: int) -> Iterator[Seri
     running: deque[Future[Series]] = deque()
     # Threads go on while the first of them is late.
     window = 2 * threads
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for number in range(most):
-                running.append(pool.submit(run, number))
-                if len(running) >= window:
-                    yield running.popleft().result()
-            while running:
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for number in range(most):
+            running.append(pool.submit(run, number))
+            if len(running) >= window:
                 yield running.popleft().result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        while running:
+            yield running.popleft().result()
+    finally:
+        # An interrupt, or a caller that has enough, waits for none of those under way.
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def series_of(observations: Observations, number: int) -> Series:
