@@ -14,7 +14,7 @@ from batchlab.errors import QueueingError, shown
 from batchlab.queueing.checks import Floats, numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     import numpy.typing as npt
 
@@ -28,7 +28,7 @@ VALUE = "value"
 """The name of the observations of a model that gives one series without a name."""
 
 
-def replicate(model: Model, seed: int, most: int, threads: int) -> Iterator[Series]:
+def replicate(model: Model, seed: int, most: int, threads: int) -> Generator[Series]:
     """Run a model with one generator after the other, in threads, and give its series in the order of seeds.
 
     Parameters
