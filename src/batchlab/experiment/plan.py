@@ -19,7 +19,6 @@ from batchlab.system import System, read_system
 from batchlab.system.tables import tables
 
 if TYPE_CHECKING:
-    from batchlab.control import RateControl
     from batchlab.observer import Observer
     from batchlab.options import RunOptions
     from batchlab.policy import Allocator
@@ -84,8 +83,6 @@ def made_from(
     """
     of_all_runs = options.to_dict()
     del of_all_runs["seed"]
-    if any(control.is_external for control in options.controls):
-        of_all_runs["control"] = [_control(control) for control in options.controls]
     return {
         "batchlab": _kernel.__version__,
         "system": _described(system),
@@ -93,11 +90,6 @@ def made_from(
         "observers": [fingerprint(each, f"observers: {type(each).__name__}") for each in observers],
         "options": of_all_runs,
     }
-
-
-def _control(control: RateControl) -> str:
-    """Say what a control is: its spec, or what it is made of where it is written in Python."""
-    return fingerprint(control, f"control: {control}") if control.is_external else str(control)
 
 
 def name_of(document: Mapping[str, object]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 import weakref
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import polars as pl
@@ -24,7 +24,7 @@ from batchlab.simulation.inputs import kernel_simulation
 from batchlab.simulation.outcome import outcome_of
 from batchlab.simulation.overheads import drawn_overheads
 from batchlab.simulation.sensing import links_seen
-from batchlab.simulation.snapshot import Snapshot, components_as_bytes, components_of_bytes
+from batchlab.simulation.snapshot import Snapshot
 from batchlab.simulation.status import Gauges, Status, columns_of, shares_in_use
 from batchlab.simulation.view import Columns
 
@@ -305,8 +305,7 @@ class Simulation:
         facts = {
             "version": _kernel.__version__,
             "policy": str(policy),
-            "options": self._options.to_dict() | {"control": None},
-            "controls": components_as_bytes(self._options.control, {}).hex(),
+            "options": self._options.to_dict(),
             "under": self._adopted,
             "assumes_estimates": self._assumes_estimates,
             "elapsed": self._elapsed,
@@ -345,7 +344,6 @@ class Simulation:
         snapshot = Snapshot.of_bytes(data)
         snapshot.check(version=_kernel.__version__, policy=str(policy))
         facts = snapshot.facts
-        controls = components_of_bytes(bytes.fromhex(facts["controls"]), {})
         simulation = cls.__new__(cls)
         simulation._driver = None  # noqa: SLF001  # our own
         simulation._make(
@@ -353,7 +351,7 @@ class Simulation:
             system,
             policy,
             python_components(policy, ()),
-            replace(RunOptions.from_dict(facts["options"]), control=controls),
+            RunOptions.from_dict(facts["options"]),
             events=facts["events"],
         )
         simulation._go_on_from(snapshot)  # noqa: SLF001  # likewise
@@ -449,7 +447,7 @@ class Simulation:
         self._assumes_estimates = True
         workload, system, policy = self._run_of
         run_times = pl.Series("run_time", self._kernel.run_times())
-        believed = replace(workload, jobs=workload.jobs.with_columns(run_times))
+        believed = dataclasses.replace(workload, jobs=workload.jobs.with_columns(run_times))
         self._run_of = (believed, system, policy)
 
     def _let_look_ahead(self, driver: Driver) -> None:
