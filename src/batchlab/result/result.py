@@ -12,7 +12,7 @@ import numpy as np
 
 from batchlab.errors import ResultError
 from batchlab.options import RunOptions
-from batchlab.result import energy, metrics
+from batchlab.result import energy, metrics, rates
 from batchlab.result.course import course_of
 from batchlab.result.events import events_of
 from batchlab.result.key_events import key_events_table, rates_table
@@ -312,7 +312,7 @@ class Result:
         measured = metrics.overview(
             jobs, self.system, threshold=threshold, interruptions=cut_short, resizes=self.resizes
         )
-        return measured | energy.overview(self.observations)
+        return measured | rates.overview(self.as_served) | energy.overview(self.observations)
 
     @property
     def warnings(self) -> tuple[str, ...]:
