@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Numbers = npt.NDArray[np.int64]
 
-__all__ = ["Course", "Steps", "course_of", "done_in_runs", "rates_of", "span_of"]
+__all__ = ["Course", "Steps", "course_of", "done_in_runs", "rates_of", "saved_time", "span_of"]
 
 _NEVER_THERE = tuple(JOB_STATES.index(state) for state in ("loaded", "rejected") if state in JOB_STATES)
 _COMPLETED, _KILLED = JOB_STATES.index("completed"), JOB_STATES.index("killed")
@@ -163,6 +163,17 @@ def course_of(run: ServedRun, runs: ServiceIntervals) -> Course:
         fall=fall,
         weighted_fall=weighted_fall,
     )
+
+
+def saved_time(run: ServedRun, runs: ServiceIntervals) -> Floats:
+    """Give for each run that was cut short how many of its seconds of service need not be run again.
+
+    Of work that is saved in part the share of it counts as a share of the time.
+    """
+    is_cut = ~np.isnan(runs.saved)
+    done, saved = done_in_runs(rates_of(run), runs)[is_cut], runs.saved[is_cut]
+    share = np.divide(saved, done, out=np.zeros(len(done)), where=done > 0)
+    return np.asarray((runs.over - runs.begin)[is_cut] * np.minimum(share, 1.0))
 
 
 def done_in_runs(steps: list[Steps], runs: ServiceIntervals) -> Floats:
