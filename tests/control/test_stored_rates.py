@@ -1,4 +1,4 @@
-"""Controls written in Python in snapshots, forks and experiments, and the rates that a store keeps."""
+"""What a store of experiments keeps of runs at controlled rates."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,23 +20,6 @@ class Hurry(bl.RateControl):
     def rate(self, load: bl.RateLoad) -> float:
         """Give the rate."""
         return self.rates[-1] if load.present > self.most else self.rates[0]
-
-
-def test_a_restored_simulation_asks_its_control() -> None:
-    """Also one that was not at work yet."""
-    control = Hurry(most=2, rates=(1.0, 4.0))
-    simulation = bl.Simulation(JOBS, SYSTEM, "fcfs", control=control)
-    expected = bl.simulate(JOBS, SYSTEM, "fcfs", control=control)
-    assert expected.rates["rate"].to_list() == [1.0, 4.0, 1.0]
-    for steps in range(4):
-        again = bl.Simulation.restore(simulation.snapshot(), JOBS, SYSTEM, "fcfs")
-        fork = simulation.fork()
-        for other in (again, fork):
-            other.run_until()
-            assert other.result().jobs.equals(expected.jobs), steps
-            assert other.result().rates.equals(expected.rates), steps
-        assert again.result().options.controls == (control,)
-        simulation.step()
 
 
 def test_a_store_tells_controls_of_one_class_apart(tmp_path: Path) -> None:
