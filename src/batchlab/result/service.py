@@ -96,11 +96,13 @@ class RatePrices:
             If a rate has no price.
         """
         prices: Mapping[float, float] = getattr(self, name)
-        known, which = np.unique(rates, return_inverse=True)
-        for rate in known:
-            if rate not in prices:
-                raise ResultError(f"{name} has no price of rate {rate:g}; the run served at it. Add it.")
-        return np.array([prices[rate] for rate in known.tolist()])[which].reshape(rates.shape)
+        # Prices are few, and the times with a rate many.
+        known = np.array(sorted(prices), np.float64)
+        place = np.minimum(np.searchsorted(known, rates), len(known) - 1)
+        missing = rates[known[place] != rates]
+        if missing.size:
+            raise ResultError(f"{name} has no price of rate {missing[0]:g}; the run served at it. Add it.")
+        return np.array([prices[rate] for rate in known.tolist()])[place]
 
 
 def _of_jobs(result: Result, name: str, values: Floats) -> pl.Series:
