@@ -10,7 +10,7 @@ impl<F: Feed> Simulation<F> {
     /// A job arrives, or departs.
     pub(super) fn key_event(&mut self, job: u32, event: KeyEvent) {
         let Some(service) = &self.scenario.service else { return };
-        if self.state.service.is_none() {
+        if !self.state.service.as_ref().is_some_and(|state| state.follows()) {
             return;
         }
         for (control, described) in service.controls.iter().enumerate() {
