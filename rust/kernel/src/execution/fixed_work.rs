@@ -54,11 +54,15 @@ impl FixedWork {
     /// When the next run ends, and which; ties by sequence, on one clock by service time first. O(clocks).
     #[must_use]
     pub fn next(&self) -> Option<(EndKey, u32)> {
-        let own = self.ends.peek();
-        if self.clocks.is_empty() {
-            return own;
+        let mut first = self.ends.peek();
+        for clock in &self.clocks {
+            if let Some(next) = clock.next()
+                && first.is_none_or(|first| next < first)
+            {
+                first = Some(next);
+            }
         }
-        self.clocks.iter().filter_map(Clock::next).chain(own).min()
+        first
     }
 
     /// The key of the end of a run, where it has one.

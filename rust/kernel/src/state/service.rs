@@ -166,6 +166,9 @@ impl ServiceState {
 
     /// The clock of a job on these nodes, which is added where it is the first there. O(nodes), O(1) where one control has all.
     fn clock_for(&mut self, service: &Service, placement: &[NodeTasks], work: &mut FixedWork) -> u32 {
+        if service.control_of_node.is_empty() && !self.clocked.is_empty() {
+            return 0;
+        }
         let controls = service.controls_of(placement);
         if let Some(clock) = self.clocked.iter().position(|clocked| clocked.controls == controls) {
             return clock as u32;
