@@ -6,15 +6,22 @@ import hashlib
 import io
 import json
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from batchlab.errors import SimulationError
+from batchlab.options import RunOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Snapshot", "components_as_bytes", "components_of_bytes"]
+__all__ = [
+    "Snapshot",
+    "components_as_bytes",
+    "components_of_bytes",
+    "facts_of",
+    "options_of",
+]
 
 _MARK = b"batchlab simulation\n"
 _SHORT = "a snapshot is what Simulation.snapshot() gives, whole"
@@ -137,3 +144,31 @@ def components_of_bytes(data: bytes, own: Mapping[str, object]) -> Any:  # noqa:
         raise SimulationError(
             f"the snapshot's Python components cannot be restored: {error}; {rule}."
         ) from error
+
+
+def facts_of(options: RunOptions) -> dict[str, Any]:
+    """Give the options of a run as facts; controls pickled where one of them is written in Python.
+
+    Raises
+    ------
+    SimulationError
+        If a control cannot be pickled.
+    """
+    controls = options.controls
+    is_external = any(control.is_external for control in controls)
+    pickled = components_as_bytes(controls, {}).hex() if is_external else None
+    return {"options": options.to_dict(), "controls": pickled}
+
+
+def options_of(facts: Mapping[str, Any]) -> RunOptions:
+    """Give the options that were among the facts.
+
+    Raises
+    ------
+    SimulationError
+        If the class of a control cannot be imported.
+    """
+    if facts["controls"] is None:
+        return RunOptions.from_dict(facts["options"])
+    described = RunOptions.from_dict({**facts["options"], "control": None})
+    return replace(described, control=components_of_bytes(bytes.fromhex(facts["controls"]), {}))
