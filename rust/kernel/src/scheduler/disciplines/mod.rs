@@ -33,6 +33,10 @@ pub struct Discipline {
     place: u8,
     /// The number of releases when it selected last.
     selected_at: u64,
+    /// The jobs that it has suspended at this instant, and when that is: they are not suspended again, so that no two jobs
+    /// displace one another for ever.
+    fallen: Vec<u32>,
+    instant: f64,
     pass: Pass,
 }
 
@@ -50,7 +54,13 @@ impl Discipline {
     /// The discipline at a place of [`DISCIPLINES`].
     #[must_use]
     pub fn new(place: usize) -> Self {
-        Self { place: place as u8, selected_at: 0, pass: Pass::Over }
+        Self {
+            place: place as u8,
+            selected_at: 0,
+            fallen: Vec::new(),
+            instant: f64::NEG_INFINITY,
+            pass: Pass::Over,
+        }
     }
 
     fn entry(&self) -> &'static Entry {
@@ -67,7 +77,7 @@ impl Discipline {
     fn select(&self, view: View<'_>) -> Pass {
         let Entry { order, is_preemptive, select, .. } = self.entry();
         let reverses = *order == ServiceOrder::LastCome;
-        let mut present = Present::new(view, &self.order(), *is_preemptive, reverses);
+        let mut present = Present::new(view, &self.order(), *is_preemptive, reverses, &self.fallen);
         let (mut suspended, mut capacity) = (present.running(), present.capacity());
         let served = select(&mut present, &mut capacity);
         let (running, waiting): (Vec<Candidate>, Vec<Candidate>) =
@@ -81,6 +91,10 @@ impl Discipline {
 
 impl SchedulingRule for Discipline {
     fn begin(&mut self, view: View<'_>, _: bool) -> bool {
+        if view.now() > self.instant {
+            self.fallen.clear();
+            self.instant = view.now();
+        }
         let has_departed = self.selected_at != view.state.releases || view.state.running.is_empty();
         let selects = self.entry().when == When::EachPass || has_departed;
         // Where no job waits, all that run are selected.
@@ -97,6 +111,7 @@ impl SchedulingRule for Discipline {
         }
         let Pass::Selected(suspended, starting) = &mut self.pass else { return Ok(Step::Done) };
         if let Some(job) = suspended.pop() {
+            self.fallen.push(job);
             return Ok(Step::Suspend(job));
         }
         // What it suspended itself is no departure.
