@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import json
 import pickle
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from batchlab.errors import SimulationError
@@ -15,13 +16,7 @@ from batchlab.options import RunOptions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "Snapshot",
-    "components_as_bytes",
-    "components_of_bytes",
-    "facts_of",
-    "options_of",
-]
+__all__ = ["Snapshot", "components_as_bytes", "components_of_bytes", "options_as_facts", "options_of_facts"]
 
 _MARK = b"batchlab simulation\n"
 _SHORT = "a snapshot is what Simulation.snapshot() gives, whole"
@@ -146,29 +141,30 @@ def components_of_bytes(data: bytes, own: Mapping[str, object]) -> Any:  # noqa:
         ) from error
 
 
-def facts_of(options: RunOptions) -> dict[str, Any]:
-    """Give the options of a run as facts; controls pickled where one of them is written in Python.
+def options_as_facts(options: RunOptions) -> dict[str, Any]:
+    """Give options as plain values; controls of rates that are written in Python are pickled.
 
     Raises
     ------
     SimulationError
-        If a control cannot be pickled.
+        If one of them cannot be pickled.
     """
-    controls = options.controls
-    is_external = any(control.is_external for control in controls)
-    pickled = components_as_bytes(controls, {}).hex() if is_external else None
-    return {"options": options.to_dict(), "controls": pickled}
+    facts = options.to_dict()
+    if any(control.is_external for control in options.controls):
+        pickled = base64.b64encode(components_as_bytes(options.controls, {}))
+        facts["control"] = {"pickled": pickled.decode()}
+    return facts
 
 
-def options_of(facts: Mapping[str, Any]) -> RunOptions:
-    """Give the options that were among the facts.
+def options_of_facts(facts: Mapping[str, Any]) -> RunOptions:
+    """Give the options that `options_as_facts` has described.
 
     Raises
     ------
     SimulationError
-        If the class of a control cannot be imported.
+        If a control cannot be unpickled.
     """
-    if facts["controls"] is None:
-        return RunOptions.from_dict(facts["options"])
-    described = RunOptions.from_dict({**facts["options"], "control": None})
-    return replace(described, control=components_of_bytes(bytes.fromhex(facts["controls"]), {}))
+    control = facts["control"]
+    if isinstance(control, dict):
+        control = components_of_bytes(base64.b64decode(control["pickled"]), {})
+    return RunOptions.from_dict({**facts, "control": control})
