@@ -206,10 +206,13 @@ def serve(state: State, name: str) -> None:
     """Suspend the jobs that are no longer selected, and start those that are."""
     select, is_preemptive, at_departures = DISCIPLINES[name]
     has_departed = state.given_back or state.disturbed or not state.running
+    waiting = {job.row for job in state.queue}
+    has_arrived = not waiting <= state.waited | state.fell
+    if state.now > state.fell_at or has_arrived or state.given_back or state.disturbed:
+        state.fell, state.fell_at = set(), state.now
+    state.waited = waiting
     if not state.queue or (at_departures and not has_departed):
         return
-    if state.now > state.fell_at:
-        state.fell, state.fell_at = set(), state.now
     sharing = [each for each in state.running if each.holds and is_preemptive and may_go(state, each)]
     running = [each for each in sharing if each.phase != "suspending"]
     jobs = in_service_order(state, name, [present(state, each.job, each) for each in running])

@@ -91,7 +91,8 @@ impl Discipline {
 
 impl SchedulingRule for Discipline {
     fn begin(&mut self, view: View<'_>, _: bool) -> bool {
-        if view.now() > self.instant {
+        let arrived = view.state.queue.arrived.iter().any(|job| !self.fallen.contains(job));
+        if view.now() > self.instant || arrived || self.selected_at != view.state.releases {
             self.fallen.clear();
             self.instant = view.now();
         }
