@@ -206,14 +206,9 @@ def serve(state: State, name: str) -> None:
     """Suspend the jobs that are no longer selected, and start those that are."""
     select, is_preemptive, at_departures = DISCIPLINES[name]
     has_departed = state.given_back or state.disturbed or not state.running
-    waiting = {job.row for job in state.queue}
-    has_arrived = not waiting <= state.waited | state.fell
-    if state.now > state.fell_at or has_arrived or state.given_back or state.disturbed:
-        state.fell, state.fell_at = set(), state.now
-    state.waited = waiting
     if not state.queue or (at_departures and not has_departed):
         return
-    sharing = [each for each in state.running if each.holds and is_preemptive and may_go(state, each)]
+    sharing = [each for each in state.running if each.holds and each.phase != "completing" and is_preemptive]
     running = [each for each in sharing if each.phase != "suspending"]
     jobs = in_service_order(state, name, [present(state, each.job, each) for each in running])
     served = select(jobs, capacity_of(state, sharing))
@@ -221,19 +216,12 @@ def serve(state: State, name: str) -> None:
         is_ending = state.ends_are_taken and each.running and each.running.ends_at(state.now)
         if each.running and each not in served and not is_ending:
             state.preempted = True
-            state.fell.add(each.job.row)
             state.suspend(each.running)
     for each in served:
         if not each.running and over_limit(state, each.job) is None:
             placement = state.place_now(each.job)
             if placement is not None:
                 state.start(each.job, placement)
-
-
-def may_go(state: State, running: Running) -> bool:
-    """Tell whether a job gives up its nodes, or may be suspended: once at an instant."""
-    is_settled = running.phase == "completing" or running.job.row in state.fell
-    return running.phase == "suspending" or not is_settled
 
 
 def in_service_order(state: State, name: str, running: list[Present]) -> list[Present]:

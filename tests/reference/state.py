@@ -116,9 +116,6 @@ class State:
     fixed: dict[int, float] = field(default_factory=dict)
     sleep: Sleeping | None = None
     booted: bool = False
-    fell: set[int] = field(default_factory=set)
-    fell_at: float = -inf
-    waited: set[int] = field(default_factory=set)
 
     def estimate(self, job: Job) -> float:
         """Give what schedulers take a job's run time to be."""

@@ -461,7 +461,7 @@ def check_end(result: bl.Result, job: dict[str, Any], described: dict[str, Any],
         limit = longest_limit(result, job["job_id"], inf if asked is None else asked)
         is_counted = options.overheads is not None and options.overheads.counted and options.sleep is None
         # No limit counts the time to resume, a number of seconds here.
-        resume: Any = options.overheads.resume if options.overheads and job["restarts"] else 0.0
+        resume: Any = options.overheads.resume if options.overheads and job.get("restarts") else 0.0
         assert end <= start + limit + (resume if is_counted and limit == asked else launch + completion)
     if job["state"] == "completed" and whole and job.get("application") is None:
         least = start + launch + job["run_time"]

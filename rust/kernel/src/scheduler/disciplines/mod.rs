@@ -33,10 +33,6 @@ pub struct Discipline {
     place: u8,
     /// The number of releases when it selected last.
     selected_at: u64,
-    /// The jobs that it has suspended at this instant, and when that is: they are not suspended again, so that no two jobs
-    /// displace one another for ever.
-    fallen: Vec<u32>,
-    instant: f64,
     pass: Pass,
 }
 
@@ -54,13 +50,7 @@ impl Discipline {
     /// The discipline at a place of [`DISCIPLINES`].
     #[must_use]
     pub fn new(place: usize) -> Self {
-        Self {
-            place: place as u8,
-            selected_at: 0,
-            fallen: Vec::new(),
-            instant: f64::NEG_INFINITY,
-            pass: Pass::Over,
-        }
+        Self { place: place as u8, selected_at: 0, pass: Pass::Over }
     }
 
     fn entry(&self) -> &'static Entry {
@@ -77,7 +67,7 @@ impl Discipline {
     fn select(&self, view: View<'_>) -> Pass {
         let Entry { order, is_preemptive, select, .. } = self.entry();
         let reverses = *order == ServiceOrder::LastCome;
-        let mut present = Present::new(view, &self.order(), *is_preemptive, reverses, &self.fallen);
+        let mut present = Present::new(view, &self.order(), *is_preemptive, reverses);
         let (mut suspended, mut capacity) = (present.running(), present.capacity());
         let served = select(&mut present, &mut capacity);
         let (running, waiting): (Vec<Candidate>, Vec<Candidate>) =
@@ -91,11 +81,6 @@ impl Discipline {
 
 impl SchedulingRule for Discipline {
     fn begin(&mut self, view: View<'_>, _: bool) -> bool {
-        let arrived = view.state.queue.arrived.iter().any(|job| !self.fallen.contains(job));
-        if view.now() > self.instant || arrived || self.selected_at != view.state.releases {
-            self.fallen.clear();
-            self.instant = view.now();
-        }
         let has_departed = self.selected_at != view.state.releases || view.state.running.is_empty();
         let selects = self.entry().when == When::EachPass || has_departed;
         // Where no job waits, all that run are selected.
@@ -112,7 +97,6 @@ impl SchedulingRule for Discipline {
         }
         let Pass::Selected(suspended, starting) = &mut self.pass else { return Ok(Step::Done) };
         if let Some(job) = suspended.pop() {
-            self.fallen.push(job);
             return Ok(Step::Suspend(job));
         }
         // What it suspended itself is no departure.

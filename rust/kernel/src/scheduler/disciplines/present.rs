@@ -22,8 +22,6 @@ struct Place {
 pub struct Present<'a> {
     view: View<'a>,
     with_running: bool,
-    /// The running jobs that stay, having been suspended at this instant.
-    fallen: &'a [u32],
     running: Peekable<IntoIter<(Rank, Candidate)>>,
     place: Place,
     /// Whether a limit holds up all further waiting jobs.
@@ -34,16 +32,10 @@ pub struct Present<'a> {
 
 impl<'a> Present<'a> {
     /// All jobs present, or the waiting ones only.
-    pub fn new(
-        view: View<'a>,
-        order: &Priority,
-        with_running: bool,
-        reverses: bool,
-        fallen: &'a [u32],
-    ) -> Self {
+    pub fn new(view: View<'a>, order: &Priority, with_running: bool, reverses: bool) -> Self {
         let mut running = Vec::new();
         for job in view.state.running.jobs() {
-            if with_running && may_be_suspended(view, job) && !fallen.contains(&job) {
+            if with_running && may_be_suspended(view, job) {
                 let work = work_left(view, job);
                 let rank = view.state.rank_by(view.scenario, order, job, work);
                 running.push((rank, candidate(view, job, work)));
@@ -53,7 +45,6 @@ impl<'a> Present<'a> {
         Self {
             view,
             with_running,
-            fallen,
             running: running.into_iter().peekable(),
             place: Place::default(),
             is_held_up: false,
@@ -77,8 +68,7 @@ impl<'a> Present<'a> {
         for job in state.running.jobs().into_iter().filter(|&job| state.holds_nodes(job)) {
             // What is being given up is not free yet, but no reason to suspend others either.
             let gives_up = self.view.is_suspending(job);
-            let may_go = may_be_suspended(self.view, job) && !self.fallen.contains(&job);
-            let is_shared = self.with_running && (gives_up || may_go);
+            let is_shared = self.with_running && (gives_up || may_be_suspended(self.view, job));
             let amounts = if is_shared { &mut capacity.left } else { &mut capacity.kept };
             for &part in state.jobs.placement(job) {
                 let sets = scenario.node_sets.others_of(part.node).iter().map(|set| set.index());
