@@ -343,6 +343,8 @@ class State:
             self.interrupt(running, running.done(self.now))
             return
         running.kept, running.phase = running.done(self.now), "suspending"
+        if self.service:
+            self.service.end(self.now, running)
         running.end = running.suspend_end = self.now + running.overhead.suspend
         running.expiry = inf
         if not self.overheads.billed:

@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(progress.next(), Some(((Time(40.0), 7), 0)));
         progress.end_at(30.0, 0, 7, 31.0);
         assert_eq!(progress.end_key(0), Some((Time(31.0), 7)));
-        assert_eq!(progress.stop(30.0, 0), 1.0);
+        assert_eq!(Time(progress.stop(30.0, 0)), Time(1.0));
         progress.start_on_clock(30.0, 2, 1, 0.0, clock);
         assert_eq!(progress.next(), Some(((Time(30.0), 1), 2)));
     }
