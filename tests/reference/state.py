@@ -100,6 +100,7 @@ class State:
     past: list[tuple[Running, float]] = field(default_factory=list)
     started: set[int] = field(default_factory=set)
     preempted: bool = False
+    suspended: list[tuple[float, int]] = field(default_factory=list)
     given_back: bool = False
     ends_are_taken: bool = False
     preemptors: set[int] = field(default_factory=set)

@@ -28,6 +28,9 @@ impl<F: Feed> Simulation<F> {
 
     pub(super) fn begin_instant(&mut self, before: f64) {
         self.end_transitions();
+        if self.state.now > before {
+            self.cursor.suspended.clear();
+        }
         self.sample_platform();
         self.calculate_due();
         if let Some(calendar) = self.state.occurrences(&self.scenario)
