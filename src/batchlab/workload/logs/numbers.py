@@ -8,6 +8,7 @@ from batchlab.workload.logs.notes import Notes
 __all__ = ["expanded", "highest", "is_step", "numbered", "with_parts"]
 
 # 12, 12_3, 12_[3-9%2], 12[3] and 12[] of PBS, 12+1; a dump may cut what stands in brackets.
+_PLAIN = r"^\d{1,18}$"
 _PARTS = r"^(\d{1,18})(?:_?\[([^\]]*)\]?|_(\d{1,7}))?(?:\+(\d{1,6}))?$"
 _STEP = r"^\d+(?:_(?:\d+|\[[^\]]*\]?))?(?:\+\d+)?\."
 _MOST_TASKS = 4_000_001
@@ -22,14 +23,18 @@ def is_step(column: str) -> pl.Expr:
 
 def with_parts(records: pl.DataFrame) -> pl.DataFrame:
     """Split ``logged_id`` into the columns ``base``, ``range``, ``array_index`` and ``component``."""
-    parts = pl.col("logged_id").str.strip_chars().str.extract_groups(_PARTS)
+    text = pl.col("logged_id").str.strip_chars()
+    plain = text.str.contains(_PLAIN)
+    # Groups are slow to find, and most numbers have no parts.
+    parts = pl.when(~plain).then(text).str.extract_groups(_PARTS)
+    number = pl.when(plain).then(text).otherwise(parts.struct.field("1"))
     bracket = parts.struct.field("2")
     is_one = bracket.str.contains(r"^\d{1,7}$").fill_null(value=False)
     index = pl.coalesce(parts.struct.field("3"), pl.when(is_one).then(bracket))
     # No array of Slurm has a task beyond; a number that says so is none.
     sound = index.is_null() | (index.cast(pl.Int64, strict=False) < _MOST_TASKS)
     return records.with_columns(
-        pl.when(sound).then(parts.struct.field("1")).cast(pl.Int64, strict=False).alias("base"),
+        pl.when(sound).then(number).cast(pl.Int64, strict=False).alias("base"),
         pl.when(~is_one).then(bracket).alias("range"),
         index.cast(pl.Int64, strict=False).alias("array_index"),
         parts.struct.field("4").cast(pl.Int64, strict=False).alias("component"),
