@@ -5,12 +5,15 @@ import polars as pl
 from batchlab.workload import arrays
 from batchlab.workload.logs.notes import Notes
 
-__all__ = ["expanded", "highest", "is_step", "numbered", "with_parts"]
+__all__ = ["STEP", "expanded", "highest", "is_step", "numbered", "with_parts"]
 
 # 12, 12_3, 12_[3-9%2], 12[3] and 12[] of PBS, 12+1; a dump may cut what stands in brackets.
 _PLAIN = r"^\d{1,18}$"
 _PARTS = r"^(\d{1,18})(?:_?\[([^\]]*)\]?|_(\d{1,7}))?(?:\+(\d{1,6}))?$"
-_STEP = r"^\d+(?:_(?:\d+|\[[^\]]*\]?))?(?:\+\d+)?\."
+# An open bracket has no step behind it: the dots in 12_[1,3,... are where its list was cut.
+STEP = r"^\d+(?:_(?:\d+|\[[^\]]*\]))?(?:\+\d+)?\."
+"""How the number of a step begins."""
+
 _MOST_TASKS = 4_000_001
 _CUT_SHORT = "the array's list of indices is cut short: those that are there are taken"
 _NOT_INDICES = "the array's list of indices cannot be read: taken as one job"
@@ -18,7 +21,7 @@ _NOT_INDICES = "the array's list of indices cannot be read: taken as one job"
 
 def is_step(column: str) -> pl.Expr:
     """Tell which records are of steps: ``12.batch``, ``12_3.0``, ``12+1.extern``."""
-    return pl.col(column).str.contains(_STEP).fill_null(value=False)
+    return pl.col(column).str.contains(STEP).fill_null(value=False)
 
 
 def with_parts(records: pl.DataFrame) -> pl.DataFrame:
