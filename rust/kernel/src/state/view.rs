@@ -1,7 +1,8 @@
 //! What schedulers see: the scenario and the state together, to be read.
 use crate::application::ApplicationJob;
 use crate::cluster::{
-    Availability, Expansion, JobCalendar, NodeSet, NodeSetId, NodeTasks, PlacementRequest, PowerState, Request,
+    Availability, Expansion, JobCalendar, NodeSet, NodeSetId, NodeTasks, PlacementRequest, PowerState,
+    Request,
 };
 use crate::scenario::{JobCheck, Overhead, Scenario};
 use crate::time::Time;
