@@ -13,6 +13,7 @@ use crate::time::Time;
 
 use super::availability::{Availability, load};
 use super::breach::Breach;
+use super::node_order::{NodeOrder, OrderIndex};
 use super::node_set::{NodeSetId, NodeSets};
 use super::placement::NodeTasks;
 use super::request::Request;
@@ -33,6 +34,8 @@ pub struct Machine {
     by_index: SegmentTree,
     /// One for each node set.
     by_load: Option<Vec<LoadIndex>>,
+    /// By place in an order; None where the allocator has none.
+    by_order: Option<Box<OrderIndex>>,
     unavailable: Option<Unavailable>,
     /// The first change that no sequence of starts and ends can bring about.
     breach: Option<Breach>,
@@ -89,6 +92,7 @@ impl Machine {
             total_free: totals_of(resources, &capacity, &node_sets),
             by_index: SegmentTree::new(resources + 1, &indexed),
             by_load: None,
+            by_order: None,
             capacity,
             unavailable: None,
             node_sets,
@@ -115,6 +119,25 @@ impl Machine {
             index
         });
         self.by_load = Some(by_load.collect());
+    }
+
+    /// From now on nodes are also found in this order; in none where it is None.
+    pub fn keep_order(&mut self, order: Option<NodeOrder>) {
+        let index = |order| Box::new(OrderIndex::new(order, &self.node_sets, &self.by_index));
+        self.by_order = order.map(index);
+    }
+
+    /// The order of the nodes as it stands.
+    #[must_use]
+    pub fn order(&self) -> Option<&NodeOrder> {
+        self.by_order.as_ref().map(|index| index.order())
+    }
+
+    /// A job gave back these nodes, in its order.
+    pub fn freed(&mut self, placement: &[NodeTasks]) {
+        if let Some(index) = &mut self.by_order {
+            index.freed(placement.iter().map(|part| part.node), &self.node_sets, &self.by_index);
+        }
     }
 
     /// The node sets of the scenario.
@@ -320,6 +343,9 @@ impl Machine {
             }
             self.by_index.refresh_range(run[0].node as usize, run[run.len() - 1].node as usize);
         }
+        if let Some(index) = &mut self.by_order {
+            index.update(placement.iter().map(|part| part.node), &self.node_sets, &self.by_index);
+        }
     }
 
     fn change_one(&mut self, request: &Request, part: NodeTasks, sign: i64) {
@@ -425,6 +451,16 @@ impl Availability for Machine {
             return next(from..self.nodes());
         }
         self.node_sets.ranges_from(request.nodes, from).find_map(next)
+    }
+
+    fn next_place(&self, order: &NodeOrder, from: u32, request: &Request) -> Option<u32> {
+        let tree = self.by_order.as_ref()?.tree(request.nodes);
+        tree.next(from as usize, order.end() as usize, |values| admits(request, values)).map(|at| at as u32)
+    }
+
+    fn previous_place(&self, _: &NodeOrder, until: u32, request: &Request) -> Option<u32> {
+        let tree = self.by_order.as_ref()?.tree(request.nodes);
+        tree.previous(until as usize, |values| admits(request, values)).map(|at| at as u32)
     }
 
     fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {

@@ -12,7 +12,7 @@ pub struct NodeTasks {
     pub tasks: u32,
 }
 
-/// The nodes of a job, by index, each once. A clone shares them.
+/// The nodes of a job, each once: by index, and in the order of its ranks where that is another. A clone shares them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Placement {
     /// No node: the job has not started.
@@ -20,8 +20,17 @@ pub enum Placement {
     Nowhere,
     /// One node, as most jobs of many logs have it; kept in place.
     One([NodeTasks; 1]),
-    /// Several nodes.
+    /// Several nodes, ranks by index.
     Many(Arc<[NodeTasks]>),
+    /// Several nodes, ranks in an order of their own.
+    Ranked(Arc<Ranked>),
+}
+
+/// The same nodes twice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ranked {
+    by_index: Box<[NodeTasks]>,
+    by_rank: Box<[NodeTasks]>,
 }
 
 impl Placement {
@@ -40,6 +49,27 @@ impl Placement {
         }
     }
 
+    /// The placement whose ranks follow one another on these nodes, in the order in which they come.
+    #[must_use]
+    pub fn in_order(nodes: &[NodeTasks]) -> Self {
+        if nodes.is_sorted() {
+            return Self::of(nodes);
+        }
+        let by_rank = Box::from(nodes);
+        let mut by_index: Box<[NodeTasks]> = Box::from(nodes);
+        by_index.sort_unstable();
+        Self::Ranked(Arc::new(Ranked { by_index, by_rank }))
+    }
+
+    /// The nodes in the order of the ranks.
+    #[must_use]
+    pub fn ranks(&self) -> &[NodeTasks] {
+        match self {
+            Self::Ranked(ranked) => &ranked.by_rank,
+            _ => self.nodes(),
+        }
+    }
+
     /// The nodes by index.
     #[must_use]
     pub fn nodes(&self) -> &[NodeTasks] {
@@ -47,6 +77,7 @@ impl Placement {
             Self::Nowhere => &[],
             Self::One(one) => one,
             Self::Many(many) => many,
+            Self::Ranked(ranked) => &ranked.by_index,
         }
     }
 }

@@ -28,6 +28,12 @@ impl SegmentTree {
         tree
     }
 
+    /// Values per entry.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
     /// Values of an entry.
     #[must_use]
     pub fn values(&self, entry: usize) -> &[i64] {
@@ -94,6 +100,30 @@ impl SegmentTree {
         }
     }
 
+    /// The last entry in [0, until) whose values satisfy `admits`, of which the same is asked as by `next`.
+    #[must_use]
+    pub fn previous(&self, until: usize, admits: impl Fn(&[i64]) -> bool) -> Option<usize> {
+        let last = until.min(self.count).checked_sub(1)?;
+        let mut at = self.leaves + last;
+        loop {
+            if admits(&self.greatest[at * self.width..(at + 1) * self.width]) {
+                if at >= self.leaves {
+                    return Some(at - self.leaves);
+                }
+                at = 2 * at + 1;
+                continue;
+            }
+            // On to the range before: up while this is a left child, then to the sibling.
+            while at & 1 == 0 {
+                at >>= 1;
+            }
+            if at <= 1 {
+                return None;
+            }
+            at -= 1;
+        }
+    }
+
     /// The leftmost leaf below a place in the tree.
     fn first_leaf(&self, at: usize) -> usize {
         at << (self.leaves.ilog2() - at.ilog2())
@@ -147,6 +177,8 @@ mod tests {
             let admits = |has: &[i64]| has[0] >= asked.0 && has[1] >= asked.1;
             let expected = (from..values.len().min(until)).find(|&node| admits(&values[node]));
             prop_assert_eq!(tree.next(from, until, admits), expected);
+            let expected = (0..values.len().min(until)).rfind(|&node| admits(&values[node]));
+            prop_assert_eq!(tree.previous(until, admits), expected);
         }
     }
 }

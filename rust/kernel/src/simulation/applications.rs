@@ -56,7 +56,7 @@ impl<F: Feed> Simulation<F> {
         let request = self.scenario.request(job);
         let asked = given.gpus.map_or(0, |gpu| u32::try_from(request.amounts[gpu]).unwrap_or(u32::MAX));
         if running.ranks(job).is_empty() {
-            running.set_ranks(job, ranks_of_placement(self.state.jobs.placement(job)));
+            running.set_ranks(job, ranks_of_placement(self.state.jobs.ranks(job)));
         }
         let gpus = running.chosen_gpus.get(&job).copied().unwrap_or(asked);
         let hosts = given.hosts_of(running.ranks(job));

@@ -228,16 +228,22 @@ impl JobRecords {
         self.of(slot).placement.nodes()
     }
 
-    /// Records a start.
+    /// The nodes of the job in the order of its ranks; empty where it has not started.
+    #[must_use]
+    pub fn ranks(&self, slot: u32) -> &[NodeTasks] {
+        self.of(slot).placement.ranks()
+    }
+
+    /// Records a start; ranks follow one another on the nodes in the order in which these come.
     pub fn start(&mut self, slot: u32, now: f64, placement: &[NodeTasks], run: u32) {
         let record = self.of_mut(slot);
         record.state = JobState::Running;
         record.run = run;
         record.start_time = now;
-        record.placement = Placement::of(placement);
+        record.placement = Placement::in_order(placement);
     }
 
-    /// Records that a running job has other nodes from now on.
+    /// Records that a running job has other nodes from now on, ranks by index.
     pub fn resize(&mut self, slot: u32, now: f64, placement: &[NodeTasks]) {
         let record = self.of_mut(slot);
         record.resized = now;

@@ -84,7 +84,9 @@ impl<'a> View<'a> {
             tasks: row.tasks,
             row: row.row,
             duration: self.state.jobs.estimate(job),
+            requested_time: self.state.jobs.requested_time(job),
             calendar: self.calendar_of(job),
+            order: self.state.machine.order(),
         }
     }
 

@@ -7,7 +7,7 @@ const LAUNCH: f64 = 10.0;
 const COMPLETION: f64 = 5.0;
 
 fn with_overheads(case: Case) -> Case {
-    let each = Overhead { launch: LAUNCH, completion: COMPLETION };
+    let each = Overhead { launch: LAUNCH, completion: COMPLETION, ..Overhead::default() };
     Case { overheads: Some(Box::new(overheads_of(vec![each; case.jobs.len()], false))), ..case }
 }
 
@@ -74,7 +74,7 @@ fn a_job_that_is_preempted_once_its_run_is_over_ends() {
 fn a_limit_that_counts_overheads_covers_all_three_phases() {
     let short = Job { requested_time: 30.0, ..job(0, 1.0, 100.0) };
     let case = with_overheads(Case::of(vec![short], 1, 1));
-    let overheads = overheads_of(vec![Overhead { launch: LAUNCH, completion: COMPLETION }], true);
+    let overheads = overheads_of(vec![Overhead { launch: LAUNCH, completion: COMPLETION, ..Overhead::default() }], true);
     let mut simulation =
         Case { wall_time: WallTime::Kill, overheads: Some(Box::new(overheads)), ..case }.open();
     finish(&mut simulation);
@@ -151,7 +151,11 @@ proptest! {
     ) {
         let of_job: Vec<Overhead> = seconds
             .iter()
-            .map(|&(launch, completion)| Overhead { launch: launch.into(), completion: completion.into() })
+            .map(|&(launch, completion)| Overhead {
+                launch: launch.into(),
+                completion: completion.into(),
+                ..Overhead::default()
+            })
             .collect();
         let wall_time = if kills { WallTime::Kill } else { WallTime::Run };
         for (backfill, reservations) in [("first_fit", 1), ("easy", 1), ("easy", 3), ("conservative", 1)] {
@@ -164,7 +168,7 @@ proptest! {
                 let ends = outcomes(&simulation);
                 assert_apart(&case, &ends);
                 for (at, (state, start, end, _)) in ends.iter().enumerate() {
-                    let Overhead { launch, completion } = of_job[at];
+                    let Overhead { launch, completion, .. } = of_job[at];
                     let run_time = case.jobs[at].run_time;
                     let ended = f64::from_bits(*start) + launch + run_time + completion;
                     prop_assert!(*state != JobState::Completed || ended.to_bits() == *end);
