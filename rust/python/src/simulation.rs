@@ -309,7 +309,7 @@ impl Simulation {
         let mut allocated = Vec::with_capacity(jobs.len() * resources);
         let mut held = Vec::new();
         for job in slots() {
-            let placement = jobs.ranks(job);
+            let placement = jobs.placement(job);
             nodes.extend(placement.iter().map(|part| part.node));
             tasks.extend(placement.iter().map(|part| part.tasks));
             offsets.push(nodes.len() as i64);

@@ -19,7 +19,7 @@ pub fn status<'py>(py: Python<'py>, view: View<'_>, latest: usize) -> PyResult<B
     let mut since = Vec::new();
     for &job in running.iter().chain(&ended) {
         since.push(jobs.allocated_since(job));
-        let placement = jobs.ranks(job);
+        let placement = jobs.placement(job);
         nodes.extend(placement.iter().map(|part| part.node));
         tasks.extend(placement.iter().map(|part| part.tasks));
         offsets.push(nodes.len() as i64);

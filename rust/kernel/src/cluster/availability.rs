@@ -39,17 +39,22 @@ pub trait Availability {
 
     /// Whether the slots of all nodes add up to `tasks`.
     fn holds(&self, request: &Request, tasks: u32) -> bool {
-        let mut found = 0_u32;
-        let mut from = 0;
-        while let Some(node) = self.next_with_slots(from, request) {
-            found = found.saturating_add(self.slots(node, request));
-            if found >= tasks {
-                return true;
-            }
-            from = node + 1;
-        }
-        false
+        holds_by_index(self, request, tasks)
     }
+}
+
+/// Whether the slots of all nodes add up to `tasks`, counted by index.
+pub fn holds_by_index(room: &(impl Availability + ?Sized), request: &Request, tasks: u32) -> bool {
+    let mut found = 0_u32;
+    let mut from = 0;
+    while let Some(node) = room.next_with_slots(from, request) {
+        found = found.saturating_add(room.slots(node, request));
+        if found >= tasks {
+            return true;
+        }
+        from = node + 1;
+    }
+    false
 }
 
 fn has_slots(

@@ -1,4 +1,6 @@
 //! The machine as a job sees it that is there already: its tasks on a node count towards those that it may have there.
+use std::borrow::Cow;
+
 use super::placement::NodeTasks;
 
 use super::availability::{Availability, next_place_of_both, previous_place_of_both};
@@ -14,7 +16,7 @@ pub struct Expansion<'a> {
     /// The machine, with the job on it.
     pub machine: &'a Machine,
     /// What the job has.
-    pub own: &'a [NodeTasks],
+    pub own: Cow<'a, [NodeTasks]>,
     /// The nodes that are reserved for others.
     pub closed: NodeSet,
 }

@@ -11,7 +11,7 @@ use crate::index::SegmentTree;
 use crate::index::ordered_index::{Greatest, OrderedIndex};
 use crate::time::Time;
 
-use super::availability::{Availability, load};
+use super::availability::{Availability, holds_by_index, load};
 use super::breach::Breach;
 use super::node_order::{NodeOrder, OrderIndex};
 use super::node_set::{NodeSetId, NodeSets};
@@ -30,7 +30,8 @@ pub struct Machine {
     jobs_on: Vec<u32>,
     /// What is free in all, set-major.
     total_free: Vec<i64>,
-    /// What is free on each node; then 1 for an idle node, −1 for a drained one, 0 for others.
+    /// What is free on each node; then 1 for an idle node, −1 for a drained one, 0 for others. Its maxima are not kept where
+    /// nodes are found in an order.
     by_index: SegmentTree,
     /// One for each node set.
     by_load: Option<Vec<LoadIndex>>,
@@ -125,6 +126,7 @@ impl Machine {
     pub fn keep_order(&mut self, order: Option<NodeOrder>) {
         let index = |order| Box::new(OrderIndex::new(order, &self.node_sets, &self.by_index));
         self.by_order = order.map(index);
+        self.by_index.refresh_range(0, self.jobs_on.len() - 1);
     }
 
     /// The order of the nodes as it stands.
@@ -341,7 +343,9 @@ impl Machine {
             for &part in run {
                 self.change_one(request, part, sign);
             }
-            self.by_index.refresh_range(run[0].node as usize, run[run.len() - 1].node as usize);
+            if self.by_order.is_none() {
+                self.by_index.refresh_range(run[0].node as usize, run[run.len() - 1].node as usize);
+            }
         }
         if let Some(index) = &mut self.by_order {
             index.update(placement.iter().map(|part| part.node), &self.node_sets, &self.by_index);
@@ -442,15 +446,32 @@ impl Availability for Machine {
         self.free_of(node)[resource]
     }
 
+    /// O(n) where nodes are found in an order.
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
         let next = |range: Range<u32>| {
             let (from, until) = (range.start as usize, range.end as usize);
+            if self.by_order.is_some() {
+                return range.into_iter().find(|&node| admits(request, self.by_index.values(node as usize)));
+            }
             self.by_index.next(from, until, |values| admits(request, values)).map(|node| node as u32)
         };
         if request.nodes == NodeSetId::ALL {
             return next(from..self.nodes());
         }
         self.node_sets.ranges_from(request.nodes, from).find_map(next)
+    }
+
+    fn holds(&self, request: &Request, tasks: u32) -> bool {
+        let Some(order) = self.order() else { return holds_by_index(self, request, tasks) };
+        let (mut found, mut from) = (0_u32, 0);
+        while let Some(place) = self.next_place(order, from, request) {
+            found = found.saturating_add(order.node_at(place).map_or(0, |node| self.slots(node, request)));
+            if found >= tasks {
+                return true;
+            }
+            from = place + 1;
+        }
+        false
     }
 
     fn next_place(&self, order: &NodeOrder, from: u32, request: &Request) -> Option<u32> {

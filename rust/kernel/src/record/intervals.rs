@@ -38,7 +38,7 @@ impl AllocationIntervals {
         self.job.push(job);
         self.start_time.push(since);
         self.end_time.push(view.now());
-        self.nodes.extend(view.state.jobs.ranks(job).iter().copied());
+        self.nodes.extend(view.state.jobs.placement(job).iter().copied());
         let mut held = Vec::new();
         view.state.held(view.scenario, job, &mut held);
         self.held.extend(held);

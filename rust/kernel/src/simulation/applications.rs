@@ -56,7 +56,7 @@ impl<F: Feed> Simulation<F> {
         let request = self.scenario.request(job);
         let asked = given.gpus.map_or(0, |gpu| u32::try_from(request.amounts[gpu]).unwrap_or(u32::MAX));
         if running.ranks(job).is_empty() {
-            running.set_ranks(job, ranks_of_placement(self.state.jobs.ranks(job)));
+            running.set_ranks(job, ranks_of_placement(self.state.jobs.placement(job)));
         }
         let gpus = running.chosen_gpus.get(&job).copied().unwrap_or(asked);
         let hosts = given.hosts_of(running.ranks(job));
@@ -156,7 +156,7 @@ impl<F: Feed> Simulation<F> {
     pub(super) fn shrink_as_decided(&mut self, job: u32) -> bool {
         let Some(next) = self.pending_allocation(job).map(placement_of_ranks) else { return false };
         // One that reaches its limit now may have given back all.
-        self.state.holds_nodes(job) && self.state.jobs.placement(job) != next && self.change_nodes(job, &next)
+        self.state.holds_nodes(job) && *self.state.jobs.placement_by_index(job) != next && self.change_nodes(job, &next)
     }
 
     /// Lets the jobs at scheduling points go on, resized where that was decided.

@@ -155,7 +155,7 @@ pub fn format_job(
     }
     let requested_time = jobs.requested_time(job);
     let _ = write!(line, ",{:?},{requested_time:?},{},", record.run_time, record.tasks);
-    let placement = jobs.ranks(job);
+    let placement = jobs.placement(job);
     let ranges = node_ranges(placement.iter().map(|part: &NodeTasks| part.node));
     if ranges.contains(',') {
         let _ = write!(line, "\"{ranges}\"");
