@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from batchlab.errors import PlatformError, shown, suggest
-from batchlab.platform import presets, rules
+from batchlab.platform import machines, presets, rules
 from batchlab.platform.hardware import Host, Link
 from batchlab.platform.parts import Cluster, GraphRouting, Zone
 from batchlab.platform.plan import build
@@ -221,6 +221,30 @@ class Platform:
             )
         links, latency = found
         return Way(tuple(self._link_names[link] for link in links), latency)
+
+    @classmethod
+    def machine(cls, name: str) -> Platform:
+        """Describe a machine that is ready: `batchlab.platform.machines.MACHINES` has them, with their sources.
+
+        Parameters
+        ----------
+        name
+            ``"cielo"``, ``"titan"``, ``"intrepid"``, ``"mira"``, ``"sdsc-sp2"``, ``"frontier-like"`` or
+            ``"summit-like"``.
+
+        Returns
+        -------
+        Platform
+            One cluster, called after the machine.
+
+        Raises
+        ------
+        PlatformError
+            If there is none of this name.
+        """
+        found = machines.find(name)
+        options: presets.ClusterOptions = {"name": name, "cores": found.cores}
+        return cls(*presets.clustered(found.topology, None, found.bandwidth, found.latency, options))
 
     @classmethod
     def crossbar(

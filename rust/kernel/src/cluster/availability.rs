@@ -57,12 +57,7 @@ pub fn holds_by_index(room: &(impl Availability + ?Sized), request: &Request, ta
     false
 }
 
-fn has_slots(
-    room: &(impl Availability + ?Sized),
-    order: &NodeOrder,
-    place: u32,
-    request: &Request,
-) -> bool {
+fn has_slots(room: &(impl Availability + ?Sized), order: &NodeOrder, place: u32, request: &Request) -> bool {
     order.node_at(place).is_some_and(|node| room.slots(node, request) > 0)
 }
 

@@ -1,7 +1,7 @@
 //! An order of the nodes, and the indices by which the next node with room in it is found.
 //!
 //! Finding the next node costs O(log n), a change of a node O(log n) for each node set that it is in. Where freed nodes go to
-//! the tail, places are used up and given anew once every n moves: O(1) more for each move, averaged.
+//! the tail, places are used up and given anew once every 3n moves: O(1) more for each move, averaged.
 use serde::{Deserialize, Serialize};
 
 use crate::index::SegmentTree;
@@ -57,7 +57,7 @@ impl NodeOrder {
 
     /// The places that an order needs in all.
     fn room(&self) -> usize {
-        if self.rotates { 2 * self.place_of.len() } else { self.place_of.len() }
+        if self.rotates { 4 * self.place_of.len() } else { self.place_of.len() }
     }
 
     /// Closes the gaps.
@@ -69,21 +69,35 @@ impl NodeOrder {
     }
 }
 
-/// The order, and what is free on its nodes, by place: a tree for each node set.
+/// The order, and what is free on the nodes of each node set but that of all, by place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OrderIndex {
     order: NodeOrder,
-    trees: Vec<SegmentTree>,
+    of_sets: Vec<SegmentTree>,
     #[serde(skip)]
     touched: Vec<u32>,
 }
 
 impl OrderIndex {
-    /// The index of nodes whose values are these.
-    pub fn new(order: NodeOrder, sets: &NodeSets, values: &SegmentTree) -> Self {
-        let mut made = Self { order, trees: Vec::new(), touched: Vec::new() };
-        made.plant(sets, values);
-        made
+    /// The index, and the tree of all nodes by place; `values` gives what is free on a node.
+    pub fn new<'a>(
+        order: NodeOrder,
+        sets: &NodeSets,
+        values: impl Fn(u32) -> &'a [i64],
+    ) -> (Self, SegmentTree) {
+        let mut trees = sets.ids().map(|set| {
+            let width = values(0).len();
+            // No request fits where less than nothing is free.
+            let mut all = vec![-1; order.room() * width];
+            for node in sets.nodes_from(set, 0) {
+                let at = order.place_of(node) as usize * width;
+                all[at..at + width].copy_from_slice(values(node));
+            }
+            SegmentTree::new(width, &all)
+        });
+        let of_all = trees.next().unwrap_or_else(|| SegmentTree::new(1, &[]));
+        let of_sets = trees.collect();
+        (Self { order, of_sets, touched: Vec::new() }, of_all)
     }
 
     /// The order.
@@ -91,72 +105,78 @@ impl OrderIndex {
         &self.order
     }
 
-    /// The values of the nodes of a set, by place.
-    pub fn tree(&self, set: NodeSetId) -> &SegmentTree {
-        &self.trees[set.index()]
+    /// The values of the nodes of a set, by place; of all nodes they are `of_all`.
+    pub fn tree<'a>(&'a self, set: NodeSetId, of_all: &'a SegmentTree) -> &'a SegmentTree {
+        set.index().checked_sub(1).map_or(of_all, |at| &self.of_sets[at])
     }
 
-    fn plant(&mut self, sets: &NodeSets, values: &SegmentTree) {
-        let width = values.width();
-        let order = &self.order;
-        let tree = |set| {
-            // No request fits where less than nothing is free.
-            let mut all = vec![-1; order.room() * width];
-            for node in sets.nodes_from(set, 0) {
-                let at = order.place_of(node) as usize * width;
-                all[at..at + width].copy_from_slice(values.values(node as usize));
-            }
-            SegmentTree::new(width, &all)
-        };
-        self.trees = sets.ids().map(tree).collect();
-    }
-
-    /// Takes over the values of some nodes.
-    pub fn update(&mut self, nodes: impl Iterator<Item = u32>, sets: &NodeSets, values: &SegmentTree) {
+    /// Takes note that the values of some nodes have changed.
+    pub fn changed(&mut self, nodes: impl Iterator<Item = u32>, sets: &NodeSets, of_all: &mut SegmentTree) {
         let mut touched = std::mem::take(&mut self.touched);
         touched.clear();
-        for node in nodes {
-            let place = self.order.place_of(node);
-            touched.push(place);
-            let own = values.values(node as usize);
-            self.trees[0].values_mut(place as usize).copy_from_slice(own);
-            for &set in sets.others_of(node) {
-                let tree = &mut self.trees[set.index()];
-                tree.values_mut(place as usize).copy_from_slice(own);
-                tree.refresh_range(place as usize, place as usize);
+        touched.extend(nodes.map(|node| self.order.place_of(node)));
+        refresh(&mut touched, of_all);
+        if !self.of_sets.is_empty() {
+            for &place in &touched {
+                self.copy_to_sets(place, sets, of_all);
             }
-        }
-        // Neighbours share their ancestors in the tree: these are brought up to date once.
-        if !touched.is_sorted() {
-            touched.sort_unstable();
-        }
-        for run in touched.chunk_by(|a, b| b - a <= 2) {
-            self.trees[0].refresh_range(run[0] as usize, run[run.len() - 1] as usize);
         }
         self.touched = touched;
     }
 
     /// Nodes were freed, in this order: they go to the tail, where the order is one in which they do.
-    pub fn freed(&mut self, nodes: impl Iterator<Item = u32>, sets: &NodeSets, values: &SegmentTree) {
+    pub fn freed(&mut self, nodes: impl Iterator<Item = u32>, sets: &NodeSets, of_all: &mut SegmentTree) {
         if !self.order.rotates {
             return;
         }
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.clear();
         for node in nodes {
             if self.order.node_at.len() == self.order.room() {
-                self.order.compact();
-                self.plant(sets, values);
+                self.close_gaps(sets, of_all);
+                touched.clear();
             }
-            let (from, to) = (self.order.place_of(node) as usize, self.order.node_at.len());
-            self.order.node_at[from] = VACANT;
+            let (from, to) = (self.order.place_of(node), self.order.end());
+            self.order.node_at[from as usize] = VACANT;
             self.order.node_at.push(node);
-            self.order.place_of[node as usize] = to as u32;
-            for set in std::iter::once(&NodeSetId::ALL).chain(sets.others_of(node)) {
-                let tree = &mut self.trees[set.index()];
-                tree.values_mut(from).fill(-1);
-                tree.refresh_range(from, from);
-                tree.values_mut(to).copy_from_slice(values.values(node as usize));
-                tree.refresh_range(to, to);
+            self.order.place_of[node as usize] = to;
+            of_all.move_values(from as usize, to as usize, -1);
+            touched.extend([from, to]);
+            for set in sets.others_of(node) {
+                let tree = &mut self.of_sets[set.index() - 1];
+                tree.move_values(from as usize, to as usize, -1);
+                tree.refresh_range(from as usize, from as usize);
+                tree.refresh_range(to as usize, to as usize);
             }
         }
+        refresh(&mut touched, of_all);
+        self.touched = touched;
+    }
+
+    fn close_gaps(&mut self, sets: &NodeSets, of_all: &mut SegmentTree) {
+        let before = of_all.clone();
+        let places = self.order.place_of.clone();
+        self.order.compact();
+        let values = |node: u32| before.values(places[node as usize] as usize);
+        (*self, *of_all) = Self::new(self.order.clone(), sets, values);
+    }
+
+    fn copy_to_sets(&mut self, place: u32, sets: &NodeSets, of_all: &SegmentTree) {
+        let Some(node) = self.order.node_at(place) else { return };
+        for set in sets.others_of(node) {
+            let tree = &mut self.of_sets[set.index() - 1];
+            tree.values_mut(place as usize).copy_from_slice(of_all.values(place as usize));
+            tree.refresh_range(place as usize, place as usize);
+        }
+    }
+}
+
+/// Brings the maxima over some places up to date. Neighbours share their ancestors in the tree.
+fn refresh(places: &mut [u32], tree: &mut SegmentTree) {
+    if !places.is_sorted() {
+        places.sort_unstable();
+    }
+    for run in places.chunk_by(|a, b| b - a <= 2) {
+        tree.refresh_range(run[0] as usize, run[run.len() - 1] as usize);
     }
 }

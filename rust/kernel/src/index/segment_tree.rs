@@ -47,6 +47,13 @@ impl SegmentTree {
         &mut self.greatest[at * self.width..(at + 1) * self.width]
     }
 
+    /// Gives an entry the values of another, which has `rest` in their place; `refresh_range` must follow for both.
+    pub fn move_values(&mut self, from: usize, to: usize, rest: i64) {
+        let (from, to) = ((self.leaves + from) * self.width, (self.leaves + to) * self.width);
+        self.greatest.copy_within(from..from + self.width, to);
+        self.greatest[from..from + self.width].fill(rest);
+    }
+
     /// Brings the maxima over the entries `first..=last` up to date.
     pub fn refresh_range(&mut self, first: usize, last: usize) {
         let (mut left, mut right) = (self.leaves + first, self.leaves + last);

@@ -42,7 +42,11 @@ impl Mapping {
         for &node in &self.order {
             match is_there.get_mut(node as usize) {
                 Some(there) if !*there => *there = true,
-                _ => return Err(format!("the order of the nodes has node {node} twice, or there is no such node")),
+                _ => {
+                    return Err(format!(
+                        "the order of the nodes has node {node} twice, or there is no such node"
+                    ));
+                }
             }
         }
         if self.order.len() < nodes {

@@ -12,9 +12,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{
-    Availability, NodeOrder, NodeTasks, Place, PlacementRequest, Unanswered, place_at,
-};
+use crate::cluster::{Availability, NodeOrder, NodeTasks, Place, PlacementRequest, Unanswered, place_at};
 
 pub use external::{ExternalAllocator, Question};
 pub use mapping::{Blocks, Mapping, Threshold};
@@ -67,7 +65,15 @@ impl Allocator {
     /// An allocator at the first node.
     #[must_use]
     pub fn new(rule: AllocationRule, seed: u64) -> Self {
-        Self { rule, seed, critical: Vec::new(), cursor: 0, external: None, mapping: None, chosen: Vec::new() }
+        Self {
+            rule,
+            seed,
+            critical: Vec::new(),
+            cursor: 0,
+            external: None,
+            mapping: None,
+            chosen: Vec::new(),
+        }
     }
 
     /// The same with an order of the nodes.

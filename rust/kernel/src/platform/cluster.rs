@@ -191,7 +191,8 @@ impl Cluster {
             Topology::Torus(shape) => {
                 let host_links = self.host_links(shape, platform)?;
                 let cables = Cables { first: platform.next_link(), ..cables };
-                let used: Vec<usize> = (0..shape.dimensions.len()).filter(|&d| shape.dimensions[d] > 1).collect();
+                let used: Vec<usize> =
+                    (0..shape.dimensions.len()).filter(|&d| shape.dimensions[d] > 1).collect();
                 let dimensions = used.iter().map(|&dimension| shape.dimensions[dimension]).collect();
                 let torus = Torus { dimensions, hosts: shape.hosts, cables, host_links, extras };
                 let bandwidth = |dimension: usize| shape.bandwidth(used[dimension], self.bandwidth);

@@ -123,7 +123,10 @@ fn several_hosts_share_a_router_of_a_torus() {
     };
     let torus = only(&cluster(16, Topology::Torus(shape)));
     assert_eq!(names(&torus, 0, 1), ["c_link_0_UP", "c_link_1_DOWN"]);
-    assert_eq!(names(&torus, 1, 4), ["c_link_1_UP", "c_link_from_0_to_1_UP", "c_link_from_1_to_2_UP", "c_link_4_DOWN"]);
+    assert_eq!(
+        names(&torus, 1, 4),
+        ["c_link_1_UP", "c_link_from_0_to_1_UP", "c_link_from_1_to_2_UP", "c_link_4_DOWN"]
+    );
     let of = |name: &str| torus.links().iter().find(|link| link.name == name).map(|link| link.bandwidth);
     let (along, across) = (of("c_link_from_0_to_1_UP"), of("c_link_from_0_to_4_UP"));
     assert_eq!(along, across.map(|bandwidth| 2.0 * bandwidth));

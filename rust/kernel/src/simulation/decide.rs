@@ -309,7 +309,8 @@ impl<F: Feed> Simulation<F> {
             return Err(Refusal::HasApplication(job));
         }
         let Some(run) = self.state.jobs.run(job) else { return Ok(()) };
-        if self.state.running.get(run).phase != Phase::Running || self.state.now < self.view().work_begin(job) {
+        if self.state.running.get(run).phase != Phase::Running || self.state.now < self.view().work_begin(job)
+        {
             return Err(Refusal::NotWorking(job));
         }
         let sequence = self.state.running.get(run).sequence;

@@ -1,7 +1,5 @@
 //! The machine without the nodes that are not on, for jobs that go to those first (S21).
-use crate::cluster::{
-    Availability, Machine, NodeOrder, Request, next_place_of_both, previous_place_of_both,
-};
+use crate::cluster::{Availability, Machine, NodeOrder, Request, next_place_of_both, previous_place_of_both};
 
 use super::SleepState;
 

@@ -3,7 +3,8 @@ use std::borrow::Cow;
 
 use crate::application::ApplicationJob;
 use crate::cluster::{
-    Availability, Expansion, JobCalendar, NodeSet, NodeSetId, NodeTasks, PlacementRequest, PowerState, Request,
+    Availability, Expansion, JobCalendar, NodeSet, NodeSetId, NodeTasks, PlacementRequest, PowerState,
+    Request,
 };
 use crate::scenario::{JobCheck, Overhead, Scenario};
 use crate::time::Time;

@@ -74,7 +74,8 @@ fn a_job_that_is_preempted_once_its_run_is_over_ends() {
 fn a_limit_that_counts_overheads_covers_all_three_phases() {
     let short = Job { requested_time: 30.0, ..job(0, 1.0, 100.0) };
     let case = with_overheads(Case::of(vec![short], 1, 1));
-    let overheads = overheads_of(vec![Overhead { launch: LAUNCH, completion: COMPLETION, ..Overhead::default() }], true);
+    let overheads =
+        overheads_of(vec![Overhead { launch: LAUNCH, completion: COMPLETION, ..Overhead::default() }], true);
     let mut simulation =
         Case { wall_time: WallTime::Kill, overheads: Some(Box::new(overheads)), ..case }.open();
     finish(&mut simulation);
