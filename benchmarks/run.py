@@ -16,6 +16,7 @@ USUAL = [
     "stream",
     "generate",
     "queueing",
+    "rates",
     "sharing",
     "deep_learning",
     "case_study",

@@ -43,6 +43,7 @@ def plots() -> dict[str, Callable[[], Axes]]:
         "allocations": lambda: bl.plot.allocations(elastic),
         "platform_activity": lambda: bl.plot.platform_activity(elastic, window=60),
         "cpu_time_by_queue_size": lambda: bl.plot.cpu_time_by_queue_size(costly(system)),
+        "rates": lambda: bl.plot.rates(at_two_rates(workload, system)),
         "scalability": lambda: bl.plot.scalability(growing(system)),
         "power": lambda: bl.plot.power(with_power(easy)),
         "arrivals": lambda: bl.plot.arrivals(workload, start_time=8 * 3600),
@@ -51,6 +52,11 @@ def plots() -> dict[str, Callable[[], Axes]]:
         **of_adequacy(),
         **({"generated": generated} if SETH.exists() else {}),
     }
+
+
+def at_two_rates(workload: bl.Workload, system: bl.System) -> bl.Result:
+    """Run jobs at rates that follow the work left."""
+    return bl.simulate(workload.head(300), system, "easy", control="workload(1e5, 3e5)")
 
 
 def of_adequacy() -> dict[str, Callable[[], Axes]]:

@@ -10,6 +10,7 @@ import pytest
 import batchlab as bl
 from batchlab import queueing
 from batchlab.queueing import ensemble, mser5
+from batchlab.queueing.replications import replicate
 
 
 def normal(rng: np.random.Generator) -> np.ndarray:
@@ -198,3 +199,19 @@ def test_what_is_refused(refused: Callable[[], object], message: str) -> None:
     """Errors name the argument, the value, the rule and the next step."""
     with pytest.raises(bl.QueueingError, match=message):
         refused()
+
+
+def test_a_caller_that_stops_waits_for_no_replication() -> None:
+    """One under way ends later, by itself."""
+    go_on = threading.Event()
+
+    def model(rng: np.random.Generator) -> np.ndarray:
+        if rng.bit_generator.seed_seq.spawn_key != (0,):  # type: ignore[attr-defined]
+            go_on.wait(60)
+        return rng.random(10)
+
+    found = replicate(model, 1, 4, 2)
+    next(found)
+    found.close()
+    assert not go_on.is_set()
+    go_on.set()

@@ -103,3 +103,13 @@ def test_victims_give_up_their_nodes_at_once() -> None:
     )
     with pytest.raises(SimulationError, match=r"suspend = .*must be 0"):
         bl.simulate(JOBS, system, "fcfs", overheads=bl.Overheads(suspend=2))
+
+
+def test_lost_time_of_jobs_served_at_rates() -> None:
+    """What was kept of a run is given in seconds, so that suspended jobs lose none at any rate."""
+    result = bl.simulate(JOBS, ONE, "lcfs", control="constant(2)")
+    assert rows(result)[:2] == [(0, 12.5, 27.5, 30.0), (1, 0.0, 5.0, 10.0)]
+    cut = result.interruptions.select("row", "start_time", "end_time", "saved")
+    assert cut.rows() == [(1, 0.0, 5.0, 5.0)]
+    cut_short: Any = result.metrics()["interrupted"]
+    assert cut_short["lost_time"] == 0.0

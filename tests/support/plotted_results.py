@@ -20,7 +20,7 @@ PLOTS: dict[str, Callable[..., Axes]] = {
     if name not in {"fair_share", "gflops", "power", "power_states", "platform_activity", "waiting_reasons"}
     and not name.startswith("adequacy")
 }
-ONE_ONLY = {"gantt", "allocation_map", "allocations", "job_times"}
+ONE_ONLY = {"gantt", "allocation_map", "allocations", "job_times", "rates"}
 
 
 def with_costs(result: bl.Result, scale: float = 1.0) -> bl.Result:

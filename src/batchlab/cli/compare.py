@@ -15,6 +15,7 @@ from batchlab.cli.node_sleep import sleep_of
 from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
     RULES,
+    Control,
     Cores,
     Equivalence,
     ExternalEvents,
@@ -27,6 +28,8 @@ from batchlab.cli.options import (  # typer reads the annotations
     Overhead,
     Overrun,
     Processors,
+    Rate,
+    ReferenceRate,
     Seed,
     Sleep,
     SystemFile,
@@ -37,6 +40,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     whole_number,
 )
 from batchlab.cli.overheads import overheads_of
+from batchlab.cli.rate_control import controls_of
 from batchlab.cli.request import LogRequest, MachineRequest, input_files
 from batchlab.options import RunOptions
 from batchlab.vocabulary import ExecutorName
@@ -97,6 +101,9 @@ def compare(
     order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
     job_check: JobChecked = RunOptions.job_check,
     overhead: Overhead = None,
+    rate: Rate = None,
+    control: Control = None,
+    reference_rate: ReferenceRate = RunOptions.reference_rate,
     external_events: ExternalEvents = None,
     sleep: Sleep = None,
     dispatch: _Dispatch = False,
@@ -129,6 +136,8 @@ def compare(
         order_at_instant=order_at_instant,
         job_check=job_check,
         overheads=overheads_of(overhead),
+        control=controls_of(rate, control),
+        reference_rate=reference_rate,
         sleep=sleep_of(sleep),
         dispatch=dispatch,
     )

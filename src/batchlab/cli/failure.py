@@ -19,6 +19,7 @@ __all__ = [
     "explain",
     "is_in_directory",
     "is_pace",
+    "is_rate",
     "is_seed",
     "is_table",
     "wrong_usage",
@@ -91,6 +92,13 @@ def is_pace(value: float | None) -> float | None:
     """Refuse what no clock can go at; for options."""
     if value is not None and not 0 < value < math.inf:
         raise typer.BadParameter(f"{value}; must be a number of seconds > 0")
+    return value
+
+
+def is_rate(value: float | None) -> float | None:
+    """Refuse what is no rate of service; for options."""
+    if value is not None and not 0 < value < math.inf:
+        raise typer.BadParameter(f"{value}; must be a finite number > 0, in units of work per second")
     return value
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from batchlab.cli.failure import at_least_one, is_seed
+from batchlab.cli.failure import at_least_one, is_rate, is_seed
 from batchlab.vocabulary import (
     InvalidAction,
     JobCheck,
@@ -25,6 +25,7 @@ __all__ = [
     "OUTPUT",
     "READING",
     "RULES",
+    "Control",
     "Cores",
     "Equivalence",
     "ExternalEvents",
@@ -39,6 +40,8 @@ __all__ = [
     "Overhead",
     "Overrun",
     "Processors",
+    "Rate",
+    "ReferenceRate",
     "Seed",
     "Sleep",
     "SystemFile",
@@ -131,6 +134,34 @@ Overhead = Annotated[
         rich_help_panel=RULES,
         help="What jobs take besides their runs: launch=2, execution='norm(0, 1)', "
         "completion='uniform(0, 2)'; once for each phase.",
+    ),
+]
+
+Rate = Annotated[
+    float | None,
+    typer.Option(
+        metavar="R",
+        callback=is_rate,
+        rich_help_panel=RULES,
+        help="Units of work that all nodes do each second, throughout; short for --control 'constant(R)'.",
+    ),
+]
+Control = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SPEC",
+        rich_help_panel=RULES,
+        help="At which rate jobs are served when: 'workload(1e5, 3e5, rates=[2, 2.66])'; once for each of "
+        "several sets of node groups.",
+    ),
+]
+ReferenceRate = Annotated[
+    float,
+    typer.Option(
+        metavar="R",
+        callback=is_rate,
+        rich_help_panel=RULES,
+        help="Units of work in a second of run time, where jobs have no column work.",
     ),
 ]
 

@@ -17,6 +17,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
     READING,
     RULES,
+    Control,
     Cores,
     Equivalence,
     ExternalEvents,
@@ -29,6 +30,8 @@ from batchlab.cli.options import (  # typer reads the annotations
     Overhead,
     Overrun,
     Processors,
+    Rate,
+    ReferenceRate,
     Seed,
     Sleep,
     Timezone,
@@ -39,6 +42,7 @@ from batchlab.cli.options import (  # typer reads the annotations
 )
 from batchlab.cli.output import tell
 from batchlab.cli.overheads import overheads_of
+from batchlab.cli.rate_control import check_streamed, controls_of
 from batchlab.cli.request import LogRequest, MachineRequest, RunRequest, Watching
 from batchlab.options import RunOptions
 
@@ -166,6 +170,9 @@ def run(
     order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
     job_check: JobChecked = RunOptions.job_check,
     overhead: Overhead = None,
+    rate: Rate = None,
+    control: Control = None,
+    reference_rate: ReferenceRate = RunOptions.reference_rate,
     sleep: Sleep = None,
     external_events: ExternalEvents = None,
     overrun: Overrun = "extend",
@@ -196,6 +203,8 @@ def run(
     _check_recorded({"--reasons": reasons, "--usage": usage}, out, stream=stream)
     if dispatch is not None and stream:
         raise wrong_usage("records every pass, which --stream does without; leave one out.", "--dispatch")
+    if stream:
+        check_streamed(rate, control, reference_rate)
     request = RunRequest(
         LogRequest(
             *located(trace), overrun, invalid, processors, use_memory, applications, log_format, timezone
@@ -208,6 +217,8 @@ def run(
             order_at_instant=order_at_instant,
             job_check=job_check,
             overheads=overheads_of(overhead),
+            control=controls_of(rate, control),
+            reference_rate=reference_rate,
             sleep=sleep_of(sleep),
             dispatch=dispatch is not None,
             reasons=reasons,

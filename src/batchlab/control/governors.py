@@ -34,6 +34,11 @@ class Performance(RateControl):
 class Powersave(RateControl):
     """The lowest rate throughout; it must be > 0.
 
+    Raises
+    ------
+    SimulationError
+        If it is 0.
+
     Examples
     --------
     >>> str(Powersave())
@@ -41,6 +46,12 @@ class Powersave(RateControl):
     """
 
     name: ClassVar[str] = "powersave"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rates[0] == 0:
+            rule = "the lowest must be > 0, for it is the only one in use"
+            raise SimulationError(f"rates = {shown(self.rates)}; {rule}.")
 
     def kernel_rule(self, seed: int) -> KernelControl:
         """Give its rule as the kernel takes it."""

@@ -127,15 +127,14 @@ class RateControl:
             raise SimulationError(f"rates = {shown(rates)}; {rule}.")
 
     def __str__(self) -> str:
-        if not self.name:
-            return type(self).__qualname__
         given = [str(plain(getattr(self, name))) for name in self.positional]
         for field in fields(self):
             value = getattr(self, field.name)
             usual = field.default if field.default is not MISSING else None
             if field.name not in self.positional and value != usual:
                 given.append(f"{field.name}={plain(value)!r}")
-        return f"{self.name}({', '.join(given)})" if given else self.name
+        name = self.name or type(self).__qualname__
+        return f"{name}({', '.join(given)})" if given else name
 
     @property
     def first_rate(self) -> float:

@@ -43,6 +43,8 @@ class ConstantRate(RateControl):
     positional: ClassVar[tuple[str, ...]] = ("value",)
 
     def __init__(self, value: float = 1.0, *, groups: Sequence[str] = ()) -> None:
+        if not is_finite(value) or value <= 0:
+            raise SimulationError(f"value = {shown(value)}; must be a finite number > 0.")
         super().__init__(rates=(value,), groups=tuple(groups))
 
     @property

@@ -13,7 +13,7 @@ import sysconfig
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,7 +106,8 @@ class _Walk:
             return self._parts(kind.__name__, *value)  # type: ignore[misc]  # one of the two
         if kind in (set, frozenset):
             return _hash(kind.__name__, *sorted(map(self.digest, value)))  # type: ignore[call-overload]
-        if kind is dict:
+        if kind in (dict, MappingProxyType):
+            # The second stands in the fields of data classes.
             pairs = [(self.digest(key), self.digest(item)) for key, item in value.items()]  # type: ignore[attr-defined]
             # In order: code that goes through a dictionary sees it.
             return _hash("dict", *(part for pair in pairs for part in pair))

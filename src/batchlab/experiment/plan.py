@@ -19,6 +19,7 @@ from batchlab.system import System, read_system
 from batchlab.system.tables import tables
 
 if TYPE_CHECKING:
+    from batchlab.control import RateControl
     from batchlab.observer import Observer
     from batchlab.options import RunOptions
     from batchlab.policy import Allocator
@@ -82,6 +83,8 @@ def made_from(
     """
     of_all_runs = options.to_dict()
     del of_all_runs["seed"]
+    if options.controls:
+        of_all_runs["control"] = [_control(each) for each in options.controls]
     return {
         "batchlab": _kernel.__version__,
         "system": _described(system),
@@ -154,6 +157,11 @@ def _described(system: System) -> dict[str, object]:
     if system.platform is None:
         return found
     return {**found, "platform": fingerprint(system.platform, "systems"), "hosts": list(system.hosts)}
+
+
+def _control(control: RateControl) -> str:
+    """Name a control of rates by its spec; by a fingerprint, where it is written in Python."""
+    return fingerprint(control, f"control: {control}") if control.is_external else str(control)
 
 
 def _policy(policy: Policy) -> str:

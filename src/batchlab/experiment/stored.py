@@ -13,7 +13,7 @@ import numpy as np
 from batchlab.errors import ResultError
 from batchlab.experiment.archive import DamagedArchiveError, read_archive
 from batchlab.experiment.source import loaded
-from batchlab.result.outcome import Outcome
+from batchlab.result.outcome import OUTCOME_GROUPS, Outcome
 from batchlab.result.result import Result
 from batchlab.result.table import PASS_COLUMNS, PASS_COSTS
 
@@ -48,6 +48,11 @@ _KINDS: Mapping[str, Any] = {
     "task": np.uint32,
     "power_states/node": np.uint32,
     "power_states/state": np.uint16,
+    "rates/control": np.uint32,
+    "key_events/event": np.uint8,
+    "key_events/row": np.int64,
+    "key_events/present": np.uint64,
+    "key_events/served": np.uint64,
 }
 
 
@@ -205,19 +210,10 @@ def _outcome(members: Mapping[str, Any]) -> Outcome:
     task_times = _group(columns, "task_times")
     if task_times:
         task_times["names"] = members["task_times/names"]
-    groups: dict[str, Any] = {
-        "waiting": _group(columns, "waiting") or None,
-        "reasons": _group(columns, "reasons") or None,
-        "interruptions": _group(columns, "interruptions") or None,
-        "resizes": _group(columns, "resizes") or None,
-        "dispatch": _group(columns, "passes") or None,
-        "task_times": task_times or None,
-        "sensed": _group(columns, "sensed") or None,
-        "usage": _group(columns, "usage") or None,
-        "power_states": _group(columns, "power_states") or None,
-        "sensing_links": tuple(members.get("sensing_links", ())),
-    }
-    return Outcome(**own, now=members["now"], **groups)
+    groups: dict[str, Any] = {name: _group(columns, name) or None for name in OUTCOME_GROUPS}
+    groups |= {"dispatch": _group(columns, "passes") or None, "task_times": task_times or None}
+    sensing_links = tuple(members.get("sensing_links", ()))
+    return Outcome(**own, now=members["now"], sensing_links=sensing_links, **groups)
 
 
 def _group(members: Mapping[str, Any], name: str) -> dict[str, Any]:

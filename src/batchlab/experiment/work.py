@@ -18,6 +18,7 @@ from batchlab.experiment.archive import compact, is_whole, read_document, table_
 from batchlab.experiment.memory import MemoryWatch
 from batchlab.experiment.source import Source, loaded
 from batchlab.experiment.store import Store
+from batchlab.result.outcome import OUTCOME_GROUPS
 from batchlab.result.table import PASS_COSTS
 from batchlab.simulation import simulate
 
@@ -178,17 +179,7 @@ def _members(result: Result) -> dict[str, Any]:
         name: compact(value) for name, value in values.items() if isinstance(value, np.ndarray)
     }
     passes = {name: column for name, column in (outcome.dispatch or {}).items() if name not in PASS_COSTS}
-    groups = {
-        "passes": passes,
-        "waiting": outcome.waiting or {},
-        "reasons": outcome.reasons or {},
-        "interruptions": outcome.interruptions or {},
-        "resizes": outcome.resizes or {},
-        "task_times": outcome.task_times or {},
-        "sensed": outcome.sensed or {},
-        "usage": outcome.usage or {},
-        "power_states": outcome.power_states or {},
-    }
+    groups = {"passes": passes, **{name: getattr(outcome, name) or {} for name in OUTCOME_GROUPS}}
     for group, columns in groups.items():
         for name, column in columns.items():
             members[f"{group}/{name}"] = compact(column) if isinstance(column, np.ndarray) else column

@@ -18,6 +18,7 @@ from batchlab.plot.platform_activity import platform_activity
 from batchlab.plot.power import power
 from batchlab.plot.power_states import power_states
 from batchlab.plot.queue_size import queue_size
+from batchlab.plot.rates import rates
 from batchlab.plot.run_times import run_times
 from batchlab.plot.scalability import scalability
 from batchlab.plot.utilisation import utilisation
@@ -43,6 +44,7 @@ __all__ = [
     "power",
     "power_states",
     "queue_size",
+    "rates",
     "run_times",
     "scalability",
     "slowdown",

@@ -14,7 +14,7 @@ from batchlab.errors import QueueingError, shown
 from batchlab.queueing.checks import Floats, numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     import numpy.typing as npt
 
@@ -28,7 +28,7 @@ VALUE = "value"
 """The name of the observations of a model that gives one series without a name."""
 
 
-def replicate(model: Model, seed: int, most: int, threads: int) -> Iterator[Series]:
+def replicate(model: Model, seed: int, most: int, threads: int) -> Generator[Series]:
     """Run a model with one generator after the other, in threads, and give its series in the order of seeds.
 
     Parameters
@@ -56,16 +56,17 @@ def replicate(model: Model, seed: int, most: int, threads: int) -> Iterator[Seri
     running: deque[Future[Series]] = deque()
     # Threads go on while the first of them is late.
     window = 2 * threads
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for number in range(most):
-                running.append(pool.submit(run, number))
-                if len(running) >= window:
-                    yield running.popleft().result()
-            while running:
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for number in range(most):
+            running.append(pool.submit(run, number))
+            if len(running) >= window:
                 yield running.popleft().result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        while running:
+            yield running.popleft().result()
+    finally:
+        # An interrupt, or a caller that has enough, waits for none of those under way.
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def series_of(observations: Observations, number: int) -> Series:

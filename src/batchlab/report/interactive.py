@@ -122,8 +122,7 @@ def _told(boxes: Rectangles, jobs: pl.DataFrame) -> list[str]:
     shown = jobs[boxes.row].select("job_id", "tasks", "submit_time", "start_time", "end_time")
     return [
         f"job {job_id}, {tasks:,} task{'s' if tasks != 1 else ''}"
-        f"<br>start {format_duration(start)}, waited {format_duration(start - submit)}"
-        f"<br>{'still runs' if end is None else f'ran {format_duration(end - start)}'}"
+        f"{_told_of_times(submit, start, end)}"
         f"{_told_of_part(here, (start, end))}"
         for (job_id, tasks, submit, start, end), *here in zip(
             shown.iter_rows(), boxes.start, boxes.end, strict=True
@@ -131,7 +130,15 @@ def _told(boxes: Rectangles, jobs: pl.DataFrame) -> list[str]:
     ]
 
 
-def _told_of_part(here: Sequence[float], whole: tuple[float, float | None]) -> str:
+def _told_of_times(submit: float, start: float | None, end: float | None) -> str:
+    if start is None:
+        # It was suspended, or is to be run again.
+        return f"<br>submitted {format_duration(submit)}, waits again"
+    ran = "still runs" if end is None else f"ran {format_duration(end - start)}"
+    return f"<br>start {format_duration(start)}, waited {format_duration(start - submit)}<br>{ran}"
+
+
+def _told_of_part(here: Sequence[float], whole: tuple[float | None, float | None]) -> str:
     """Tell from when to when a job was there, where that is not all of its last run."""
     since, until = here
     if since == whole[0] and (whole[1] is None or until == whole[1]):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Numbers = npt.NDArray[np.int64]
 
-__all__ = ["Course", "Steps", "course_of", "done_in_runs", "rates_of"]
+__all__ = ["Course", "Steps", "course_of", "done_in_runs", "rates_of", "saved_time", "span_of"]
 
 _NEVER_THERE = tuple(JOB_STATES.index(state) for state in ("loaded", "rejected") if state in JOB_STATES)
 _COMPLETED, _KILLED = JOB_STATES.index("completed"), JOB_STATES.index("killed")
@@ -115,15 +115,31 @@ def rates_of(run: ServedRun) -> list[Steps]:
     return [*found, Steps(np.zeros(1), np.ones(1))]
 
 
+def span_of(run: ServedRun) -> tuple[float, float]:
+    """Give the first arrival, and the last departure, or now where jobs are left; 0 and 0 without jobs."""
+    there = _there(run)
+    if not len(there):
+        return 0.0, 0.0
+    arrival, departure = run.workload.jobs["submit_time"].to_numpy()[there], run.outcome.end_time[there]
+    last = run.outcome.now if np.isnan(departure).any() else departure.max()
+    return float(arrival.min()), float(last)
+
+
+def _there(run: ServedRun) -> Numbers:
+    """Give the rows of the jobs that arrived."""
+    outcome = run.outcome
+    submit = run.workload.jobs["submit_time"].to_numpy()
+    return np.flatnonzero(~np.isin(outcome.state, _NEVER_THERE) & (submit <= outcome.now))
+
+
 def course_of(run: ServedRun, runs: ServiceIntervals) -> Course:
     """Give the course of a run. O(n log n), n jobs, runs and changes of rates."""
     outcome = run.outcome
-    submit = run.workload.jobs["submit_time"].to_numpy()
-    there = np.flatnonzero(~np.isin(outcome.state, _NEVER_THERE) & (submit <= outcome.now))
-    arrival, departure = submit[there], outcome.end_time[there]
+    there = _there(run)
+    arrival, departure = run.workload.jobs["submit_time"].to_numpy()[there], outcome.end_time[there]
     departed = departure[~np.isnan(departure)]
     steps = rates_of(run)
-    times = _times(arrival, departure, runs, steps, outcome.now)
+    times = _times(arrival, departure, runs, steps, span_of(run))
     rates = np.stack([_at(each, times) for each in steps], axis=1)
     processors, (served, fall, weighted_fall) = processors_of(run), _service(times, rates, runs)
     work, lost = _work(run, runs, done_in_runs(steps, runs))
@@ -149,6 +165,17 @@ def course_of(run: ServedRun, runs: ServiceIntervals) -> Course:
     )
 
 
+def saved_time(run: ServedRun, runs: ServiceIntervals) -> Floats:
+    """Give for each run that was cut short how many of its seconds of service need not be run again.
+
+    Of work that is saved in part the share of it counts as a share of the time.
+    """
+    is_cut = ~np.isnan(runs.saved)
+    done, saved = done_in_runs(rates_of(run), runs)[is_cut], runs.saved[is_cut]
+    share = np.divide(saved, done, out=np.zeros(len(done)), where=done > 0)
+    return np.asarray((runs.over - runs.begin)[is_cut] * np.minimum(share, 1.0))
+
+
 def done_in_runs(steps: list[Steps], runs: ServiceIntervals) -> Floats:
     """Give the units of work that were done in each run: its slowest rate, integrated over its service."""
     done = np.zeros(len(runs.row))
@@ -170,16 +197,16 @@ def _sets(runs: ServiceIntervals) -> list[tuple[Numbers, Numbers]]:
 
 
 def _times(
-    arrival: Floats, departure: Floats, runs: ServiceIntervals, steps: list[Steps], now: float
+    arrival: Floats, departure: Floats, runs: ServiceIntervals, steps: list[Steps], span: tuple[float, float]
 ) -> Floats:
     """Give every time at which something changes, from the first arrival to the last departure."""
+    first, last = span
     if not len(arrival):
         return np.zeros(1)
-    last = now if np.isnan(departure).any() else departure.max()
     own = [arrival, departure, runs.start, runs.begin, runs.over, runs.end]
     parts: list[Floats] = [*own, *(each.time for each in steps), np.array([last])]
     times = np.unique(np.concatenate(parts))
-    return np.asarray(times[(times >= arrival.min()) & (times <= last)])
+    return np.asarray(times[(times >= first) & (times <= last)])
 
 
 def _service(times: Floats, rates: Floats, runs: ServiceIntervals) -> tuple[Numbers, Floats, Floats]:

@@ -24,7 +24,22 @@ if TYPE_CHECKING:
         WaitingColumns,
     )
 
-__all__ = ["Outcome"]
+__all__ = ["OUTCOME_GROUPS", "Outcome"]
+
+OUTCOME_GROUPS = (
+    "waiting",
+    "reasons",
+    "interruptions",
+    "resizes",
+    "task_times",
+    "sensed",
+    "usage",
+    "power_states",
+    "rates",
+    "key_events",
+)
+"""The fields of an outcome that are columns by name, where they were recorded; but for ``dispatch``."""
+
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -12,8 +12,8 @@ import numpy as np
 
 from batchlab.errors import ResultError
 from batchlab.options import RunOptions
-from batchlab.result import energy, metrics
-from batchlab.result.course import course_of
+from batchlab.result import energy, metrics, rates
+from batchlab.result.course import course_of, saved_time
 from batchlab.result.events import events_of
 from batchlab.result.key_events import key_events_table, rates_table
 from batchlab.result.power_states import power_states_table
@@ -120,7 +120,11 @@ class Result:
         not be run again), ``nodes`` (List(UInt32)), ``allocated_<resource>`` (Int64); in the order in which
         it happened.
         """
-        return interruptions_table(self.workload, self.system, self.outcome)
+        table = interruptions_table(self.workload, self.system, self.outcome)
+        if table.is_empty() or not self.options.controls:
+            return table
+        # The kernel keeps what is saved as work.
+        return table.with_columns(saved=saved_time(self.as_served, self.service_runs))
 
     @property
     def as_served(self) -> ServedRun:
@@ -312,7 +316,7 @@ class Result:
         measured = metrics.overview(
             jobs, self.system, threshold=threshold, interruptions=cut_short, resizes=self.resizes
         )
-        return measured | energy.overview(self.observations)
+        return measured | rates.overview(self.as_served) | energy.overview(self.observations)
 
     @property
     def warnings(self) -> tuple[str, ...]:

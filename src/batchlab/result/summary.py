@@ -122,7 +122,12 @@ def how_it_was_run(system: System, policy: Policy, options: RunOptions) -> Itera
     total = ", ".join(f"{amount:,} {name}" for name, amount in system.total.items())
     called = f"{system.name}, " if system.name else ""
     yield "system", f"{called}{_plural(system.nodes, 'node')}, {total} in all"
-    unusual = [f"{name} = {value}" for name, value in options.unusual.items() if name != "overheads"]
+    written = {"control": ", ".join(map(str, options.controls))}
+    unusual = [
+        f"{name} = {written.get(name, value)}"
+        for name, value in options.unusual.items()
+        if name != "overheads"
+    ]
     yield "policy", ", ".join([str(policy), *unusual])
     if options.overheads is not None:
         yield "overheads", str(options.overheads)
@@ -153,12 +158,23 @@ def _what_became(metrics: Mapping[str, object]) -> Iterable[tuple[str, str]]:
         yield "interrupted", _interrupted(_of(metrics, "interrupted"))
     if energy:
         yield "energy", _energy(_of(metrics, "energy"))
+    yield from _rates(cast("Mapping[str, Mapping[str, object]]", metrics.get("rates", {})))
     yield "queue", f"{_number(queue['mean'])} jobs on average, {queue['max']:,} at most"
 
 
 def _interrupted(cut_short: Mapping[str, float | None]) -> str:
     runs, jobs = (_plural(int(cut_short[name] or 0), name[:-1]) for name in ("runs", "jobs"))
     return f"{runs} of {jobs}, {_duration(cut_short['lost_time'])} to be run again"
+
+
+def _rates(rates: Mapping[str, Mapping[str, object]]) -> Iterable[tuple[str, str]]:
+    """Tell the rates of each control; what it controls, where that is not all nodes."""
+    for groups, each in rates.items():
+        mean, share = cast("float | None", each["mean"]), _of(each, "share")
+        parts = [f"{_number(mean)} on average", _plural(cast("int", each["switches"]), "switch", "switches")]
+        times = ", ".join(f"{_percent(part)} of the time at {rate}" for rate, part in share.items())
+        named = "" if groups == "all" else f"{groups}: "
+        yield "rate", f"{named}{', '.join(parts)}; {times}"
 
 
 def _energy(energy: Mapping[str, float | None]) -> str:
@@ -197,8 +213,8 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def _plural(count: int, noun: str, nouns: str | None = None) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {nouns or noun + 's'}"
 
 
 def _duration(value: object) -> str:

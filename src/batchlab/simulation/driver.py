@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections import deque
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
@@ -349,7 +351,15 @@ class Driver:
         return cast("Allocator", self.components.allocator).allocate(job, view)
 
     def _rate(self, control: int, load: dict[str, Any]) -> float | None:
-        return self.components.controls[control].rate(RateLoad(**load))
+        asked = self.components.controls[control]
+        # A user's method may give anything.
+        rate: object = asked.rate(RateLoad(**load))
+        if rate is None:
+            return None
+        if not isinstance(rate, Real) or not 0 <= float(rate) < math.inf:
+            rule = "must be a finite number >= 0, or None where it stays"
+            raise SimulationError(f"control = {asked}: rate = {shown(rate)}; {rule}.")
+        return float(rate)
 
     def _find_listeners(self) -> dict[str, dict[int, Callable[..., object]]]:
         """Give for each change the observers whose classes define a method for it, by their numbers."""

@@ -24,7 +24,7 @@ from batchlab.simulation.inputs import kernel_simulation
 from batchlab.simulation.outcome import outcome_of
 from batchlab.simulation.overheads import drawn_overheads
 from batchlab.simulation.sensing import links_seen
-from batchlab.simulation.snapshot import Snapshot
+from batchlab.simulation.snapshot import Snapshot, options_as_facts, options_of_facts
 from batchlab.simulation.status import Gauges, Status, columns_of, shares_in_use
 from batchlab.simulation.view import Columns
 
@@ -305,7 +305,7 @@ class Simulation:
         facts = {
             "version": _kernel.__version__,
             "policy": str(policy),
-            "options": self._options.to_dict(),
+            "options": options_as_facts(self._options),
             "under": self._adopted,
             "assumes_estimates": self._assumes_estimates,
             "elapsed": self._elapsed,
@@ -351,7 +351,7 @@ class Simulation:
             system,
             policy,
             python_components(policy, ()),
-            RunOptions.from_dict(facts["options"]),
+            options_of_facts(facts["options"]),
             events=facts["events"],
         )
         simulation._go_on_from(snapshot)  # noqa: SLF001  # likewise

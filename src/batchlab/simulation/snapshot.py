@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import json
@@ -10,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from batchlab.errors import SimulationError
+from batchlab.options import RunOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Snapshot", "components_as_bytes", "components_of_bytes"]
+__all__ = ["Snapshot", "components_as_bytes", "components_of_bytes", "options_as_facts", "options_of_facts"]
 
 _MARK = b"batchlab simulation\n"
 _SHORT = "a snapshot is what Simulation.snapshot() gives, whole"
@@ -137,3 +139,32 @@ def components_of_bytes(data: bytes, own: Mapping[str, object]) -> Any:  # noqa:
         raise SimulationError(
             f"the snapshot's Python components cannot be restored: {error}; {rule}."
         ) from error
+
+
+def options_as_facts(options: RunOptions) -> dict[str, Any]:
+    """Give options as plain values; controls of rates that are written in Python are pickled.
+
+    Raises
+    ------
+    SimulationError
+        If one of them cannot be pickled.
+    """
+    facts = options.to_dict()
+    if any(control.is_external for control in options.controls):
+        pickled = base64.b64encode(components_as_bytes(options.controls, {}))
+        facts["control"] = {"pickled": pickled.decode()}
+    return facts
+
+
+def options_of_facts(facts: Mapping[str, Any]) -> RunOptions:
+    """Give the options that `options_as_facts` has described.
+
+    Raises
+    ------
+    SimulationError
+        If a control cannot be unpickled.
+    """
+    control = facts["control"]
+    if isinstance(control, dict):
+        control = components_of_bytes(base64.b64decode(control["pickled"]), {})
+    return RunOptions.from_dict({**facts, "control": control})

@@ -1,0 +1,61 @@
+"""The options ``--control`` and ``--rate``: at which rates the machine serves jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from batchlab.cli.failure import wrong_usage
+from batchlab.control import ConstantRate, parse_control
+from batchlab.errors import SimulationError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from batchlab.control import RateControl
+
+__all__ = ["check_streamed", "controls_of"]
+
+
+def controls_of(rate: float | None, control: Sequence[str] | None) -> tuple[RateControl, ...] | None:
+    """Read the values of ``--rate`` and ``--control``.
+
+    Parameters
+    ----------
+    rate
+        That of a constant control of all nodes; None where it is not given.
+    control
+        Specs, one for each of several sets of node groups.
+
+    Returns
+    -------
+    tuple of RateControl or None
+        None where neither is given.
+
+    Raises
+    ------
+    Failure
+        If both are given, or one is wrong.
+    """
+    if rate is not None and control:
+        rule = f"{rate:g} sets the rate that --control {control[0]!r} would change; leave one out."
+        raise wrong_usage(rule, "--rate")
+    name = "--control" if rate is None else "--rate"
+    try:
+        if rate is not None:
+            return (ConstantRate(rate),)
+        return tuple(map(parse_control, control)) if control else None
+    except SimulationError as error:
+        raise wrong_usage(str(error), name) from None
+
+
+def check_streamed(rate: float | None, control: Sequence[str] | None, reference_rate: float) -> None:
+    """Refuse, with ``--stream``, that rates are anything but 1.
+
+    Raises
+    ------
+    Failure
+        If an option of rates is given.
+    """
+    given = {"--rate": rate is not None, "--control": bool(control), "--reference-rate": reference_rate != 1}
+    for option in [option for option, is_given in given.items() if is_given]:
+        raise wrong_usage("needs the work of each job, which --stream does without; leave one out.", option)
