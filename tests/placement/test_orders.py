@@ -104,7 +104,9 @@ def test_orders_have_every_node_once(data: st.DataObject) -> None:
     for count in counts:
         volume //= count
     whole = [set(boxes[at : at + volume]) for at in range(0, system.nodes, volume)]
-    assert {min(box) for box in whole} == {box[0] for box in (boxes[at:] for at in range(0, len(boxes), volume))}
+    assert {min(box) for box in whole} == {
+        box[0] for box in (boxes[at:] for at in range(0, len(boxes), volume))
+    }
 
 
 @pytest.mark.parametrize(

@@ -35,5 +35,5 @@ def test_cielo_has_double_cables() -> None:
 
 
 def test_unknown_names_are_answered() -> None:
-    with pytest.raises(bl.PlatformError, match="no machine named 'ceilo'. Did you mean 'cielo'"):
+    with pytest.raises(bl.PlatformError, match=r"no machine named 'ceilo'\. Did you mean 'cielo'"):
         bl.Platform.machine("ceilo")

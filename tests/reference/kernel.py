@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from reference.allocators import Allocator
-from reference.mappings import mapping_of
 from reference.backfill import RULES
 from reference.dependencies import Waiting
 from reference.disciplines import DISCIPLINES, serve
 from reference.events import absent_nodes, take, unknown_reservations
 from reference.limits import refuses_submission
+from reference.mappings import mapping_of
 from reference.model import (
     ExternalEvent,
     Interruption,

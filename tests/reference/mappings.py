@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from reference.model import Job, Placement
 from reference.numbers import mix
@@ -43,12 +44,14 @@ class Mapping:
         return head
 
     def from_blocks(self, job: Job, listed: list[int], count: int, room: Room) -> list[int]:
-        """Take the heads of the blocks of what is listed or of all nodes; one node more until it is enough."""
+        """Take the heads of the blocks of what is listed or of all nodes; more nodes until it is enough."""
         assert self.blocks is not None
         while True:
             parts = cut(range(count), self.blocks)
             if self.of == "machine":
-                blocks = [[node for node in block if node in listed] for block in cut(self.order, self.blocks)]
+                blocks = [
+                    [node for node in block if node in listed] for block in cut(self.order, self.blocks)
+                ]
             else:
                 blocks = cut(listed, self.blocks)
             taken = [node for part, block in zip(parts, blocks, strict=True) for node in block[: len(part)]]
@@ -100,7 +103,7 @@ def cut(things: Sequence[int], parts: int) -> list[list[int]]:
     ends = [0]
     for part in range(parts):
         ends.append(ends[-1] + len(things) // parts + (part < len(things) % parts))
-    return [list(things[begin:end]) for begin, end in zip(ends, ends[1:], strict=False)]
+    return [list(things[begin:end]) for begin, end in pairwise(ends)]
 
 
 def first_that_suffice(job: Job, nodes: list[int], room: Room) -> list[int] | None:

@@ -15,7 +15,9 @@ def mapped(case: Case, rng: random.Random) -> Case:
 
 def random_allocator(case: Case, rng: random.Random) -> str:
     """Write an allocator that goes by an order of the nodes."""
-    rule = rng.choice(("first_fit", "contiguous", "round_robin", "round_robin", "dual_end", "dual_end", "blocks"))
+    rule = rng.choice(
+        ("first_fit", "contiguous", "round_robin", "round_robin", "dual_end", "dual_end", "blocks")
+    )
     order = "index" if rng.random() < 0.3 and rule not in {"first_fit", "contiguous"} else "random"
     arguments = [] if order == "index" else [f"order=random({rng.randint(0, 9)})"]
     blocks = rng.choice((1, 2, 2, 3, 5, 9))

@@ -82,7 +82,10 @@ def extract(jobs: Mapping[str, list[float]], cases: Sequence[Case]) -> str:
 def found(jobs: Mapping[str, list[float]], policy: str, system: bl.System) -> Found:
     """Run the jobs, packed on whole nodes."""
     table = {
-        **{name: [float(each) for each in jobs[name]] for name in ("submit_time", "run_time", "requested_time")},
+        **{
+            name: [float(each) for each in jobs[name]]
+            for name in ("submit_time", "run_time", "requested_time")
+        },
         "tasks": jobs["size"],
         "exclusive": [True] * len(jobs["size"]),
     }

@@ -53,8 +53,8 @@ def hops(system: System, nodes: Sequence[int], messages: Iterable[tuple[int, int
     system
         A system on a platform whose nodes are one cluster.
     nodes
-        The node of each rank: that of a job's node list where ranks are one per node, or as `packed` and the others give
-        it.
+        The node of each rank: the nodes of a job where ranks are one per node, or what `packed` and others
+        give.
     messages
         Pairs of ranks, source and target; each pair of ranks once unless given.
 

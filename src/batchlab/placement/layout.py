@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import PlatformError
 from batchlab.platform import Cluster, Dragonfly, FatTree, Torus
+from batchlab.system import System
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from batchlab.platform import Platform, Topology, Zone
-    from batchlab.system import System
 
 __all__ = ["Layout", "digits", "layout_of", "number_of"]
 
@@ -36,8 +36,8 @@ class Layout:
     def levels(self) -> tuple[int, ...]:
         """The sizes of the levels, the lowest first; the product is the number of nodes of the topology.
 
-        A torus has the nodes of a router and then its dimensions, a fat tree its levels, a dragonfly the nodes of a
-        blade, the blades of a chassis, the chassis of a group, and the groups.
+        A torus has nodes of a router and then its dimensions, a fat tree its levels, a dragonfly the nodes
+        of a blade, the blades of a chassis, the chassis of a group, and the groups.
         """
         match self.topology:
             case Torus():
@@ -77,7 +77,7 @@ def digits(number: int, sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def number_of(coordinates: Sequence[int], sizes: Sequence[int], order: Sequence[int]) -> int:
-    """Number a point of a box; the first dimension named in the order runs fastest."""
+    """Give the number of a point of a box; the first dimension named in the order runs fastest."""
     number, weight = 0, 1
     for dimension in order:
         number += weight * coordinates[dimension]
@@ -93,11 +93,11 @@ def layout_of(system: System | Platform) -> Layout:
     PlatformError
         If the system has no platform, or its nodes are not all in one cluster.
     """
-    platform = getattr(system, "platform", system)
+    platform, names = (system.platform, system.hosts) if isinstance(system, System) else (system, ())
     if platform is None:
         rule = "this asks how the nodes are connected: use System.of(platform), e.g. of bl.Platform.torus"
         raise PlatformError(f"the system has no platform; {rule}.")
-    names = getattr(system, "hosts", None) or [host.name for host in platform.nodes]
+    names = names or tuple(host.name for host in platform.nodes)
     for cluster in _clusters(platform.root):
         places = {
             f"{cluster.prefix}{number}{cluster.suffix}": place for place, number in enumerate(cluster.numbers)
@@ -109,7 +109,9 @@ def layout_of(system: System | Platform) -> Layout:
             return Layout(cluster.topology, tuple(places[name] for name in names))
         rule = "this asks for nodes that one topology connects"
         raise PlatformError(f"node {outside!r} is not in cluster {cluster.name!r} as others are; {rule}.")
-    raise PlatformError("the nodes are not those of a cluster; this asks for nodes that one topology connects.")
+    raise PlatformError(
+        "the nodes are not those of a cluster; this asks for nodes that one topology connects."
+    )
 
 
 def _clusters(zone: Zone | Cluster) -> Iterator[Cluster]:
@@ -118,4 +120,3 @@ def _clusters(zone: Zone | Cluster) -> Iterator[Cluster]:
         return
     for member in zone.members:
         yield from _clusters(member)
-

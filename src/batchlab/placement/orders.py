@@ -77,8 +77,8 @@ def box_order(system: System, sides: Sequence[int], axes: str | None = None) -> 
 
     Notes
     -----
-    The Cartesian splitting of M. A. Obaida and J. Liu, Simulation of HPC job scheduling and large-scale parallel
-    workloads, WSC 2017, section 2.2.2.
+    The Cartesian splitting of M. A. Obaida and J. Liu, Simulation of HPC job scheduling and large-scale
+    parallel workloads, WSC 2017, section 2.2.2.
     """
     sizes = layout_of(system).torus().dimensions
     if len(sides) != len(sizes):
@@ -128,11 +128,11 @@ def level_order(system: System, levels: Sequence[int] = ()) -> list[int]:
     system
         A system on a platform whose nodes are one cluster.
     levels
-        Levels, the lowest is 1; the first one named runs fastest, those that are not named follow from the lowest
-        on. None: nodes below one switch follow one another, then those of the next switch.
+        Levels, the lowest is 1; the first one named runs fastest, those that are not named follow from the
+        lowest on. None: nodes below one switch follow one another, then those of the next switch.
 
-        A fat tree has its own levels; a dragonfly has the nodes of a blade (1), the blades of a chassis (2), the
-        chassis of a group (3) and the groups (4); a torus the nodes of a router (1), and its dimensions.
+        A fat tree has its own levels; a dragonfly has the nodes of a blade (1), the blades of a chassis (2),
+        the chassis of a group (3) and the groups (4); a torus the nodes of a router (1), and its dimensions.
 
     Raises
     ------
@@ -159,11 +159,11 @@ def _by_router(system: System, key: Callable[[tuple[int, ...]], object]) -> list
     def whole(node: int) -> tuple[object, int]:
         return of_router(layout.coordinates(node)[1:]), layout.places[node]
 
-    return sorted(range(len(layout.places)), key=whole)  # type: ignore[arg-type]  # keys compare
+    return sorted(range(len(layout.places)), key=whole)
 
 
 def _dimensions(axes: str, count: int) -> list[int]:
-    """Number the dimensions that a text names."""
+    """Give the numbers of the dimensions that a text names."""
     names = next((known for known in AXES if len(known) >= count), AXES[-1])[:count]
     if sorted(axes) != sorted(names):
         example = next("".join(each) for each in itertools.permutations(reversed(names)))

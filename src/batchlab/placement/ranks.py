@@ -9,7 +9,7 @@ from batchlab.errors import PlatformError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["cyclic", "custom", "one_per_node", "packed"]
+__all__ = ["custom", "cyclic", "one_per_node", "packed"]
 
 
 def packed(nodes: Sequence[int], ranks: int, per_node: int) -> list[int]:

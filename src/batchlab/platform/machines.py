@@ -58,7 +58,9 @@ def _gemini(x: int, y: int, z: int) -> Torus:
 _TITAN: Any = ("5.87GBps", "3.47GBps", "6.09GBps")
 _TITAN_LINK: Any = "20GBps"
 _TITAN_LATENCY: Any = "0.75us"
-_SLINGSHOT = "Frontier user guide, docs.olcf.ornl.gov (9,408 nodes of 64 cores, Slingshot of 200 Gbit/s a port)"
+_SLINGSHOT = (
+    "Frontier user guide, docs.olcf.ornl.gov (9,408 nodes of 64 cores, Slingshot of 200 Gbit/s a port)"
+)
 _SUMMIT = (
     "Summit user guide, docs.olcf.ornl.gov (4,608 nodes with 42 cores for jobs, dual-rail EDR InfiniBand, "
     "23 GB/s a node, non-blocking fat tree)"
@@ -81,8 +83,8 @@ MACHINES: Mapping[str, Machine] = {
         "0.0984us",
         16,
         _OBAIDA,
-        "Bandwidths by dimension are those that MPI sees. The real machine has 18,688 compute nodes. The bandwidth of a "
-        "node's link is Cielo's.",
+        "Bandwidths by dimension are those that MPI sees. The real machine has 18,688 compute nodes. The "
+        "bandwidth of a node's link is Cielo's.",
     ),
     "intrepid": Machine(
         "IBM Blue Gene/P Intrepid, Argonne: 40,960 quad-core nodes in a torus of 32 × 32 × 40",
@@ -90,7 +92,7 @@ MACHINES: Mapping[str, Machine] = {
         "425MBps",
         "0.1us",
         4,
-        "Parallel Workloads Archive, The ANL Intrepid log (40,960 quad-core nodes, 1,024 in each of 40 racks)",
+        "Parallel Workloads Archive, The ANL Intrepid log (40,960 quad-core nodes, 1,024 in each rack)",
         "The dimensions of the torus are ours; bandwidth (425 MB/s each way) and latency are from memory.",
     ),
     "mira": Machine(
@@ -118,8 +120,8 @@ MACHINES: Mapping[str, Machine] = {
         "0.2us",
         64,
         _SLINGSHOT,
-        "Frontier has 74 groups of nodes with 32 switches each, and four ports a node; groups here are such that they "
-        "give its number of nodes. The latency is from memory.",
+        "Frontier has 74 groups of nodes with 32 switches each, and four ports a node; groups here are such "
+        "that they give its number of nodes. The latency is from memory.",
     ),
     "summit-like": Machine(
         "a fat tree of Summit's size: 256 leaf switches with 18 nodes, three levels, 4,608 nodes of 42 cores",
@@ -128,7 +130,8 @@ MACHINES: Mapping[str, Machine] = {
         "0.1us",
         42,
         _SUMMIT,
-        "Both rails are one cable. The numbers of switches above the leaves are ours; the latency is from memory.",
+        "Both rails are one cable. The numbers of switches above the leaves are ours; the latency is from "
+        "memory.",
     ),
 }
 """The ready platforms."""

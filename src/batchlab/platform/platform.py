@@ -224,7 +224,7 @@ class Platform:
 
     @classmethod
     def machine(cls, name: str) -> Platform:
-        """Describe a machine that is ready: `batchlab.platform.machines.MACHINES` has them, with their sources.
+        """Describe a machine that is ready; `batchlab.platform.machines` has them with their sources.
 
         Parameters
         ----------
@@ -331,8 +331,8 @@ class Platform:
         latency
             Seconds.
         nodes_per_router, cables, node_bandwidth, node_latency
-            As `Torus` takes them: nodes at each router, parallel cables along each dimension, and each node's own
-            link to its router.
+            As `Torus` takes them: nodes at each router, parallel cables along each dimension, and each node's
+            own link to its router.
         **options
             As for `crossbar`.
 
@@ -341,7 +341,9 @@ class Platform:
         Platform
             One cluster of as many nodes as the product of `dimensions` and `nodes_per_router`.
         """
-        each = [bandwidth] if isinstance(bandwidth, str) or not isinstance(bandwidth, Sequence) else [*bandwidth]
+        each = (
+            [bandwidth] if isinstance(bandwidth, str) or not isinstance(bandwidth, Sequence) else [*bandwidth]
+        )
         topology = Torus(
             tuple(dimensions),
             None if each == [bandwidth] else tuple(each),  # type: ignore[arg-type]  # texts are taken

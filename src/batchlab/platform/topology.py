@@ -90,10 +90,11 @@ class Torus(Topology):
     nodes_per_router
         Nodes at each router, numbered one after the other.
     cables
-        Parallel cables along each dimension, bundled into one of so many times the bandwidth; single ones unless
-        given.
+        Parallel cables along each dimension, bundled into one of so many times the bandwidth; single ones
+        unless given.
     node_bandwidth, node_latency
-        Bytes per second and seconds of each node's own link to its router, one for each way; none unless given.
+        Bytes per second and seconds of each node's own link to its router, one for each way; none unless
+        given.
 
     Raises
     ------

@@ -41,7 +41,6 @@ OUTCOME_GROUPS = (
 """The fields of an outcome that are columns by name, where they were recorded; but for ``dispatch``."""
 
 
-
 @dataclass(frozen=True, eq=False, slots=True)
 class Outcome:
     """The record of a run, in the workload's order of rows.
