@@ -26,7 +26,7 @@ impl<A: Availability> Filling<'_, A> {
     }
 
     /// The last nodes that suffice, in order.
-    pub(super) fn from_end(&mut self, order: &NodeOrder) {
+    pub(super) fn last_in_order(&mut self, order: &NodeOrder) {
         let (mut until, mut slots, mut nodes) = (order.end(), 0_u64, Vec::new());
         while slots < u64::from(self.left)
             && let Some(place) = self.room.previous_place(order, until, self.want.request)
@@ -49,7 +49,7 @@ impl<A: Availability> Filling<'_, A> {
         if self.placement.len() as f64 >= threshold {
             self.placement.clear();
             self.left = tasks;
-            self.from_end(order);
+            self.last_in_order(order);
         }
     }
 
@@ -58,10 +58,7 @@ impl<A: Availability> Filling<'_, A> {
     /// As many nodes as the head of the order would take; one more, and so on, where the chosen ones admit fewer tasks.
     pub(super) fn blocks(&mut self, order: &NodeOrder, blocks: u32, are_fixed: bool) {
         let list = self.candidates(order);
-        let mut count = match sufficient(list.iter(), u64::from(self.left)) {
-            Some(count) => count,
-            None => return,
-        };
+        let Some(mut count) = sufficient(list.iter(), u64::from(self.left)) else { return };
         loop {
             let chosen = if are_fixed {
                 heads_of_fixed(&list, order.nodes(), count, blocks)

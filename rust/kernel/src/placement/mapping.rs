@@ -70,7 +70,7 @@ impl Mapping {
             (AllocationRule::DualEnd, Some(Threshold::RequestedTime(least)))
                 if filling.want.requested_time >= least =>
             {
-                filling.from_end(order);
+                filling.last_in_order(order);
             }
             (AllocationRule::DualEnd, Some(Threshold::Nodes(least))) => {
                 filling.dual_end_by_nodes(order, least);

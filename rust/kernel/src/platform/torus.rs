@@ -21,6 +21,7 @@ pub struct TorusShape {
 
 impl TorusShape {
     /// How many hosts and cables it has; None where they are too many to count.
+    #[must_use]
     pub fn sizes(&self) -> Option<(u64, u64)> {
         let factors = self.dimensions.iter().map(|&size| u64::from(size));
         let routers = factors.into_iter().try_fold(1_u64, u64::checked_mul)?;
@@ -30,6 +31,7 @@ impl TorusShape {
     }
 
     /// Bytes per second of the cables along a dimension, those side by side taken together.
+    #[must_use]
     pub fn bandwidth(&self, dimension: usize, usual: f64) -> f64 {
         let cables = self.cables.as_ref().map_or(1, |cables| cables[dimension]);
         self.bandwidths.as_ref().map_or(usual, |bandwidths| bandwidths[dimension]) * f64::from(cables)
