@@ -759,8 +759,12 @@ class PowerMeter:
     @property
     def steps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The power as a step function: times, and watts from each of them on; the last time is now."""
-    def measure(self, kinds: NDArray[np.uint32], draws: list[Draw]) -> None:
-        """Measures from now on: `kinds` gives each node's place in `draws`."""
+    def measure(self, kinds: NDArray[np.uint32], draws: list[list[Draw]], rates: list[list[float]]) -> None:
+        """Measures from now on: `kinds` gives each node's place in `draws`, and each of these what nodes draw at each of the
+        `rates` of its kind; one, and no rates, where they do not matter.
+        """
+    def rates_of(self, node: int) -> list[float]:
+        """The rates at which a node may be served by its control; 1 where it has none."""
     def measure_temperature(self, warms: list[Warms]) -> None:
         """Also computes how warm the nodes get: one entry per kind of node."""
     def power_with(self, job: Job, nodes: Mapping[int, int] | Iterable[int] | None = None) -> float | None:

@@ -25,6 +25,20 @@ def test_areas_are_times_of_nodes() -> None:
     assert ax.get_title(loc="left") == "Nodes"
 
 
+def test_a_state_has_its_colour_whichever_others_there_are() -> None:
+    """A state that no node is in leaves the colours of the others, and nodes are counted in whole numbers."""
+    states = (bl.SleepState("suspend"), OFF)
+    both = bl.System.homogeneous(nodes=2, resources={"core": 1}, sleep_states=states)
+    seen = []
+    for rules in ("timeout(off=60)", "timeout(suspend=20, off=60)"):
+        ax = bl.plot.power_states(bl.simulate(JOBS, both, "easy", sleep=rules))
+        seen.append({str(stairs.get_label()): stairs.get_facecolor() for stairs in ax.patches})
+        assert all(tick == int(tick) for tick in ax.get_yticks())
+    assert set(seen[0]) < set(seen[1])
+    assert seen[0] == {name: seen[1][name] for name in seen[0]}
+    assert len(set(seen[1].values())) == len(seen[1])
+
+
 def test_gantt_shades_nodes_that_sleep() -> None:
     """A box for each time asleep, and each transition."""
     result = bl.simulate(JOBS, SYSTEM, "easy", sleep="timeout(60)")

@@ -1,5 +1,7 @@
 """The plot of the work left and of rates, and runs at rates in other plots and the report."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -65,3 +67,14 @@ def test_report_of_a_run_that_goes_on_with_suspended_jobs() -> None:
     assert "job 1, 2 tasks<br>submitted 0 s, waits again<br>here from 0 s to 1 s" in str(
         chart.data["hovertext"]
     )
+
+
+def test_report_draws_the_rates_of_runs_that_have_some(tmp_path: Path) -> None:
+    """With its caption, once for each group."""
+    counts = []
+    for control in (None, "count(1, 1)"):
+        result = bl.simulate(JOBS, bl.System(GROUPS), "fcfs", control=control)
+        page = bl.report.write(result, tmp_path / "page.html").read_text("utf-8")
+        counts.append(page.count("What work is left, and at which rate it is done"))
+    assert counts[0] == 0
+    assert counts[1] >= 1

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from dataclasses import replace
+from math import inf
 
 import pytest
 
 import batchlab as bl
+from reference import Conditions, Job, Limit, Machine, Partition
 from reference.model import Interruption  # noqa: TC001  # mypy wants the name
 from support.discipline_cases import NAMES, discipline_case, power_of_two_case, slow_case
 from support.python_policies import Greedy
@@ -128,3 +130,30 @@ def test_no_server_is_idle(chunk: int) -> None:
         servers = case.machine.capacity[0][0]
         for now in {time for _, *times in (*served, *present) for time in times}:
             assert at(now, served) == min(servers, at(now, present)), (number, now)
+
+
+def test_two_jobs_do_not_displace_each_other_for_ever() -> None:
+    """What is within a limit depends on what runs: each of two selections would suspend the other's job."""
+    jobs = (
+        Job(0, 19.0, 0.0, 1.0, 4, (1,), user="ann"),
+        Job(1, 2.0, 28.0, 1.0, 5, (1,)),
+        Job(2, 16.0, 28.0, 1.0, 4, (1,), user="ann"),
+        Job(3, 20.0, 24.0, 6.0, 1, (1,), user="ann"),
+        Job(4, 24.0, 24.0, 6.0, 13, (1,), user="ben"),
+    )
+    limits = (
+        Limit(per=("user",), nodes=4, blocks=True),
+        Limit(
+            partitions=("part0",), applies_to=Conditions(nodes=(1, 2), time=(2.0, inf)), amounts={"mem": 4}
+        ),
+    )
+    machine = Machine(
+        ("mem",),
+        [(1,), (3,), (1,), (3,), (3,), (1,)],
+        partitions=(Partition("part0", frozenset({1, 4, 5})),),
+        limits=limits,
+    )
+    case = Case(
+        jobs, machine, backfill="max_weight", allocator="random", seed=42, order_at_instant="event_by_event"
+    )
+    assert not differences(case)

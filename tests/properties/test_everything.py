@@ -10,11 +10,12 @@ from random import Random
 import polars as pl
 import pytest
 
+from batchlab.policy.registry import DISCIPLINES
 from support.everything_cases import Meddler, check_result, random_run
 from support.everything_events import EVENTS
 from support.snapshot_cases import record, simulation_of
 
-CASES = 48
+CASES = 64
 PARTS = 3
 # `BATCHLAB_CASES=50000 pytest -m campaign tests/properties/test_everything.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "2000"))
@@ -60,7 +61,9 @@ def test_coverage() -> None:
         seen["resized"] += len(result.resizes)
         seen["interrupted"] += len(result.interruptions)
         seen["invoked"] += "invocation" in run.options
-        seen["overheads"] += "overheads" in run.options
+        seen["overheads"] += run.options["overheads"] is not None
+        seen["controlled"] += run.options["control"] is not None
+        seen["disciplines"] += isinstance(run.policy, str) and run.policy in DISCIPLINES
         seen["asleep"] += run.options["sleep"] is not None
         for piece in (run.policy, *run.observers):
             chance = getattr(piece, "chance", None)
@@ -68,9 +71,31 @@ def test_coverage() -> None:
                 seen["forks"] += chance.forks
                 seen.update(name for _, name, about in chance.deeds if about >= 0)
         seen["watchers"] += sum(not isinstance(each, Meddler) for each in run.observers)
-    acts = ("kill", "preempt", "hold", "release", "drain", "resume", "reserve_capacity", "estimate", "resize")
+    acts = (
+        "kill",
+        "preempt",
+        "hold",
+        "release",
+        "drain",
+        "resume",
+        "reserve_capacity",
+        "estimate",
+        "resize",
+        "set_rate",
+        "set_service_rate",
+    )
     states = ("completed", "killed", "rejected")
-    others = ("resized", "interrupted", "invoked", "forks", "watchers", "overheads", "asleep")
+    others = (
+        "resized",
+        "interrupted",
+        "invoked",
+        "forks",
+        "watchers",
+        "overheads",
+        "asleep",
+        "controlled",
+        "disciplines",
+    )
     assert min(seen[name] for name in (*acts, *states, *others)) >= 3, seen
 
 

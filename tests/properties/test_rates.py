@@ -12,7 +12,7 @@ from support.event_cases import delayed, eventful
 from support.preemption_cases import preempting
 from support.queue_cases import limited, queued
 from support.rate_cases import RULES, controlled
-from support.schedule_cases import Case
+from support.schedule_cases import Case, grouped
 from support.schedule_runs import simulation_of
 
 CASES = 1008
@@ -24,6 +24,7 @@ CAMPAIGN_CHUNK = 250
 
 def shaped(case: Case, rng: Random) -> Case:
     """Control the rates of all kinds of machines, with overheads, preemption, limits and events in some."""
+    case = grouped(case, rng) if rng.random() < 0.3 and not case.machine.groups else case
     if rng.random() < 0.3:
         case = queued(case, rng)
         case = preempting(case, rng) if rng.random() < 0.5 else case

@@ -15,7 +15,7 @@ import batchlab as bl
 from batchlab import queueing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from batchlab.queueing import Ensemble
 
@@ -116,77 +116,32 @@ def test_boundary_by_the_growth_of_the_queue(factor: float) -> None:
     assert growth == pytest.approx(max(0.0, 1 - 1 / factor), abs=0.004)
 
 
-if TYPE_CHECKING:
-    Control = Callable[[int, bool, bool], bool]
-
-
-def two_speeds(
-    rng: np.random.Generator, rate: float, speeds: tuple[float, float], control: Control, jobs: int
-) -> Iterator[tuple[float, int, bool]]:
-    """Simulate M/M/1 with two speeds event by event: length of a state (s), jobs present, whether it is fast.
-
-    The control is asked at each event: jobs present before it, whether it is an arrival, whether it is fast.
-    A job keeps its work when the speed changes, which the chain does not follow.
-    """
-    arrivals = poisson(rng, rate, jobs)
-    work = [*rng.exponential(1.0, jobs)]
-    now, present, fast, left, arrived = 0.0, 0, False, 0.0, 0
-    while arrived < jobs:
-        end = now + left / speeds[fast] if present else np.inf
-        after = min(arrivals[arrived], end)
-        yield after - now, present, fast
-        left -= (after - now) * speeds[fast] if present else 0.0
-        now, is_arrival = after, arrivals[arrived] <= end
-        fast = control(present, is_arrival, fast)
-        if is_arrival:
-            present, arrived = present + 1, arrived + 1
-            left = work.pop() if present == 1 else left
-        else:
-            present -= 1
-            left = work.pop() if present else 0.0
-
-
-def by_count(lower: int, upper: int) -> Control:
-    """Go up at an arrival that finds the upper number, down at a departure that leaves the lower one."""
-
-    def control(present: int, is_arrival: bool, fast: bool) -> bool:
-        if is_arrival:
-            return fast or present == upper
-        return fast and present != lower + 1
-
-    return control
-
-
-def by_chance(rng: np.random.Generator, p_up: float, p_down: float) -> Control:
-    """Go up at arrivals and down at departures, by chance."""
-
-    def control(_present: int, is_arrival: bool, fast: bool) -> bool:
-        return (fast or rng.random() < p_up) if is_arrival else (fast and rng.random() >= p_down)
-
-    return control
-
-
 @pytest.mark.parametrize(
     ("rate", "control"),
     [(1.2, (1, 3)), (1.5, (0, 0)), (0.8, (2, 2)), (1.2, (0.6, 0.4)), (0.7, (0.1, 0.9))],
     ids=str,
 )
 def test_two_speeds(rate: float, control: tuple[float, float]) -> None:
-    """Mean number, share of time at the high speed and power are those of a simulation with work."""
+    """Mean number, share of time at the high speed and power are those of runs under rate control."""
     counts = isinstance(control[0], int)
     busy, idle = (10.0, 25.0), (3.0, 4.0)
+    system, jobs = bl.System.homogeneous(nodes=1, resources={"core": 1}), 4000
 
     def model(rng: np.random.Generator) -> dict[str, np.ndarray]:
-        rule = by_count(*control) if counts else by_chance(rng, *control)  # type: ignore[arg-type]  # integers
-        length, present, fast = map(
-            np.array, zip(*two_speeds(rng, rate, (1.0, 2.0), rule, 4000), strict=True)
-        )
-        power = np.where(present > 0, np.array(busy)[fast.astype(int)], np.array(idle)[fast.astype(int)])
-        mean = {"present": present, "fast": fast, "power": power}
-        weights = length[500:]
-        return {name: np.average(each[500:], weights=weights, keepdims=True) for name, each in mean.items()}
+        arrival = poisson(rng, rate, jobs)
+        workload = queueing.to_workload(arrival, rng.exponential(1.0, jobs), 1)
+        seed = int(rng.integers(2**63))
+        rule = bl.CountHysteresis(*control) if counts else bl.RandomisedRate(*control, seed=seed)
+        course = bl.simulate(workload, system, "fcfs", control=rule).course
+        # Neither the start of the empty queue counts, nor its end after the last arrival.
+        kept = (course.time >= arrival[250]) & (course.time < arrival[-1])
+        present, fast = course.present[kept], (course.rates[kept, 0] == 2.0).astype(int)
+        power = np.where(present > 0, np.array(busy)[fast], np.array(idle)[fast])
+        means = {"present": present, "fast": fast, "power": power}
+        weights = course.duration[kept]
+        return {name: np.average(each, weights=weights, keepdims=True) for name, each in means.items()}
 
-    found = queueing.ensemble(model, REPLICATIONS, seed=19, warm_up=0, confidence=CONFIDENCE)
+    found = queueing.ensemble(model, 2 * REPLICATIONS, seed=19, warm_up=0, confidence=CONFIDENCE)
     kind = {"count": control} if counts else {"random": control}
     theory = queueing.two_speed_mm1(rate, (1.0, 2.0), **kind)  # type: ignore[arg-type]  # one of them
     assert theory.mean_present in found["present"].by_replication

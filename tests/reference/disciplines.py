@@ -65,6 +65,9 @@ class Capacity:
         return False
 
 
+MOST_SUSPENSIONS = 8
+"""How often a job may be suspended at one time."""
+
 Selection = Callable[[list[Present], Capacity], list[Present]]
 
 
@@ -214,8 +217,10 @@ def serve(state: State, name: str) -> None:
     served = select(jobs, capacity_of(state, sharing))
     for each in sorted(jobs, key=lambda each: each.job.row):
         is_ending = state.ends_are_taken and each.running and each.running.ends_at(state.now)
-        if each.running and each not in served and not is_ending:
+        is_often = state.suspended.count((state.now, each.job.row)) >= MOST_SUSPENSIONS
+        if each.running and each not in served and not is_ending and not is_often:
             state.preempted = True
+            state.suspended.append((state.now, each.job.row))
             state.suspend(each.running)
     for each in served:
         if not each.running and over_limit(state, each.job) is None:

@@ -414,7 +414,7 @@ class Kernel:
                 state.sleep.decide(state)
                 # Node events to come keep no run going whose jobs are done.
                 self.power_states = self.power_states if is_over else state.sleep.intervals(instant)
-            is_over = not self.is_any_left()
+            is_over = not self.is_any_left() and self.next_switch() == inf
 
     def leave_waiting(self, *, may_wait: bool) -> None:
         """Write down the jobs that still wait when nothing comes any more."""

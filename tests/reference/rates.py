@@ -138,6 +138,8 @@ class Service:
 
     def __init__(self, controls: Sequence[Control], machine: Machine) -> None:
         self.machine = machine
+        # The number of its group, node by node.
+        self.groups = [group for group, count in enumerate(machine.groups) for _ in range(count)]
         self.controls = [Ruled(control, self.capacity_of(control)) for control in controls]
         self.clocks: dict[tuple[int, ...], Clock] = {}
         self.present = 0
@@ -149,7 +151,7 @@ class Service:
         """Find the control of a node."""
         for place, ruled in enumerate(self.controls):
             groups = ruled.control.groups
-            if not groups or (self.machine.groups and self.machine.groups[node] in groups):
+            if not groups or self.groups[node] in groups:
                 return place
         return None
 
@@ -157,7 +159,7 @@ class Service:
         """Add up the processors of a control's nodes."""
         machine, total = self.machine, 0.0
         for node, capacity in enumerate(machine.capacity):
-            if not control.groups or (machine.groups and machine.groups[node] in control.groups):
+            if not control.groups or self.groups[node] in control.groups:
                 total += capacity[machine.resources.index("core")] if "core" in machine.resources else 1
         return total
 

@@ -100,6 +100,7 @@ class State:
     past: list[tuple[Running, float]] = field(default_factory=list)
     started: set[int] = field(default_factory=set)
     preempted: bool = False
+    suspended: list[tuple[float, int]] = field(default_factory=list)
     given_back: bool = False
     ends_are_taken: bool = False
     preemptors: set[int] = field(default_factory=set)
@@ -343,6 +344,8 @@ class State:
             self.interrupt(running, running.done(self.now))
             return
         running.kept, running.phase = running.done(self.now), "suspending"
+        if self.service:
+            self.service.end(self.now, running)
         running.end = running.suspend_end = self.now + running.overhead.suspend
         running.expiry = inf
         if not self.overheads.billed:

@@ -113,3 +113,12 @@ def test_lost_time_of_jobs_served_at_rates() -> None:
     assert cut.rows() == [(1, 0.0, 5.0, 5.0)]
     cut_short: Any = result.metrics()["interrupted"]
     assert cut_short["lost_time"] == 0.0
+
+
+def test_rates_need_prices() -> None:
+    """The error names the rate that has none, below, between and above those that have."""
+    for rate in (0.5, 2.0, 5.0):
+        result = bl.simulate(JOBS, ONE, "fcfs", control=f"constant({rate})")
+        prices = bl.service.RatePrices(busy={1.0: 3.0, 4.0: 9.0}, idle={4.0: 2.0, 1.0: 1.0})
+        with pytest.raises(bl.ResultError, match=rf"busy has no price of rate {rate:g}; .* Add it\.$"):
+            bl.service.energy(result, prices)

@@ -16,6 +16,14 @@ import batchlab as bl
 from batchlab.generate import Exponential
 from support.everything_events import longest_limit, random_events, random_overheads
 from support.everything_jobs import workload
+from support.everything_rates import (
+    Draws,
+    check_rates,
+    ladder_of,
+    with_discipline,
+    with_rates,
+    with_suspension,
+)
 from support.everything_sleep import check_power_states, with_sleep
 from support.limited_machines import (
     Counted,
@@ -101,6 +109,9 @@ class Chance:
             self.resize,
             self.resize,
             self.wake,
+            self.set_rate,
+            self.set_rate,
+            self.set_service_rate,
         )
         act = self.random.choice(acts)
         about = -1
@@ -174,6 +185,18 @@ class Chance:
         job = self.random.choice([*view.queue, *view.running, view.job(0)])
         view.set_estimate(job, float(self.random.randint(0, 12)))
         return int(job.row)
+
+    def set_rate(self, view: bl.View) -> int:
+        """Serve a job at a rate of its own."""
+        job = self.random.choice([*view.running, view.job(0)])
+        view.set_rate(job, self.random.choice((0.5, 1.0, 3.0)))
+        return int(job.row)
+
+    def set_service_rate(self, view: bl.View) -> int:
+        """Serve the jobs of a control at another rate."""
+        number = self.random.randrange(2)
+        view.set_service_rate(self.random.choice((0.5, 1.0, 2.0, 3.0)), number)
+        return number
 
     def resize(self, view: bl.View) -> int:
         """Give a job that can be resized other nodes."""
@@ -332,12 +355,12 @@ class Meddler(bl.Observer):
         self.meddle(view)
 
 
-def observers(rng: Random, counted: Counted) -> list[bl.Observer]:
+def observers(rng: Random, counted: Counted, draws: Draws) -> list[bl.Observer]:
     """Give some that act, and some that only watch."""
     seen: list[bl.Observer] = [Meddler(rng.randrange(1000), rng.choice((0.0, 0.1, 0.3)), counted)]
     if rng.random() < 0.3:
         cap = {"time": [0.0, 15.0], "value": [500.0, 1e9]}
-        seen.append(bl.Power(bl.NodePower(idle=90, busy=140, per_unit={"core": 20}), cap=cap))
+        seen.append(bl.Power(draws, cap=cap))
         if rng.random() < 0.5:
             warming = bl.NodeWarming(resistance=0.1, capacity=60)
             seen.append(bl.Temperature(warming, every=rng.choice((1.0, 7.0))))
@@ -368,9 +391,10 @@ def random_run(seed: int) -> Run:
         options["sensing"] = bl.Sensing(rng.choice((1.0, 2.5)))
     system = bl.System.of(platform)
     system = with_limits(rng, system) if rng.random() < 0.5 else system
+    system, options["control"] = with_rates(system, seed)
     jobs = workload(rng, nodes * cores + rng.randint(0, 1), system)
     counted = Counted(system, jobs.jobs.to_dicts())
-    policy: Any = rng.choice(POLICIES)
+    policy: Any = with_discipline(rng.choice(POLICIES), seed)
     if rng.random() < 0.7:
         policy = Anything(rng.randrange(1000), counted, clairvoyant=rng.random() < 0.3)
         if rng.random() < 0.5:
@@ -380,11 +404,12 @@ def random_run(seed: int) -> Run:
                 interval=rng.choice((0.0, 3.0)),
                 minimum_interval=rng.choice((0.0, 0.0, 2.0)),
             )
-    watchers = observers(rng, counted)
+    watchers = observers(rng, counted, ladder_of(options["control"]))
     if rng.random() < 0.4:
         options["overheads"] = random_overheads(rng, jobs)
     if rng.random() < 0.5:
         options["events"] = random_events(rng, jobs, nodes)
+    options["overheads"] = with_suspension(options.get("overheads"), seed)
     system, options["sleep"] = with_sleep(system, seed)
     return Run(jobs, system, policy, watchers, options)
 
@@ -408,6 +433,8 @@ def check_result(simulation: bl.Simulation, *, is_ahead: bool = False) -> None:
     check_conditions(result)
     if result.options.sleep is not None:
         check_power_states(result)
+    if result.options.control is not None and not is_ahead:
+        check_rates(result)
     used = result.timeline["used_core"].to_list()
     assert all(0 <= amount <= simulation.system.capacity.sum() for amount in used)
     assert is_ahead or not used or used[-1] == 0
@@ -433,10 +460,14 @@ def check_end(result: bl.Result, job: dict[str, Any], described: dict[str, Any],
         asked = described["requested_time"]
         limit = longest_limit(result, job["job_id"], inf if asked is None else asked)
         is_counted = options.overheads is not None and options.overheads.counted and options.sleep is None
-        assert end <= start + limit + (0.0 if is_counted and limit == asked else launch + completion)
+        # No limit counts the time to resume, a number of seconds here.
+        resume: Any = options.overheads.resume if options.overheads and job.get("restarts") else 0.0
+        assert end <= start + limit + (resume if is_counted and limit == asked else launch + completion)
     if job["state"] == "completed" and whole and job.get("application") is None:
         least = start + launch + job["run_time"]
-        if options.overheads is None and result.external_events is None:
+        if options.control is not None:
+            assert end >= start + launch
+        elif options.overheads is None and result.external_events is None:
             assert end == pytest.approx(least, rel=1e-12)
         elif result.external_events is None:
             # What would cut its run short cuts its completion.

@@ -42,7 +42,7 @@ def random_events(rng: Random, workload: bl.Workload, nodes: int) -> list[dict[s
     for _ in range(rng.randint(1, 3 * len(rows))):
         time = rng.choice(instants) if rng.random() < 0.7 else rng.randint(0, 2 * _LAST)
         kind = (
-            rng.choice((*_OF_JOBS, *_OF_RUNNING * 2))
+            rng.choice((*_OF_JOBS, *_OF_RUNNING * 4))
             if rng.random() < 0.75
             else rng.choice((*_OF_NODES, *_OF_SCHEDULER))
         )

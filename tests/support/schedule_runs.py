@@ -354,7 +354,7 @@ def readable(case: Case) -> str:
     events = [f"    {event}," for event in (*case.node_events, *case.events)]
     settings = (
         f"{policy_of(case)}; seed={case.seed}, {case.walltime}, {case.order_at_instant}, {case.overheads}, "
-        f"{case.sleep}"
+        f"{case.sleep}, {case.controls}"
     )
     return "\n".join(
         [

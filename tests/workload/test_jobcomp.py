@@ -1,9 +1,12 @@
 """Slurm's files of ended jobs say the same of them as its accounting does."""
 
+import random
+
 import pytest
 
 import batchlab as bl
 from batchlab.errors import WorkloadError
+from batchlab.workload.logs.jobcomp_lines import columns_in, fields_in, records_in
 from support.oracles import find
 
 SOUND = {
@@ -85,3 +88,21 @@ def test_what_is_no_record() -> None:
         bl.read_jobcomp(lines, invalid="raise")
     with pytest.raises(WorkloadError, match="lines:1: no line is a record of jobcomp"):
         bl.read_jobcomp(["; UnixStartTime: 0", "1 0 0"])
+
+
+def test_many_records_are_split_as_one() -> None:
+    """Records of many orders of keys, and odd ones among them, have the values that each has by itself."""
+    rng = random.Random(3)  # noqa: S311  # no secrets here
+    changes = [
+        *[{}] * 20,
+        *[{"ArrayJobId": "6", "ArrayTaskId": "3"}] * 9,
+        *({"Name": "a JobState=FAILED"}, {"Name": "b\nName=c"}, {"Name": "Name="}, {"WorkDir": "/a  b=c"}),
+        *({"Tres": "x JobId=9"}, {"JobState": ""}, {"UserId": "\u00e9 GroupId"}, {"JobId": ""}),
+    ]
+    records = [record(**rng.choice(changes)) for _ in range(1500)]
+    text = "x JobId=1 Name=2\n" + "\n".join(records) + "\n\n"
+    keys = [*SOUND, "ArrayJobId", "Dependency"]
+    found = columns_in(text, keys)
+    single = [(line, *(fields_in(each).get(key) for key in keys)) for line, each in records_in(text)]
+    assert found.select("line", *keys).rows() == single
+    assert not found["Dependency"].count()

@@ -1,5 +1,7 @@
 """The records of a job in PBS's accounting, put together."""
 
+import random
+
 import pytest
 
 import batchlab as bl
@@ -129,3 +131,33 @@ def test_what_is_no_record() -> None:
         bl.read_pbs(["nothing", record("E")], invalid="raise")
     with pytest.raises(WorkloadError, match="lines:1: no line is a record of a job"):
         bl.read_pbs(["nothing"])
+
+
+def test_many_records_are_read_as_few() -> None:
+    """Those of usual jobs are split in columns, all others one by one; the jobs are the same."""
+    rng = random.Random(5)  # noqa: S311  # no secrets here
+    lines = []
+    for job in range(400):
+        begin = 1709287200 + rng.randrange(9999)
+        own = {"start": str(begin + 60), "end": str(begin + 99), "ctime": str(begin), "qtime": str(begin)}
+        name = f"{job}{rng.choice(['', '', f'[{job}]'])}.server"
+        own |= rng.choice(
+            [{}, {}, {"account": '"a b"'}, {"group": "x\ty=1"}, {"start": ""}, {"project": "é"}]
+        )
+        own |= rng.choice([{}, {"Resource_List__mem": "2gb"}])
+        kinds = rng.choice(["QSE", "QSE", "QSE", "SE", "QE", "E", "QSRSE", "QD", "QSDE", "S", "EE", "SQE"])
+        lines += [(rng.random() / 9 + place, record(kind, name, **own)) for place, kind in enumerate(kinds)]
+    texts = [text.replace("queue=", rng.choice(["queue=", "word queue="])) for _, text in sorted(lines)]
+    texts.insert(50, "nothing")
+    whole = bl.read_pbs(texts, node_names=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("batchlab.workload.logs.pbs._FEWEST_RECORDS", 10**9)
+        single = bl.read_pbs(texts, node_names=True)
+    assert whole.jobs.equals(single.jobs)
+    assert str(whole.report) == str(single.report)
+
+
+def test_attributes_named_as_what_is_said_of_runs() -> None:
+    """They change neither the number of a job nor its end."""
+    job = only(f"{record('E')} number=9.server deleted=yes kind=R line=x")
+    assert (job["job_id"], job["state"]) == (7, "completed")

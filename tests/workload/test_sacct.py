@@ -432,3 +432,23 @@ def test_packed_files(tmp_path: Path) -> None:
     path = tmp_path / "dump.txt.gz"
     path.write_bytes(gzip.compress("\r\n".join(dump({})).encode()))
     assert only(bl.read_sacct(path))["exit_signal"] == 0
+
+
+@pytest.mark.parametrize("number", ["12_[1,3,...]", "12_[1,3,..."])
+def test_cut_lists_of_indices_are_no_steps(number: str) -> None:
+    """The dots of a list that was cut short do not begin the name of a step."""
+    workload = bl.read_sacct(
+        dump({"JobID": number, "JobIDRaw": "12", "State": "CANCELLED by 7", "JobName": "a|b"})
+    )
+    assert workload.jobs["array_index"].to_list() == [1, 3]
+    assert not workload.report.skipped
+
+
+@pytest.mark.parametrize(
+    ("gres", "count"),
+    [("gpu:2", 2), ("gres:gpu:a100:4", 4), ("mps:50,gpu:v100:1(S:0)", 1), ("0", None), ("mps:9", None)],
+)
+def test_gpus_of_old_versions(gres: str, count: int | None) -> None:
+    """Before Slurm 21.08 they are in a field of their own."""
+    workload = bl.read_sacct(dump({"ReqGRES": gres}, more=["ReqGRES"]))
+    assert only(workload).get("requested_gpus") == count

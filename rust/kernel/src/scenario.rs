@@ -97,6 +97,16 @@ impl Service {
         }
     }
 
+    /// At which rates a node may serve jobs by its control, as far as they are known; 1 where it has none.
+    #[must_use]
+    pub fn rates_of(&self, node: u32) -> Vec<f64> {
+        match self.control_of(node).and_then(|control| self.controls.get(control as usize)) {
+            None => vec![1.0],
+            Some(control) if control.may_change() => control.rates.clone(),
+            Some(control) => vec![control.rates[control.first]],
+        }
+    }
+
     /// The controls of some nodes, in ascending order; a number beyond all stands for nodes that have none.
     #[must_use]
     pub fn controls_of(&self, placement: &[NodeTasks]) -> Vec<u32> {

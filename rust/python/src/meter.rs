@@ -1,5 +1,5 @@
 //! The power meter, as observers hand it to policies.
-use batchlab_kernel::record::{PowerMeter as Meter, PowerModel, Spent, ThermalModel};
+use batchlab_kernel::record::{PowerMeter as Meter, PowerModel, PricedKind, Spent, ThermalModel};
 use batchlab_kernel::state::View as KernelView;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -18,6 +18,12 @@ struct Kind {
     drained: f64,
     per_unit: Vec<f64>,
     asleep: Vec<f64>,
+}
+
+impl From<Kind> for PowerModel {
+    fn from(Kind { idle, busy, drained, per_unit, asleep }: Kind) -> Self {
+        Self { idle, busy, drained, per_unit, asleep }
+    }
 }
 
 #[derive(FromPyObject)]
@@ -60,21 +66,29 @@ impl PowerMeter {
         (py.get_type::<Self>(), (self.view.clone_ref(py),))
     }
 
-    /// Measures from now on: `kinds` gives each node's place in `draws`.
-    fn measure(&self, py: Python<'_>, kinds: PyReadonlyArray1<'_, u32>, draws: Vec<Kind>) -> PyResult<()> {
-        let draws = draws
-            .into_iter()
-            .map(|Kind { idle, busy, drained, per_unit, asleep }| PowerModel {
-                idle,
-                busy,
-                drained,
-                per_unit,
-                asleep,
-            })
-            .collect();
+    /// Measures from now on: `kinds` gives each node's place in `draws`, and each of these what nodes draw at each of the
+    /// `rates` of its kind; one, and no rates, where they do not matter.
+    fn measure(
+        &self,
+        py: Python<'_>,
+        kinds: PyReadonlyArray1<'_, u32>,
+        draws: Vec<Vec<Kind>>,
+        rates: Vec<Vec<f64>>,
+    ) -> PyResult<()> {
+        let priced = draws.into_iter().zip(rates).map(|(draws, rates)| PricedKind {
+            rates,
+            models: draws.into_iter().map(PowerModel::from).collect(),
+        });
         let kinds: Vec<u32> = kinds.as_array().iter().copied().collect();
-        let done = self.view.get().simulation.borrow_mut(py).kernel.measure_power(&kinds, draws);
+        let done = self.view.get().simulation.borrow_mut(py).kernel.measure_power(&kinds, priced.collect());
         done.map_err(|refusal| decision_error(py, &format!("the power cannot be measured: {refusal}.")))
+    }
+
+    /// The rates at which a node may be served by its control; 1 where it has none.
+    fn rates_of(&self, py: Python<'_>, node: u32) -> Vec<f64> {
+        let simulation = self.view.get().simulation.borrow(py);
+        let service = &simulation.kernel.view().scenario.service;
+        service.as_ref().map_or(vec![1.0], |service| service.rates_of(node))
     }
 
     /// Also computes how warm the nodes get: one entry per kind of node.

@@ -101,7 +101,7 @@ impl ServiceInputs<'_> {
                 .map_or(Vec::new(), |column| column.as_array().to_vec()),
             processors: self.processors.clone(),
         };
-        let state = ServiceState::new(&service);
+        let state = ServiceState::new(&service, self.key_events);
         Ok((service, state))
     }
 }

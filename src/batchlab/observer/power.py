@@ -8,7 +8,7 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import dataclass, field
 from math import inf, isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,7 @@ from batchlab import _kernel
 from batchlab.errors import ObserverError, shown, suggest
 from batchlab.observer.observer import Observer
 from batchlab.observer.steps import Source, Steps, steps_of
+from batchlab.units import is_finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from batchlab._kernel import Job
     from batchlab.simulation.view import View
     from batchlab.system import SleepState, System
+
+    Draws: TypeAlias = "NodePower | Mapping[float, NodePower]"
 
 __all__ = ["NodePower", "Power", "PowerNow"]
 
@@ -182,7 +185,9 @@ class Power(Observer):
     Parameters
     ----------
     nodes
-        What every node draws, or by name of the node group what its nodes draw.
+        What every node draws, or by name of the node group what its nodes draw. Where that depends on the
+        rate at which nodes serve jobs (`RateControl`), ``{1.0: NodePower(…), 1.5: NodePower(…)}`` stands in
+        place of a `NodePower`.
     cap
         What the machine may draw in all, in watts: a number, or what changes with time: a table with the
         columns ``time`` (s) and ``value``, the path of such a CSV file, or `batchlab.observer.Steps`. It
@@ -191,7 +196,7 @@ class Power(Observer):
     Raises
     ------
     ObserverError
-        If the cap is wrong, or (as a run begins) a node group is missing or unknown.
+        If the cap is wrong, or (as a run begins) a node group is missing or unknown, or a rate has no watts.
 
     Notes
     -----
@@ -216,16 +221,27 @@ class Power(Observer):
 
     name = "power"
 
-    def __init__(self, nodes: NodePower | Mapping[str, NodePower], *, cap: Source | None = None) -> None:
+    def __init__(self, nodes: Draws | Mapping[str, Draws], *, cap: Source | None = None) -> None:
         self.nodes = nodes
         self.cap = None if cap is None else steps_of(cap, "Power: cap")
 
     def begin(self, view: View) -> None:
         """Put the meter on."""
-        draws = self._draws(view.system)
+        given = self._given(view.system)
         counts = [group.count for group in view.system.groups]
         kinds = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
-        _kernel.PowerMeter(view).measure(kinds, draws)
+        meter = _kernel.PowerMeter(view)
+        draws, rates = [], []
+        for group, by_rate in zip(view.system.groups, given, strict=True):
+            if isinstance(by_rate, NodePower):
+                alike, known = [by_rate], []
+            else:
+                first, _ = view.system.group_ranges[group.name]
+                _check_rates(by_rate, meter.rates_of(first), group.name)
+                alike, known = list(by_rate.values()), [float(rate) for rate in by_rate]
+            draws.append([each.draw(view.system.resources, group.sleep_states) for each in alike])
+            rates.append(known)
+        meter.measure(kinds, draws, rates)
         self._await_change(view)
 
     def wake(self, view: View) -> None:
@@ -250,22 +266,39 @@ class Power(Observer):
             "jobs": pl.DataFrame({"energy": meter.job_energy}),
         }
 
-    def _draws(self, system: System) -> list[_kernel.Draw]:
-        if isinstance(self.nodes, NodePower):
-            return [self.nodes.draw(system.resources, group.sleep_states) for group in system.groups]
+    def _given(self, system: System) -> list[Draws]:
+        """Give what the nodes of each group draw."""
+        if isinstance(self.nodes, NodePower) or not any(isinstance(name, str) for name in self.nodes):
+            return [cast("Draws", self.nodes)] * len(system.groups)
+        nodes = cast("Mapping[str, Draws]", self.nodes)
         names = [group.name for group in system.groups]
-        for name in self.nodes:
+        for name in nodes:
             if name not in names:
-                raise ObserverError(f"Power: no node group named {name!r}.{suggest(name, names)}")
-        missing = [name for name in names if name not in self.nodes]
+                raise ObserverError(f"Power: no node group named {shown(name)}.{suggest(str(name), names)}")
+        missing = [name for name in names if name not in nodes]
         if missing:
             raise ObserverError(f"Power: what do nodes of group {missing[0]!r} draw? Add it to nodes.")
-        return [self.nodes[group.name].draw(system.resources, group.sleep_states) for group in system.groups]
+        return [nodes[name] for name in names]
 
     def _await_change(self, view: View) -> None:
         change = inf if self.cap is None else self.cap.next_change(view.now)
         if isfinite(change):
             view.wake(change)
+
+
+def _check_rates(given: Mapping[float, NodePower], served: list[float], group: str) -> None:
+    """Check that nodes have watts at each rate at which they serve jobs."""
+    for rate, draw in given.items():
+        if not is_finite(rate) or rate < 0 or not isinstance(draw, NodePower):
+            rule = "must give a NodePower by rate, a finite number >= 0"
+            raise ObserverError(f"Power: nodes of group {group!r}: {shown(rate)}: {shown(draw)}; {rule}.")
+    for rate in served:
+        if rate not in given:
+            known = ", ".join(f"{each:g}" for each in given)
+            raise ObserverError(
+                f"Power: nodes of group {group!r} serve at rate {rate:g}, which has no watts; "
+                f"those given are of {known or 'no rate'}. Add it to nodes."
+            )
 
 
 def _per_state(system: System, spent: list[list[tuple[float, float]]]) -> pl.DataFrame:

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from batchlab.plot.canvas import begin, say
+from batchlab.plot.canvas import begin, colour, pale, say
 from batchlab.plot.stacked import WINDOWS, means, stacked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from batchlab.plot.stacked import Colour
     from batchlab.result.result import Result
+    from batchlab.system import System
 
 __all__ = ["power_states"]
 
@@ -33,7 +35,7 @@ def power_states(result: Result, *, ax: Axes | None = None, title: str | None = 
     -------
     matplotlib.axes.Axes
         Those drawn on. Means over 300 windows of equal length; nodes that are on are at the bottom, then the
-        states as the system has them. States of no node are left out.
+        states as the system has them, with transitions in paler colours. States of no node are left out.
 
     Raises
     ------
@@ -48,4 +50,18 @@ def power_states(result: Result, *, ax: Axes | None = None, title: str | None = 
     parts = {str(name): part for (name,), part in states.group_by("state")}
     every = dict.fromkeys(name for group in result.system.groups for name in group.power_states)
     names = [name for name in every if name in parts]
-    return stacked(ax, {name: means(parts[name], edges) for name in names}, edges, "nodes")
+    courses = {name: means(parts[name], edges) for name in names}
+    return stacked(ax, courses, edges, "nodes", colours=_colours(result.system))
+
+
+def _colours(system: System) -> dict[str, Colour]:
+    """Give each state its colour, whichever are there; its transitions have paler ones."""
+    found: dict[str, Colour] = {"on": colour(0)}
+    states = {state.name: state.labels for group in system.groups for state in group.sleep_states}
+    for place, (entering, asleep, waking) in enumerate(states.values(), start=1):
+        found |= {
+            entering: pale(colour(place), 0.35),
+            asleep: colour(place),
+            waking: pale(colour(place), 0.65),
+        }
+    return found

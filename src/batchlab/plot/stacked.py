@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from batchlab.plot.canvas import colour, dress, legend
 from batchlab.plot.scales import duration_axis
@@ -17,13 +18,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     Floats = npt.NDArray[np.float64]
+    Colour = str | tuple[float, float, float]
 
 __all__ = ["WINDOWS", "means", "stacked"]
 
 WINDOWS = 300
 
 
-def stacked(ax: Axes, courses: Mapping[str, Floats], edges: Floats, label: str) -> Axes:
+def stacked(
+    ax: Axes,
+    courses: Mapping[str, Floats],
+    edges: Floats,
+    label: str,
+    *,
+    colours: Mapping[str, Colour] | None = None,
+) -> Axes:
     """Draw the means over windows of each kind, in their order from the bottom.
 
     Parameters
@@ -36,13 +45,17 @@ def stacked(ax: Axes, courses: Mapping[str, Floats], edges: Floats, label: str) 
         float64, shape (windows + 1,): where windows meet, in seconds.
     label
         Of the numbers.
+    colours
+        By kind; in their order unless given.
     """
     below = np.zeros(len(edges) - 1)
     for index, (name, course) in enumerate(courses.items()):
         above = below + course
-        ax.stairs(above, edges, baseline=below, fill=True, color=colour(index), label=name)
+        chosen = colours[name] if colours else colour(index)
+        ax.stairs(above, edges, baseline=below, fill=True, color=chosen, label=name)
         below = above
     ax.set_ylim(bottom=0)
+    ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
     ax.set_ylabel(label)
     ax.set_xlabel("time")
     duration_axis(ax, "x")

@@ -124,12 +124,14 @@ def _alone(group: Group, index: int, chart: Chart | None) -> Html:
         (plot.load(result), "What running and waiting jobs ask for, of capacity"),
         (plot.job_times(result), "When each job waited, and when it ran"),
     ]
+    if result.options.controls:
+        drawn.append((plot.rates(result), "What work is left, and at which rate it is done"))
     if not result.resizes.is_empty():
         drawn.append((plot.allocations(result), "What each job holds over time, one above the other"))
     if result.outcome.sensed is not None:
         drawn.append((plot.platform_activity(result), "What of the platform is at work over time"))
     pictures = (
-        figure(ax, caption, f"{name}{letter}") for (ax, caption), letter in zip(drawn, "abcde", strict=False)
+        figure(ax, caption, f"{name}{letter}") for (ax, caption), letter in zip(drawn, "abcdef", strict=False)
     )
     run = f"{first}{len(result.workload):,} jobs on {result.system.nodes:,} nodes under {result.policy}"
     elapsed = "" if result.elapsed is None else f", simulated in {short_duration(result.elapsed)}"

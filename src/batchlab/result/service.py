@@ -25,6 +25,7 @@ from batchlab.workload.work import work_of_jobs
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from batchlab.observer import NodePower
     from batchlab.result.result import Result
 
     Floats = npt.NDArray[np.float64]
@@ -96,11 +97,42 @@ class RatePrices:
             If a rate has no price.
         """
         prices: Mapping[float, float] = getattr(self, name)
-        known, which = np.unique(rates, return_inverse=True)
-        for rate in known:
-            if rate not in prices:
-                raise ResultError(f"{name} has no price of rate {rate:g}; the run served at it. Add it.")
-        return np.array([prices[rate] for rate in known.tolist()])[which].reshape(rates.shape)
+        # Prices are few, and the times with a rate many.
+        known = np.array(sorted(prices), np.float64)
+        place = np.minimum(np.searchsorted(known, rates), len(known) - 1)
+        missing = rates[known[place] != rates]
+        if missing.size:
+            raise ResultError(f"{name} has no price of rate {missing[0]:g}; the run served at it. Add it.")
+        return np.array([prices[rate] for rate in known.tolist()])[place]
+
+    def of_nodes(self, processors: int, resource: str = "core") -> dict[float, NodePower]:
+        """Give what nodes draw at each rate, as `Power` takes it.
+
+        Parameters
+        ----------
+        processors
+            How many each node has.
+        resource
+            What jobs ask for processors by.
+
+        Raises
+        ------
+        ObserverError
+            If a processor draws less while a job holds it than while none does.
+
+        Examples
+        --------
+        >>> prices = RatePrices(busy={1.0: 30, 2.0: 50}, idle={1.0: 10, 2.0: 20})
+        >>> prices.of_nodes(4)[2.0]
+        NodePower(idle=80, busy=80, per_unit={'core': 30}, drained=80)
+        """
+        from batchlab.observer import NodePower  # noqa: PLC0415  # not needed where no power is measured
+
+        found = {}
+        for rate, busy in self.busy.items():
+            idle = processors * self.idle[rate]
+            found[rate] = NodePower(idle=idle, per_unit={resource: busy - self.idle[rate]}, drained=idle)
+        return found
 
 
 def _of_jobs(result: Result, name: str, values: Floats) -> pl.Series:

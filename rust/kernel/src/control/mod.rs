@@ -100,6 +100,7 @@ pub struct RateControl {
 
 impl RateControl {
     /// The level after an event; `coin` is a number in [0, 1).
+    #[must_use]
     pub fn level_after(&self, level: usize, seen: &Seen, coin: f64) -> usize {
         let top = self.rates.len() - 1;
         match &self.rule {

@@ -1,4 +1,6 @@
 //! Rules of control, event by event.
+use crate::time::Time;
+
 use super::*;
 
 fn control(rates: &[f64], rule: ControlRule) -> RateControl {
@@ -62,5 +64,5 @@ fn governors_go_by_the_load_at_their_looks_only() {
         (governor.next_look(0.0), governor.next_look(19.9), governor.next_look(20.0)),
         (10.0, 20.0, 30.0)
     );
-    assert_eq!(governor.faded(1.0, 0.0, 20.0), 0.25);
+    assert_eq!(Time(governor.faded(1.0, 0.0, 20.0)), Time(0.25));
 }

@@ -54,11 +54,15 @@ impl FixedWork {
     /// When the next run ends, and which; ties by sequence, on one clock by service time first. O(clocks).
     #[must_use]
     pub fn next(&self) -> Option<(EndKey, u32)> {
-        let own = self.ends.peek();
-        if self.clocks.is_empty() {
-            return own;
+        let mut first = self.ends.peek();
+        for clock in &self.clocks {
+            if let Some(next) = clock.next()
+                && first.is_none_or(|first| next < first)
+            {
+                first = Some(next);
+            }
         }
-        self.clocks.iter().filter_map(Clock::next).chain(own).min()
+        first
     }
 
     /// The key of the end of a run, where it has one.
@@ -262,7 +266,7 @@ mod tests {
         assert_eq!(progress.next(), Some(((Time(40.0), 7), 0)));
         progress.end_at(30.0, 0, 7, 31.0);
         assert_eq!(progress.end_key(0), Some((Time(31.0), 7)));
-        assert_eq!(progress.stop(30.0, 0), 1.0);
+        assert_eq!(Time(progress.stop(30.0, 0)), Time(1.0));
         progress.start_on_clock(30.0, 2, 1, 0.0, clock);
         assert_eq!(progress.next(), Some(((Time(30.0), 1), 2)));
     }

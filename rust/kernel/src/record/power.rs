@@ -7,129 +7,12 @@
 //! What a node draws follows from its mode: idle, busy or drained where it is on, else its power state (S21).
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Machine, NodeTasks, PowerState, Request};
+use crate::cluster::{Machine, NodeTasks, Request};
 use crate::index::SharedColumn;
 use crate::state::View;
 
-/// What a node of some kind draws, in watts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PowerModel {
-    /// Open, with no job there.
-    pub idle: f64,
-    /// With a job there, whatever it uses; at least as much as idle.
-    pub busy: f64,
-    /// Drained, with no job there.
-    pub drained: f64,
-    /// More for each unit of each resource that jobs hold.
-    pub per_unit: Vec<f64>,
-    /// In each power state but on, by its number less 1, whatever jobs hold there.
-    pub asleep: Vec<f64>,
-}
-
-impl PowerModel {
-    /// Watts in a mode, besides what is drawn for each unit.
-    fn watts(&self, mode: Mode) -> f64 {
-        match mode {
-            Mode::Idle => self.idle,
-            Mode::Busy => self.busy,
-            Mode::Drained => self.drained,
-            Mode::Asleep(place) => self.asleep[place],
-        }
-    }
-}
-
-/// What a node does, as far as it matters for what it draws.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Mode {
-    Idle,
-    Busy,
-    Drained,
-    /// In a power state other than on, by its number less 1.
-    Asleep(usize),
-}
-
-impl Mode {
-    fn of(state: PowerState, jobs: u32, drained: bool) -> Self {
-        match (state.number().checked_sub(1), jobs, drained) {
-            (Some(place), ..) => Self::Asleep(place),
-            (None, 0, true) => Self::Drained,
-            (None, 0, false) => Self::Idle,
-            (None, ..) => Self::Busy,
-        }
-    }
-
-    /// Its place among all modes of a kind of node.
-    fn place(self) -> usize {
-        match self {
-            Self::Idle => 0,
-            Self::Busy => 1,
-            Self::Drained => 2,
-            Self::Asleep(place) => 3 + place,
-        }
-    }
-}
-
-/// What the nodes of one kind have spent in one mode.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spent {
-    /// Joules.
-    pub energy: f64,
-    /// Seconds, of all nodes.
-    pub seconds: f64,
-}
-
-impl Spent {
-    fn add(&mut self, watts: f64, seconds: f64) {
-        self.energy += watts * seconds;
-        self.seconds += seconds;
-    }
-}
-
-/// How a node of some kind gets warm: as a resistor and a capacitor do.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ThermalModel {
-    /// Kelvin per watt between the node and what is around it.
-    pub resistance: f64,
-    /// Joules per kelvin.
-    pub capacity: f64,
-    /// What is around it, degrees Celsius.
-    pub ambient: f64,
-}
-
-/// What the nodes of one kind do, counted.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Tally {
-    idle: i64,
-    busy: i64,
-    drained: i64,
-    used: Vec<i64>,
-    asleep: Vec<i64>,
-}
-
-impl Tally {
-    /// Watts; rounding included, never less for more jobs on the same open nodes, so that the end of a job breaks no cap.
-    fn power(&self, draw: &PowerModel) -> f64 {
-        let mut power = draw.idle * (self.idle + self.busy) as f64;
-        power += (draw.busy - draw.idle) * self.busy as f64;
-        power += draw.drained * self.drained as f64;
-        for (per_unit, &used) in draw.per_unit.iter().zip(&self.used) {
-            power += per_unit * used as f64;
-        }
-        for (watts, &asleep) in draw.asleep.iter().zip(&self.asleep) {
-            power += watts * asleep as f64;
-        }
-        power
-    }
-
-    fn count(&mut self, mode: Mode) -> &mut i64 {
-        match mode {
-            Mode::Idle => &mut self.idle,
-            Mode::Busy => &mut self.busy,
-            Mode::Drained => &mut self.drained,
-            Mode::Asleep(place) => &mut self.asleep[place],
-        }
-    }
-}
+use super::power_model::{Mode, PowerModel, Spent, Tally, ThermalModel};
+use super::power_rates::{PricedKind, RatedPower};
 
 /// A node as it has been since `since`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -153,7 +36,10 @@ struct Node {
 /// The meter of a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PowerMeter {
+    /// What the nodes of each kind draw, at the present rate where that matters.
     draws: Vec<PowerModel>,
+    /// The kinds of which the rate matters, where there are some.
+    rated: Option<Box<RatedPower>>,
     warming: Vec<ThermalModel>,
     tallies: Vec<Tally>,
     /// What was spent in each mode until each node's `since`, by kind.
@@ -173,10 +59,11 @@ pub struct PowerMeter {
 }
 
 impl PowerMeter {
-    /// A meter put on a machine: `kinds` gives each node's place in `draws`.
+    /// A meter put on a machine: `kinds` gives each node's place in `priced`, which are not empty.
     #[must_use]
-    pub fn new(view: View<'_>, kinds: &[u32], draws: Vec<PowerModel>) -> Self {
+    pub fn new(view: View<'_>, kinds: &[u32], priced: Vec<PricedKind>) -> Self {
         let (now, machine) = (view.now(), &view.state.machine);
+        let (draws, rated) = RatedPower::new(view, kinds, priced);
         let tally = |draw: &PowerModel| Tally {
             used: vec![0; machine.resources()],
             asleep: vec![0; draw.asleep.len()],
@@ -202,6 +89,7 @@ impl PowerMeter {
             used: vec![0; machine.capacity().len()],
             now,
             energy: 0.0,
+            rated: rated.map(Box::new),
             energy_of_jobs: SharedColumn::default(),
             shared_before: SharedColumn::default(),
             times: SharedColumn::default(),
@@ -217,10 +105,12 @@ impl PowerMeter {
 
     /// Also tells how warm the nodes get, from `initial` degrees Celsius on; one entry per kind of node.
     pub fn warm(&mut self, warming: Vec<ThermalModel>, initial: &[f64], now: f64) {
-        for node in &mut self.nodes {
-            node.settle(&self.draws, None, &mut self.spent, now);
-            node.temperature = initial[node.kind as usize];
-            node.warmest = node.temperature;
+        for node in 0..self.nodes.len() as u32 {
+            self.settle(node, now);
+            self.rebase(node, now);
+            let at = &mut self.nodes[node as usize];
+            at.temperature = initial[at.kind as usize];
+            at.warmest = at.temperature;
         }
         self.warming = warming;
     }
@@ -229,10 +119,11 @@ impl PowerMeter {
     pub fn changed(&mut self, view: View<'_>, node: u32) {
         let (now, machine) = (view.now(), &view.state.machine);
         self.advance(now);
+        self.settle(node, now);
         let resources = machine.resources();
-        let Self { draws, warming, tallies, spent, nodes, used, .. } = self;
+        let Self { draws, rated, tallies, nodes, used, .. } = self;
         let at = &mut nodes[node as usize];
-        at.settle(draws, warming.get(at.kind as usize), spent, now);
+        let was_away = at.mode.is_away();
         let (draw, tally) = (&draws[at.kind as usize], &mut tallies[at.kind as usize]);
         *tally.count(at.mode) -= 1;
         at.jobs = machine.jobs_on(node);
@@ -244,11 +135,102 @@ impl PowerMeter {
         }
         let known = &mut used[node as usize * resources..][..resources];
         for (resource, known) in known.iter_mut().enumerate() {
-            let is_on = !matches!(at.mode, Mode::Asleep(_));
-            let in_use = if is_on { machine.used(node, resource) } else { 0 };
+            let in_use = if at.mode.is_away() { 0 } else { machine.used(node, resource) };
             tally.used[resource] += in_use - *known;
             *known = in_use;
             at.watts += draw.per_unit[resource] * in_use as f64;
+        }
+        if let Some(rated) = rated {
+            rated.changed(draw, at.kind, node, was_away, at.mode, now);
+            rated.rebase(draw, at.kind, node, at.mode, known, now);
+        }
+    }
+
+    /// Takes note of another rate of the nodes of a control. O(kinds), but with temperatures O(nodes of those that change).
+    pub fn rate_changed(&mut self, control: u32, rate: f64, now: f64) {
+        let Some(kinds) = self.rated.as_ref().map(|rated| rated.kinds_of(control)) else { return };
+        self.advance(now);
+        for kind in kinds {
+            let nodes = if self.warming.is_empty() { Vec::new() } else { self.nodes_of(kind) };
+            for &node in &nodes {
+                self.settle(node, now);
+            }
+            if let Some(rated) = &mut self.rated {
+                rated.switch(&mut self.draws[kind as usize], kind, rate, now);
+            }
+            for &node in &nodes {
+                self.nodes[node as usize].watts = self.watts_of(node);
+                self.rebase(node, now);
+            }
+        }
+    }
+
+    /// Whether it is given what the nodes of a control draw at this rate.
+    #[must_use]
+    pub fn knows_rate(&self, control: u32, rate: f64) -> bool {
+        self.rated.as_ref().is_none_or(|rated| rated.knows(control, rate))
+    }
+
+    fn nodes_of(&self, kind: u32) -> Vec<u32> {
+        (0..self.nodes.len() as u32).filter(|&node| self.nodes[node as usize].kind == kind).collect()
+    }
+
+    /// What jobs hold on a node of each resource.
+    fn used_on(&self, node: u32) -> &[i64] {
+        let resources = self.used.len() / self.nodes.len();
+        &self.used[node as usize * resources..][..resources]
+    }
+
+    /// Watts of a node now.
+    fn watts_of(&self, node: u32) -> f64 {
+        let at = &self.nodes[node as usize];
+        let Some(_) = self.rated_kind(at.kind) else { return at.watts };
+        let draw = &self.draws[at.kind as usize];
+        let units = draw.per_unit.iter().zip(self.used_on(node));
+        draw.watts(at.mode) + units.map(|(watts, &used)| watts * used as f64).sum::<f64>()
+    }
+
+    /// What is known of the rates of a kind of node, if they matter.
+    fn rated_kind(&self, kind: u32) -> Option<&RatedPower> {
+        self.rated.as_deref().filter(|rated| rated.has(kind))
+    }
+
+    /// What a node drew since it was settled last, and one equal share of what it draws more for being busy, in joules.
+    fn spending(&self, node: u32, now: f64) -> (f64, f64) {
+        let at = &self.nodes[node as usize];
+        let (draw, elapsed) = (&self.draws[at.kind as usize], now - at.since);
+        let (drawn, more) = match self.rated_kind(at.kind) {
+            None => (at.watts * elapsed, (draw.busy - draw.idle) / f64::from(at.jobs) * elapsed),
+            Some(rated) => {
+                let (drawn, more) = rated.since(draw, at.kind, node, at.mode, self.used_on(node), now);
+                (drawn, more / f64::from(at.jobs))
+            }
+        };
+        (drawn, if at.mode == Mode::Busy { more } else { 0.0 })
+    }
+
+    /// Brings what adds up of a node, and what gets warm, up to date.
+    fn settle(&mut self, node: u32, now: f64) {
+        let elapsed = now - self.nodes[node as usize].since;
+        if elapsed > 0.0 {
+            let (drawn, shared) = self.spending(node, now);
+            let at = &mut self.nodes[node as usize];
+            at.shared += shared;
+            at.away = at.away_at(now);
+            at.energy += drawn;
+            self.spent[at.kind as usize][at.mode.place()].add(drawn, elapsed);
+            at.warm(self.warming.get(at.kind as usize), now);
+            at.since = now;
+        }
+    }
+
+    /// Has a node that was settled now count from now on.
+    fn rebase(&mut self, node: u32, now: f64) {
+        let at = &self.nodes[node as usize];
+        let resources = self.used.len() / self.nodes.len();
+        let used = &self.used[node as usize * resources..][..resources];
+        if let Some(rated) = &mut self.rated {
+            rated.rebase(&self.draws[at.kind as usize], at.kind, node, at.mode, used, now);
         }
     }
 
@@ -328,21 +310,23 @@ impl PowerMeter {
     /// Watts now, node by node.
     #[must_use]
     pub fn node_power(&self) -> Vec<f64> {
-        self.nodes.iter().map(|node| node.watts).collect()
+        (0..self.nodes.len() as u32).map(|node| self.watts_of(node)).collect()
     }
 
     /// Joules so far, node by node.
     #[must_use]
     pub fn node_energy(&self, now: f64) -> Vec<f64> {
-        self.nodes.iter().map(|node| node.energy + node.watts * (now - node.since)).collect()
+        let energy = |(place, node): (usize, &Node)| node.energy + self.spending(place as u32, now).0;
+        self.nodes.iter().enumerate().map(energy).collect()
     }
 
     /// What the nodes of each kind have spent in each mode so far: idle, busy, drained, then in the power states but on.
     #[must_use]
     pub fn spent(&self, now: f64) -> Vec<Vec<Spent>> {
         let mut spent = self.spent.clone();
-        for node in &self.nodes {
-            spent[node.kind as usize][node.mode.place()].add(node.watts, now - node.since);
+        for (place, node) in self.nodes.iter().enumerate() {
+            let drawn = self.spending(place as u32, now).0;
+            spent[node.kind as usize][node.mode.place()].add(drawn, now - node.since);
         }
         spent
     }
@@ -382,7 +366,11 @@ impl PowerMeter {
     ) -> f64 {
         let mut watts = 0.0;
         for &part in placement {
-            let draw = &self.draws[self.nodes[part.node as usize].kind as usize];
+            let kind = self.nodes[part.node as usize].kind;
+            if self.rated_kind(kind).is_some() {
+                continue;
+            }
+            let draw = &self.draws[kind as usize];
             for (resource, per_unit) in draw.per_unit.iter().enumerate() {
                 watts += per_unit * machine.held(request, part, resource) as f64;
             }
@@ -391,11 +379,17 @@ impl PowerMeter {
         watts * (now - start) + (shared - self.shared_before.get(job as usize))
     }
 
-    /// The equal shares of nodes added up, less what a job with this request would have drawn there, had they been on.
+    /// The equal shares of nodes added up, less what a job with this request would have drawn there, had they been on. Where
+    /// the rate matters, with all that it would have drawn there.
     fn shared_on(&self, machine: &Machine, request: &Request, placement: &[NodeTasks], now: f64) -> f64 {
         let shared = |&part: &NodeTasks| {
             let node = &self.nodes[part.node as usize];
-            let (draw, shared) = (&self.draws[node.kind as usize], node.shared_at(&self.draws, now));
+            let draw = &self.draws[node.kind as usize];
+            let shared = node.shared + self.spending(part.node, now).1;
+            if let Some(rated) = self.rated_kind(node.kind) {
+                let held = |resource| machine.held(request, part, resource) as f64;
+                return shared + rated.of_units(draw, node.kind, part.node, node.mode, held, now);
+            }
             if draw.asleep.is_empty() {
                 return shared;
             }
@@ -437,37 +431,9 @@ impl PowerMeter {
 }
 
 impl Node {
-    /// Joules of one equal share until now.
-    fn shared_at(&self, draws: &[PowerModel], now: f64) -> f64 {
-        if self.mode != Mode::Busy {
-            return self.shared;
-        }
-        let draw = &draws[self.kind as usize];
-        self.shared + (draw.busy - draw.idle) / f64::from(self.jobs) * (now - self.since)
-    }
-
     /// Seconds until now in which the node was not on.
     fn away_at(&self, now: f64) -> f64 {
-        if matches!(self.mode, Mode::Asleep(_)) { self.away + (now - self.since) } else { self.away }
-    }
-
-    /// Brings what adds up, and what gets warm, up to date.
-    fn settle(
-        &mut self,
-        draws: &[PowerModel],
-        warming: Option<&ThermalModel>,
-        spent: &mut [Vec<Spent>],
-        now: f64,
-    ) {
-        let elapsed = now - self.since;
-        if elapsed > 0.0 {
-            self.shared = self.shared_at(draws, now);
-            self.away = self.away_at(now);
-            self.energy += self.watts * elapsed;
-            spent[self.kind as usize][self.mode.place()].add(self.watts, elapsed);
-            self.warm(warming, now);
-            self.since = now;
-        }
+        if self.mode.is_away() { self.away + (now - self.since) } else { self.away }
     }
 
     /// Brings what gets warm up to date.

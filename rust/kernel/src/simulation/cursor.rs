@@ -77,6 +77,8 @@ pub(super) struct Cursor {
     pub idle: u64,
     /// Why an application cannot go on: the job, and what is wrong.
     pub failure: Option<(u32, String)>,
+    /// The jobs that a discipline has suspended at the present time, each as often as it has.
+    pub suspended: Vec<u32>,
     /// Controls outside the kernel that are to be asked, and after what.
     pub questions: VecDeque<(u32, KeyEvent)>,
     /// The notice of an application that was not taken yet.
@@ -102,6 +104,7 @@ impl Cursor {
             timers: Timers::default(),
             idle: 0,
             failure: None,
+            suspended: Vec::new(),
             questions: VecDeque::new(),
             notice: None,
             stopwatch: None,

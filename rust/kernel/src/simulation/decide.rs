@@ -1,7 +1,7 @@
 //! Decisions applied: each is checked, and either done whole or refused with nothing changed.
 use crate::cluster::{NodeTasks, Place, PlacementRequest, place_at, placement_of_ranks};
 use crate::decision::{Decision, Effect, Preemption, Where};
-use crate::record::{Change, PowerMeter, PowerModel, ThermalModel};
+use crate::record::{Change, PowerMeter, PricedKind, ThermalModel};
 use crate::scheduler::{PolicyParts, SchedulingRule};
 use crate::state::{OUT_OF_TIME, Phase};
 use crate::time::Time;
@@ -384,13 +384,13 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// Has the power of the nodes measured from now on: `kinds` gives each node's place in `models`.
-    pub fn measure_power(&mut self, kinds: &[u32], models: Vec<PowerModel>) -> Result<(), Refusal> {
+    /// Has the power of the nodes measured from now on: `kinds` gives each node's place in `priced`.
+    pub fn measure_power(&mut self, kinds: &[u32], priced: Vec<PricedKind>) -> Result<(), Refusal> {
         // Jobs that run already would not be known to the meter.
         if !self.state.running.is_empty() {
             return Err(Refusal::UnderWay);
         }
-        let meter = PowerMeter::new(self.view(), kinds, models);
+        let meter = PowerMeter::new(self.view(), kinds, priced);
         self.recorders.power = Some(Box::new(meter));
         Ok(())
     }

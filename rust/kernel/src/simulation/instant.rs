@@ -18,7 +18,7 @@ impl<F: Feed> Simulation<F> {
             EventKind::External => self.feed.next_event_time() != Time::NEVER,
             EventKind::GraceEnd => self.view().victims_run_on(),
             EventKind::Cut => self.scenario.calendar.is_some(),
-            EventKind::Switch => self.state.service.is_some(),
+            EventKind::Switch => self.state.service.as_ref().is_some_and(|state| state.follows()),
             EventKind::Timer | EventKind::Completion | EventKind::Submission | EventKind::EarlyRelease => {
                 true
             }
@@ -28,6 +28,9 @@ impl<F: Feed> Simulation<F> {
 
     pub(super) fn begin_instant(&mut self, before: f64) {
         self.end_transitions();
+        if self.state.now > before {
+            self.cursor.suspended.clear();
+        }
         self.sample_platform();
         self.calculate_due();
         if let Some(calendar) = self.state.occurrences(&self.scenario)

@@ -8,6 +8,10 @@ use super::cursor::LoopState;
 use super::triggers::Trigger;
 use super::{Feed, Refusal, Simulation, View, YieldPoint};
 
+/// How often a discipline may suspend a job at one time: under limits what it selects depends on what runs, so that two jobs
+/// could displace each other for ever (S20).
+const MOST_SUSPENSIONS: usize = 8;
+
 impl<F: Feed> Simulation<F> {
     /// Begins a pass; whether keys are asked for outside.
     pub(super) fn begin_pass(&mut self) -> bool {
@@ -111,10 +115,15 @@ impl<F: Feed> Simulation<F> {
         applied.is_ok()
     }
 
-    /// Suspends a job as a discipline wants, unless its end is being taken in; whether the pass goes on.
+    /// Suspends a job as a discipline wants, unless its end is being taken in, or it was suspended too often at this time
+    /// already; whether the pass goes on.
     fn suspend(&mut self, job: u32) -> bool {
-        self.check_interruptible(job).is_err()
-            || self.take_proposal(Decision::Preempt { job, keep: Preemption::Suspend })
+        let times = self.cursor.suspended.iter().filter(|&&other| other == job).count();
+        if times >= MOST_SUSPENSIONS || self.check_interruptible(job).is_err() {
+            return true;
+        }
+        self.cursor.suspended.push(job);
+        self.take_proposal(Decision::Preempt { job, keep: Preemption::Suspend })
     }
 
     /// Whether a scheduler outside has something to decide about.

@@ -152,6 +152,8 @@ pub enum Refusal {
     },
     /// The same for nodes.
     BadServiceRate(f64),
+    /// It is not given what nodes draw at this rate.
+    UnpricedRate(f64),
     /// There is no such control of rates.
     NoControl {
         /// The number given.
@@ -243,6 +245,12 @@ impl fmt::Display for Refusal {
             }
             Self::BadRate { rate, .. } | Self::BadServiceRate(rate) => {
                 write!(out, "rate = {rate}; must be a finite number >= 0")
+            }
+            Self::UnpricedRate(rate) => {
+                write!(
+                    out,
+                    "rate = {rate}; Power has no watts of its nodes at this rate. Add them to its nodes"
+                )
             }
             Self::NoControl { count: 0, .. } => {
                 write!(out, "no rate is controlled; pass control= to the run")

@@ -10,7 +10,7 @@ impl<F: Feed> Simulation<F> {
     /// A job arrives, or departs.
     pub(super) fn key_event(&mut self, job: u32, event: KeyEvent) {
         let Some(service) = &self.scenario.service else { return };
-        if self.state.service.is_none() {
+        if !self.state.service.as_ref().is_some_and(|state| state.follows()) {
             return;
         }
         for (control, described) in service.controls.iter().enumerate() {
@@ -47,6 +47,9 @@ impl<F: Feed> Simulation<F> {
         if !(rate.is_finite() && rate >= 0.0) {
             return Err(Refusal::BadServiceRate(rate));
         }
+        if self.recorders.power.as_ref().is_some_and(|power| !power.knows_rate(control, rate)) {
+            return Err(Refusal::UnpricedRate(rate));
+        }
         if self.state.set_rate(control, rate) {
             self.record_rates(&[(control, rate)]);
         }
@@ -69,6 +72,11 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn record_rates(&mut self, changes: &[RateChange]) {
+        if let Some(power) = &mut self.recorders.power {
+            for &(control, rate) in changes {
+                power.rate_changed(control, rate, self.state.now);
+            }
+        }
         if let Some(log) = &mut self.recorders.rates {
             for &(control, rate) in changes {
                 log.add(self.state.now, control, rate);

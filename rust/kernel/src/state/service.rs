@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::NodeTasks;
-use crate::control::{KeyEvent, Seen};
+use crate::control::{ControlRule, KeyEvent, RateControl, Seen};
 use crate::execution::FixedWork;
 use crate::scenario::{Scenario, Service};
 use crate::time::Time;
@@ -55,6 +55,8 @@ struct Clocked {
 /// What serves the jobs of a run whose rates are controlled.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ServiceState {
+    /// Whether arrivals, departures and the work left matter: not where all rates are constant and nothing is recorded.
+    follows: bool,
     controls: Vec<Controlled>,
     clocked: Vec<Clocked>,
     /// The runs that no clock serves, by place: the rates of their own, job by job, and times its processors. Those without
@@ -72,10 +74,10 @@ pub struct ServiceState {
 pub type RateChange = (u32, f64);
 
 impl ServiceState {
-    /// Before the first event.
+    /// Before the first event. Whether key events are recorded.
     #[must_use]
-    pub fn new(service: &Service) -> Self {
-        let controlled = |control: &crate::control::RateControl| Controlled {
+    pub fn new(service: &Service, are_recorded: bool) -> Self {
+        let controlled = |control: &RateControl| Controlled {
             level: control.first,
             rate: control.rates[control.first],
             coins: 0,
@@ -84,7 +86,9 @@ impl ServiceState {
             look: f64::INFINITY,
             load: Load::default(),
         };
+        let is_constant = |control: &RateControl| control.rule == ControlRule::Constant;
         Self {
+            follows: are_recorded || !service.controls.iter().all(is_constant),
             controls: service.controls.iter().map(controlled).collect(),
             clocked: Vec::new(),
             own: BTreeMap::new(),
@@ -99,6 +103,12 @@ impl ServiceState {
     #[must_use]
     pub fn rate(&self, control: u32) -> f64 {
         self.controls[control as usize].rate
+    }
+
+    /// Whether arrivals, departures and the work left matter.
+    #[must_use]
+    pub fn follows(&self) -> bool {
+        self.follows
     }
 
     /// How many jobs wait or run.
@@ -156,6 +166,9 @@ impl ServiceState {
 
     /// The clock of a job on these nodes, which is added where it is the first there. O(nodes), O(1) where one control has all.
     fn clock_for(&mut self, service: &Service, placement: &[NodeTasks], work: &mut FixedWork) -> u32 {
+        if service.control_of_node.is_empty() && !self.clocked.is_empty() {
+            return 0;
+        }
         let controls = service.controls_of(placement);
         if let Some(clock) = self.clocked.iter().position(|clocked| clocked.controls == controls) {
             return clock as u32;
@@ -191,6 +204,9 @@ impl ServiceState {
     /// When the next control switches at a time of its own; infinite where none does. O(controls).
     #[must_use]
     pub fn next_switch(&self, service: &Service, work: &FixedWork) -> f64 {
+        if !self.follows {
+            return f64::INFINITY;
+        }
         let times = (0..self.controls.len()).map(|control| self.switch_of(service, control, work));
         times.fold(f64::INFINITY, f64::min)
     }
@@ -291,9 +307,14 @@ impl State {
         let (Some(state), Some(service)) = (&mut self.service, &scenario.service) else {
             return self.work.start(begin, run, sequence, amount, 1.0);
         };
-        state.settle(now, &self.work);
+        if state.follows {
+            state.settle(now, &self.work);
+        }
         let clock = state.clock_for(service, self.jobs.placement(job), &mut self.work);
         self.work.start_on_clock(now, run, sequence, amount, clock);
+        if !state.follows {
+            return;
+        }
         if self.work.clock_of(run).is_some() {
             let clocked = &mut state.clocked[clock as usize];
             clocked.jobs += 1;
@@ -308,7 +329,8 @@ impl State {
 
     /// A job that is served is so no more, or by another rate from now on.
     pub fn end_service(&mut self, scenario: &Scenario, job: u32) {
-        let (Some(state), Some(run)) = (&mut self.service, self.jobs.run(job)) else { return };
+        let Some(state) = self.service.as_mut().filter(|state| state.follows) else { return };
+        let Some(run) = self.jobs.run(job) else { return };
         if let Some(clock) = self.work.clock_of(run) {
             state.settle(self.now, &self.work);
             let clocked = &mut state.clocked[clock as usize];
@@ -324,7 +346,7 @@ impl State {
     pub fn serve_at(&mut self, scenario: &Scenario, job: u32, run: u32, sequence: u64, rate: f64) {
         self.end_service(scenario, job);
         self.work.set_rate(self.now, run, sequence, rate);
-        if let Some(state) = &mut self.service {
+        if let Some(state) = self.service.as_mut().filter(|state| state.follows) {
             state.settle(self.now, &self.work);
             state.own.insert(run, [rate, rate * scenario.processors(job)]);
         }
@@ -352,12 +374,13 @@ impl State {
 
     /// The work that a job has still to be served now; None where no rate is controlled.
     pub fn work_remaining(&self, scenario: &Scenario, job: u32) -> Option<f64> {
-        self.service.is_some().then(|| self.remaining(scenario, job))
+        let is_asked = self.service.as_ref().is_some_and(|state| state.follows);
+        is_asked.then(|| self.remaining(scenario, job))
     }
 
     /// The work of a job that is there is another by this much.
     pub fn change_work(&mut self, scenario: &Scenario, job: u32, amount: f64) {
-        if let Some(state) = &mut self.service {
+        if let Some(state) = self.service.as_mut().filter(|state| state.follows) {
             state.settle(self.now, &self.work);
             state.add(amount, scenario.processors(job));
         }
@@ -431,7 +454,8 @@ impl State {
 
     /// Nodes are taken (`sign` 1) or given back (-1) by a job, as governors see it. O(nodes), O(1) without governors.
     pub fn count_busy(&mut self, scenario: &Scenario, job: u32, sign: f64) {
-        let (Some(state), Some(service)) = (&mut self.service, &scenario.service) else { return };
+        let Some(state) = self.service.as_mut().filter(|state| state.follows) else { return };
+        let Some(service) = &scenario.service else { return };
         state.busy += sign * scenario.processors(job);
         if service.processors.is_empty() {
             return;

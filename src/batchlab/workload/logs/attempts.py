@@ -35,8 +35,7 @@ def joined(records: pl.DataFrame, notes: Notes, *, each: bool) -> pl.DataFrame:
     polars.DataFrame
         With the column ``attempts``: how many records became a row, or which of them it is, from 1.
     """
-    records = _without_repeats(records, notes)
-    if not records.select(pl.struct(_KEY).is_duplicated().any()).item():
+    if _is_single(records) or _is_single(records := _without_repeats(records, notes)):
         return records.with_columns(pl.lit(1, pl.Int64).alias("attempts"))
     ordered = records.sort("submit", "line", nulls_last=False, maintain_order=True)
     before = {name: pl.col(name).shift(1).over(_KEY) for name in ("user", "state", "end")}
@@ -60,6 +59,11 @@ def joined(records: pl.DataFrame, notes: Notes, *, each: bool) -> pl.DataFrame:
     notes.add("noted", _MERGED, merged["line"], merged["base"])
     notes.skip("records of attempts before the last", ordered.height - made.height)
     return made.drop("generation").sort("line", maintain_order=True)
+
+
+def _is_single(records: pl.DataFrame) -> bool:
+    """Tell whether each job has one record."""
+    return not records.select(pl.struct(_KEY).is_duplicated().any()).item()
 
 
 def _without_repeats(records: pl.DataFrame, notes: Notes) -> pl.DataFrame:

@@ -8,7 +8,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
-from batchlab.workload.logs.jobcomp_lines import TASK_KEYS, fields_in, records_in
+from batchlab.workload.logs.jobcomp_lines import TASK_KEYS, columns_in
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import Notes
@@ -109,25 +109,21 @@ def read_jobcomp(
 
 def _table(text: str, log: Log) -> pl.DataFrame:
     """Give the text of the fields of each job, as sacct calls them."""
-    found: list[tuple[int, dict[str, str]]] = []
-    for line, record in records_in(text):
-        fields = fields_in(record)
-        missing = next((key for key in _NEEDED if key not in fields), None)
-        if missing is None:
-            found.append((line, fields))
-        else:
-            log.refuse_line(line, record, _NO_RECORD if missing == "JobId" else _WITHOUT.format(missing))
-    if not found:
+    names = {**_KEYS, **{key: key for key in TASK_KEYS}}
+    table = columns_in(text, [*names])
+    lacking = pl.coalesce(pl.when(pl.col(key).is_null()).then(pl.lit(key)) for key in _NEEDED)
+    missing = table.select(lacking).to_series()
+    for row in missing.is_not_null().arg_true():
+        reason = _NO_RECORD if missing[row] == "JobId" else _WITHOUT.format(missing[row])
+        log.refuse_line(table["line"][row], table["record"][row], reason)
+    table = table.filter(missing.is_null())
+    if table.is_empty():
         line = log.notes.first_line("dropped")
         raise WorkloadError(
             f"{log.name}:{line}: no line is a record of jobcomp/filetxt: JobId=… UserId=… JobState=… …. "
             "Give the file that JobCompLoc names in slurm.conf."
         )
-    names = {**_KEYS, **{key: key for key in TASK_KEYS}}
-    columns = {new: [fields.get(key) for _, fields in found] for key, new in names.items()}
-    table = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-    table = table.with_columns(pl.Series("line", [line for line, _ in found]))
-    return _as_sacct(table, log)
+    return _as_sacct(table.select("line", *names).rename(names), log)
 
 
 def _as_sacct(table: pl.DataFrame, log: Log) -> pl.DataFrame:

@@ -1,9 +1,11 @@
 """The lines of Slurm's plug-in jobcomp/filetxt: a record of ``Key=value`` for each attempt of a job."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-__all__ = ["TASK_KEYS", "fields_in", "records_in"]
+import polars as pl
+
+__all__ = ["TASK_KEYS", "columns_in", "fields_in", "records_in"]
 
 TASK_KEYS = ("ArrayJobId", "ArrayTaskId", "HetJobId", "HetJobOffset", "PackJobId", "PackJobOffset")
 """The keys that say of which array or heterogeneous job a record is."""
@@ -15,8 +17,13 @@ _KEYS = (
     *("Reason", "Comment", "Dependency", "Procs"),
 )
 # Names and directories of users may hold blanks and "=": only the plug-in's own keys begin a field.
-_KEY = re.compile(rf"(?:^|[ \n])({'|'.join((*_KEYS, *TASK_KEYS))})=")
+_ANY_KEY = "|".join((*_KEYS, *TASK_KEYS))
+_KEY = re.compile(rf"(?:^|[ \n])({_ANY_KEY})=")
+_LATER_KEY = rf"[ \n](?:{_ANY_KEY})="
 _FIRST = "JobId="
+# A version of Slurm writes few orders of keys: one for plain jobs, others for tasks and components.
+_MOST_ORDERS = 8
+_FEWEST_RECORDS = 100
 
 
 def records_in(text: str) -> Iterator[tuple[int, str]]:
@@ -42,3 +49,70 @@ def fields_in(record: str) -> dict[str, str]:
     """Give the values of a record by key, without blanks around them; none of what is no record."""
     before, *parts = _KEY.split(record)
     return {} if before else dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
+
+
+def columns_in(text: str, keys: Sequence[str]) -> pl.DataFrame:
+    """Give the values of the records of a file in columns.
+
+    Records that have the same keys in the same order are split together, a key of all of them at a time.
+
+    Parameters
+    ----------
+    text
+        Of the file.
+    keys
+        Those whose values are wanted.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each record, in order: ``line``; ``record``, its text; and for each key a column of text, as
+        of `fields_in`.
+    """
+    rest = _records(text).with_columns(pl.col("record").str.count_matches(_LATER_KEY).alias("count"))
+    parts: list[pl.DataFrame] = []
+    odd: list[pl.DataFrame] = []
+    for _ in range(_MOST_ORDERS):
+        if rest.height < _FEWEST_RECORDS:
+            break
+        split, rest = _split(rest, _KEY.findall(rest["record"][0]))
+        if split.is_empty():
+            odd.append(rest.head(1))
+            rest = rest.slice(1)
+        parts.append(split)
+    others = pl.concat([*odd, rest]).select("line", "record")
+    fields = [fields_in(record) for record in others["record"]]
+    others = others.with_columns(
+        pl.Series(key, [each.get(key) for each in fields], pl.String) for key in keys
+    )
+    return pl.concat([others, *parts], how="diagonal").select("line", "record", *keys).sort("line")
+
+
+def _records(text: str) -> pl.DataFrame:
+    """Give the records of a file, and the line at which each begins."""
+    lines = pl.Series("record", text.replace("\r\n", "\n").split("\n"), pl.String)
+    frame = lines.str.strip_chars().to_frame().with_columns(pl.int_range(pl.len()).alias("line") + 1)
+    frame = frame.filter(pl.col("record") != "")
+    if frame["record"].str.starts_with(_FIRST).all():
+        return frame
+    return pl.DataFrame(list(records_in(text)), {"line": pl.Int64, "record": pl.String}, orient="row")
+
+
+def _split(records: pl.DataFrame, order: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Split the records that have just these keys, once each, in this order; give them, and the others."""
+    alike = pl.col("record").str.starts_with(_FIRST) & (pl.col("count") == len(order) - 1)
+    values: dict[str, pl.Series] = {}
+    text = records.select(pl.when(alike).then(pl.col("record").str.strip_prefix(_FIRST)).alias("text"))[
+        "text"
+    ]
+    before = _FIRST.removesuffix("=")
+    for key in order[1:]:
+        # As many keys as there are, each found behind the one before it: the values hold none.
+        pair = text.str.splitn(f" {key}=", 2).struct.unnest()
+        values[before], text, before = pair["field_0"], pair["field_1"], key
+    values[before] = text
+    fit = text.is_not_null()
+    if len(values) < len(order):
+        fit = ~pl.repeat(value=True, n=len(fit), eager=True)
+    columns = [value.str.strip_chars().alias(key) for key, value in values.items()]
+    return records.with_columns(columns).filter(fit).drop("count"), records.filter(~fit)

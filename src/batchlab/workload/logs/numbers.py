@@ -5,11 +5,15 @@ import polars as pl
 from batchlab.workload import arrays
 from batchlab.workload.logs.notes import Notes
 
-__all__ = ["expanded", "highest", "is_step", "numbered", "with_parts"]
+__all__ = ["STEP", "expanded", "highest", "is_step", "numbered", "with_parts"]
 
 # 12, 12_3, 12_[3-9%2], 12[3] and 12[] of PBS, 12+1; a dump may cut what stands in brackets.
+_PLAIN = r"^\d{1,18}$"
 _PARTS = r"^(\d{1,18})(?:_?\[([^\]]*)\]?|_(\d{1,7}))?(?:\+(\d{1,6}))?$"
-_STEP = r"^\d+(?:_(?:\d+|\[[^\]]*\]?))?(?:\+\d+)?\."
+# An open bracket has no step behind it: the dots in 12_[1,3,... are where its list was cut.
+STEP = r"^\d+(?:_(?:\d+|\[[^\]]*\]))?(?:\+\d+)?\."
+"""How the number of a step begins."""
+
 _MOST_TASKS = 4_000_001
 _CUT_SHORT = "the array's list of indices is cut short: those that are there are taken"
 _NOT_INDICES = "the array's list of indices cannot be read: taken as one job"
@@ -17,19 +21,23 @@ _NOT_INDICES = "the array's list of indices cannot be read: taken as one job"
 
 def is_step(column: str) -> pl.Expr:
     """Tell which records are of steps: ``12.batch``, ``12_3.0``, ``12+1.extern``."""
-    return pl.col(column).str.contains(_STEP).fill_null(value=False)
+    return pl.col(column).str.contains(STEP).fill_null(value=False)
 
 
 def with_parts(records: pl.DataFrame) -> pl.DataFrame:
     """Split ``logged_id`` into the columns ``base``, ``range``, ``array_index`` and ``component``."""
-    parts = pl.col("logged_id").str.strip_chars().str.extract_groups(_PARTS)
+    text = pl.col("logged_id").str.strip_chars()
+    plain = text.str.contains(_PLAIN)
+    # Groups are slow to find, and most numbers have no parts.
+    parts = pl.when(~plain).then(text).str.extract_groups(_PARTS)
+    number = pl.when(plain).then(text).otherwise(parts.struct.field("1"))
     bracket = parts.struct.field("2")
     is_one = bracket.str.contains(r"^\d{1,7}$").fill_null(value=False)
     index = pl.coalesce(parts.struct.field("3"), pl.when(is_one).then(bracket))
     # No array of Slurm has a task beyond; a number that says so is none.
     sound = index.is_null() | (index.cast(pl.Int64, strict=False) < _MOST_TASKS)
     return records.with_columns(
-        pl.when(sound).then(parts.struct.field("1")).cast(pl.Int64, strict=False).alias("base"),
+        pl.when(sound).then(number).cast(pl.Int64, strict=False).alias("base"),
         pl.when(~is_one).then(bracket).alias("range"),
         index.cast(pl.Int64, strict=False).alias("array_index"),
         parts.struct.field("4").cast(pl.Int64, strict=False).alias("component"),

@@ -1,8 +1,7 @@
 """The reader of the accounting logs of PBS, OpenPBS and Torque."""
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import IO
 
 import polars as pl
@@ -12,17 +11,21 @@ from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import Notes
-from batchlab.workload.logs.pbs_records import WANTED, records_of
+from batchlab.workload.logs.pbs_attributes import attributes_in, columns_in
+from batchlab.workload.logs.pbs_records import ATTRIBUTES, WANTED, records_of
 from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
 from batchlab.workload.source import text_of
 from batchlab.workload.workload import Workload
 
 __all__ = ["read_pbs"]
 
-_LINE = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?);([A-Za-z]{1,2});([^;]*);(.*)")
-_NUMBER = re.compile(r"(\d{1,18})(\[\d*\]|-\d{1,7})?(?:\.(.*))?")
-_ATTRIBUTE = re.compile(r'(?:^|\s)([A-Za-z_][\w.]*)=("[^"]*"|\S*)')
-_OF_JOBS = frozenset("QSEADRHT")
+_DATE = r"^\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?$"
+_KIND = r"^[A-Za-z]{1,2}$"
+_NUMBER = r"^\d{1,18}(?:\[\d*\]|-\d{1,7})?(?:\..*)?$"
+_WHOLE_ARRAY = r"^\d+\[\]"
+_OF_JOBS = tuple("QSEADRHT")
+_USUAL_LIVES = ("E", "QE", "SE", "QSE")
+_FEWEST_RECORDS = 200
 _NO_RECORD = "is no record of PBS: date;type;number;attributes"
 _NO_JOB = "is no number of a job"
 _ARRAY = "records of whole arrays"
@@ -103,54 +106,97 @@ def read_pbs(
 
 def _table(text: str, log: Log) -> pl.DataFrame:
     """Give a row for each run of each job, or for its wait where it never ran: its attributes as text."""
-    jobs: dict[str, _History] = {}
-    records = 0
-    for line, found in _lines(text, log):
-        date, kind, number, attributes = found
-        match = _NUMBER.fullmatch(number)
-        if match is None:
-            log.refuse_line(line, number, _NO_JOB)
-        elif match[2] == "[]":
-            log.notes.skip(_ARRAY, 1)
-        else:
-            _add(jobs, number, line, (date, kind, attributes))
-        records += 1
-    if not records:
+    records = _records(text, log)
+    usual, others = _usual(records) if records.height >= _FEWEST_RECORDS else (_no_rows(), records)
+    together = pl.concat([usual, _one_by_one(others)]).sort("first", maintain_order=True)
+    return together.drop("first")
+
+
+def _records(text: str, log: Log) -> pl.DataFrame:
+    """Give the records of jobs: ``line``, ``date``, ``kind``, ``number`` and ``attributes``."""
+    lines = pl.Series("text", text.split("\n"), pl.String).str.strip_chars()
+    parts = pl.col("text").str.splitn(";", 4).struct.rename_fields(["date", "kind", "number", "attributes"])
+    frame = lines.to_frame().select(pl.int_range(pl.len()).alias("line") + 1, "text", parts.alias("parts"))
+    frame = (
+        frame.filter(pl.col("text") != "").unnest("parts").with_columns(pl.col("number").str.strip_chars())
+    )
+    is_record = pl.col("date").str.contains(_DATE) & pl.col("kind").str.contains(_KIND)
+    is_record = (is_record & pl.col("attributes").is_not_null()).fill_null(value=False)
+    of_jobs = is_record & pl.col("kind").is_in(_OF_JOBS)
+    is_number = pl.col("number").str.contains(_NUMBER)
+    is_array = pl.col("number").str.contains(_WHOLE_ARRAY)
+    for line, record, number, sound in (
+        frame.filter(~is_record | (of_jobs & ~is_number))
+        .select("line", "text", "number", is_record)
+        .iter_rows()
+    ):
+        log.refuse_line(line, *((number, _NO_JOB) if sound else (record, _NO_RECORD)))
+    found = frame.filter(of_jobs)
+    log.notes.skip(_OTHERS, frame.filter(is_record).height - found.height)
+    if found.is_empty():
         line = log.notes.first_line("dropped")
         raise WorkloadError(
             f"{log.name}:{line}: no line is a record of a job: MM/DD/YYYY HH:MM:SS;E;12.server;user=… …. "
             "Give files of server_priv/accounting."
         )
-    rows = [{"number": number, **run} for number, history in jobs.items() for run in history.runs()]
-    return pl.DataFrame({key: pl.Series([row.get(key) for row in rows], dtype=pl.String) for key in WANTED})
+    found = found.filter(is_number).drop("text")
+    jobs = found.filter(~is_array)
+    log.notes.skip(_ARRAY, found.height - jobs.height)
+    return jobs
 
 
-def _lines(text: str, log: Log) -> Iterator[tuple[int, tuple[str, str, str, str]]]:
-    """Give the records that are of jobs, with their lines."""
-    others = 0
-    for line, record in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
-        match = _LINE.fullmatch(record.strip())
-        if match is None:
-            if record.strip():
-                log.refuse_line(line, record, _NO_RECORD)
-        elif match[2] not in _OF_JOBS:
-            others += 1
-        else:
-            yield line, (match[1], match[2], match[3].strip(), match[4])
-    log.notes.skip(_OTHERS, others)
+def _no_rows() -> pl.DataFrame:
+    return pl.DataFrame(schema={"first": pl.Int64, **dict.fromkeys(WANTED, pl.String)})
+
+
+def _usual(records: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Join the records of jobs that ran once and whose end says when they started; give the others too."""
+    lives = records.group_by("number", maintain_order=True).agg(
+        pl.col("kind").str.join(), first=pl.col("line").first()
+    )
+    numbers = lives.filter(pl.col("kind").is_in(_USUAL_LIVES)).drop("kind")
+    ends = records.filter(kind="E").join(numbers, on="number", maintain_order="left")
+    said = columns_in(ends["attributes"], ATTRIBUTES)
+    ends = pl.concat([ends, said], how="horizontal").filter(pl.col("start").is_not_null())
+    queued = records.filter(kind="Q").join(ends.select("number"), on="number", how="semi")
+    before = pl.concat(
+        [queued.select("number", queued="date"), columns_in(queued["attributes"], ATTRIBUTES)],
+        how="horizontal",
+    )
+    joined = ends.join(before, on="number", how="left", suffix=" before", maintain_order="left")
+    rows = joined.select(
+        "first",
+        "number",
+        pl.col("line").cast(pl.String),
+        "kind",
+        "queued",
+        pl.col("date").alias("ended"),
+        *(pl.coalesce(key, f"{key} before").alias(key) for key in ATTRIBUTES),
+    )
+    usual = pl.concat([_no_rows(), rows], how="diagonal")
+    return usual, records.join(ends.select("number"), on="number", how="anti", maintain_order="left")
+
+
+def _one_by_one(records: pl.DataFrame) -> pl.DataFrame:
+    """Put the runs of each job together from its records, in the order of lines."""
+    jobs: dict[str, _History] = {}
+    first: dict[str, int] = {}
+    for number, line, *record in records.select("number", "line", "date", "kind", "attributes").iter_rows():
+        if number not in jobs:
+            jobs[number], first[number] = _History(), line
+        jobs[number].add(line, *record)
+    rows = [
+        (first[number], {**run, "number": number})
+        for number, history in jobs.items()
+        for run in history.runs()
+    ]
+    columns = {key: pl.Series([row.get(key) for _, row in rows], dtype=pl.String) for key in WANTED}
+    return pl.DataFrame({"first": pl.Series([line for line, _ in rows], dtype=pl.Int64), **columns})
 
 
 def _attributes(text: str) -> dict[str, str]:
-    if '"' in text:
-        return {key: value.strip('"') for key, value in _ATTRIBUTE.findall(text)}
-    return {key: value for key, sign, value in (part.partition("=") for part in text.split()) if sign}
-
-
-def _add(jobs: dict[str, "_History"], number: str, line: int, record: tuple[str, str, str]) -> None:
-    history = jobs.get(number)
-    if history is None:
-        history = jobs[number] = _History()
-    history.add(line, *record)
+    found = attributes_in(text)
+    return {key: found[key] for key in ATTRIBUTES if key in found}
 
 
 class _History:

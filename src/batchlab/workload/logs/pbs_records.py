@@ -10,18 +10,35 @@ from batchlab.workload.logs import quantities
 from batchlab.workload.logs.clock import SHIFTED, Instants, instants, settled
 from batchlab.workload.logs.log import Log
 
-__all__ = ["WANTED", "records_of"]
+__all__ = ["ATTRIBUTES", "WANTED", "records_of"]
 
 _DATE = "%m/%d/%Y %H:%M:%S"
-WANTED = (
-    *("number", "line", "kind", "queued", "started", "ended", "deleted", "ctime", "qtime", "etime", "start"),
-    *("end", "user", "group", "account", "account_name", "project", "queue", "jobname", "resvname", "depend"),
+ATTRIBUTES = (
+    *(
+        "ctime",
+        "qtime",
+        "etime",
+        "start",
+        "end",
+        "user",
+        "group",
+        "account",
+        "account_name",
+        "project",
+        "queue",
+        "jobname",
+        "resvname",
+        "depend",
+    ),
     *("exec_host", "exec_vnode", "total_execution_slots", "unique_node_count", "Exit_status"),
     *("Resource_List.ncpus", "Resource_List.procs", "Resource_List.nodes", "Resource_List.select"),
     *("Resource_List.nodect", "Resource_List.mem", "Resource_List.pmem", "Resource_List.walltime"),
     *("Resource_List.ngpus", "resources_used.walltime", "resources_used.mem", "resources_used.cput"),
 )
-"""The attributes that are made use of, and what is said of each run besides."""
+"""The attributes that are made use of."""
+
+WANTED = ("number", "line", "kind", "queued", "started", "ended", "deleted", *ATTRIBUTES)
+"""These, and what is said of each run besides."""
 
 _WHOLE = {
     "Resource_List.nodect": "requested_nodes",

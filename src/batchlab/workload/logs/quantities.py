@@ -1,23 +1,42 @@
 """Durations, amounts of memory and lists of resources, as Slurm and PBS write them."""
 
+from string import ascii_letters
+
 import polars as pl
 
 __all__ = ["count", "duration", "memory", "resource"]
 
+_CLOCK = r"^\d{1,12}:\d\d:\d\d$"
 _DURATION = r"^(?:(\d{1,9})-)?(?:(\d{1,12}):)?(\d{1,12}):(\d{1,12}(?:\.\d*)?)$"
-_MEMORY = r"^(\d{1,18}(?:\.\d*)?)\s*([KkMmGgTtPpEe]?)(?:[Bb]?)([NnCc]?)$"
-_COUNT = r"^(\d{1,15}(?:\.\d*)?)([KkMmGg]?)$"
+_MEMORY = r"^\d{1,18}(?:\.\d*)?\s*[KkMmGgTtPpEe]?[Bb]?[NnCc]?$"
+_PLAIN = r"^\d{1,15}$"
+_COUNT = r"^\d{1,15}(?:\.\d*)?[KkMmGg]?$"
+_DIGITS = "0123456789."
 _EXPONENT = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
+# By what stands behind the digits: GB, MBc, Kn.
+_SUFFIXES = {
+    f"{letter}{byte}{kind}": (letter, kind)
+    for letter in _EXPONENT
+    for byte in ("", "B")
+    for kind in ("", "N", "C")
+}
 _BINARY = 1024.0
 
 
 def duration(text: pl.Expr) -> pl.Expr:
     """Read ``[days-][hours:]minutes:seconds`` as seconds; null where it is none."""
-    parts = text.str.strip_chars().str.extract_groups(_DURATION)
+    bare = text.str.strip_chars()
+    is_clock = bare.str.contains(_CLOCK)
+    clock = pl.when(is_clock).then(bare)
+    shown = [clock.str.head(-6), clock.str.slice(-5, 2), clock.str.tail(2)]
+    hour, minute, second = (part.cast(pl.Float64, strict=False) for part in shown)
+    # Groups are slow to find, and most durations are hours, minutes and seconds.
+    parts = pl.when(~is_clock).then(bare).str.extract_groups(_DURATION)
     days, hours, minutes, seconds = (
         parts.struct.field(str(index)).cast(pl.Float64, strict=False) for index in range(1, 5)
     )
-    return ((days.fill_null(0) * 24 + hours.fill_null(0)) * 60 + minutes) * 60 + seconds
+    other = ((days.fill_null(0) * 24 + hours.fill_null(0)) * 60 + minutes) * 60 + seconds
+    return ((hour * 60 + minute) * 60 + second).fill_null(other)
 
 
 def memory(text: pl.Expr, unit: str = "M") -> tuple[pl.Expr, pl.Expr]:
@@ -36,19 +55,31 @@ def memory(text: pl.Expr, unit: str = "M") -> tuple[pl.Expr, pl.Expr]:
         kB, null where it is no amount; and what it is for: ``"N"`` a node, ``"C"`` a processor, ``""`` the
         job.
     """
-    parts = text.str.strip_chars().str.extract_groups(_MEMORY)
-    number = parts.struct.field("1").cast(pl.Float64, strict=False)
-    letter = parts.struct.field("2").str.to_uppercase().replace("", unit)
-    factor = letter.replace_strict(_EXPONENT, default=None, return_dtype=pl.Float64)
-    return number * pl.lit(_BINARY).pow(factor - 1), parts.struct.field("3").str.to_uppercase()
+    number, suffix = _amount(text, _MEMORY)
+    exponents = {key: float(_EXPONENT[letter or unit]) for key, (letter, _) in _SUFFIXES.items()}
+    kinds = {key: kind for key, (_, kind) in _SUFFIXES.items()}
+    exponent = suffix.replace_strict(exponents, default=None, return_dtype=pl.Float64)
+    kind = suffix.replace_strict(kinds, default=None, return_dtype=pl.String)
+    return number * pl.lit(_BINARY).pow(exponent - 1), kind
+
+
+def _amount(text: pl.Expr, pattern: str) -> tuple[pl.Expr, pl.Expr]:
+    """Split what a pattern matches into its number and the letters behind it; null where it does not."""
+    bare = text.str.strip_chars()
+    sound = pl.when(bare.str.contains(pattern)).then(bare)
+    letters = sound.str.strip_chars_start(_DIGITS).str.strip_chars().str.to_uppercase()
+    number = sound.str.strip_chars_end(ascii_letters).str.strip_chars()
+    return number.cast(pl.Float64, strict=False), letters
 
 
 def count(text: pl.Expr) -> pl.Expr:
     """Read a number, perhaps with a letter for powers of 1024; null where it is none."""
-    parts = text.str.strip_chars().str.extract_groups(_COUNT)
-    letter = parts.struct.field("2").str.to_uppercase()
-    factor = letter.replace_strict(_EXPONENT, default=None, return_dtype=pl.Float64)
-    return parts.struct.field("1").cast(pl.Float64, strict=False) * pl.lit(_BINARY).pow(factor)
+    bare = text.str.strip_chars()
+    is_plain = bare.str.contains(_PLAIN)
+    number, letter = _amount(pl.when(~is_plain).then(bare), _COUNT)
+    factors = {key: _BINARY**exponent for key, exponent in _EXPONENT.items()}
+    large = number * letter.replace_strict(factors, default=None, return_dtype=pl.Float64)
+    return pl.when(is_plain).then(bare).cast(pl.Float64, strict=False).fill_null(large)
 
 
 def resource(text: pl.Expr, name: str) -> pl.Expr:

@@ -9,6 +9,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.logs.log import Log
+from batchlab.workload.logs.numbers import STEP
 
 __all__ = ["COMMAND", "Fields", "delimiter_of", "fields_of", "table_of"]
 
@@ -19,6 +20,7 @@ COMMAND = (
 )
 _WHOLE_JOB = r"\d+(?:_(?:\d+|\[[^\]|]*\]?))?(?:\+\d+)?"
 _JOB = rf"{_WHOLE_JOB}(?:\.[\w+]+)?"
+_STEP = re.compile(STEP)
 _START = re.compile(_JOB)
 _TIME = re.compile(r"(?:Unknown|None|N/A|\d+(?:\.\d+)?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*)?")
 _CLOCK = re.compile(r"(?:INVALID|[\d:.-]*)")
@@ -146,7 +148,7 @@ def table_of(text: str, first: int, fields: Fields, wanted: Sequence[str], log: 
     columns = [each for each in wanted if each in fields.names]
     good = whole.filter("whole")
     if fields.begins_with_number:
-        step = pl.col("text").str.contains(rf"^{_WHOLE_JOB}\.")
+        step = pl.col("text").str.contains(STEP)
         jobs = good.filter(~step)
         log.notes.skip("steps of jobs", good.height - jobs.height)
         good = jobs
@@ -190,9 +192,9 @@ def _mended(broken: pl.DataFrame, fields: Fields, columns: Sequence[str], log: L
             log.notes.skip(_CONTINUED, 1)
         elif parts is None:
             log.refuse_line(line, text, _UNSPLIT)
-        elif parts is not None and "." in parts["jobid" if "jobid" in parts else "jobidraw"]:
+        elif _STEP.match(parts["jobid" if "jobid" in parts else "jobidraw"]):
             steps += 1
-        elif parts is not None:
+        else:
             found.append((*(parts[each] or None for each in columns), line))
     log.notes.skip("steps of jobs", steps)
     schema = {**dict.fromkeys(columns, pl.String), "line": pl.Int64}

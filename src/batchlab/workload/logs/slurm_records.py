@@ -44,6 +44,7 @@ _AMOUNTS = (
     "allocnodes",
     "reqnodes",
     "reqmem",
+    "reqgres",
 )
 WANTED = (*_TIMES, "state", "dependency", "submitline", *_NUMBERS, *_AMOUNTS, *_TEXTS, *_WHOLE)
 """The fields that are made use of, as sacct calls them, in small letters."""
@@ -164,13 +165,17 @@ def _memory() -> pl.Expr:
 
 
 def _gpus() -> pl.Expr:
+    # Before 21.08 a field of its own: gpu:2, gpu:a100:2, gres:gpu:2.
+    before = quantities.count(
+        pl.col("reqgres").str.extract(r"(?:^|[,:])\s*gpu(?::[^,:()]*[^,:()\d][^,:()]*)?:(\d+)")
+    )
     whole = quantities.count(quantities.resource(pl.col("reqtres"), "gres/gpu"))
     kinds = (
         pl.col("reqtres")
         .str.extract_all(r"gres/gpu:[^=,]+=\d{1,9}")
         .list.eval(pl.element().str.extract(r"=(\d+)$").cast(pl.Int64))
     )
-    return pl.coalesce(whole, pl.when(kinds.list.len() > 0).then(kinds.list.sum()))
+    return pl.coalesce(whole, pl.when(kinds.list.len() > 0).then(kinds.list.sum()), before)
 
 
 def _ends() -> list[pl.Expr]:

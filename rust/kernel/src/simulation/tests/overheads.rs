@@ -152,11 +152,7 @@ proptest! {
     ) {
         let of_job: Vec<Overhead> = seconds
             .iter()
-            .map(|&(launch, completion)| Overhead {
-                launch: launch.into(),
-                completion: completion.into(),
-                ..Overhead::default()
-            })
+            .map(|&(launch, completion)| Overhead { launch: launch.into(), completion: completion.into(), ..Overhead::default() })
             .collect();
         let wall_time = if kills { WallTime::Kill } else { WallTime::Run };
         for (backfill, reservations) in [("first_fit", 1), ("easy", 1), ("easy", 3), ("conservative", 1)] {
