@@ -214,7 +214,7 @@ class TestAllocators:
         """The nodes' numbers alone decide."""
         order = sorted(range(5), key=lambda node: mix(mix(3, 0), node))
         outcomes = simulate([job(0, 2, 1)], cores(1, 1, 1, 1, 1), allocator="random", seed=3)
-        assert placements(outcomes) == [sorted([(order[0], 1), (order[1], 1)])]
+        assert placements(outcomes) == [[(order[0], 1), (order[1], 1)]]
 
     def test_next_fit_begins_where_the_latest_start_ended(self) -> None:
         """It tries that very node first, and wraps around."""
@@ -401,7 +401,7 @@ def audit(case: Case) -> None:
         assert outcome.end_time == outcome.start_time + duration
         assert sum(tasks for _, tasks in outcome.placement) == asked.tasks
         assert all(tasks <= (asked.tasks_per_node or asked.tasks) for _, tasks in outcome.placement)
-        assert outcome.placement == sorted(outcome.placement)
+        assert len({node for node, _ in outcome.placement}) == len(outcome.placement)
     for _, first in started:
         for node, capacity in enumerate(case.machine.capacity):
             audit_node(list(holders(started, node, first.start_time)), capacity)

@@ -253,6 +253,14 @@ class PolicyNames(TypedDict):
     reservations: int
     seed: int
     critical: list[int]
+    mapping: MappingSettings | None
+
+class MappingSettings(TypedDict):
+    order: list[int]
+    blocks: int | None
+    are_fixed: bool
+    threshold: float | None
+    by_nodes: bool
 
 class Listening(TypedDict):
     estimates: bool

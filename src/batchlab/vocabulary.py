@@ -241,5 +241,16 @@ DisciplineName = Literal[
 ]
 SchedulerName = Literal["malleable", "equipartition"]
 SizeOrderName = Literal["fcfs", "sjf", "srtf", "drf", "equipartition"]
-AllocatorName = Literal["first_fit", "best_fit", "worst_fit", "random", "contiguous", "next_fit", "balanced"]
+AllocatorName = Literal[
+    "first_fit",
+    "best_fit",
+    "worst_fit",
+    "random",
+    "contiguous",
+    "next_fit",
+    "balanced",
+    "round_robin",
+    "dual_end",
+    "blocks",
+]
 PredictorName = Literal["requested", "clairvoyant", "last_two", "quantile", "recursive_mean"]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from reference.mappings import Mapping
 from reference.model import Job, Placement
 from reference.numbers import mix
 from reference.room import Room, load, slots
@@ -15,9 +16,12 @@ class Allocator:
     seed: int
     last_node: int = 0
     resources: tuple[str, ...] = ()
+    mapping: Mapping | None = None
 
     def place(self, job: Job, room: Room) -> Placement | None:
         """Give the job's placement, or None where it does not fit."""
+        if self.mapping is not None:
+            return self.mapping.place(job, room)
         placement: Placement = []
         left = job.tasks
         for index in self.nodes_in_order(job, room):
@@ -26,6 +30,11 @@ class Allocator:
             if tasks > 0:
                 placement.append((index, tasks))
         return placement if left == 0 else None
+
+    def freed(self, placement: Placement) -> None:
+        """Take note that a job gave back its nodes."""
+        if self.mapping is not None:
+            self.mapping.freed(placement)
 
     def nodes_in_order(self, job: Job, room: Room) -> list[int]:
         nodes = list(range(len(room)))

@@ -10,6 +10,7 @@ from reference.dependencies import Waiting
 from reference.disciplines import DISCIPLINES, serve
 from reference.events import absent_nodes, take, unknown_reservations
 from reference.limits import refuses_submission
+from reference.mappings import mapping_of
 from reference.model import (
     ExternalEvent,
     Interruption,
@@ -157,6 +158,8 @@ class Kernel:
         for running in ending:
             running.holds = running.end < self.state.expected_end(running)
             self.state.given_back |= not running.holds
+            if not running.holds:
+                self.state.allocator.freed(running.placement)
         self.state.ends_are_taken = True
         if is_due and not is_looked_at and not ending and not self.submissions():
             self.make_pass()
@@ -288,8 +291,7 @@ class Kernel:
         self.let_in()
 
     def end(self, running: Running, state: str, time: float) -> None:
-        placement = sorted(running.placement)
-        self.outcomes[running.job.row] = Outcome(state, running.start, time, placement)
+        self.outcomes[running.job.row] = Outcome(state, running.start, time, running.placement)
         self.state.key_event("departure", running.job, running.left)
         self.state.predictor.learn(running.job, time - running.start)
 
@@ -455,7 +457,9 @@ def simulate(
     With `asked_at_timers` every node event has a pass, as with schedulers written in Python.
     """
     to_come = sorted(jobs, key=lambda job: job.row)
-    state = State(machine, order, Allocator(allocator, seed, resources=machine.resources), walltime, -inf)
+    places = Allocator(allocator, seed, resources=machine.resources)
+    places.mapping = mapping_of(allocator, len(machine.capacity))
+    state = State(machine, order, places, walltime, -inf)
     state.predictor, state.job_check = predictor or Predictor(), job_check
     state.overheads = overheads or Overheads()
     state.service = Service(controls, machine) if controls else None

@@ -356,7 +356,7 @@ Order = str | tuple[str, float] | Expression | Multifactor
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job; `placement` in ascending node order, `reason` where it was rejected."""
+    """What became of a job; `placement` in the order of the ranks, `reason` where it was rejected."""
 
     state: str
     start_time: float | None

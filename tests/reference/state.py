@@ -356,6 +356,8 @@ class State:
         self.given_back |= running.holds
         self.running.remove(running)
         self.past.append((running, self.now))
+        if running.holds:
+            self.allocator.freed(running.placement)
         running.left = running.remaining(self.now)
         if self.service:
             self.service.count_busy(self.now, running.job, running.placement, -1)
@@ -373,5 +375,5 @@ class State:
         if self.service:
             again = self.work_left(running.job) - running.left
             self.service.change_work(self.now, running.job, again)
-        nodes = sorted(running.placement)
+        nodes = running.placement
         self.interruptions.append(Interruption(row, running.start, self.now, saved, nodes))

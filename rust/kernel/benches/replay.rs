@@ -114,6 +114,7 @@ fn opened(jobs: &[Job], nodes: usize, cores: i64, policy: &str) -> Simulation<Re
         reservations: 1,
         seed: 0,
         critical: Vec::new(),
+        mapping: None,
     };
     let amounts = vec![cores; nodes];
     let mut requests = Requests::new(1, &amounts);

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use batchlab_kernel::platform::{
     Backbone, Builder, Cluster, Disk, DragonflyShape, Duplex, FatTreeShape, Host, Link, Platform as Kernel,
-    Refusal, Role, RouteNames, Rule, Sharing, Topology,
+    Refusal, Role, RouteNames, Rule, Sharing, Topology, TorusShape,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -97,6 +97,10 @@ enum TopologyPart {
     Torus {
         dimensions: Vec<u32>,
         bandwidths: Option<Vec<f64>>,
+        nodes_per_router: u32,
+        cables: Option<Vec<u32>>,
+        node_bandwidth: Option<f64>,
+        node_latency: f64,
     },
     Dragonfly {
         groups: u32,
@@ -148,7 +152,17 @@ impl From<TopologyPart> for Topology {
     fn from(part: TopologyPart) -> Self {
         match part {
             TopologyPart::FatTree { down, up, cables } => Self::FatTree(FatTreeShape { down, up, cables }),
-            TopologyPart::Torus { dimensions, bandwidths } => Self::Torus(dimensions, bandwidths),
+            TopologyPart::Torus {
+                dimensions,
+                bandwidths,
+                nodes_per_router: hosts,
+                cables,
+                node_bandwidth,
+                node_latency,
+            } => {
+                let host_link = node_bandwidth.map(|bandwidth| (bandwidth, node_latency));
+                Self::Torus(TorusShape { dimensions, bandwidths, cables, hosts, host_link })
+            }
             TopologyPart::Dragonfly { groups, chassis, blades, nodes_per_blade, blue, black, green } => {
                 Self::Dragonfly(DragonflyShape {
                     groups: (groups, blue),

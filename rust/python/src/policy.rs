@@ -1,5 +1,6 @@
 //! A policy as the Python side hands it over.
 use batchlab_kernel::accounting::Multifactor;
+use batchlab_kernel::placement::{Blocks, Mapping, Threshold};
 use batchlab_kernel::scheduler::PolicyChoice;
 use pyo3::prelude::*;
 
@@ -17,15 +18,49 @@ pub struct PolicyNames {
     reservations: usize,
     seed: u64,
     critical: Vec<usize>,
+    mapping: Option<MappingSettings>,
+}
+
+/// An order of the nodes, and the parameters of the rule that goes by it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct MappingSettings {
+    order: Vec<u32>,
+    blocks: Option<u32>,
+    are_fixed: bool,
+    threshold: Option<f64>,
+    by_nodes: bool,
+}
+
+impl From<MappingSettings> for Mapping {
+    fn from(given: MappingSettings) -> Self {
+        let MappingSettings { order, blocks, are_fixed, threshold, by_nodes } = given;
+        let threshold_by = if by_nodes { Threshold::Nodes } else { Threshold::RequestedTime };
+        Self {
+            order,
+            blocks: blocks.map(|count| Blocks { count, are_fixed }),
+            threshold: threshold.map(threshold_by),
+        }
+    }
 }
 
 impl TryFrom<PolicyNames> for PolicyChoice {
     type Error = PyErr;
 
     fn try_from(names: PolicyNames) -> PyResult<Self> {
-        let PolicyNames { order, argument, multifactor, backfill, allocator, reservations, seed, critical } =
-            names;
+        let PolicyNames {
+            order,
+            argument,
+            multifactor,
+            backfill,
+            allocator,
+            reservations,
+            seed,
+            critical,
+            mapping,
+        } = names;
         let multifactor = multifactor.map(Multifactor::try_from).transpose()?;
-        Ok(Self { order, argument, multifactor, backfill, allocator, reservations, seed, critical })
+        let mapping = mapping.map(Mapping::from);
+        Ok(Self { order, argument, multifactor, backfill, allocator, reservations, seed, critical, mapping })
     }
 }

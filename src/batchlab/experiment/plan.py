@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from batchlab.observer import Observer
     from batchlab.options import RunOptions
     from batchlab.policy import Allocator
-    from batchlab.vocabulary import AllocatorName
 
 __all__ = ["Run", "as_system", "labelled", "made_from", "name_of", "paired", "seed_of"]
 
@@ -128,7 +127,7 @@ def labelled(
 def paired(policy: Policy, allocator: object) -> Policy:
     """Give a policy with another allocator."""
     # `Policy` refuses what is neither an allocator nor the name of one.
-    return replace(policy, allocator=cast("AllocatorName | Allocator", allocator))
+    return replace(policy, allocator=cast("str | Allocator", allocator))
 
 
 def as_system(value: object) -> System:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from batchlab.errors import PlatformError, shown, suggest
-from batchlab.platform import presets, rules
+from batchlab.platform import machines, presets, rules
 from batchlab.platform.hardware import Host, Link
 from batchlab.platform.parts import Cluster, GraphRouting, Zone
 from batchlab.platform.plan import build
@@ -223,6 +223,30 @@ class Platform:
         return Way(tuple(self._link_names[link] for link in links), latency)
 
     @classmethod
+    def machine(cls, name: str) -> Platform:
+        """Describe a machine that is ready; `batchlab.platform.machines` has them with their sources.
+
+        Parameters
+        ----------
+        name
+            ``"cielo"``, ``"titan"``, ``"intrepid"``, ``"mira"``, ``"sdsc-sp2"``, ``"frontier-like"`` or
+            ``"summit-like"``.
+
+        Returns
+        -------
+        Platform
+            One cluster, called after the machine.
+
+        Raises
+        ------
+        PlatformError
+            If there is none of this name.
+        """
+        found = machines.find(name)
+        options: presets.ClusterOptions = {"name": name, "cores": found.cores}
+        return cls(*presets.clustered(found.topology, None, found.bandwidth, found.latency, options))
+
+    @classmethod
     def crossbar(
         cls,
         nodes: int | Iterable[int],
@@ -290,30 +314,45 @@ class Platform:
         *,
         bandwidth: float | str | Sequence[float | str],
         latency: float | str = 0.0,
+        nodes_per_router: int = 1,
+        cables: Sequence[int] | None = None,
+        node_bandwidth: float | str | None = None,
+        node_latency: float | str = 0.0,
         **options: Unpack[presets.ClusterOptions],
     ) -> Platform:
-        """Describe nodes in a torus.
+        """Describe nodes at the routers of a torus.
 
         Parameters
         ----------
         dimensions
-            Nodes along each dimension.
+            Routers along each dimension.
         bandwidth
             Bytes per second of each cable; or one value per dimension.
         latency
             Seconds.
+        nodes_per_router, cables, node_bandwidth, node_latency
+            As `Torus` takes them: nodes at each router, parallel cables along each dimension, and each node's
+            own link to its router.
         **options
             As for `crossbar`.
 
         Returns
         -------
         Platform
-            One cluster of as many nodes as the product of `dimensions`.
+            One cluster of as many nodes as the product of `dimensions` and `nodes_per_router`.
         """
-        if isinstance(bandwidth, str) or not isinstance(bandwidth, Sequence):
-            return cls(*presets.clustered(Torus(tuple(dimensions)), None, bandwidth, latency, options))
-        topology = Torus(tuple(dimensions), tuple(bandwidth))  # type: ignore[arg-type]  # texts are taken
-        return cls(*presets.clustered(topology, None, bandwidth[0], latency, options))
+        each = (
+            [bandwidth] if isinstance(bandwidth, str) or not isinstance(bandwidth, Sequence) else [*bandwidth]
+        )
+        topology = Torus(
+            tuple(dimensions),
+            None if each == [bandwidth] else tuple(each),  # type: ignore[arg-type]  # texts are taken
+            nodes_per_router,
+            None if cables is None else tuple(cables),
+            node_bandwidth,  # type: ignore[arg-type]
+            node_latency,  # type: ignore[arg-type]
+        )
+        return cls(*presets.clustered(topology, None, each[0], latency, options))
 
     @classmethod
     def dragonfly(

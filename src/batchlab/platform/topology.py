@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from batchlab.platform import rules
-from batchlab.platform.quantities import BANDWIDTH
+from batchlab.platform.quantities import BANDWIDTH, TIME
 
 if TYPE_CHECKING:
     from batchlab.platform.hardware import Link
+    from batchlab.platform.quantities import Unit
 
 __all__ = ["Crossbar", "Dragonfly", "FatTree", "Topology", "Torus"]
 
@@ -83,9 +84,17 @@ class Torus(Topology):
     Parameters
     ----------
     dimensions
-        Nodes along each dimension; numbers of nodes run fastest along the first.
+        Routers along each dimension; numbers of routers run fastest along the first.
     bandwidths
         Bytes per second of the cables along each dimension, where they differ from one another.
+    nodes_per_router
+        Nodes at each router, numbered one after the other.
+    cables
+        Parallel cables along each dimension, bundled into one of so many times the bandwidth; single ones
+        unless given.
+    node_bandwidth, node_latency
+        Bytes per second and seconds of each node's own link to its router, one for each way; none unless
+        given.
 
     Raises
     ------
@@ -95,9 +104,21 @@ class Torus(Topology):
 
     dimensions: tuple[int, ...]
     bandwidths: tuple[float, ...] | None = None
+    nodes_per_router: int = 1
+    cables: tuple[int, ...] | None = None
+    node_bandwidth: float | None = None
+    node_latency: float = 0.0
 
     def __post_init__(self) -> None:
         rules.numbers(self, "dimensions", 1)
+        rules.count(self, "nodes_per_router", 1)
+        if self.cables is not None:
+            rules.numbers(self, "cables", 1)
+            if len(self.cables) != len(self.dimensions):
+                rule = f"must have as many numbers as dimensions, {len(self.dimensions)}"
+                raise rules.refusal(self, "cables", self.cables, rule)
+        self._take("node_bandwidth", self.node_bandwidth, BANDWIDTH, positive=True)
+        self._take("node_latency", self.node_latency, TIME)
         given = self.bandwidths
         if given is None:
             return
@@ -110,10 +131,18 @@ class Torus(Topology):
             raise rules.refusal(self, "bandwidths", given, f"each {broken}") from None
         rules.set_field(self, "bandwidths", taken)
 
+    def _take(self, field: str, value: float | str | None, kind: Unit, *, positive: bool = False) -> None:
+        """Read a quantity into a field."""
+        try:
+            taken = None if value is None else kind.read(value, positive=positive)
+        except ValueError as broken:
+            raise rules.refusal(self, field, value, str(broken)) from None
+        rules.set_field(self, field, taken)
+
     @property
     def nodes(self) -> int:
         """The number of nodes."""
-        return math.prod(self.dimensions)
+        return math.prod(self.dimensions) * self.nodes_per_router
 
 
 @dataclass(frozen=True)

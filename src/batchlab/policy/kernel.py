@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import PolicyError
 from batchlab.policy.allocator import Allocator
+from batchlab.policy.mappings import mapping_of
 from batchlab.policy.orders import Multifactor, score_growth
 
 if TYPE_CHECKING:
@@ -47,9 +48,10 @@ def policy_names(policy: Policy, seed: int, system: System) -> PolicyNames:
         "argument": argument,
         "multifactor": _multifactor(policy, system),
         "backfill": "external" if decides else policy.backfill,
-        "allocator": _allocator(policy),
+        "allocator": _allocator(policy).partition("(")[0],
         "reservations": 1 if decides else policy.reservations,
         "seed": seed,
+        "mapping": mapping_of(name, system) if (name := _allocator(policy)) != "external" else None,
         "critical": [system.resources.index(name) for name in CRITICAL if name in system.resources],
     }
 

@@ -22,6 +22,7 @@ from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
 from batchlab.policy import spec
 from batchlab.policy.allocator import Allocator
 from batchlab.policy.malleable import Malleable
+from batchlab.policy.mappings import PARAMETERS, placed_by
 from batchlab.policy.orders import keys_of, ordered_by
 from batchlab.policy.registry import (
     ALLOCATORS,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
     from batchlab.predictor import Predictor
     from batchlab.vocabulary import (
-        AllocatorName,
         BackfillName,
         DisciplineName,
         PredictorName,
@@ -55,7 +55,6 @@ _MOST_RESERVATIONS = 2**31 - 1
 _KEYS = ("order", "backfill", "allocator", "reservations", "predictor")
 _TABLES = {
     "backfill": ("backfilling rule", {**BACKFILLS, **DISCIPLINES}),
-    "allocator": ("allocator", ALLOCATORS),
     "predictor": ("predictor", PREDICTORS),
 }
 
@@ -76,7 +75,8 @@ class Policy:
         ``"none"``, ``"first_fit"``, ``"easy"`` or ``"conservative"``; or a name in
         `batchlab.policy.DISCIPLINES`, which has an order of its own: `order` is ``"fcfs"`` then.
     allocator
-        A name in `batchlab.policy.ALLOCATORS`, or an `Allocator`.
+        A name in `batchlab.policy.ALLOCATORS`, with its parameters where it has any, as
+        ``"dual_end(order=boxes(2, 1, 2), threshold=3600)"``; or an `Allocator`.
     reservations
         How many waiting jobs ``easy`` holds a reservation for; at least 1, and 1 for other rules.
     predictor
@@ -101,7 +101,7 @@ class Policy:
 
     order: str | Callable[..., npt.ArrayLike] = "fcfs"
     backfill: BackfillName | DisciplineName = "none"
-    allocator: AllocatorName | Allocator = "first_fit"
+    allocator: str | Allocator = "first_fit"
     reservations: int = 1
     predictor: PredictorName | Predictor = "requested"
     scheduler: Scheduler | None = None
@@ -113,8 +113,10 @@ class Policy:
             rule = "must be a name, e.g. 'fcfs', or a function of the jobs' columns"
             raise PolicyError(f"order = {shown(self.order)}; {rule}.")
         _known("backfilling rule", self.backfill, {**BACKFILLS, **DISCIPLINES})
-        if not isinstance(self.allocator, Allocator):
-            _known("allocator", self.allocator, ALLOCATORS)
+        if isinstance(self.allocator, str):
+            object.__setattr__(self, "allocator", _allocator(*spec.parse(self.allocator)))
+        elif not isinstance(cast("object", self.allocator), Allocator):
+            raise PolicyError(f"allocator = {shown(self.allocator)}; must be a name.")
         if not callable(getattr(self.predictor, "estimate", None)):
             _known("predictor", self.predictor, PREDICTORS)
         reservations = _whole("reservations", self.reservations, 1, _MOST_RESERVATIONS)
@@ -282,9 +284,20 @@ def _chosen(text: spec.Spec, key: str, argument: spec.Argument) -> str | int:
         raise PolicyError(f"{key} = {shown(value)}; must be a name.{where}")
     if key == "order":
         return _order(text, value)
+    if key == "allocator":
+        return _allocator(text, value)
     _refuse_others(text, value)
     kind, table = _TABLES[key]
     return _known(kind, value.name, table, where)
+
+
+def _allocator(text: spec.Spec, call: spec.Call) -> str:
+    """Write an allocator canonically."""
+    _known("allocator", call.name, ALLOCATORS, text.where(call.position))
+    if call.name in PARAMETERS:
+        return placed_by(text, call)
+    _refuse_others(text, call)
+    return call.name
 
 
 def _order(text: spec.Spec, call: spec.Call, others: Collection[str] = ()) -> str:

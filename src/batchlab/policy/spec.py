@@ -16,7 +16,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _INTEGER = re.compile(r"[+-]?[0-9]+(?![\w.])")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.])")
 _SPACE = re.compile(r"\s*")
-# A policy's order may be a call itself, "easy(order=random(7))"; nothing in a spec goes deeper.
+# A policy's order may be a call itself, "easy(order=random(7))", and so may that of its allocator,
+# "easy(allocator=blocks(4, order=random(7)))"; nothing in a spec goes deeper.
 _DEEPEST = 2
 
 
@@ -111,7 +112,8 @@ class _Reader:
         if value.name in call.keys:
             raise self.error(f"key {value.name!r} is given twice; keep one.", start)
         position = self.position
-        call.keys[value.name] = Argument(self.value(depth), position, start)
+        inside = depth - 1 if value.name == "allocator" else depth
+        call.keys[value.name] = Argument(self.value(inside), position, start)
 
     def value(self, depth: int) -> Call | float | str:
         """Read a number, a quoted text or a call."""

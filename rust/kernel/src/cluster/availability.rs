@@ -1,6 +1,7 @@
 //! Availability: the questions that allocators ask of the nodes, now or at a planned time, always within the node set of a
 //! request.
 use super::calendar::JobCalendar;
+use super::node_order::NodeOrder;
 use super::placement::NodeTasks;
 use super::request::Request;
 
@@ -18,6 +19,16 @@ pub trait Availability {
     /// Visits the nodes with slots by load, busiest or least busy first, then by index, until `visit` says false.
     fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool);
 
+    /// The first place at or after `from` in an order whose node has slots for the request. O(n) unless there is an index.
+    fn next_place(&self, order: &NodeOrder, from: u32, request: &Request) -> Option<u32> {
+        (from..order.end()).find(|&place| has_slots(self, order, place, request))
+    }
+
+    /// The last place before `until` in an order whose node has slots for the request. O(n) unless there is an index.
+    fn previous_place(&self, order: &NodeOrder, until: u32, request: &Request) -> Option<u32> {
+        (0..until).rev().find(|&place| has_slots(self, order, place, request))
+    }
+
     /// How much of a resource is free on the node.
     fn free_on(&self, node: u32, resource: usize) -> i64;
 
@@ -28,16 +39,59 @@ pub trait Availability {
 
     /// Whether the slots of all nodes add up to `tasks`.
     fn holds(&self, request: &Request, tasks: u32) -> bool {
-        let mut found = 0_u32;
-        let mut from = 0;
-        while let Some(node) = self.next_with_slots(from, request) {
-            found = found.saturating_add(self.slots(node, request));
-            if found >= tasks {
-                return true;
-            }
-            from = node + 1;
+        holds_by_index(self, request, tasks)
+    }
+}
+
+/// Whether the slots of all nodes add up to `tasks`, counted by index.
+pub fn holds_by_index(room: &(impl Availability + ?Sized), request: &Request, tasks: u32) -> bool {
+    let mut found = 0_u32;
+    let mut from = 0;
+    while let Some(node) = room.next_with_slots(from, request) {
+        found = found.saturating_add(room.slots(node, request));
+        if found >= tasks {
+            return true;
         }
-        false
+        from = node + 1;
+    }
+    false
+}
+
+fn has_slots(room: &(impl Availability + ?Sized), order: &NodeOrder, place: u32, request: &Request) -> bool {
+    order.node_at(place).is_some_and(|node| room.slots(node, request) > 0)
+}
+
+/// The next place of `inner` that has slots for another view of the same nodes as well.
+pub fn next_place_of_both(
+    (room, inner): (&impl Availability, &impl Availability),
+    order: &NodeOrder,
+    from: u32,
+    request: &Request,
+) -> Option<u32> {
+    let mut from = from;
+    loop {
+        let place = inner.next_place(order, from, request)?;
+        if has_slots(room, order, place, request) {
+            return Some(place);
+        }
+        from = place + 1;
+    }
+}
+
+/// The previous place likewise.
+pub fn previous_place_of_both(
+    (room, inner): (&impl Availability, &impl Availability),
+    order: &NodeOrder,
+    until: u32,
+    request: &Request,
+) -> Option<u32> {
+    let mut until = until;
+    loop {
+        let place = inner.previous_place(order, until, request)?;
+        if has_slots(room, order, place, request) {
+            return Some(place);
+        }
+        until = place;
     }
 }
 
@@ -54,8 +108,12 @@ pub struct PlacementRequest<'a> {
     pub row: u64,
     /// For how long, seconds.
     pub duration: f64,
+    /// What its user asks for, seconds.
+    pub requested_time: f64,
     /// The reservations of the machine as the job sees them; None where there are none.
     pub calendar: Option<JobCalendar<'a>>,
+    /// The order of the nodes, where the allocator has one.
+    pub order: Option<&'a NodeOrder>,
 }
 
 impl PlacementRequest<'_> {

@@ -1,8 +1,11 @@
 //! The machine as a job sees it that is there already: its tasks on a node count towards those that it may have there.
+use std::borrow::Cow;
+
 use super::placement::NodeTasks;
 
-use super::availability::Availability;
+use super::availability::{Availability, next_place_of_both, previous_place_of_both};
 use super::machine::Machine;
+use super::node_order::NodeOrder;
 use super::node_set::NodeSet;
 use super::request::Request;
 
@@ -13,7 +16,7 @@ pub struct Expansion<'a> {
     /// The machine, with the job on it.
     pub machine: &'a Machine,
     /// What the job has.
-    pub own: &'a [NodeTasks],
+    pub own: Cow<'a, [NodeTasks]>,
     /// The nodes that are reserved for others.
     pub closed: NodeSet,
 }
@@ -56,6 +59,14 @@ impl Availability for Expansion<'_> {
             }
             from = node + 1;
         }
+    }
+
+    fn next_place(&self, order: &NodeOrder, from: u32, request: &Request) -> Option<u32> {
+        next_place_of_both((self, self.machine), order, from, request)
+    }
+
+    fn previous_place(&self, order: &NodeOrder, until: u32, request: &Request) -> Option<u32> {
+        previous_place_of_both((self, self.machine), order, until, request)
     }
 
     fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {

@@ -11,11 +11,13 @@ use crate::index::SegmentTree;
 use crate::index::ordered_index::{Greatest, OrderedIndex};
 use crate::time::Time;
 
-use super::availability::{Availability, load};
+use super::availability::{Availability, holds_by_index, load};
 use super::breach::Breach;
-use super::node_set::{NodeSetId, NodeSets};
+use super::node_order::{NodeOrder, OrderIndex};
+use super::node_set::{NodeSetId, NodeSets, totals_of};
 use super::placement::NodeTasks;
 use super::request::Request;
+use super::unavailable::Unavailable;
 
 /// Nodes by load, then index.
 type LoadIndex = OrderedIndex<(Time, u32), Greatest>;
@@ -29,46 +31,16 @@ pub struct Machine {
     jobs_on: Vec<u32>,
     /// What is free in all, set-major.
     total_free: Vec<i64>,
-    /// What is free on each node; then 1 for an idle node, −1 for a drained one, 0 for others.
+    /// What is free on each node; then 1 for an idle node, −1 for a drained one, 0 for others. By index, or by place in the
+    /// order of the nodes.
     by_index: SegmentTree,
     /// One for each node set.
     by_load: Option<Vec<LoadIndex>>,
+    /// The order of the nodes; None where the allocator has none.
+    by_order: Option<Box<OrderIndex>>,
     unavailable: Option<Unavailable>,
     /// The first change that no sequence of starts and ends can bring about.
     breach: Option<Breach>,
-}
-
-/// What is on the nodes but not on offer; kept only while something is unavailable.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Unavailable {
-    /// Nodes that take no job.
-    drained: Vec<bool>,
-    /// Amounts not on offer, node-major.
-    amounts: Vec<i64>,
-    /// Capacity less use, node-major: negative never, whatever is unavailable.
-    unused: Vec<i64>,
-    /// How many nodes do not offer all that is unused.
-    nodes: usize,
-}
-
-impl Unavailable {
-    /// Jobs hold so much less, or more, of an amount: what is unused and what is on offer of it then.
-    fn change(&mut self, node: usize, at: usize, amount: i64) -> (i64, i64) {
-        self.unused[at] += amount;
-        (self.unused[at], self.offer(node, at, self.unused[at]))
-    }
-
-    /// Whether a node does not offer all that is unused.
-    fn holds_back(&self, node: usize) -> bool {
-        let resources = self.amounts.len() / self.drained.len();
-        let amounts = &self.amounts[node * resources..(node + 1) * resources];
-        self.drained[node] || amounts.iter().any(|&amount| amount != 0)
-    }
-
-    /// What is on offer of an unused amount.
-    fn offer(&self, node: usize, at: usize, unused: i64) -> i64 {
-        if self.drained[node] { 0 } else { (unused - self.amounts[at]).max(0) }
-    }
 }
 
 impl Machine {
@@ -89,6 +61,7 @@ impl Machine {
             total_free: totals_of(resources, &capacity, &node_sets),
             by_index: SegmentTree::new(resources + 1, &indexed),
             by_load: None,
+            by_order: None,
             capacity,
             unavailable: None,
             node_sets,
@@ -110,11 +83,45 @@ impl Machine {
             let mut index = LoadIndex::new(self.resources + 1);
             for node in sets.nodes_from(set, 0) {
                 let load = load(self.capacity_of(node), self.free_of(node));
-                index.insert((Time(load), node), self.by_index.values(node as usize));
+                index.insert((Time(load), node), self.values(node));
             }
             index
         });
         self.by_load = Some(by_load.collect());
+    }
+
+    /// From now on nodes are also found in this order; in none where it is None.
+    pub fn keep_order(&mut self, order: Option<NodeOrder>) {
+        let nodes = (0..self.nodes()).collect();
+        let (index, tree) = OrderIndex::new(
+            order.clone().unwrap_or_else(|| NodeOrder::new(nodes, false)),
+            &self.node_sets,
+            |node| self.values(node),
+        );
+        (self.by_order, self.by_index) = (order.map(|_| Box::new(index)), tree);
+    }
+
+    /// The place of a node in the tree of what is free.
+    fn place(&self, node: u32) -> usize {
+        self.by_order.as_ref().map_or(node, |index| index.order().place_of(node)) as usize
+    }
+
+    /// What is free on a node, and whether it is idle.
+    fn values(&self, node: u32) -> &[i64] {
+        self.by_index.values(self.place(node))
+    }
+
+    /// The order of the nodes as it stands.
+    #[must_use]
+    pub fn order(&self) -> Option<&NodeOrder> {
+        self.by_order.as_ref().map(|index| index.order())
+    }
+
+    /// A job gave back these nodes, in its order.
+    pub fn freed(&mut self, placement: &[NodeTasks]) {
+        if let Some(index) = &mut self.by_order {
+            index.freed(placement.iter().map(|part| part.node), &self.node_sets, &mut self.by_index);
+        }
     }
 
     /// The node sets of the scenario.
@@ -145,7 +152,7 @@ impl Machine {
     /// What is free on a node.
     #[must_use]
     pub fn free_of(&self, node: u32) -> &[i64] {
-        &self.by_index.values(node as usize)[..self.resources]
+        &self.values(node)[..self.resources]
     }
 
     /// What no job holds on a node, on offer or not.
@@ -239,14 +246,14 @@ impl Machine {
     }
 
     fn unavailable_mut(&mut self) -> &mut Unavailable {
-        let Self { resources, jobs_on, by_index, .. } = self;
-        let nodes = jobs_on.len();
-        self.unavailable.get_or_insert_with(|| Unavailable {
-            drained: vec![false; nodes],
-            amounts: vec![0; nodes * *resources],
-            unused: (0..nodes).flat_map(|node| &by_index.values(node)[..*resources]).copied().collect(),
+        let known = self.unavailable.take();
+        let made = known.unwrap_or_else(|| Unavailable {
+            drained: vec![false; self.jobs_on.len()],
+            amounts: vec![0; self.capacity.len()],
+            unused: (0..self.nodes()).flat_map(|node| self.free_of(node)).copied().collect(),
             nodes: 0,
-        })
+        });
+        self.unavailable.insert(made)
     }
 
     fn offer_anew(&mut self, node: u32) {
@@ -318,7 +325,12 @@ impl Machine {
             for &part in run {
                 self.change_one(request, part, sign);
             }
-            self.by_index.refresh_range(run[0].node as usize, run[run.len() - 1].node as usize);
+            if self.by_order.is_none() {
+                self.by_index.refresh_range(run[0].node as usize, run[run.len() - 1].node as usize);
+            }
+        }
+        if let Some(index) = &mut self.by_order {
+            index.changed(placement.iter().map(|part| part.node), &self.node_sets, &mut self.by_index);
         }
     }
 
@@ -333,7 +345,8 @@ impl Machine {
         let is_idle = if self.is_drained(part.node) { -1 } else { i64::from(self.jobs_on[node] == 0) };
         let others = self.node_sets.others_of(part.node);
         let capacity = &self.capacity[node * self.resources..(node + 1) * self.resources];
-        if let [free @ .., idle] = self.by_index.values_mut(node) {
+        let place = self.place(part.node);
+        if let [free @ .., idle] = self.by_index.values_mut(place) {
             *idle = is_idle;
             for (resource, (free, &capacity)) in free.iter_mut().zip(capacity).enumerate() {
                 let amount =
@@ -363,11 +376,12 @@ impl Machine {
     /// Moves a node, whose load was `before`, to its place among the nodes by load.
     fn move_by_load(&mut self, node: u32, before: f64) {
         let now = load(self.capacity_of(node), self.free_of(node));
+        let place = self.place(node);
         let Some(indices) = &mut self.by_load else { return };
         for set in std::iter::once(&NodeSetId::ALL).chain(self.node_sets.others_of(node)) {
             let index = &mut indices[set.index()];
             index.remove(&(Time(before), node));
-            index.insert((Time(now), node), self.by_index.values(node as usize));
+            index.insert((Time(now), node), self.by_index.values(place));
         }
     }
 }
@@ -376,21 +390,6 @@ impl Machine {
 #[cold]
 fn note(first: &mut Option<Breach>, breach: Breach) {
     first.get_or_insert(breach);
-}
-
-/// What is there in all on the nodes of each set, set-major, of amounts that are node-major.
-#[must_use]
-pub fn totals_of(resources: usize, amounts: &[i64], node_sets: &NodeSets) -> Vec<i64> {
-    let mut totals = vec![0; node_sets.count() * resources];
-    for set in node_sets.ids() {
-        let of_set = &mut totals[set.block(resources)];
-        for node in node_sets.nodes_from(set, 0) {
-            for (total, amount) in of_set.iter_mut().zip(&amounts[node as usize * resources..]) {
-                *total += amount;
-            }
-        }
-    }
-    totals
 }
 
 /// Whether indexed values (free amounts; 1 for an idle node, −1 for a drained one) admit a task: necessary for a range, exact for a node.
@@ -416,15 +415,42 @@ impl Availability for Machine {
         self.free_of(node)[resource]
     }
 
+    /// O(n) where nodes are found in an order.
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
         let next = |range: Range<u32>| {
             let (from, until) = (range.start as usize, range.end as usize);
+            if self.by_order.is_some() {
+                return range.into_iter().find(|&node| admits(request, self.values(node)));
+            }
             self.by_index.next(from, until, |values| admits(request, values)).map(|node| node as u32)
         };
         if request.nodes == NodeSetId::ALL {
             return next(from..self.nodes());
         }
         self.node_sets.ranges_from(request.nodes, from).find_map(next)
+    }
+
+    fn holds(&self, request: &Request, tasks: u32) -> bool {
+        let Some(order) = self.order() else { return holds_by_index(self, request, tasks) };
+        let (mut found, mut from) = (0_u32, 0);
+        while let Some(place) = self.next_place(order, from, request) {
+            found = found.saturating_add(order.node_at(place).map_or(0, |node| self.slots(node, request)));
+            if found >= tasks {
+                return true;
+            }
+            from = place + 1;
+        }
+        false
+    }
+
+    fn next_place(&self, order: &NodeOrder, from: u32, request: &Request) -> Option<u32> {
+        let tree = self.by_order.as_ref()?.tree(request.nodes, &self.by_index);
+        tree.next(from as usize, order.end() as usize, |values| admits(request, values)).map(|at| at as u32)
+    }
+
+    fn previous_place(&self, _: &NodeOrder, until: u32, request: &Request) -> Option<u32> {
+        let tree = self.by_order.as_ref()?.tree(request.nodes, &self.by_index);
+        tree.previous(until as usize, |values| admits(request, values)).map(|at| at as u32)
     }
 
     fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
@@ -458,41 +484,4 @@ impl Availability for Machine {
 /// A key just below all nodes of this load; `None` where nothing can be below.
 fn below(level: Time) -> Option<(Time, u32)> {
     (level.0 > 0.0).then(|| (Time(level.0.next_down()), u32::MAX))
-}
-
-/// The machine without jobs.
-pub struct EmptyMachine<'a>(pub &'a Machine);
-
-impl Availability for EmptyMachine<'_> {
-    fn nodes(&self) -> u32 {
-        self.0.nodes()
-    }
-
-    fn slots(&self, node: u32, request: &Request) -> u32 {
-        if self.0.node_sets.contains(request.nodes, node) {
-            request.slots(self.0.capacity_of(node), true)
-        } else {
-            0
-        }
-    }
-
-    fn free_on(&self, node: u32, resource: usize) -> i64 {
-        self.0.capacity_of(node)[resource]
-    }
-
-    fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
-        let slots = |node| request.slots(self.0.capacity_of(node), true);
-        self.0.node_sets.nodes_from(request.nodes, from).find(|&node| slots(node) > 0)
-    }
-
-    fn visit_by_load(&self, request: &Request, _: bool, visit: &mut dyn FnMut(u32) -> bool) {
-        // An empty machine has one load.
-        let mut from = 0;
-        while let Some(node) = self.next_with_slots(from, request) {
-            if !visit(node) {
-                return;
-            }
-            from = node + 1;
-        }
-    }
 }

@@ -2,21 +2,28 @@
 pub mod availability;
 mod breach;
 mod calendar;
+mod empty_machine;
 mod expansion;
 mod machine;
 mod most_tasks;
+mod node_order;
 mod node_set;
 mod opened;
 mod placement;
 mod power_state;
 mod profile;
 mod request;
+mod unavailable;
 
-pub use availability::{Availability, Place, PlacementRequest, Unanswered};
+pub use availability::{
+    Availability, Place, PlacementRequest, Unanswered, next_place_of_both, previous_place_of_both,
+};
 pub use breach::Breach;
 pub use calendar::{Calendar, JobCalendar, Occurrences};
+pub use empty_machine::EmptyMachine;
 pub use expansion::Expansion;
-pub use machine::{EmptyMachine, Machine};
+pub use machine::Machine;
+pub use node_order::NodeOrder;
 pub use node_set::{NodeSet, NodeSetId, NodeSets};
 pub use opened::{Opened, place_at};
 pub use placement::{NodeTasks, Placement, placement_of_ranks, ranks_of_placement};

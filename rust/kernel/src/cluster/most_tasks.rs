@@ -1,6 +1,7 @@
 //! How many tasks of a request a machine holds without its jobs.
 use super::availability::Availability;
-use super::machine::{EmptyMachine, Machine};
+use super::empty_machine::EmptyMachine;
+use super::machine::Machine;
 use super::request::Request;
 
 impl Machine {

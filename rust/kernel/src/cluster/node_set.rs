@@ -205,6 +205,21 @@ fn sets_of_nodes(nodes: u32, sets: &[NodeSet]) -> (Vec<usize>, Vec<NodeSetId>) {
     (offsets, containing.concat())
 }
 
+/// What is there in all on the nodes of each set, set-major, of amounts that are node-major.
+#[must_use]
+pub fn totals_of(resources: usize, amounts: &[i64], node_sets: &NodeSets) -> Vec<i64> {
+    let mut totals = vec![0; node_sets.count() * resources];
+    for set in node_sets.ids() {
+        let of_set = &mut totals[set.block(resources)];
+        for node in node_sets.nodes_from(set, 0) {
+            for (total, amount) in of_set.iter_mut().zip(&amounts[node as usize * resources..]) {
+                *total += amount;
+            }
+        }
+    }
+    totals
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -1,5 +1,8 @@
 //! Availability as a job sees it that reservations keep from some nodes.
-use super::availability::{Availability, Place, PlacementRequest, Unanswered};
+use super::availability::{
+    Availability, Place, PlacementRequest, Unanswered, next_place_of_both, previous_place_of_both,
+};
+use super::node_order::NodeOrder;
 use super::node_set::NodeSet;
 use super::placement::NodeTasks;
 use super::request::Request;
@@ -28,6 +31,14 @@ impl<A: Availability> Availability for Opened<'_, A> {
                 Some(end) => from = end,
             }
         }
+    }
+
+    fn next_place(&self, order: &NodeOrder, from: u32, request: &Request) -> Option<u32> {
+        next_place_of_both((self, self.room), order, from, request)
+    }
+
+    fn previous_place(&self, order: &NodeOrder, until: u32, request: &Request) -> Option<u32> {
+        previous_place_of_both((self, self.room), order, until, request)
     }
 
     fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {

@@ -1,4 +1,5 @@
 //! Where a job is: the tasks on each of its nodes.
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ pub struct NodeTasks {
     pub tasks: u32,
 }
 
-/// The nodes of a job, by index, each once. A clone shares them.
+/// The nodes of a job, each once, in the order of its ranks. A clone shares them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Placement {
     /// No node: the job has not started.
@@ -20,33 +21,53 @@ pub enum Placement {
     Nowhere,
     /// One node, as most jobs of many logs have it; kept in place.
     One([NodeTasks; 1]),
-    /// Several nodes.
+    /// Several nodes, by index.
     Many(Arc<[NodeTasks]>),
+    /// Several nodes, in another order.
+    Ranked(Arc<[NodeTasks]>),
 }
 
 impl Placement {
-    /// The placement on these nodes, in whatever order they come.
+    /// The placement on these nodes, in this order.
     #[must_use]
     pub fn of(nodes: &[NodeTasks]) -> Self {
         match nodes {
             [] => Self::Nowhere,
             [one] => Self::One([*one]),
             many if many.is_sorted() => Self::Many(many.into()),
-            many => {
-                let mut sorted = many.to_vec();
-                sorted.sort_unstable();
-                Self::Many(sorted.into())
-            }
+            many => Self::Ranked(many.into()),
         }
     }
 
-    /// The nodes by index.
+    /// The nodes in the order of the ranks.
     #[must_use]
     pub fn nodes(&self) -> &[NodeTasks] {
         match self {
             Self::Nowhere => &[],
             Self::One(one) => one,
-            Self::Many(many) => many,
+            Self::Many(many) | Self::Ranked(many) => many,
+        }
+    }
+
+    /// The nodes by index.
+    #[must_use]
+    pub fn by_index(&self) -> Cow<'_, [NodeTasks]> {
+        match self {
+            Self::Ranked(ranked) => {
+                let mut sorted = ranked.to_vec();
+                sorted.sort_unstable();
+                Cow::Owned(sorted)
+            }
+            _ => Cow::Borrowed(self.nodes()),
+        }
+    }
+
+    /// Whether a node is among them. O(log k) where they stand by index, else O(k).
+    #[must_use]
+    pub fn has(&self, node: u32) -> bool {
+        match self {
+            Self::Ranked(ranked) => ranked.iter().any(|part| part.node == node),
+            _ => self.nodes().binary_search_by_key(&node, |part| part.node).is_ok(),
         }
     }
 }

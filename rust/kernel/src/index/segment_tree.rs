@@ -28,6 +28,12 @@ impl SegmentTree {
         tree
     }
 
+    /// Values per entry.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
     /// Values of an entry.
     #[must_use]
     pub fn values(&self, entry: usize) -> &[i64] {
@@ -39,6 +45,13 @@ impl SegmentTree {
     pub fn values_mut(&mut self, entry: usize) -> &mut [i64] {
         let at = self.leaves + entry;
         &mut self.greatest[at * self.width..(at + 1) * self.width]
+    }
+
+    /// Gives an entry the values of another, which has `rest` in their place; `refresh_range` must follow for both.
+    pub fn move_values(&mut self, from: usize, to: usize, rest: i64) {
+        let (from, to) = ((self.leaves + from) * self.width, (self.leaves + to) * self.width);
+        self.greatest.copy_within(from..from + self.width, to);
+        self.greatest[from..from + self.width].fill(rest);
     }
 
     /// Brings the maxima over the entries `first..=last` up to date.
@@ -91,6 +104,30 @@ impl SegmentTree {
             if until < self.count && self.first_leaf(at) >= self.leaves + until {
                 return None;
             }
+        }
+    }
+
+    /// The last entry in [0, until) whose values satisfy `admits`, of which the same is asked as by `next`.
+    #[must_use]
+    pub fn previous(&self, until: usize, admits: impl Fn(&[i64]) -> bool) -> Option<usize> {
+        let last = until.min(self.count).checked_sub(1)?;
+        let mut at = self.leaves + last;
+        loop {
+            if admits(&self.greatest[at * self.width..(at + 1) * self.width]) {
+                if at >= self.leaves {
+                    return Some(at - self.leaves);
+                }
+                at = 2 * at + 1;
+                continue;
+            }
+            // On to the range before: up while this is a left child, then to the sibling.
+            while at & 1 == 0 {
+                at >>= 1;
+            }
+            if at <= 1 {
+                return None;
+            }
+            at -= 1;
         }
     }
 
@@ -147,6 +184,8 @@ mod tests {
             let admits = |has: &[i64]| has[0] >= asked.0 && has[1] >= asked.1;
             let expected = (from..values.len().min(until)).find(|&node| admits(&values[node]));
             prop_assert_eq!(tree.next(from, until, admits), expected);
+            let expected = (0..values.len().min(until)).rfind(|&node| admits(&values[node]));
+            prop_assert_eq!(tree.previous(until, admits), expected);
         }
     }
 }

@@ -4,10 +4,10 @@ use crate::random::mix;
 
 /// Tasks on their way to nodes.
 pub(super) struct Filling<'a, A> {
-    room: &'a A,
-    want: &'a PlacementRequest<'a>,
-    left: u32,
-    placement: &'a mut Vec<NodeTasks>,
+    pub(super) room: &'a A,
+    pub(super) want: &'a PlacementRequest<'a>,
+    pub(super) left: u32,
+    pub(super) placement: &'a mut Vec<NodeTasks>,
 }
 
 impl<'a, A: Availability> Filling<'a, A> {
@@ -25,7 +25,7 @@ impl<'a, A: Availability> Filling<'a, A> {
     }
 
     /// Puts tasks on a node; whether any are left.
-    fn fill(&mut self, node: u32) -> bool {
+    pub(super) fn fill(&mut self, node: u32) -> bool {
         let tasks = self.room.slots(node, self.want.request).min(self.left);
         if tasks > 0 {
             self.placement.push(NodeTasks { node, tasks });

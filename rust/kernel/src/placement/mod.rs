@@ -1,16 +1,21 @@
 //! Placement: which nodes a job gets, as an order of the nodes and greedy filling.
 //!
-//! Placing k nodes costs O(k log n) by index or by load, O(feasible nodes) for `random`, O(c f + f log f) with
-//! c critical resources for `balanced`, O(n) for `contiguous`.
+//! Placing k nodes costs O(k log n) by index, by load or in an order, O(feasible nodes) for `random`, O(c f + f log f) with
+//! c critical resources for `balanced`, O(n) for `contiguous` and blocks.
 mod external;
 mod filling;
+mod in_order;
+mod mapping;
 mod registry;
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Availability, NodeTasks, Place, PlacementRequest, Unanswered, place_at};
+use crate::cluster::{Availability, NodeOrder, NodeTasks, Place, PlacementRequest, Unanswered, place_at};
 
 pub use external::{ExternalAllocator, Question};
+pub use mapping::{Blocks, Mapping, Threshold};
 pub use registry::{ALLOCATORS, named};
 
 use filling::Filling;
@@ -32,6 +37,12 @@ pub enum AllocationRule {
     Contiguous,
     /// Nodes without critical resources, then those with the most abundant one.
     Balanced,
+    /// By an order in which freed nodes go to the tail.
+    RoundRobin,
+    /// Short jobs from the head of an order, long ones from its end.
+    DualEnd,
+    /// The heads of the blocks of an order.
+    Blocks,
 }
 
 /// An allocator at work: its rule, its seed, and where the latest start ended; or one outside the kernel.
@@ -44,6 +55,8 @@ pub struct Allocator {
     /// The last node of the latest start, for `next_fit`.
     cursor: u32,
     external: Option<Box<ExternalAllocator>>,
+    /// The order of the nodes, and the parameters of the rules that go by it.
+    mapping: Option<Arc<Mapping>>,
     /// Where the latest job that was placed would go, in the order in which the nodes were filled.
     pub chosen: Vec<NodeTasks>,
 }
@@ -52,7 +65,28 @@ impl Allocator {
     /// An allocator at the first node.
     #[must_use]
     pub fn new(rule: AllocationRule, seed: u64) -> Self {
-        Self { rule, seed, critical: Vec::new(), cursor: 0, external: None, chosen: Vec::new() }
+        Self {
+            rule,
+            seed,
+            critical: Vec::new(),
+            cursor: 0,
+            external: None,
+            mapping: None,
+            chosen: Vec::new(),
+        }
+    }
+
+    /// The same with an order of the nodes.
+    #[must_use]
+    pub fn with_mapping(self, mapping: Option<Mapping>) -> Self {
+        Self { mapping: mapping.map(Arc::new), ..self }
+    }
+
+    /// The order in which it finds nodes, where it has one.
+    #[must_use]
+    pub fn node_order(&self) -> Option<NodeOrder> {
+        let mapping = self.mapping.as_ref()?;
+        Some(NodeOrder::new(mapping.order.clone(), self.rule == AllocationRule::RoundRobin))
     }
 
     /// The same, sparing these resources where its rule spares any.
@@ -134,8 +168,16 @@ impl Allocator {
     ) -> bool {
         placement.clear();
         let mut filling = Filling::new(room, want, placement);
+        if let (Some(mapping), Some(order)) = (&self.mapping, want.order) {
+            mapping.fill(self.rule, order, &mut filling);
+            return filling.is_complete();
+        }
         match self.rule {
-            AllocationRule::FirstFit => filling.by_index(0, room.nodes()),
+            // Those below have an order, but for a machine that has not been told of it.
+            AllocationRule::FirstFit
+            | AllocationRule::RoundRobin
+            | AllocationRule::DualEnd
+            | AllocationRule::Blocks => filling.by_index(0, room.nodes()),
             AllocationRule::NextFit => {
                 filling.by_index(self.cursor, room.nodes());
                 filling.by_index(0, self.cursor);

@@ -13,8 +13,11 @@ pub struct Entry {
     pub rule: AllocationRule,
 }
 
+const OBAIDA: &str =
+    "M. A. Obaida, J. Liu: Simulation of HPC job scheduling and large-scale parallel workloads. WSC 2017";
+
 /// All allocators of the kernel.
-pub const ALLOCATORS: [Entry; 7] = [
+pub const ALLOCATORS: [Entry; 10] = [
     Entry { name: "first_fit", summary: "nodes in their order", source: "", rule: AllocationRule::FirstFit },
     Entry { name: "best_fit", summary: "the busiest nodes first", source: "", rule: AllocationRule::BestFit },
     Entry {
@@ -46,6 +49,24 @@ pub const ALLOCATORS: [Entry; 7] = [
         summary: "nodes with nothing free of mic and gpu, then those of the one that more nodes have",
         source: "A. Netti et al.: Heterogeneity-aware resource allocation in HPC systems. ISC 2018",
         rule: AllocationRule::Balanced,
+    },
+    Entry {
+        name: "round_robin",
+        summary: "nodes in an order in which freed ones go to the tail: round_robin(order=xyz, blocks=2)",
+        source: OBAIDA,
+        rule: AllocationRule::RoundRobin,
+    },
+    Entry {
+        name: "dual_end",
+        summary: "short jobs from the head of an order, long ones from its end: dual_end(threshold=3600)",
+        source: OBAIDA,
+        rule: AllocationRule::DualEnd,
+    },
+    Entry {
+        name: "blocks",
+        summary: "evenly from the heads of the blocks of an order: blocks(4, order=xyz)",
+        source: OBAIDA,
+        rule: AllocationRule::Blocks,
     },
 ];
 

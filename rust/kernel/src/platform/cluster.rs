@@ -7,7 +7,7 @@ use super::dragonfly::{Dragonfly, DragonflyShape};
 use super::fat_tree::{FatTree, FatTreeShape};
 use super::host::{Host, Link, Sharing};
 use super::refusal::Refusal;
-use super::torus::Torus;
+use super::torus::{Torus, TorusShape};
 use super::zone::{Ray, Routing, Star};
 
 /// How the hosts of a cluster are connected.
@@ -17,8 +17,8 @@ pub enum Topology {
     Crossbar(Option<Backbone>),
     /// A fat tree.
     FatTree(FatTreeShape),
-    /// A torus: hosts along each dimension, and bytes per second along each if they differ.
-    Torus(Vec<u32>, Option<Vec<f64>>),
+    /// A torus of routers.
+    Torus(TorusShape),
     /// A dragonfly.
     Dragonfly(DragonflyShape),
 }
@@ -139,11 +139,7 @@ impl Cluster {
         match &self.topology {
             Topology::Crossbar(_) => Some((self.numbers.len() as u64, self.numbers.len() as u64)),
             Topology::FatTree(shape) => shape.sizes(),
-            Topology::Torus(dimensions, _) => {
-                let factors = dimensions.iter().map(|&size| u64::from(size));
-                let hosts = factors.into_iter().try_fold(1_u64, u64::checked_mul)?;
-                Some((hosts, hosts.checked_mul(dimensions.len() as u64)?))
-            }
+            Topology::Torus(shape) => shape.sizes(),
             Topology::Dragonfly(shape) => shape.sizes(),
         }
     }
@@ -192,15 +188,14 @@ impl Cluster {
                 let list = names.into_iter().map(|name| (name, self.bandwidth)).collect();
                 (Routing::FatTree(tree), list)
             }
-            Topology::Torus(dimensions, bandwidths) => {
-                let used = |dimension: &usize| dimensions[*dimension] > 1;
-                let used: Vec<usize> = (0..dimensions.len()).filter(used).collect();
-                let dimensions = used.iter().map(|&dimension| dimensions[dimension]).collect();
-                let torus = Torus { dimensions, cables, extras };
-                let bandwidth = |dimension: usize| match bandwidths {
-                    Some(bandwidths) => bandwidths[used[dimension]],
-                    None => self.bandwidth,
-                };
+            Topology::Torus(shape) => {
+                let host_links = self.host_links(shape, platform)?;
+                let cables = Cables { first: platform.next_link(), ..cables };
+                let used: Vec<usize> =
+                    (0..shape.dimensions.len()).filter(|&d| shape.dimensions[d] > 1).collect();
+                let dimensions = used.iter().map(|&dimension| shape.dimensions[dimension]).collect();
+                let torus = Torus { dimensions, hosts: shape.hosts, cables, host_links, extras };
+                let bandwidth = |dimension: usize| shape.bandwidth(used[dimension], self.bandwidth);
                 let names = torus.cable_names(&self.name).into_iter();
                 let list = names.map(|(name, dimension)| (name, bandwidth(dimension))).collect();
                 (Routing::Torus(torus), list)
@@ -214,6 +209,16 @@ impl Cluster {
             }
             Topology::Crossbar(_) => (Routing::Star(Star::default()), Vec::new()),
         })
+    }
+
+    /// Makes the links of the hosts to their routers, where a torus has any.
+    fn host_links(&self, shape: &TorusShape, platform: &mut Builder) -> Result<Option<Cables>, Refusal> {
+        let Some((bandwidth, latency)) = shape.host_link else { return Ok(None) };
+        let links = Cables { first: platform.next_link(), split: true };
+        for &number in &self.numbers {
+            platform.cable(&self.link_name(number), bandwidth, latency)?;
+        }
+        Ok(Some(links))
     }
 
     fn add_host(&self, zone: u32, number: u32, platform: &mut Builder) -> Result<(), Refusal> {

@@ -27,6 +27,7 @@ pub use host::{Disk, Host, Link, Role, Sharing};
 pub use platform::Platform;
 pub use refusal::{Kind, Refusal};
 pub use route::NoRoute;
+pub use torus::TorusShape;
 
 #[cfg(test)]
 mod tests;

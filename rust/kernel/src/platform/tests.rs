@@ -108,9 +108,33 @@ fn crossbars_cross_backbone_limiters_and_loopbacks() {
     assert_eq!(names(&only(&described), 0, 0), ["c_link_0_limiter", "c_link_0", "c_backbone"]);
 }
 
+fn torus(dimensions: Vec<u32>, bandwidths: Option<Vec<f64>>) -> Topology {
+    Topology::Torus(TorusShape { dimensions, bandwidths, cables: None, hosts: 1, host_link: None })
+}
+
+#[test]
+fn several_hosts_share_a_router_of_a_torus() {
+    let shape = TorusShape {
+        dimensions: vec![4, 2],
+        bandwidths: None,
+        cables: Some(vec![2, 1]),
+        hosts: 2,
+        host_link: Some((5e9, 1e-6)),
+    };
+    let torus = only(&cluster(16, Topology::Torus(shape)));
+    assert_eq!(names(&torus, 0, 1), ["c_link_0_UP", "c_link_1_DOWN"]);
+    assert_eq!(
+        names(&torus, 1, 4),
+        ["c_link_1_UP", "c_link_from_0_to_1_UP", "c_link_from_1_to_2_UP", "c_link_4_DOWN"]
+    );
+    let of = |name: &str| torus.links().iter().find(|link| link.name == name).map(|link| link.bandwidth);
+    let (along, across) = (of("c_link_from_0_to_1_UP"), of("c_link_from_0_to_4_UP"));
+    assert_eq!(along, across.map(|bandwidth| 2.0 * bandwidth));
+}
+
 #[test]
 fn tori_go_the_shorter_way_round() {
-    let torus = only(&cluster(12, Topology::Torus(vec![4, 3], None)));
+    let torus = only(&cluster(12, torus(vec![4, 3], None)));
     assert_eq!(names(&torus, 0, 1), ["c_link_from_0_to_1_UP"]);
     assert_eq!(names(&torus, 0, 3), ["c_link_from_3_to_0_DOWN"]);
     assert_eq!(
@@ -122,7 +146,7 @@ fn tori_go_the_shorter_way_round() {
 
 #[test]
 fn bandwidths_of_a_torus_may_differ_by_dimension() {
-    let torus = only(&cluster(4, Topology::Torus(vec![2, 1, 2], Some(vec![1.0, 2.0, 3.0]))));
+    let torus = only(&cluster(4, torus(vec![2, 1, 2], Some(vec![1.0, 2.0, 3.0]))));
     let of = |name: &str| torus.links().iter().find(|link| link.name == name).map(|link| link.bandwidth);
     assert_eq!(of("c_link_from_0_to_1_UP"), Some(1.0));
     assert_eq!(of("c_link_from_1_to_3_DOWN"), Some(3.0));
@@ -228,7 +252,7 @@ fn what_does_not_fit_together_is_refused() {
     let mut builder = Builder::new();
     let refusal = cluster(15, Topology::FatTree(tree)).build(None, &mut builder);
     assert_eq!(refusal, Err(Refusal::Hosts { needed: 16, given: 15 }));
-    let huge = cluster(2, Topology::Torus(vec![u32::MAX; 9], None)).build(None, &mut builder);
+    let huge = cluster(2, torus(vec![u32::MAX; 9], None)).build(None, &mut builder);
     assert_eq!(huge, Err(Refusal::TooLarge));
     let shape = DragonflyShape { groups: (5, 1), chassis: (2, 1), blades: (2, 1), hosts: 1 };
     let groups = cluster(20, Topology::Dragonfly(shape)).build(None, &mut builder);

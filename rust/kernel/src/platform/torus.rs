@@ -1,16 +1,54 @@
 //! Tori of any number of dimensions, routed dimension by dimension, the shorter way round, as `SimGrid` 3.34 does.
 //!
-//! Each host has one cable per dimension, to its neighbour in the positive direction. O(hops) per route.
+//! Each router has one cable per dimension, to its neighbour in the positive direction. O(hops) per route.
 use super::cables::{Cables, Extras};
 use super::path::Path;
 
-/// A torus of hosts.
+/// What a torus is described by.
+#[derive(Clone, Debug)]
+pub struct TorusShape {
+    /// Routers along each dimension; the first one runs fastest.
+    pub dimensions: Vec<u32>,
+    /// Bytes per second of the cables along each dimension, if they differ.
+    pub bandwidths: Option<Vec<f64>>,
+    /// Parallel cables along each dimension, in one link; single ones unless given.
+    pub cables: Option<Vec<u32>>,
+    /// Hosts at each router.
+    pub hosts: u32,
+    /// Bytes per second and seconds of each host's link to its router, each way.
+    pub host_link: Option<(f64, f64)>,
+}
+
+impl TorusShape {
+    /// How many hosts and cables it has; None where they are too many to count.
+    #[must_use]
+    pub fn sizes(&self) -> Option<(u64, u64)> {
+        let factors = self.dimensions.iter().map(|&size| u64::from(size));
+        let routers = factors.into_iter().try_fold(1_u64, u64::checked_mul)?;
+        let hosts = routers.checked_mul(u64::from(self.hosts))?;
+        let cables = routers.checked_mul(self.dimensions.len() as u64)?;
+        Some((hosts, cables.checked_add(if self.host_link.is_some() { hosts } else { 0 })?))
+    }
+
+    /// Bytes per second of the cables along a dimension, those side by side taken together.
+    #[must_use]
+    pub fn bandwidth(&self, dimension: usize, usual: f64) -> f64 {
+        let cables = self.cables.as_ref().map_or(1, |cables| cables[dimension]);
+        self.bandwidths.as_ref().map_or(usual, |bandwidths| bandwidths[dimension]) * f64::from(cables)
+    }
+}
+
+/// A torus of routers, with hosts at each of them.
 #[derive(Debug)]
 pub struct Torus {
-    /// Hosts along each dimension, two at least; the first one runs fastest.
+    /// Routers along each dimension, two at least; the first one runs fastest.
     pub dimensions: Vec<u32>,
-    /// Cable `host * dimensions + dimension`.
+    /// Hosts at each router.
+    pub hosts: u32,
+    /// Cable `router * dimensions + dimension`.
     pub cables: Cables,
+    /// The links of the hosts to their routers, upwards to the router; None where they have none.
+    pub host_links: Option<Cables>,
     /// What the hosts have besides.
     pub extras: Extras,
 }
@@ -18,13 +56,13 @@ pub struct Torus {
 impl Torus {
     /// Names of the cables, in order, and the dimension of each.
     pub fn cable_names(&self, cluster: &str) -> Vec<(String, usize)> {
-        let hosts: u32 = self.dimensions.iter().product();
-        let mut names = Vec::with_capacity(hosts as usize * self.dimensions.len());
-        for host in 0..hosts {
+        let routers: u32 = self.dimensions.iter().product();
+        let mut names = Vec::with_capacity(routers as usize * self.dimensions.len());
+        for router in 0..routers {
             let mut weight = 1;
             for (dimension, &size) in self.dimensions.iter().enumerate() {
-                let neighbour = next(host, weight, size);
-                names.push((format!("{cluster}_link_from_{host}_to_{neighbour}"), dimension));
+                let neighbour = next(router, weight, size);
+                names.push((format!("{cluster}_link_from_{router}_to_{neighbour}"), dimension));
                 weight *= size;
             }
         }
@@ -36,13 +74,27 @@ impl Torus {
         if from == to && self.extras.stay(from, path) {
             return;
         }
+        if from != to
+            && let Some(links) = self.host_links
+        {
+            path.push(links.up(from));
+            self.cross(from, to, path);
+            path.push(links.down(to));
+            return;
+        }
+        self.cross(from, to, path);
+    }
+
+    /// Goes from the router of one host to that of another. Limiters are those of the first host at each router.
+    fn cross(&self, from: u32, to: u32, path: &mut Path<'_>) {
+        let (from, to) = (from / self.hosts, to / self.hosts);
         let width = self.dimensions.len() as u32;
         let (mut here, mut weight) = (from, 1);
         for (dimension, &size) in self.dimensions.iter().enumerate() {
             let (mine, target) = (from / weight % size, to / weight % size);
             let positive = goes_up(mine, target, size);
             while here / weight % size != target {
-                self.extras.limit(here, path);
+                self.extras.limit(here * self.hosts, path);
                 let cable = dimension as u32;
                 if positive {
                     path.push(self.cables.up(here * width + cable));
@@ -54,7 +106,7 @@ impl Torus {
             }
             weight *= size;
         }
-        self.extras.limit(to, path);
+        self.extras.limit(to * self.hosts, path);
     }
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use crate::accounting::Multifactor;
 use crate::cluster::{self, NodeSets};
-use crate::placement::{self, Allocator};
+use crate::placement::{self, Allocator, Mapping};
 use crate::priority::{self, Expression, Priority};
 
 use super::External;
@@ -33,6 +33,8 @@ pub struct PolicyChoice {
     pub seed: u64,
     /// The resources that `balanced` spares.
     pub critical: Vec<usize>,
+    /// The order of the nodes, where the allocator goes by one.
+    pub mapping: Option<Mapping>,
 }
 
 /// The capacities of a machine.
@@ -79,7 +81,7 @@ impl PolicyChoice {
         Ok(PolicyParts {
             scheduler: self.scheduler(machine)?,
             priority: self.priority(names)?,
-            allocator: self.allocator()?,
+            allocator: self.allocator(amounts.len() / resources)?,
         })
     }
 
@@ -99,13 +101,17 @@ impl PolicyChoice {
         Ok((rule.build)(machine, self.reservations))
     }
 
-    fn allocator(&self) -> Result<Allocator, String> {
+    fn allocator(&self, nodes: usize) -> Result<Allocator, String> {
         if self.allocator == EXTERNAL {
             return Ok(Allocator::external());
         }
         let rule = placement::named(&self.allocator);
         let rule = rule.ok_or_else(|| format!("no allocator named '{}'", self.allocator))?;
-        Ok(Allocator::new(rule, self.seed).with_critical(self.critical.clone()))
+        if let Some(mapping) = &self.mapping {
+            mapping.check(nodes)?;
+        }
+        let allocator = Allocator::new(rule, self.seed).with_critical(self.critical.clone());
+        Ok(allocator.with_mapping(self.mapping.clone()))
     }
 
     fn priority(&self, names: &[&str]) -> Result<Priority, String> {

@@ -156,7 +156,9 @@ impl<F: Feed> Simulation<F> {
     pub(super) fn shrink_as_decided(&mut self, job: u32) -> bool {
         let Some(next) = self.pending_allocation(job).map(placement_of_ranks) else { return false };
         // One that reaches its limit now may have given back all.
-        self.state.holds_nodes(job) && self.state.jobs.placement(job) != next && self.change_nodes(job, &next)
+        self.state.holds_nodes(job)
+            && *self.state.jobs.placement_by_index(job) != next
+            && self.change_nodes(job, &next)
     }
 
     /// Lets the jobs at scheduling points go on, resized where that was decided.

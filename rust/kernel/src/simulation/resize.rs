@@ -30,7 +30,7 @@ impl<F: Feed> Simulation<F> {
             Some(_) => next,
             None => union(&placement_of_ranks(running.ranks(job)), &next),
         };
-        if self.state.jobs.placement(job) != held && !self.change_nodes(job, &held) {
+        if *self.state.jobs.placement_by_index(job) != held && !self.change_nodes(job, &held) {
             return Err(self.no_room(job, &held));
         }
         if let Some(running) = &mut self.state.applications {

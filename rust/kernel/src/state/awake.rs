@@ -1,5 +1,5 @@
 //! The machine without the nodes that are not on, for jobs that go to those first (S21).
-use crate::cluster::{Availability, Machine, Request};
+use crate::cluster::{Availability, Machine, NodeOrder, Request, next_place_of_both, previous_place_of_both};
 
 use super::SleepState;
 
@@ -33,6 +33,14 @@ impl Availability for Awake<'_> {
             }
             from = self.sleep.next_on(node)?;
         }
+    }
+
+    fn next_place(&self, order: &NodeOrder, from: u32, request: &Request) -> Option<u32> {
+        next_place_of_both((self, self.machine), order, from, request)
+    }
+
+    fn previous_place(&self, order: &NodeOrder, until: u32, request: &Request) -> Option<u32> {
+        previous_place_of_both((self, self.machine), order, until, request)
     }
 
     fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {

@@ -1,4 +1,6 @@
 //! What has become of every job: one record per slot, in a column that forks share.
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{NodeTasks, Placement};
@@ -222,13 +224,25 @@ impl JobRecords {
         (run != NOT_RUNNING).then_some(run)
     }
 
-    /// The nodes of the job, by index; empty where it has not started.
+    /// The nodes of the job, in the order of its ranks; empty where it has not started.
     #[must_use]
     pub fn placement(&self, slot: u32) -> &[NodeTasks] {
         self.of(slot).placement.nodes()
     }
 
-    /// Records a start.
+    /// The same by index.
+    #[must_use]
+    pub fn placement_by_index(&self, slot: u32) -> Cow<'_, [NodeTasks]> {
+        self.of(slot).placement.by_index()
+    }
+
+    /// Whether the job has a node, or had it at last.
+    #[must_use]
+    pub fn has_node(&self, slot: u32, node: u32) -> bool {
+        self.of(slot).placement.has(node)
+    }
+
+    /// Records a start; ranks follow one another on the nodes in the order in which these come.
     pub fn start(&mut self, slot: u32, now: f64, placement: &[NodeTasks], run: u32) {
         let record = self.of_mut(slot);
         record.state = JobState::Running;
@@ -237,7 +251,7 @@ impl JobRecords {
         record.placement = Placement::of(placement);
     }
 
-    /// Records that a running job has other nodes from now on.
+    /// Records that a running job has other nodes from now on, ranks by index.
     pub fn resize(&mut self, slot: u32, now: f64, placement: &[NodeTasks]) {
         let record = self.of_mut(slot);
         record.resized = now;
@@ -297,7 +311,9 @@ mod tests {
         assert_eq!(fork.state(1), JobState::Loaded);
         assert!(fork.placement(1).is_empty());
         let nodes: Vec<u32> = records.placement(1).iter().map(|part| part.node).collect();
-        assert_eq!(nodes, [1, 3]);
+        assert_eq!(nodes, [3, 1]);
+        assert_eq!(records.placement_by_index(1)[0].node, 1);
+        assert!(records.has_node(1, 3) && !records.has_node(1, 2));
     }
 
     #[test]

@@ -290,6 +290,7 @@ impl State {
         self.set_holding(job, false);
         self.end_charge(scenario, job);
         self.machine.give_back(scenario.request(job), self.jobs.placement(job));
+        self.machine.freed(self.jobs.placement(job));
         self.check_nodes(job);
         self.touch_placement(scenario, job);
         self.releases += 1;
@@ -309,7 +310,7 @@ impl State {
     #[must_use]
     pub fn has_room_to_resize(&mut self, scenario: &Scenario, job: u32, placement: &[NodeTasks]) -> bool {
         let request = scenario.request_on(job, placement).unwrap_or_else(|| scenario.request(job));
-        let old = self.jobs.placement(job);
+        let old = &*self.jobs.placement_by_index(job);
         let has = |node| match old.binary_search_by_key(&node, |part| part.node) {
             Ok(at) => old[at].tasks,
             Err(_) => 0,

@@ -1,4 +1,6 @@
 //! What schedulers see: the scenario and the state together, to be read.
+use std::borrow::Cow;
+
 use crate::application::ApplicationJob;
 use crate::cluster::{
     Availability, Expansion, JobCalendar, NodeSet, NodeSetId, NodeTasks, PlacementRequest, PowerState,
@@ -85,7 +87,9 @@ impl<'a> View<'a> {
             tasks: row.tasks,
             row: row.row,
             duration: self.state.jobs.estimate(job),
+            requested_time: self.state.jobs.requested_time(job),
             calendar: self.calendar_of(job),
+            order: self.state.machine.order(),
         }
     }
 
@@ -365,8 +369,7 @@ impl<'a> View<'a> {
     /// The running jobs with tasks on a node, by expected end, then by row. O(running jobs).
     #[must_use]
     pub fn jobs_on(self, node: u32) -> Vec<u32> {
-        let is_there =
-            |&job: &u32| self.state.jobs.placement(job).binary_search_by_key(&node, |part| part.node).is_ok();
+        let is_there = |&job: &u32| self.state.jobs.has_node(job, node);
         self.running_jobs().into_iter().filter(is_there).collect()
     }
 
@@ -437,7 +440,7 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn expansion(self, job: u32) -> Expansion<'a> {
         let runs = self.state.jobs.state(job) == JobState::Running;
-        let own = if runs { self.state.jobs.placement(job) } else { &[] };
+        let own = if runs { self.state.jobs.placement_by_index(job) } else { Cow::default() };
         Expansion { machine: &self.state.machine, own, closed: self.closed_nodes(job) }
     }
 }

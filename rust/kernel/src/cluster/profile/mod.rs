@@ -13,8 +13,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::availability::PlacementRequest;
-use super::machine::{Machine, totals_of};
-use super::node_set::NodeSets;
+use super::machine::Machine;
+use super::node_set::{NodeSets, totals_of};
 use super::placement::NodeTasks;
 use super::request::Request;
 

@@ -83,6 +83,7 @@ impl Case {
             reservations: self.reservations,
             seed: 0,
             critical: Vec::new(),
+            mapping: None,
         };
         let capacities =
             Capacities { resources: 1, amounts, node_sets: Arc::clone(&node_sets), has_calendar: false };

@@ -1,0 +1,182 @@
+//! An order of the nodes, and the indices by which the next node with room in it is found.
+//!
+//! Finding the next node costs O(log n), a change of a node O(log n) for each node set that it is in. Where freed nodes go to
+//! the tail, places are used up and given anew once every 3n moves: O(1) more for each move, averaged.
+use serde::{Deserialize, Serialize};
+
+use crate::index::SegmentTree;
+
+use super::node_set::{NodeSetId, NodeSets};
+
+/// No node is at this place any more.
+const VACANT: u32 = u32::MAX;
+
+/// All nodes in an order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeOrder {
+    place_of: Vec<u32>,
+    node_at: Vec<u32>,
+    /// Whether freed nodes go to the tail.
+    rotates: bool,
+}
+
+impl NodeOrder {
+    /// The order in which these nodes stand, each node once; whether freed nodes go to its tail.
+    #[must_use]
+    pub fn new(nodes: Vec<u32>, rotates: bool) -> Self {
+        let mut place_of = vec![0; nodes.len()];
+        for (place, &node) in nodes.iter().enumerate() {
+            place_of[node as usize] = place as u32;
+        }
+        Self { place_of, node_at: nodes, rotates }
+    }
+
+    /// The number of places; some may be vacant.
+    #[must_use]
+    pub fn end(&self) -> u32 {
+        self.node_at.len() as u32
+    }
+
+    /// The node at a place.
+    #[must_use]
+    pub fn node_at(&self, place: u32) -> Option<u32> {
+        self.node_at.get(place as usize).copied().filter(|&node| node != VACANT)
+    }
+
+    /// The place of a node.
+    #[must_use]
+    pub fn place_of(&self, node: u32) -> u32 {
+        self.place_of[node as usize]
+    }
+
+    /// The number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.place_of.len() as u32
+    }
+
+    /// The places that an order needs in all.
+    fn room(&self) -> usize {
+        if self.rotates { 4 * self.place_of.len() } else { self.place_of.len() }
+    }
+
+    /// Closes the gaps.
+    fn compact(&mut self) {
+        self.node_at.retain(|&node| node != VACANT);
+        for (place, &node) in self.node_at.iter().enumerate() {
+            self.place_of[node as usize] = place as u32;
+        }
+    }
+}
+
+/// The order, and what is free on the nodes of each node set but that of all, by place.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OrderIndex {
+    order: NodeOrder,
+    of_sets: Vec<SegmentTree>,
+    #[serde(skip)]
+    touched: Vec<u32>,
+}
+
+impl OrderIndex {
+    /// The index, and the tree of all nodes by place; `values` gives what is free on a node.
+    pub fn new<'a>(
+        order: NodeOrder,
+        sets: &NodeSets,
+        values: impl Fn(u32) -> &'a [i64],
+    ) -> (Self, SegmentTree) {
+        let mut trees = sets.ids().map(|set| {
+            let width = values(0).len();
+            // No request fits where less than nothing is free.
+            let mut all = vec![-1; order.room() * width];
+            for node in sets.nodes_from(set, 0) {
+                let at = order.place_of(node) as usize * width;
+                all[at..at + width].copy_from_slice(values(node));
+            }
+            SegmentTree::new(width, &all)
+        });
+        let of_all = trees.next().unwrap_or_else(|| SegmentTree::new(1, &[]));
+        let of_sets = trees.collect();
+        (Self { order, of_sets, touched: Vec::new() }, of_all)
+    }
+
+    /// The order.
+    pub fn order(&self) -> &NodeOrder {
+        &self.order
+    }
+
+    /// The values of the nodes of a set, by place; of all nodes they are `of_all`.
+    pub fn tree<'a>(&'a self, set: NodeSetId, of_all: &'a SegmentTree) -> &'a SegmentTree {
+        set.index().checked_sub(1).map_or(of_all, |at| &self.of_sets[at])
+    }
+
+    /// Takes note that the values of some nodes have changed.
+    pub fn changed(&mut self, nodes: impl Iterator<Item = u32>, sets: &NodeSets, of_all: &mut SegmentTree) {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.clear();
+        touched.extend(nodes.map(|node| self.order.place_of(node)));
+        refresh(&mut touched, of_all);
+        if !self.of_sets.is_empty() {
+            for &place in &touched {
+                self.copy_to_sets(place, sets, of_all);
+            }
+        }
+        self.touched = touched;
+    }
+
+    /// Nodes were freed, in this order: they go to the tail, where the order is one in which they do.
+    pub fn freed(&mut self, nodes: impl Iterator<Item = u32>, sets: &NodeSets, of_all: &mut SegmentTree) {
+        if !self.order.rotates {
+            return;
+        }
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.clear();
+        for node in nodes {
+            if self.order.node_at.len() == self.order.room() {
+                self.close_gaps(sets, of_all);
+                touched.clear();
+            }
+            let (from, to) = (self.order.place_of(node), self.order.end());
+            self.order.node_at[from as usize] = VACANT;
+            self.order.node_at.push(node);
+            self.order.place_of[node as usize] = to;
+            of_all.move_values(from as usize, to as usize, -1);
+            touched.extend([from, to]);
+            for set in sets.others_of(node) {
+                let tree = &mut self.of_sets[set.index() - 1];
+                tree.move_values(from as usize, to as usize, -1);
+                tree.refresh_range(from as usize, from as usize);
+                tree.refresh_range(to as usize, to as usize);
+            }
+        }
+        refresh(&mut touched, of_all);
+        self.touched = touched;
+    }
+
+    fn close_gaps(&mut self, sets: &NodeSets, of_all: &mut SegmentTree) {
+        let before = of_all.clone();
+        let places = self.order.place_of.clone();
+        self.order.compact();
+        let values = |node: u32| before.values(places[node as usize] as usize);
+        (*self, *of_all) = Self::new(self.order.clone(), sets, values);
+    }
+
+    fn copy_to_sets(&mut self, place: u32, sets: &NodeSets, of_all: &SegmentTree) {
+        let Some(node) = self.order.node_at(place) else { return };
+        for set in sets.others_of(node) {
+            let tree = &mut self.of_sets[set.index() - 1];
+            tree.values_mut(place as usize).copy_from_slice(of_all.values(place as usize));
+            tree.refresh_range(place as usize, place as usize);
+        }
+    }
+}
+
+/// Brings the maxima over some places up to date. Neighbours share their ancestors in the tree.
+fn refresh(places: &mut [u32], tree: &mut SegmentTree) {
+    if !places.is_sorted() {
+        places.sort_unstable();
+    }
+    for run in places.chunk_by(|a, b| b - a <= 2) {
+        tree.refresh_range(run[0] as usize, run[run.len() - 1] as usize);
+    }
+}

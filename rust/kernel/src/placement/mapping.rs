@@ -1,0 +1,81 @@
+//! Mappings: an order of the nodes, and what the rules that take nodes in it need to know (S22).
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::{Availability, NodeOrder};
+
+use super::AllocationRule;
+use super::filling::Filling;
+
+/// From when on a job is long.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Threshold {
+    /// Its requested time is at least so many seconds.
+    RequestedTime(f64),
+    /// It takes at least so many nodes from the head of the order.
+    Nodes(f64),
+}
+
+/// The blocks of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blocks {
+    /// How many.
+    pub count: u32,
+    /// Whether they are those of the machine; else the nodes that are free are cut anew for every job.
+    pub are_fixed: bool,
+}
+
+/// An order of the nodes, and the parameters of its rule.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mapping {
+    /// All nodes, each once.
+    pub order: Vec<u32>,
+    /// The blocks of the order, where it is cut.
+    pub blocks: Option<Blocks>,
+    /// What `dual_end` goes by.
+    pub threshold: Option<Threshold>,
+}
+
+impl Mapping {
+    /// Whether the order has every node once.
+    pub fn check(&self, nodes: usize) -> Result<(), String> {
+        let mut is_there = vec![false; nodes];
+        for &node in &self.order {
+            match is_there.get_mut(node as usize) {
+                Some(there) if !*there => *there = true,
+                _ => {
+                    return Err(format!(
+                        "the order of the nodes has node {node} twice, or there is no such node"
+                    ));
+                }
+            }
+        }
+        if self.order.len() < nodes {
+            return Err(format!("the order of the nodes has {} of {nodes} nodes", self.order.len()));
+        }
+        Ok(())
+    }
+
+    /// Fills nodes as a rule does in the order as it stands.
+    pub(super) fn fill(
+        &self,
+        rule: AllocationRule,
+        order: &NodeOrder,
+        filling: &mut Filling<'_, impl Availability>,
+    ) {
+        if let Some(Blocks { count, are_fixed }) = self.blocks {
+            return filling.blocks(order, count, are_fixed);
+        }
+        match (rule, self.threshold) {
+            (AllocationRule::Contiguous, _) => filling.first_window_in_order(order),
+            (AllocationRule::DualEnd, Some(Threshold::RequestedTime(least)))
+                if filling.want.requested_time >= least =>
+            {
+                filling.last_in_order(order);
+            }
+            (AllocationRule::DualEnd, Some(Threshold::Nodes(least))) => {
+                filling.dual_end_by_nodes(order, least);
+            }
+            _ => filling.in_order(order),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+"""Placements: orders of the nodes of a machine, ranks on the nodes of a job, and how far apart these are.
+
+>>> import batchlab as bl
+>>> system = bl.System.of(bl.Platform.torus((4, 2, 2), bandwidth="5GBps"))
+>>> bl.placement.box_order(system, (2, 1, 2))[:8]
+[0, 1, 8, 9, 2, 3, 10, 11]
+"""
+
+from batchlab.placement.hops import Hops, distance, hops
+from batchlab.placement.orders import axes_order, box_order, hilbert_order, level_order, random_order
+from batchlab.placement.ranks import custom, cyclic, one_per_node, packed
+
+__all__ = [
+    "Hops",
+    "axes_order",
+    "box_order",
+    "custom",
+    "cyclic",
+    "distance",
+    "hilbert_order",
+    "hops",
+    "level_order",
+    "one_per_node",
+    "packed",
+    "random_order",
+]

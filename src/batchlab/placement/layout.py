@@ -1,0 +1,122 @@
+"""Where the nodes of a system are in its network: the topology, and the place of each node in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from batchlab.errors import PlatformError
+from batchlab.platform import Cluster, Dragonfly, FatTree, Torus
+from batchlab.system import System
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from batchlab.platform import Platform, Topology, Zone
+
+__all__ = ["Layout", "digits", "layout_of", "number_of"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The topology that connects the nodes of a system, and where each node is.
+
+    Parameters
+    ----------
+    topology
+        How the nodes are connected.
+    places
+        Of each node of the system its place among the nodes of the topology.
+    """
+
+    topology: Topology
+    places: tuple[int, ...]
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The sizes of the levels, the lowest first; the product is the number of nodes of the topology.
+
+        A torus has nodes of a router and then its dimensions, a fat tree its levels, a dragonfly the nodes
+        of a blade, the blades of a chassis, the chassis of a group, and the groups.
+        """
+        match self.topology:
+            case Torus():
+                return (self.topology.nodes_per_router, *self.topology.dimensions)
+            case FatTree():
+                return self.topology.down
+            case Dragonfly(groups, chassis, blades, nodes):
+                return (nodes, blades, chassis, groups)
+            case _:
+                return (max(self.places, default=0) + 1,)
+
+    def coordinates(self, node: int) -> tuple[int, ...]:
+        """Give the coordinates of a node, the lowest level first."""
+        return digits(self.places[node], self.levels)
+
+    def torus(self) -> Torus:
+        """Give the topology, which must be a torus.
+
+        Raises
+        ------
+        PlatformError
+            If it is none.
+        """
+        if not isinstance(self.topology, Torus):
+            kind = type(self.topology).__name__
+            raise PlatformError(f"the nodes are connected by a {kind}; this needs a Torus.")
+        return self.topology
+
+
+def digits(number: int, sizes: Sequence[int]) -> tuple[int, ...]:
+    """Write a number with digits of these ranges, the lowest first."""
+    found = []
+    for size in sizes:
+        number, digit = divmod(number, size)
+        found.append(digit)
+    return tuple(found)
+
+
+def number_of(coordinates: Sequence[int], sizes: Sequence[int], order: Sequence[int]) -> int:
+    """Give the number of a point of a box; the first dimension named in the order runs fastest."""
+    number, weight = 0, 1
+    for dimension in order:
+        number += weight * coordinates[dimension]
+        weight *= sizes[dimension]
+    return number
+
+
+def layout_of(system: System | Platform) -> Layout:
+    """Find out how the nodes of a system, or all compute hosts of a platform, are connected.
+
+    Raises
+    ------
+    PlatformError
+        If the system has no platform, or its nodes are not all in one cluster.
+    """
+    platform, names = (system.platform, system.hosts) if isinstance(system, System) else (system, ())
+    if platform is None:
+        rule = "this asks how the nodes are connected: use System.of(platform), e.g. of bl.Platform.torus"
+        raise PlatformError(f"the system has no platform; {rule}.")
+    names = names or tuple(host.name for host in platform.nodes)
+    for cluster in _clusters(platform.root):
+        places = {
+            f"{cluster.prefix}{number}{cluster.suffix}": place for place, number in enumerate(cluster.numbers)
+        }
+        if names[0] not in places:
+            continue
+        outside = next((name for name in names if name not in places), None)
+        if outside is None:
+            return Layout(cluster.topology, tuple(places[name] for name in names))
+        rule = "this asks for nodes that one topology connects"
+        raise PlatformError(f"node {outside!r} is not in cluster {cluster.name!r} as others are; {rule}.")
+    raise PlatformError(
+        "the nodes are not those of a cluster; this asks for nodes that one topology connects."
+    )
+
+
+def _clusters(zone: Zone | Cluster) -> Iterator[Cluster]:
+    if isinstance(zone, Cluster):
+        yield zone
+        return
+    for member in zone.members:
+        yield from _clusters(member)

@@ -1,0 +1,208 @@
+"""Orders of nodes: every function gives the numbers of all nodes of a system, each once (S22).
+
+On a torus the nodes of a router follow one another.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+from typing import TYPE_CHECKING
+
+from batchlab.errors import PlatformError
+from batchlab.placement.layout import layout_of, number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from batchlab.system import System
+
+__all__ = ["AXES", "axes_order", "box_order", "hilbert_order", "level_order", "random_order"]
+
+AXES = ("xyz", "abcdefghij")
+"""The names of the dimensions of a torus: of three or fewer, and of more."""
+
+_WORD = 2**64 - 1
+
+
+def random_order(nodes: int, seed: int) -> list[int]:
+    """Shuffle the nodes: by a hash of the seed and the node.
+
+    Parameters
+    ----------
+    nodes
+        How many nodes there are.
+    seed
+        From 0 to 2^64 - 1.
+    """
+    return sorted(range(nodes), key=lambda node: (_mix(seed, node), node))
+
+
+def axes_order(system: System, axes: str) -> list[int]:
+    """Order the nodes of a torus by their coordinates.
+
+    Parameters
+    ----------
+    system
+        A system on a platform whose nodes are one torus.
+    axes
+        Each dimension once, the first one runs fastest: ``"xyz"``, ``"zxy"``; ``"abcde"`` in five dimensions.
+
+    Raises
+    ------
+    PlatformError
+        If the nodes are no torus, or the axes are not its dimensions.
+    """
+    sizes = layout_of(system).torus().dimensions
+    order = _dimensions(axes, len(sizes))
+    return _by_router(system, lambda point: number_of(point, sizes, order))
+
+
+def box_order(system: System, sides: Sequence[int], axes: str | None = None) -> list[int]:
+    """Order the nodes of a torus by boxes: one box after the other, by node number within a box.
+
+    Parameters
+    ----------
+    system
+        As for `axes_order`.
+    sides
+        The sides of a box, in routers; each divides the size of its dimension.
+    axes
+        How boxes follow one another, as for `axes_order`; in the order of the dimensions unless given.
+
+    Raises
+    ------
+    PlatformError
+        As for `axes_order`; or if a side does not divide its dimension.
+
+    Notes
+    -----
+    The Cartesian splitting of M. A. Obaida and J. Liu, Simulation of HPC job scheduling and large-scale
+    parallel workloads, WSC 2017, section 2.2.2.
+    """
+    sizes = layout_of(system).torus().dimensions
+    if len(sides) != len(sizes):
+        raise PlatformError(f"boxes{_listed(sides)}: needs {len(sizes)} sides, one for each dimension.")
+    for side, size in zip(sides, sizes, strict=True):
+        if side < 1 or size % side:
+            rule = f"each side must divide the size of its dimension; the torus is {_listed(sizes)}"
+            raise PlatformError(f"boxes{_listed(sides)}: side {side} does not divide {size}; {rule}.")
+    counts = [size // side for side, size in zip(sides, sizes, strict=True)]
+    order = range(len(sizes)) if axes is None else _dimensions(axes, len(sizes))
+
+    def key(point: Sequence[int]) -> tuple[int, int]:
+        box = [each // side for each, side in zip(point, sides, strict=True)]
+        return number_of(box, counts, order), number_of(point, sizes, range(len(sizes)))
+
+    return _by_router(system, key)
+
+
+def hilbert_order(system: System) -> list[int]:
+    """Order the nodes of a torus along a Hilbert curve through the enclosing cube of a power of two.
+
+    Routers that the torus does not have are left out, so that a step may be longer than one hop there.
+
+    Parameters
+    ----------
+    system
+        As for `axes_order`.
+
+    Raises
+    ------
+    PlatformError
+        If the nodes are no torus.
+
+    Notes
+    -----
+    J. Skilling, Programming the Hilbert curve, AIP Conference Proceedings 707, 2004.
+    """
+    bits = max((size - 1).bit_length() for size in layout_of(system).torus().dimensions)
+    return _by_router(system, lambda point: _hilbert_index(list(point), bits))
+
+
+def level_order(system: System, levels: Sequence[int] = ()) -> list[int]:
+    """Order the nodes by the levels of their network.
+
+    Parameters
+    ----------
+    system
+        A system on a platform whose nodes are one cluster.
+    levels
+        Levels, the lowest is 1; the first one named runs fastest, those that are not named follow from the
+        lowest on. None: nodes below one switch follow one another, then those of the next switch.
+
+        A fat tree has its own levels; a dragonfly has the nodes of a blade (1), the blades of a chassis (2),
+        the chassis of a group (3) and the groups (4); a torus the nodes of a router (1), and its dimensions.
+
+    Raises
+    ------
+    PlatformError
+        If there is no such level, or one is named twice.
+    """
+    layout = layout_of(system)
+    sizes = layout.levels
+    for level in levels:
+        if not 1 <= level <= len(sizes) or list(levels).count(level) > 1:
+            rule = f"levels are numbers from 1 to {len(sizes)}, each once"
+            raise PlatformError(f"levels{_listed(levels)}: {rule}.")
+    named = [level - 1 for level in levels]
+    order = [*named, *(level for level in range(len(sizes)) if level not in named)]
+    nodes = range(len(layout.places))
+    return sorted(nodes, key=lambda node: number_of(layout.coordinates(node), sizes, order))
+
+
+def _by_router(system: System, key: Callable[[tuple[int, ...]], object]) -> list[int]:
+    """Sort the nodes by a key of the coordinates of their routers, then by their places."""
+    layout = layout_of(system)
+    of_router = cache(key)
+
+    def whole(node: int) -> tuple[object, int]:
+        return of_router(layout.coordinates(node)[1:]), layout.places[node]
+
+    return sorted(range(len(layout.places)), key=whole)
+
+
+def _dimensions(axes: str, count: int) -> list[int]:
+    """Give the numbers of the dimensions that a text names."""
+    names = next((known for known in AXES if len(known) >= count), AXES[-1])[:count]
+    if sorted(axes) != sorted(names):
+        example = next("".join(each) for each in itertools.permutations(reversed(names)))
+        rule = f"the torus has the dimensions {', '.join(names)}; name each once, e.g. {example}"
+        raise PlatformError(f"axes {axes!r}: {rule}.")
+    return [names.index(axis) for axis in axes]
+
+
+def _hilbert_index(point: list[int], bits: int) -> int:
+    """Give a point's place on the curve; `point` is changed."""
+    for shift in reversed(range(1, bits)):
+        bit = 1 << shift
+        for axis in range(len(point)):
+            if point[axis] & bit:
+                point[0] ^= bit - 1
+            else:
+                swapped = (point[0] ^ point[axis]) & (bit - 1)
+                point[0] ^= swapped
+                point[axis] ^= swapped
+    for axis in range(1, len(point)):
+        point[axis] ^= point[axis - 1]
+    flipped = 0
+    for shift in reversed(range(1, bits)):
+        if point[-1] & 1 << shift:
+            flipped ^= (1 << shift) - 1
+    index = 0
+    for shift in reversed(range(bits)):
+        for each in point:
+            index = 2 * index + ((each ^ flipped) >> shift & 1)
+    return index
+
+
+def _mix(a: int, b: int) -> int:
+    """SplitMix64's finaliser over a + (b + 1)·0x9E3779B97F4A7C15, as the kernel draws."""
+    z = (a + (b + 1) * 0x9E3779B97F4A7C15) & _WORD
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
+    return z ^ (z >> 31)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return f"({', '.join(map(str, numbers))})"

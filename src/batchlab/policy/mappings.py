@@ -1,0 +1,223 @@
+"""Allocators with parameters by name: orders of the nodes, and the rules that take nodes in them (S22).
+
+::
+
+    allocator = name | name "(" [argument {"," argument}] ")"
+    order     = index | random(SEED) | AXES | boxes(SIDES [, axes=AXES]) | hilbert | levels[(LEVELS)]
+    AXES      = the dimensions of a torus, e.g. xyz or zxy; abcde in five dimensions
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from batchlab.errors import PlatformError, PolicyError, PolicyNotFound, shown, suggest
+from batchlab.policy import spec
+from batchlab.vocabulary import LARGEST_SEED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from batchlab._kernel import MappingSettings
+    from batchlab.system import System
+
+__all__ = ["PARAMETERS", "mapping_of", "placed_by"]
+
+PARAMETERS = {
+    "first_fit": ("order",),
+    "contiguous": ("order",),
+    "round_robin": ("order", "blocks"),
+    "dual_end": ("order", "threshold", "by"),
+    "blocks": ("order", "of"),
+}
+"""The allocators that go by an order of the nodes, and their keys."""
+
+_ORDERS = ("index", "random", "boxes", "hilbert", "levels")
+_MOST = 2**31 - 1
+_BLOCKS = 2
+# An hour; and what the simulator published with the paper goes by.
+_THRESHOLDS = {"requested_time": 3600.0, "nodes": 512.0}
+_LARGEST = 2.0**53
+
+
+def placed_by(text: spec.Spec, call: spec.Call) -> str:
+    """Write an allocator with its parameters canonically; what is as it would be unsaid is left out.
+
+    Raises
+    ------
+    PolicyError
+        If it takes no such parameter, or a value breaks its rule.
+    """
+    rule = _Rule(text, call)
+    count = rule.blocks()
+    arguments = [str(count)] if call.name == "blocks" and count != _BLOCKS else []
+    if (order := rule.order()) != "index":
+        arguments.append(f"order={order}")
+    if call.name != "blocks" and count is not None:
+        arguments.append(f"blocks={count}")
+    if call.name == "dual_end" and (threshold := rule.threshold()) != _THRESHOLDS[rule.by()]:
+        arguments.append(f"threshold={_written(threshold)}")
+    for key, names in (("by", ("requested_time", "nodes")), ("of", ("free", "machine"))):
+        if (name := rule.choice(key, names)) != names[0]:
+            arguments.append(f"{key}={name}")
+    return f"{call.name}({', '.join(arguments)})" if arguments else call.name
+
+
+def mapping_of(allocator: str, system: System) -> MappingSettings | None:
+    """Give the kernel's form of an allocator that `placed_by` wrote; None where it goes by no order.
+
+    Raises
+    ------
+    PolicyError
+        If the system does not have the network that the order asks for.
+    """
+    text, call = spec.parse(allocator)
+    if call.name not in PARAMETERS or (allocator in {"first_fit", "contiguous"}):
+        return None
+    rule = _Rule(text, call)
+    return {
+        "order": rule.nodes(system),
+        "blocks": rule.blocks(),
+        "are_fixed": rule.choice("of", ("free", "machine")) == "machine",
+        "threshold": rule.threshold() if call.name == "dual_end" else None,
+        "by_nodes": rule.by() == "nodes",
+    }
+
+
+class _Rule:
+    """The arguments of one allocator."""
+
+    def __init__(self, text: spec.Spec, call: spec.Call) -> None:
+        self.text, self.call = text, call
+        known = PARAMETERS.get(call.name, ())
+        for key, argument in call.keys.items():
+            if key not in known:
+                raise self.error(f"{call.name} takes no key {shown(key)}.{suggest(key, known)}", argument)
+        taken = 1 if call.name == "blocks" else 0
+        for argument in call.values[taken:]:
+            example = "order=xyz" if known else "allocator=best_fit"
+            raise self.error(f"this value of {call.name} needs a key, e.g. {example}.", argument)
+
+    def error(self, message: str, argument: spec.Argument) -> PolicyError:
+        return PolicyError(message + self.text.where(argument.position))
+
+    def whole(self, argument: spec.Argument, name: str, least: int = 1, most: int = _MOST) -> int:
+        """Take an integer."""
+        value = argument.value
+        if isinstance(value, int) and least <= value <= most:
+            return value
+        given = value.name if isinstance(value, spec.Call) else shown(value)
+        raise self.error(f"{name} = {given}; must be an integer from {least} to {most}.", argument)
+
+    def blocks(self) -> int | None:
+        """Take the number of blocks; None where the order is not cut."""
+        if self.call.name == "blocks":
+            return self.whole(self.call.values[0], "blocks") if self.call.values else _BLOCKS
+        return self.whole(self.call.keys["blocks"], "blocks") if "blocks" in self.call.keys else None
+
+    def by(self) -> str:
+        """Take what the threshold of ``dual_end`` is of."""
+        return self.choice("by", ("requested_time", "nodes"))
+
+    def threshold(self) -> float:
+        """Take the threshold of ``dual_end``: seconds or nodes."""
+        if "threshold" not in self.call.keys:
+            return _THRESHOLDS[self.by()]
+        argument = self.call.keys["threshold"]
+        value = argument.value
+        if isinstance(value, int | float) and 0 <= value <= _LARGEST:
+            return float(value)
+        given = value.name if isinstance(value, spec.Call) else shown(value)
+        raise self.error(f"threshold = {given}; must be a number from 0 to 2^53.", argument)
+
+    def choice(self, key: str, names: Sequence[str]) -> str:
+        """Take one of some names; the first unless given."""
+        if key not in self.call.keys:
+            return names[0]
+        argument = self.call.keys[key]
+        value = argument.value
+        name = value.name if isinstance(value, spec.Call) else str(value)
+        if name not in names:
+            rule = f"must be {' or '.join(names)}"
+            raise self.error(f"{key} = {shown(name)}; {rule}.{suggest(name, names)}", argument)
+        return name
+
+    def order(self) -> str:
+        """Write the order of the nodes."""
+        if "order" not in self.call.keys:
+            return "index"
+        argument = self.call.keys["order"]
+        order = argument.value
+        if not isinstance(order, spec.Call):
+            raise self.error(f"order = {shown(order)}; must be a name, e.g. order=xyz.", argument)
+        if order.name not in _ORDERS and not _are_axes(order.name):
+            known = suggest(order.name, (*_ORDERS, "xyz"))
+            where = self.text.where(argument.position)
+            raise PolicyNotFound(f"no order of nodes named {shown(order.name)}.{known}{where}")
+        return self._written_order(order, argument)
+
+    def _written_order(self, order: spec.Call, argument: spec.Argument) -> str:
+        keys = {"boxes": ("axes",), "random": ("seed",)}.get(order.name, ())
+        for key, other in order.keys.items():
+            if key not in keys:
+                raise self.error(f"{order.name} takes no key {shown(key)}.{suggest(key, keys)}", other)
+        if order.name == "random":
+            given = [*order.values, *order.keys.values()]
+            if len(given) > 1:
+                raise self.error("random takes one seed.", given[1])
+            seed = self.whole(given[0], "seed", 0, LARGEST_SEED) if given else 0
+            return f"random({seed})"
+        if order.name not in {"boxes", "levels"}:
+            for value in order.values:
+                raise self.error(f"{order.name} takes no value.", value)
+            return order.name
+        numbers = [str(self.whole(value, order.name)) for value in order.values]
+        if order.name == "boxes" and not numbers:
+            raise self.error("boxes needs the sides of a box, e.g. boxes(2, 1, 2).", argument)
+        if "axes" in order.keys:
+            numbers.append(f"axes={self._axes(order.keys['axes'])}")
+        return f"{order.name}({', '.join(numbers)})" if numbers else order.name
+
+    def _axes(self, argument: spec.Argument) -> str:
+        value = argument.value
+        name = value.name if isinstance(value, spec.Call) else str(value)
+        if not _are_axes(name):
+            raise self.error(f"axes = {shown(name)}; must name dimensions, e.g. xyz or zxy.", argument)
+        return name
+
+    def nodes(self, system: System) -> list[int]:
+        """Give the nodes of a system in the order."""
+        argument = self.call.keys.get("order")
+        order = None if argument is None else argument.value
+        if not isinstance(order, spec.Call) or order.name == "index":
+            return list(range(system.nodes))
+        numbers = [value.value for value in order.values if isinstance(value.value, int)]
+        try:
+            return _nodes(order, numbers, system)
+        except PlatformError as error:
+            raise PolicyError(f"order {order.name}: {error}") from None
+
+
+def _nodes(order: spec.Call, numbers: list[int], system: System) -> list[int]:
+    from batchlab import placement  # noqa: PLC0415  # it needs platforms, which most runs do without
+
+    match order.name:
+        case "random":
+            return placement.random_order(system.nodes, numbers[0] if numbers else 0)
+        case "boxes":
+            axes = order.keys["axes"].value if "axes" in order.keys else None
+            return placement.box_order(system, numbers, axes.name if isinstance(axes, spec.Call) else None)
+        case "hilbert":
+            return placement.hilbert_order(system)
+        case "levels":
+            return placement.level_order(system, numbers)
+        case axes:
+            return placement.axes_order(system, axes)
+
+
+def _are_axes(name: str) -> bool:
+    return any(sorted(name) == list(known[: len(name)]) for known in ("xyz", "abcdefghij"))
+
+
+def _written(value: float) -> str:
+    return str(int(value)) if value.is_integer() else repr(value)

@@ -1,0 +1,81 @@
+"""The kernel gives the schedule of the reference where nodes are taken in an order of their own (S22)."""
+
+import os
+from collections import Counter
+from random import Random
+
+import pytest
+
+from support.event_cases import delayed, eventful
+from support.mapping_cases import mapped
+from support.preemption_cases import preempting
+from support.queue_cases import limited, queued, reserved
+from support.schedule_cases import BACKFILLS, Case, disturbed, grouped, random_case
+from support.schedule_runs import differences, readable, shrunk
+from support.sleep_cases import sleeping
+
+CASES = 480
+CHUNKS = 8
+# `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_mappings.py`
+CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "10000"))
+CAMPAIGN_CHUNK = 250
+
+
+def case_of(number: int) -> Case:
+    """Make a case: each rule of backfilling in turn, on all kinds of machines, with all kinds of events."""
+    rng = Random(number)  # noqa: S311 - no secret
+    case = random_case(rng, large=0.05)
+    while case.backfill != BACKFILLS[number % len(BACKFILLS)]:
+        case = random_case(rng, large=0.05)
+    if rng.random() < 0.3:
+        case = queued(case, rng)
+        case = preempting(case, rng) if rng.random() < 0.5 else case
+        case = limited(case, rng) if rng.random() < 0.3 else case
+        case = reserved(case, rng) if rng.random() < 0.5 else case
+    elif rng.random() < 0.3:
+        case = grouped(case, rng)
+    case = delayed(case, rng) if rng.random() < 0.2 else case
+    if rng.random() < 0.2:
+        case = eventful(case, rng)
+    elif rng.random() < 0.3:
+        case = disturbed(case, rng)
+    return mapped(sleeping(case, rng) if rng.random() < 0.15 else case, rng)
+
+
+def check(number: int) -> None:
+    """Fail with the smallest case that differs."""
+    case = case_of(number)
+    if differences(case):
+        small = shrunk(case, lambda smaller: bool(differences(smaller)))
+        lines = "\n".join(differences(small))
+        pytest.fail(f"case {number}\n{readable(small)}\n{lines}")
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_every_job_and_node(chunk: int) -> None:
+    """State, start, end, nodes and their order are equal for every job."""
+    for number in range(chunk, CASES, CHUNKS):
+        check(number)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("begin", range(CASES, CASES + CAMPAIGN, CAMPAIGN_CHUNK))
+def test_more_cases(begin: int) -> None:
+    """The same in many more cases."""
+    for number in range(begin, begin + CAMPAIGN_CHUNK):
+        check(number)
+
+
+def test_cases_have_what_they_are_for() -> None:
+    """Each rule, each way of backfilling, and jobs whose nodes do not stand by index."""
+    found = Counter[str]()
+    for number in range(CASES):
+        case = case_of(number)
+        found[case.allocator.partition("(")[0]] += 1
+        found[case.backfill] += 1
+        found["blocks of the machine"] += "of=machine" in case.allocator
+        found["by nodes"] += "by=nodes" in case.allocator
+        placements = [outcome.placement for outcome in case.expected()] if number % 4 == 0 else []
+        found["out of order"] += any(nodes != sorted(nodes) for nodes in placements)
+    names = ("first_fit", "contiguous", "round_robin", "dual_end", "blocks", *BACKFILLS)
+    assert min(found[name] for name in (*names, "blocks of the machine", "by nodes", "out of order")) > 20
