@@ -39,7 +39,6 @@ bl.RunOptions(walltim="kill")  # wrong
 
 bl.Policy(order="sjf", backfill="easy", allocator="best_fit", predictor="last_two")
 bl.Policy(backfill="esay")  # wrong
-bl.Policy(allocator="bestfit")  # wrong
 bl.Policy(predictor="last_tow")  # wrong
 bl.Malleable("srtf")
 bl.Malleable("strf")  # wrong
