@@ -17,6 +17,7 @@ USUAL = [
     "generate",
     "queueing",
     "rates",
+    "placements",
     "sharing",
     "deep_learning",
     "case_study",

@@ -1,0 +1,74 @@
+"""Placements and messages: node orders in times of first_fit, and an allreduce on all ranks of Cielo's torus.
+
+`python benchmarks/placements.py [--jobs 20000]`: the log is made up, for 40,960 nodes in a torus. What is
+compared is measured in turn, round by round; medians count. The order itself is made before that, once a run.
+"""
+
+import argparse
+import statistics
+
+import numpy as np
+import polars as pl
+from measure import cpu_time, verdict
+
+import batchlab as bl
+from batchlab.skeleton import Skeleton, run
+
+SIDES = (32, 32, 40)
+ORDERS = ("zyx", "boxes(4, 4, 4)", "hilbert", "random(1)")
+RULES = ("dual_end(order=zyx)", "round_robin(order=zyx)", "blocks(4, order=zyx)")
+RATIO, SECONDS = 1.5, 2.0
+ROUNDS = 3
+RANKS, PAYLOAD = 8_192, 1_024
+
+
+def made_up(jobs: int) -> bl.Workload:
+    """Make jobs of 1 to 1,024 nodes that keep nine tenths of the machine busy."""
+    rng = np.random.default_rng(1)
+    tasks = 2 ** rng.integers(0, 11, jobs)
+    run_time = np.ceil(rng.lognormal(7.0, 1.5, jobs))
+    nodes = int(np.prod(SIDES))
+    gap = (tasks * run_time).sum() / jobs / nodes / 0.9
+    submit = np.floor(np.cumsum(rng.exponential(gap, jobs)))
+    columns = {"submit_time": submit, "run_time": run_time, "requested_time": 2 * run_time, "tasks": tasks}
+    return bl.Workload.from_table(pl.DataFrame(columns))
+
+
+def compare_orders(jobs: int) -> None:
+    """Compare each order and rule with first_fit."""
+    workload = made_up(jobs)
+    system = bl.System.of(bl.Platform.torus(SIDES, bandwidth=1e9, latency=1e-6, speed=1e9))
+    allocators = ["first_fit", *(f"first_fit(order={order})" for order in ORDERS), *RULES]
+    times: dict[str, list[float]] = {name: [] for name in allocators}
+    for _ in range(ROUNDS):
+        for name in allocators:
+            simulation = bl.Simulation(workload, system, bl.Policy(backfill="easy", allocator=name))
+            times[name].append(cpu_time(simulation.run_until)[0])
+    least = {name: statistics.median(found) for name, found in times.items()}
+    print(f"easy, {jobs:,} jobs on {system.nodes:,} nodes: first_fit {least['first_fit']:.2f} s CPU")
+    for name in allocators[1:]:
+        verdict(f"{name}, in times of first_fit", least[name] / least["first_fit"], RATIO, at_least=False)
+
+
+def sum_up() -> None:
+    """Measure an allreduce on 8,192 ranks of Cielo, message by message: one rank to a node, in order."""
+    platform = bl.Platform.machine("cielo")
+
+    def allreduce() -> float:
+        skeleton = Skeleton(lambda world: world.allreduce(PAYLOAD, "recursive_doubling"), ranks=RANKS)
+        return float(run(skeleton, platform).time)
+
+    seconds, took = cpu_time(allreduce)
+    print(f"allreduce of {PAYLOAD:,} B on {RANKS:,} ranks: {took * 1e6:.1f} us on the machine")
+    verdict("simulated message by message: CPU time, s", seconds, SECONDS, at_least=False)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--jobs", type=int, default=20_000, help="how many to make")
+    compare_orders(parser.parse_args().jobs)
+    sum_up()
+
+
+if __name__ == "__main__":
+    main()
