@@ -9,4 +9,4 @@ from environment import prepare, run
 
 if __name__ == "__main__":
     prepare(development=True)
-    sys.exit(run("python", "-m", "pytest", "--numprocesses=auto", *sys.argv[1:]))
+    sys.exit(run("python", "-m", "pytest", "--numprocesses=auto", "--dist=worksteal", *sys.argv[1:]))
