@@ -26,6 +26,11 @@ def with_estimates(case: Case, *, exact: bool) -> Case:
     return replace(case, jobs=tuple(mended(job) for job in case.jobs))
 
 
+def without_ranks(found: list[Outcome]) -> list[Outcome]:
+    """List nodes by index."""
+    return [replace(outcome, placement=sorted(outcome.placement)) for outcome in found]
+
+
 @QUICK
 @given(big_cases(orders=("fcfs",), backfills=("conservative",), conditions=False), st.floats(0, 1))
 def test_conservative_protects_everyone(case: Case, share: float) -> None:
@@ -38,7 +43,9 @@ def test_conservative_protects_everyone(case: Case, share: float) -> None:
     ordered = tuple(replace(job, row=row) for row, job in enumerate(queue))
     earlier = ordered[: int(share * len(ordered))]
     everyone = outcomes(replace(exact, jobs=ordered))
-    assert everyone[: len(earlier)] == outcomes(replace(exact, jobs=earlier))
+    alone = outcomes(replace(exact, jobs=earlier))
+    # In which order an allocator by load lists the nodes depends on who runs there.
+    assert without_ranks(everyone[: len(earlier)]) == without_ranks(alone)
 
 
 @QUICK
