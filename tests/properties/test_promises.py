@@ -26,9 +26,11 @@ def with_estimates(case: Case, *, exact: bool) -> Case:
     return replace(case, jobs=tuple(mended(job) for job in case.jobs))
 
 
-def without_ranks(found: list[Outcome]) -> list[Outcome]:
-    """List nodes by index."""
-    return [replace(outcome, placement=sorted(outcome.placement)) for outcome in found]
+def promised(case: Case, found: list[Outcome]) -> list[Outcome]:
+    """Leave out the nodes where they are chosen event by event, as the jobs of the instant come and go."""
+    if case.order_at_instant != "event_by_event":
+        return found
+    return [replace(outcome, placement=[]) for outcome in found]
 
 
 @QUICK
@@ -44,8 +46,7 @@ def test_conservative_protects_everyone(case: Case, share: float) -> None:
     earlier = ordered[: int(share * len(ordered))]
     everyone = outcomes(replace(exact, jobs=ordered))
     alone = outcomes(replace(exact, jobs=earlier))
-    # In which order an allocator by load lists the nodes depends on who runs there.
-    assert without_ranks(everyone[: len(earlier)]) == without_ranks(alone)
+    assert promised(case, everyone[: len(earlier)]) == promised(case, alone)
 
 
 @QUICK
