@@ -53,7 +53,7 @@ def test_summary_tells_rates(log: Path, tmp_path: Path, capsys: pytest.CaptureFi
     said = capsys.readouterr().out
     # Rate 1 until the second job comes at 10, 2.5 until the second of three departs at 66, 1 until 76.
     assert "policy        fcfs, control = count(1, 1, rates=[1, 2.5])" in said
-    line = "rate          2.11 on average, 2 switches; 26.3 % of the time at 1, 73.7 % of the time at 2.5"
+    line = "rate          2.11 on average, 2 switches; 26.3 % of time at 1, 73.7 % at 2.5"
     assert line in said.splitlines()
     rates = json.loads((tmp_path / "metrics.json").read_text())["rates"]["all"]
     assert rates["switches"] == 2
@@ -68,8 +68,8 @@ def test_summary_names_groups(log: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert main(["run", str(log), "--system", str(tmp_path / "machine.toml"), *controls]) == 0
     said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("rate")]
     assert said == [
-        "rate          cpu: 2 on average, 0 switches; 100.0 % of the time at 2",
-        "rate          fat: 1 on average, 0 switches; 100.0 % of the time at 1",
+        "rate          cpu: 2 on average, 0 switches; 100.0 % of time at 2",
+        "rate          fat: 1 on average, 0 switches; 100.0 % of time at 1",
     ]
 
 

@@ -172,7 +172,8 @@ def _rates(rates: Mapping[str, Mapping[str, object]]) -> Iterable[tuple[str, str
     for groups, each in rates.items():
         mean, share = cast("float | None", each["mean"]), _of(each, "share")
         parts = [f"{_number(mean)} on average", _plural(cast("int", each["switches"]), "switch", "switches")]
-        times = ", ".join(f"{_percent(part)} of the time at {rate}" for rate, part in share.items())
+        times = ", ".join(f"{_percent(part)} at {rate}" for rate, part in share.items())
+        times = times.replace(" at ", " of time at ", 1)
         named = "" if groups == "all" else f"{groups}: "
         yield "rate", f"{named}{', '.join(parts)}; {times}"
 
