@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -102,11 +103,16 @@ class OverZeroMQ(Algorithm):
             self._process.wait(self._timeout)
 
     def _send(self, message: str, doing: str) -> None:
-        self._wait(zmq.POLLOUT, doing)
-        self._socket.send(message.encode())
+        until = time.monotonic() + self._timeout
+        while True:
+            self._wait(zmq.POLLOUT, doing, until)
+            # The other end may be gone by now, for which a send would wait without end.
+            with suppress(zmq.Again):
+                self._socket.send(message.encode(), zmq.NOBLOCK)
+                return
 
     def _receive(self, invocation: Invocation) -> dict[str, object]:
-        self._wait(zmq.POLLIN, f"answer {invocation}")
+        self._wait(zmq.POLLIN, f"answer {invocation}", time.monotonic() + self._timeout)
         try:
             answer = json.loads(self._socket.recv())
         except (ValueError, RecursionError) as error:
@@ -118,8 +124,7 @@ class OverZeroMQ(Algorithm):
             raise AlgorithmError(f"the algorithm answered {invocation} with {shown(answer)}; not an object.")
         return answer
 
-    def _wait(self, event: int, doing: str) -> None:
-        until = time.monotonic() + self._timeout
+    def _wait(self, event: int, doing: str, until: float) -> None:
         while not self._socket.poll(_GLANCE, event):
             if self._process is not None:
                 # What it said before it ended still counts.
