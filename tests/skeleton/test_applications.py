@@ -1,6 +1,7 @@
 """Built-in skeletons: their messages, worked out by hand, and the columns that select them."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -188,3 +189,40 @@ def test_unknown_skeletons_of_a_workload_are_refused() -> None:
     for columns in ({"app_name": ["rng"] * 4}, {"app_name": ["ring"] * 4, "app_args": ["size"] * 4}):
         with pytest.raises(WorkloadError, match="table: app_name"):
             bl.Workload.from_table(jobs(**columns))
+
+
+def test_written_tables_select_skeletons_again(tmp_path: Path) -> None:
+    """A workload with skeletons is the same once it was written and read."""
+    workload = bl.Workload.from_table(
+        jobs(run_time=[None, 9.0, None, None], app_name=["ring", "ring", "bcast", "ring"], tasks=[4.0] * 4)
+    )
+    for name in ("jobs.csv", "jobs.parquet"):
+        bl.write_table(workload, tmp_path / name)
+        again = bl.read_table(tmp_path / name)
+        assert [*again.applications] == [*workload.applications] == ["ring() on 4", "bcast() on 4"]
+        assert again.jobs["application"].equals(workload.jobs["application"])
+
+
+def test_another_application_is_not_replaced() -> None:
+    """A job that names an application of its own keeps it."""
+    own = bl.Application([bl.Phase([named("time_keeper", 4, {"seconds": 7})])])
+    table = jobs(run_time=[None] * 4, application=["own"] * 4, app_name=["ring"] * 4)
+    workload = bl.Workload.from_table(table, applications={"own": own})
+    assert workload.jobs["application"].to_list() == ["own"] * 4
+
+
+def test_records_select_skeletons() -> None:
+    """As tables do."""
+    record = {
+        "submit_time": 0,
+        "tasks": 4,
+        "requested_time": 9,
+        "app_name": "time_keeper",
+        "app_args": "seconds=3",
+    }
+    workload = bl.read_records([record, {"submit_time": 0, "tasks": 4, "run_time": 5}])
+    assert [*workload.applications] == ["time_keeper(seconds=3) on 4"]
+    result = bl.simulate(workload, bl.System.of(star(8)), "fcfs")
+    assert result.jobs["end_time"].to_list() == [3, 5]
+    with pytest.raises(WorkloadError, match="records: app_name = 'rng'"):
+        bl.read_records([{**record, "app_name": "rng"}])

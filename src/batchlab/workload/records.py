@@ -10,6 +10,7 @@ import polars as pl
 from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload.header import Header
+from batchlab.workload.skeleton_columns import with_skeletons
 from batchlab.workload.unreadable import UNREADABLE
 from batchlab.workload.validation import admit
 from batchlab.workload.workload import Workload
@@ -101,6 +102,7 @@ def read_records(
     table = _table(records, name)
     if reader and resources is None:
         resources = reader.resources
+    table, applications = with_skeletons(table, applications, name)
     jobs, report, names = admit(
         table,
         resources=resources,

@@ -45,14 +45,18 @@ def with_skeletons(
     name = pl.col(_NAME).str.strip_chars()
     arguments = _text(table, _ARGUMENTS)
     tasks = pl.col("tasks") if "tasks" in table.columns else pl.lit(1)
-    others = [pl.col(other).is_null() for other in ("run_time", _APPLICATION) if other in table.columns]
-    runs = pl.all_horizontal(name.ne(""), *others)
-    key = pl.format("{}({}) on {}", name, arguments.fill_null(""), tasks.cast(pl.String))
+    # As the table is checked: files may have whole numbers with a point.
+    count = tasks.cast(pl.Float64, strict=False).ceil().cast(pl.Int64, strict=False)
+    key = pl.format("{}({}) on {}", name, arguments.fill_null(""), count)
+    no_time = pl.col("run_time").is_null() if "run_time" in table.columns else pl.lit(value=True)
+    # A table that was written has the names of the applications that the columns made.
+    is_free = _text(table, _APPLICATION).eq_missing(key) | _text(table, _APPLICATION).is_null()
+    runs = pl.all_horizontal(name.ne(""), no_time, is_free)
     rows = table.select(
         pl.when(runs).then(key).alias("key"),
         name.alias("name"),
         arguments.alias("arguments"),
-        tasks.alias("tasks"),
+        count.alias("tasks"),
     )
     chosen = rows.drop_nulls("key").unique(maintain_order=True)
     if chosen.is_empty():
@@ -73,7 +77,7 @@ def _made(chosen: pl.DataFrame, source: str) -> "dict[str, Application]":
     made = {}
     for key, name, arguments, tasks in chosen.iter_rows():
         try:
-            made[key] = named_application(name, int(tasks), arguments)
+            made[key] = named_application(name, tasks, arguments)
         except (ApplicationError, TypeError, ValueError) as error:
             raise WorkloadError(f"{source}: app_name = {name!r}: {error}") from None
     return made

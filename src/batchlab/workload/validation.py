@@ -16,6 +16,7 @@ from batchlab.workload import (
     dependency_column,
     node_groups,
     reasons,
+    scheduling_columns,
 )
 from batchlab.workload.report import NOTES_SCHEMA, Report, read_out
 from batchlab.workload.unreadable import UNREADABLE
@@ -81,6 +82,7 @@ def admit(
         table = dependencies.with_dependencies(table, source)
     table = dependency_column.with_dependency(arrays.with_arrays(table, source), source)
     table = node_groups.with_node_groups(table, source)
+    table = scheduling_columns.with_scheduling(table, source)
     names = _resources(table, resources, source)
     amounts = [*names, *(["tasks_per_node"] if "tasks_per_node" in table.columns else [])]
     numbers = _as_numbers(table, amounts, source)
