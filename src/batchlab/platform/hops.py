@@ -68,10 +68,7 @@ class _Hops:
         for cluster in clusters(platform.root):
             first = platform.number(f"{cluster.prefix}{cluster.numbers[0]}{cluster.suffix}")
             self.home |= {first + place: (cluster, place) for place in range(len(cluster.numbers))}
-        names = (
-            [link[0] for link in self.kernel.links] if any(c.limiter for c, _ in self.home.values()) else []
-        )
-        self.limiters = {link for link, name in enumerate(names) if name.endswith("_limiter")}
+        self.limiters = _limiters(platform)
         self.point = cache(lambda host: self.home[host][0].topology.coordinates(self.home[host][1]))
         self.own = cache(self._own)
 
