@@ -10,6 +10,7 @@ from batchlab import plot as plot
 from batchlab import queueing as queueing
 from batchlab import report as report
 from batchlab import skeleton as skeleton
+from batchlab import slurm as slurm
 from batchlab import system as system
 from batchlab._kernel import Formula as Formula
 from batchlab._kernel import Job as Job

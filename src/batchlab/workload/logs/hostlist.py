@@ -1,9 +1,13 @@
 """Lists of hosts as Slurm and PBS write them."""
 
+from __future__ import annotations
+
 import re
 from itertools import product
+from typing import TYPE_CHECKING
 
-import polars as pl
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["MOST_HOSTS", "executing_hosts", "hosts", "names_of"]
 
@@ -12,7 +16,7 @@ MOST_HOSTS = 1_000_000
 
 _ITEM = re.compile(r"(?:\[[^\]]*\]|[^,\[\]])+")
 _PART = re.compile(r"\[([^\[\]]*)\]")
-_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?(?::(\d{1,9}))?")
 
 
 def hosts(text: str, *, most: int = MOST_HOSTS) -> list[str] | None:
@@ -21,7 +25,8 @@ def hosts(text: str, *, most: int = MOST_HOSTS) -> list[str] | None:
     Parameters
     ----------
     text
-        As ``vn[0-3,7],login``; leading zeros are kept, and there may be several brackets in a name.
+        As ``vn[0-3,7],login``; leading zeros are kept, there may be several brackets in a name, and a range
+        may have a step: ``vn[0-6:2]``.
     most
         The most names that are given.
 
@@ -59,10 +64,10 @@ def _numbers(text: str, most: int) -> list[str] | None:
         match = _RANGE.fullmatch(item.strip())
         if match is None:
             return None
-        first, last = match[1], match[2] or match[1]
-        if not 0 <= int(last) - int(first) <= most - len(found):
+        first, last, step = match[1], match[2] or match[1], int(match[3] or 1)
+        if not step or not 0 <= int(last) - int(first) <= (most - len(found)) * step:
             return None
-        found += [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
+        found += [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1, step)]
     return found
 
 
@@ -80,6 +85,8 @@ def executing_hosts(text: str) -> list[str]:
 
 def names_of(lists: pl.Series) -> pl.Series:
     """Give the names of each of many lists, of Slurm or of PBS; null where there is none that can be read."""
+    import polars as pl  # noqa: PLC0415  # readers of configurations do without
+
     known = {
         text: executing_hosts(text) if "/" in text or text.startswith("(") else hosts(text)
         for text in lists.unique().drop_nulls()

@@ -1,0 +1,57 @@
+"""Slurm's files: ``slurm.conf`` with what it includes, ``topology.conf``, ``gres.conf``, accounts and QOS.
+
+Read as Slurm reads them, typed, with Slurm's defaults for a release; and the tables of all keys, with what
+becomes of each here. `batchlab.system.slurm` makes a `System` of it.
+"""
+
+from batchlab.slurm.associations import Accounting, Association
+from batchlab.slurm.cluster import Preemption, Selection, Timing
+from batchlab.slurm.configuration import Mended, SlurmConfiguration
+from batchlab.slurm.gres import DeviceLine
+from batchlab.slurm.keys import Change, Key, KeyTable, key_table, tables
+from batchlab.slurm.nodes import DownNodes, GenericResource, NodeLine, NodeSet
+from batchlab.slurm.partitions import PartitionLine
+from batchlab.slurm.place import Place
+from batchlab.slurm.priority import PriorityParameters
+from batchlab.slurm.qualities import Quality
+from batchlab.slurm.reading import read_configuration
+from batchlab.slurm.releases import RELEASES
+from batchlab.slurm.report import Entry, Remark, Report
+from batchlab.slurm.scheduler import SchedulerParameters
+from batchlab.slurm.settings import Option, Setting, UnknownKey
+from batchlab.slurm.topology import Switch, Topology
+
+__all__ = [
+    "RELEASES",
+    "Accounting",
+    "Association",
+    "Change",
+    "DeviceLine",
+    "DownNodes",
+    "Entry",
+    "GenericResource",
+    "Key",
+    "KeyTable",
+    "Mended",
+    "NodeLine",
+    "NodeSet",
+    "Option",
+    "PartitionLine",
+    "Place",
+    "Preemption",
+    "PriorityParameters",
+    "Quality",
+    "Remark",
+    "Report",
+    "SchedulerParameters",
+    "Selection",
+    "Setting",
+    "SlurmConfiguration",
+    "Switch",
+    "Timing",
+    "Topology",
+    "UnknownKey",
+    "key_table",
+    "read_configuration",
+    "tables",
+]

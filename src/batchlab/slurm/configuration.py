@@ -1,0 +1,186 @@
+"""The whole configuration of a cluster: ``slurm.conf`` with what it includes, and the files beside it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from batchlab.documents import shown_path
+from batchlab.errors import SystemDescriptionError, one_line, shown, suggest
+from batchlab.slurm.cluster import Preemption, Selection, Timing
+from batchlab.slurm.place import refuse
+from batchlab.slurm.priority import PriorityParameters
+from batchlab.slurm.scheduler import SchedulerParameters
+from batchlab.slurm.values import MOST_HOSTS, host_names, separated
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from batchlab.slurm.associations import Accounting
+    from batchlab.slurm.gres import DeviceLine
+    from batchlab.slurm.nodes import DownNodes, NodeLine, NodeSet
+    from batchlab.slurm.partitions import PartitionLine
+    from batchlab.slurm.place import Place
+    from batchlab.slurm.qualities import Quality
+    from batchlab.slurm.settings import Setting, UnknownKey
+    from batchlab.slurm.topology import Topology
+
+__all__ = ["Mended", "SlurmConfiguration"]
+
+
+@dataclass(frozen=True)
+class Mended:
+    """What Slurm puts right with a message, and where."""
+
+    place: Place
+    says: str
+
+
+@dataclass(frozen=True)
+class SlurmConfiguration:
+    """What the files of a cluster say, typed, with Slurm's defaults.
+
+    Attributes
+    ----------
+    path
+        The ``slurm.conf``.
+    release
+        The release of Slurm that it is read as.
+    release_from
+        Why: ``"given"``, or ``"keys"``: it is the newest one that has all keys.
+    cluster
+        ClusterName.
+    nodes, node_sets, down_nodes, partitions
+        Line by line, in the files' order; FUTURE nodes are among the nodes.
+    scheduler, priority, selection, preemption, timing
+        The parameters of the whole cluster.
+    enforced
+        AccountingStorageEnforce in lower case, with what each word implies.
+    topology, devices
+        What ``topology.conf`` and ``gres.conf`` say; None and empty without them.
+    accounting, qualities
+        Accounts and QOS from the files of ``sacctmgr``; None and empty without them.
+    settings
+        Every key that was read, with its place.
+    unknown
+        Keys that no release has, where these are kept.
+    mended
+        What Slurm puts right with a message.
+    files
+        All files that were read.
+    not_read
+        Files of Slurm that are there, and that are not read, with the reason.
+    """
+
+    path: str
+    release: str
+    release_from: Literal["given", "keys"] = "keys"
+    cluster: str = ""
+    nodes: tuple[NodeLine, ...] = ()
+    node_sets: tuple[NodeSet, ...] = ()
+    down_nodes: tuple[DownNodes, ...] = ()
+    partitions: tuple[PartitionLine, ...] = ()
+    scheduler: SchedulerParameters = field(default_factory=SchedulerParameters)
+    priority: PriorityParameters = field(default_factory=PriorityParameters)
+    selection: Selection = field(default_factory=Selection)
+    preemption: Preemption = field(default_factory=Preemption)
+    timing: Timing = field(default_factory=Timing)
+    enforced: frozenset[str] = frozenset()
+    topology: Topology | None = None
+    devices: tuple[DeviceLine, ...] = ()
+    accounting: Accounting | None = None
+    qualities: tuple[Quality, ...] = ()
+    settings: tuple[Setting, ...] = field(default=(), repr=False)
+    unknown: tuple[UnknownKey, ...] = ()
+    mended: tuple[Mended, ...] = ()
+    files: tuple[str, ...] = ()
+    not_read: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def node_names(self) -> Mapping[str, NodeLine]:
+        """The line of each node, by its name, in the files' order."""
+        return {name: line for line in self.nodes for name in line.names}
+
+    @cached_property
+    def in_service(self) -> tuple[str, ...]:
+        """The names of all nodes that are there: those that are not FUTURE."""
+        return tuple(name for name, line in self.node_names.items() if "FUTURE" not in line.state)
+
+    def nodes_of(self, partition: PartitionLine) -> tuple[str, ...]:
+        """Give the names of a partition's nodes, in the files' order.
+
+        Raises
+        ------
+        SystemDescriptionError
+            If it names a node, or a set of nodes, that is not there.
+        """
+        wanted: set[str] = set()
+        for part in separated(partition.nodes):
+            wanted |= self._named(part, partition.place)
+        return tuple(name for name in self.node_names if name in wanted)
+
+    def _named(self, part: str, place: Place) -> set[str]:
+        """Give the nodes that one part of a list names: all, those of a set, with a feature, or by name."""
+        if part.upper() == "ALL":
+            return set(self.node_names)
+        sets = {each.name: each for each in self.node_sets}
+        if part in sets:
+            named = sets[part]
+            found = self._with_feature(named.feature) if named.feature else set()
+            for each in separated(named.nodes):
+                found |= self._listed(each, named.place)
+            return found
+        if part.lower().startswith("feature{") and part.endswith("}"):
+            return self._with_feature(part[len("feature{") : -1])
+        return self._listed(part, place)
+
+    def _with_feature(self, feature: str) -> set[str]:
+        return {name for line in self.nodes if feature in line.features for name in line.names}
+
+    def _listed(self, text: str, place: Place) -> set[str]:
+        if text.upper() == "ALL":
+            return set(self.node_names)
+        try:
+            names = host_names(text)
+        except ValueError as broken:
+            refuse(place, f"Nodes = {shown(text)}; {broken}.")
+        for name in names:
+            if name not in self.node_names:
+                known = [*self.node_names][:_MOST_SUGGESTED]
+                rule = "is neither a node nor a set of nodes" if len(names) == 1 else "is no node"
+                refuse(place, f"Nodes: {one_line(name)} {rule}.{suggest(name, known)}")
+        return set(names)
+
+
+_MOST_SUGGESTED = 1000
+
+
+def check_nodes(nodes: tuple[NodeLine, ...]) -> None:
+    """Check that each node is described once, and that there are not more than Slurm takes."""
+    places: dict[str, Place] = {}
+    for line in nodes:
+        if line.expression.upper() == "ALL":
+            refuse(
+                line.place, "NodeName=ALL; ALL means all nodes, and is the name of none. Take another name."
+            )
+        for name in line.names:
+            if name in places:
+                refuse(line.place, f"node {one_line(name)} is also at {places[name]}; must be on one line.")
+            places[name] = line.place
+    if len(places) > MOST_HOSTS:
+        refuse(nodes[-1].place, f"{len(places):,} nodes in all; must be at most {MOST_HOSTS:,}.")
+
+
+def located(path: str | os.PathLike[str]) -> str:
+    """Give the ``slurm.conf`` of a path: the file, or that of a folder."""
+    text = os.fspath(path)
+    folder = Path(text)
+    if not folder.is_dir():
+        return text
+    file = folder / "slurm.conf"
+    if not file.is_file():
+        raise SystemDescriptionError(f"{shown_path(text)}: has no slurm.conf. Give its folder, or the file.")
+    return os.fspath(file)

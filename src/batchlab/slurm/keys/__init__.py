@@ -1,0 +1,5 @@
+"""The keys of Slurm's files, as data: what each does, since when, and what becomes of it here."""
+
+from batchlab.slurm.keys.table import Change, Key, KeyTable, Status, changes, key_table, tables
+
+__all__ = ["Change", "Key", "KeyTable", "Status", "changes", "key_table", "tables"]

@@ -1,0 +1,77 @@
+"""The lines of a file and of those that it includes: without comments, continued ones joined."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from batchlab.documents import DocumentReader, shown_path
+from batchlab.errors import SystemDescriptionError, one_line
+from batchlab.slurm.place import Place, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["joined", "lines_of", "text_of"]
+
+_DOCUMENTS = DocumentReader(SystemDescriptionError, noun="configuration", most=16)
+_COMMENT = re.compile(r"(?<!\\)#.*")
+_INCLUDE = re.compile(r"include\s+(\S.*?)\s*", re.IGNORECASE)
+_CLUSTER = re.compile(r"\s*clustername\s*=\s*\"?([^\s\"#]+)", re.IGNORECASE)
+_MOST_FILES = 1000
+
+
+def text_of(file: str) -> str:
+    """Read a file; what is not UTF-8 in comments and names of people is replaced."""
+    try:
+        return _DOCUMENTS.content(file).decode("utf-8-sig", "replace")
+    except SystemDescriptionError as error:
+        raise SystemDescriptionError(f"{shown_path(file)}: {error}") from None
+
+
+def joined(text: str, file: str) -> Iterator[tuple[Place, str]]:
+    """Give the lines of a text that say something, those that end in a backslash with the next one."""
+    begun, first = "", 0
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = _COMMENT.sub("", raw).replace("\\#", "#").rstrip()
+        first = first if begun else number
+        if line.endswith("\\"):
+            begun += line[:-1]
+            continue
+        if (begun + line).strip():
+            yield Place(file, first), (begun + line).strip()
+        begun = ""
+    if begun.strip():
+        yield Place(file, first), begun.strip()
+
+
+def lines_of(file: str) -> Iterator[tuple[Place, str]]:
+    """Give the lines of a file, with those of included files in their places.
+
+    Paths of included files begin in the folder of the file, and ``%c`` in them is the cluster's name.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a file cannot be read, or includes itself.
+    """
+    cluster = _CLUSTER.search("\n".join(line for _, line in joined(text_of(file), file)))
+    yield from _included(file, cluster[1].lower() if cluster else "", [file], [0])
+
+
+def _included(file: str, cluster: str, path: list[str], count: list[int]) -> Iterator[tuple[Place, str]]:
+    for place, line in joined(text_of(file), file):
+        match = _INCLUDE.fullmatch(line)
+        if match is None:
+            yield place, line
+            continue
+        name = match[1].strip('"').replace("%c", cluster)
+        target = os.path.join(os.path.dirname(path[0]), name)  # noqa: PTH118, PTH120  # as it is given
+        count[0] += 1
+        if target in path or count[0] > _MOST_FILES:
+            rule = "includes itself" if target in path else f"makes more than {_MOST_FILES} files"
+            refuse(place, f"Include {one_line(name)} {rule}. Take one of the lines out.")
+        if not os.path.isfile(target):  # noqa: PTH113  # as above
+            refuse(place, f"Include {one_line(name)}: there is no file {shown_path(target)}. Put it there.")
+        yield from _included(target, cluster, [*path, target], count)

@@ -1,0 +1,251 @@
+"""Nodes as a ``slurm.conf`` describes them, line by line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from batchlab.errors import one_line
+from batchlab.slurm.place import Place, refuse
+from batchlab.slurm.values import KINDS, amount, host_names, separated
+
+if TYPE_CHECKING:
+    from batchlab.slurm.settings import Setting, Settings
+
+__all__ = ["DownNodes", "GenericResource", "NodeLine", "NodeSet", "down_nodes", "node_line", "node_set"]
+
+_COUNT = re.compile(r"\d.*")
+_OF_SOCKETS = re.compile(r"\(S:[^)]*\)$")
+_CPU_LIMIT = 1 << 16
+
+
+@dataclass(frozen=True)
+class GenericResource:
+    """So much of a generic resource on a node: ``gpu:tesla:2``.
+
+    Attributes
+    ----------
+    name
+        As ``gpu``.
+    count
+        How many; in bytes, where the file gives it with K, M or G.
+    type
+        As ``tesla``; empty without one.
+    consumed
+        Whether a job that has it takes it away from others.
+    """
+
+    name: str
+    count: int
+    type: str = ""
+    consumed: bool = True
+
+
+@dataclass(frozen=True)
+class NodeLine:
+    """The nodes of one line, which are alike.
+
+    Attributes
+    ----------
+    expression
+        The names as the file writes them, as ``n[1-32]``.
+    names
+        The names, in their order.
+    place
+        Where the line stands.
+    cpus
+        CPUs of a node: cores, or threads where cores have several.
+    boards, sockets, cores_per_socket, threads_per_core
+        How they are laid out; `sockets` is of the whole node.
+    memory
+        MiB; None where the file does not say.
+    reserved_cpus, reserved_memory
+        What is kept for the system: CPUs, and MiB.
+    features
+        What jobs may ask for by name.
+    gres
+        Generic resources.
+    weight
+        Nodes of the least weight are taken first.
+    state
+        In upper case: ``UNKNOWN`` for nodes in service.
+    temporary_disk
+        MiB.
+    mended
+        What Slurm puts right with a message, in words; empty where all is well.
+    """
+
+    expression: str
+    names: tuple[str, ...]
+    place: Place
+    cpus: int = 1
+    boards: int = 1
+    sockets: int = 1
+    cores_per_socket: int = 1
+    threads_per_core: int = 1
+    memory: int | None = None
+    reserved_cpus: int = 0
+    reserved_memory: int = 0
+    features: tuple[str, ...] = ()
+    gres: tuple[GenericResource, ...] = ()
+    weight: int = 1
+    state: str = "UNKNOWN"
+    temporary_disk: int = 0
+    mended: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NodeSet:
+    """A named set of nodes for partitions: those that are named, and those with a feature."""
+
+    name: str
+    place: Place
+    nodes: str = ""
+    feature: str = ""
+
+
+@dataclass(frozen=True)
+class DownNodes:
+    """Nodes that are out of service."""
+
+    names: tuple[str, ...]
+    state: str
+    place: Place
+
+
+@dataclass
+class _Layout:
+    """How the CPUs of a node are laid out, and what had to be put right."""
+
+    cpus: int = 1
+    boards: int = 1
+    sockets: int = 1
+    cores: int = 1
+    threads: int = 1
+    mended: list[str] = field(default_factory=list)
+
+
+def node_line(settings: Settings) -> NodeLine:
+    """Read a line of nodes; where it says nothing, its defaults hold.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If the names, or a number, cannot be.
+    """
+    named = _required(settings, "NodeName")
+    layout = _layout(settings)
+    reserved = len(settings.value(KINDS["ranges"], "CpuSpecList") or ())  # type: ignore[arg-type]
+    cores = settings.whole("CoreSpecCount") or 0
+    if cores >= layout.sockets * layout.cores:
+        cores = 1
+        layout.mended.append("CoreSpecCount is not below the number of cores; Slurm takes 1")
+    memory = settings.whole("RealMemory") if settings.find("RealMemory") else None
+    kept = settings.whole("MemSpecLimit") or 0
+    if kept and kept >= (memory or 1):
+        kept = 0
+        layout.mended.append("MemSpecLimit is not below RealMemory; Slurm takes 0")
+    per_core = max(layout.cpus // (layout.sockets * layout.cores), 1)
+    return NodeLine(
+        expression=named.value,
+        names=named.take(host_names),
+        place=named.place,
+        cpus=layout.cpus,
+        boards=layout.boards,
+        sockets=layout.sockets,
+        cores_per_socket=layout.cores,
+        threads_per_core=layout.threads,
+        memory=memory,
+        reserved_cpus=min(max(reserved, cores * per_core), layout.cpus - 1),
+        reserved_memory=kept,
+        features=settings.names("Features", "Feature"),
+        gres=_resources(settings.find("Gres")),
+        weight=settings.whole("Weight") or 1,
+        state=(settings.text("State") or "UNKNOWN").upper(),
+        temporary_disk=settings.whole("TmpDisk") or 0,
+        mended=tuple(layout.mended),
+    )
+
+
+def node_set(settings: Settings) -> NodeSet:
+    """Read a line of a set of nodes."""
+    named = _required(settings, "NodeSet")
+    return NodeSet(named.value, named.place, settings.text("Nodes") or "", settings.text("Feature") or "")
+
+
+def down_nodes(settings: Settings) -> DownNodes:
+    """Read a line of nodes that are out of service."""
+    named = _required(settings, "DownNodes")
+    return DownNodes(named.take(host_names), (settings.text("State") or "DOWN").upper(), named.place)
+
+
+def _required(settings: Settings, name: str) -> Setting:
+    found = settings.find(name)
+    if found is None or not found.value.strip():
+        place = settings.given[0].place
+        refuse(place, f"{name} is empty; must be a name, as {name}=n1. Take the line out, or name it.")
+    return found
+
+
+def _layout(settings: Settings) -> _Layout:
+    """Give boards, sockets, cores, threads and CPUs as Slurm makes them of what is given."""
+    layout = _Layout(
+        boards=_one(settings, "Boards"),
+        cores=_one(settings, "CoresPerSocket"),
+        threads=_one(settings, "ThreadsPerCore"),
+    )
+    cpus = _one(settings, "CPUs", "Procs") if settings.find("CPUs", "Procs") else None
+    per_socket = layout.cores * layout.threads
+    if settings.find("SocketsPerBoard"):
+        layout.sockets = layout.boards * _one(settings, "SocketsPerBoard")
+        if settings.find("Sockets"):
+            layout.mended.append("Sockets and SocketsPerBoard are both given; Slurm takes SocketsPerBoard")
+    elif settings.find("Sockets"):
+        layout.sockets = _one(settings, "Sockets")
+    elif cpus is not None and cpus >= per_socket and cpus % per_socket == 0:
+        layout.sockets = cpus // per_socket
+    else:
+        layout.sockets = layout.boards
+    if layout.sockets < layout.boards:
+        layout.mended.append("there are fewer sockets than boards; Slurm takes one board")
+        layout.boards = 1
+    product = layout.sockets * per_socket
+    layout.cpus = product if cpus is None else cpus
+    if layout.cpus not in {layout.sockets, layout.sockets * layout.cores, product}:
+        layout.mended.append(
+            f"CPUs={layout.cpus} is no number of sockets, cores or threads; Slurm takes {product}"
+        )
+        layout.cpus = product
+    if layout.cpus >= _CPU_LIMIT:
+        refuse(settings.given[0].place, f"a node has {layout.cpus} CPUs; must be below {_CPU_LIMIT:,}.")
+    return layout
+
+
+def _one(settings: Settings, *names: str) -> int:
+    """Give a number of things of which Slurm takes one where there is none."""
+    given = settings.whole(*names)
+    if given is not None and given >= _CPU_LIMIT:
+        found = settings.find(*names) or settings.given[0]
+        refuse(found.place, f"{found.written} = {given}; must be below {_CPU_LIMIT:,}.")
+    return given or 1
+
+
+def _resources(setting: Setting | None) -> tuple[GenericResource, ...]:
+    if setting is None:
+        return ()
+    return tuple(_resource(part, setting) for part in separated(setting.value))
+
+
+def _resource(text: str, setting: Setting) -> GenericResource:
+    name, *parts = (part.strip() for part in _OF_SOCKETS.sub("", text).split(":"))
+    consumed = "no_consume" not in parts
+    parts = [part for part in parts if part != "no_consume"]
+    count = parts.pop() if parts and _COUNT.fullmatch(parts[-1]) else "1"
+    if not name or len(parts) > 1:
+        rule = "must be name:count or name:type:count, as gpu:tesla:4. Separate several by commas."
+        refuse(setting.place, f"{setting.written}: {one_line(text)}; {rule}")
+    try:
+        return GenericResource(name.lower(), amount(count), parts[0] if parts else "", consumed)
+    except ValueError as broken:
+        refuse(setting.place, f"{setting.written}: {one_line(text)}; {broken}.")

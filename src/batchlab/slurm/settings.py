@@ -1,0 +1,247 @@
+"""Settings: keys with values as files have them, and where."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from batchlab.errors import one_line, shown
+from batchlab.slurm.keys import Key, KeyTable, key_table, tables
+from batchlab.slurm.place import Place, refuse
+from batchlab.slurm.values import KINDS, options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+__all__ = ["Option", "Setting", "Settings", "UnknownKey", "checked", "nearest", "parse"]
+
+_ASSIGNMENT = re.compile(r'\s*([^\s="]+)\s*=\s*("[^"]*"|\S*)(?=\s|$)')
+_NEEDS_VALUE = frozenset({"count", "truth", "time", "minutes", "number"})
+_LONGEST_NAME = 60
+_TITLES = {
+    "slurm_conf": "slurm.conf",
+    "nodes": "a line NodeName=…",
+    "node_sets": "a line NodeSet=…",
+    "down_nodes": "a line DownNodes=…",
+    "front_ends": "a line FrontendName=…",
+    "partitions": "a line PartitionName=…",
+    "topology": "topology.conf",
+    "gres": "gres.conf",
+    "associations": "an association",
+    "qos": "a QOS",
+}
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a setting: its key, or None where it is not known, and what stands after its ``=``."""
+
+    key: Key | None
+    written: str
+    value: str | None = None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A key with its value.
+
+    Attributes
+    ----------
+    key
+        What the tables know of it.
+    written
+        Its name as the file writes it.
+    value
+        Its text, without quotes.
+    place
+        Where it stands.
+    subject
+        What its line describes, as ``NodeName=n[1-8]``; empty for settings of the whole cluster.
+    options
+        What it consists of, where it takes several options.
+    """
+
+    key: Key
+    written: str
+    value: str
+    place: Place
+    subject: str = ""
+    options: tuple[Option, ...] = ()
+
+    def take(self, rule: Callable[[str], _T]) -> _T:
+        """Read the value by a rule; a broken one is an error that names the place."""
+        try:
+            return rule(self.value)
+        except ValueError as broken:
+            refuse(self.place, f"{one_line(self.written)} = {shown(self.value)}; {broken}.")
+
+
+@dataclass(frozen=True)
+class UnknownKey:
+    """A key that no release has: what stands there, where, and the known name that is nearest to it."""
+
+    written: str
+    value: str
+    place: Place
+    subject: str = ""
+    nearest: str | None = None
+
+
+@dataclass
+class Settings:
+    """The settings of a file or of a line; of a key that is given twice the last one counts."""
+
+    table: KeyTable
+    given: list[Setting] = field(default_factory=list)
+    defaults: Settings | None = None
+    """The settings that hold where this line says nothing."""
+
+    def __post_init__(self) -> None:
+        self.last: dict[str, Setting] = {}
+        for setting in self.given:
+            self.last[setting.key.name.lower()] = setting
+
+    def __iter__(self) -> Iterator[Setting]:
+        return iter(self.given)
+
+    def add(self, setting: Setting) -> None:
+        """Add a setting."""
+        self.given.append(setting)
+        self.last[setting.key.name.lower()] = setting
+
+    def find(self, *names: str) -> Setting | None:
+        """Give the setting of the first of several keys that is given, here or by default."""
+        for source in (self, self.defaults):
+            for name in names if source is not None else ():
+                found = cast("Settings", source).last.get(name.lower())
+                if found is not None:
+                    return found
+        return None
+
+    def text(self, *names: str) -> str | None:
+        """Give the text of a key, its default where it is not given."""
+        found = self.find(*names)
+        if found is not None:
+            return found.value
+        key = self.table.find(names[0])
+        return None if key is None else key.default
+
+    def value(self, rule: Callable[[str], _T], *names: str) -> _T | None:
+        """Give the value of a key, read by a rule; its default's where it is not given; None without one."""
+        found = self.find(*names)
+        if found is not None:
+            return found.take(rule)
+        default = self.text(*names)
+        return None if default is None else rule(default)
+
+    def whole(self, *names: str) -> int | None:
+        """Give a whole number; None where it is not given, or has no bound."""
+        number = cast("float | None", self.value(KINDS["count"], *names))
+        return None if number is None or math.isinf(number) else int(number)
+
+    def true(self, *names: str) -> bool:
+        """Give a truth value; false where it is not given."""
+        return bool(self.value(KINDS["truth"], *names))
+
+    def names(self, *names: str) -> tuple[str, ...]:
+        """Give a list of names; empty where it is not given."""
+        return cast("tuple[str, ...]", self.value(KINDS["names"], *names) or ())
+
+    def time(self, *names: str) -> float | None:
+        """Give a time in seconds; infinite without a bound; None where it is not given."""
+        return cast("float | None", self.value(KINDS["time"], *names))
+
+    def options(self, name: str) -> Mapping[str, str | None]:
+        """Give the options of a key, by their names in lower case."""
+        found = self.find(name)
+        return {} if found is None else {each.written.lower(): each.value for each in found.options}
+
+
+def parse(
+    line: str, place: Place, table: KeyTable, subject: str = "", unknown: list[UnknownKey] | None = None
+) -> list[Setting]:
+    """Read the settings of a line.
+
+    Parameters
+    ----------
+    line
+        ``Key=Value`` and so on, with blanks between.
+    place
+        Where it stands.
+    table
+        The keys that it may have.
+    subject
+        What it describes.
+    unknown
+        Takes keys that are not known; they are refused unless given.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If it is none, a key is not known, or a value is not what the key needs.
+    """
+    found = []
+    at = 0
+    while line[at:].strip():
+        match = _ASSIGNMENT.match(line, at)
+        if match is None:
+            refuse(place, f"{shown(line[at:].strip())} is no Key=Value. Put values with blanks in quotes.")
+        name, text = match[1], match[2]
+        value = text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
+        key = table.find(name)
+        if key is not None:
+            found.append(checked(Setting(key, name, value, place, subject)))
+        elif unknown is not None or table.unknown == "kept":
+            near = nearest(name, table)
+            (unknown if unknown is not None else []).append(UnknownKey(name, value, place, subject, near))
+        else:
+            rule = f"{one_line(name)} is no key of {_title(table)}.{_question(name, table)}"
+            refuse(place, f"{rule} Slurm refuses it too; take it out, or pass unknown='keep' to list it.")
+        at = match.end()
+    return found
+
+
+def checked(setting: Setting) -> Setting:
+    """Check a setting's value, and find its options."""
+    key = setting.key
+    if key.options is None:
+        if setting.value or key.kind in _NEEDS_VALUE:
+            setting.take(KINDS[key.kind])
+        return setting
+    table = key_table(key.options)
+    found = []
+    for written, value in setting.take(options):
+        option = table.find(written)
+        if option is None and table.unknown == "refused":
+            rule = f"{one_line(written)} is no option of {key.name}.{_question(written, table)}"
+            refuse(setting.place, f"{rule} Slurm refuses it too; take it out.")
+        found.append(Option(option, written, value))
+    return replace(setting, options=tuple(found))
+
+
+def nearest(name: str, table: KeyTable) -> str | None:
+    """Give the known name that is nearest to an unknown one; None where none is near."""
+    found = difflib.get_close_matches(name[:_LONGEST_NAME].lower(), table.keys, n=1)
+    return table.keys[found[0]].name if found else None
+
+
+def _question(name: str, table: KeyTable) -> str:
+    owner = next(
+        (each.name for each in tables().values() if each.name != table.name and each.find(name)), None
+    )
+    if owner is not None:
+        return f" It belongs to {_title_of(owner)}."
+    near = nearest(name, table)
+    return "" if near is None else f" Did you mean {near}?"
+
+
+def _title(table: KeyTable) -> str:
+    return _title_of(table.name)
+
+
+def _title_of(name: str) -> str:
+    return _TITLES.get(name, name)

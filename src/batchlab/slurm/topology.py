@@ -1,0 +1,122 @@
+"""The network as a ``topology.conf`` describes it: a tree of switches, or blocks of nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from batchlab.errors import one_line, shown, suggest
+from batchlab.slurm.keys import key_table
+from batchlab.slurm.lines import lines_of
+from batchlab.slurm.place import Place, refuse
+from batchlab.slurm.settings import Settings, parse
+from batchlab.slurm.values import host_names
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from batchlab.slurm.settings import Setting, UnknownKey
+
+__all__ = ["Switch", "Topology", "check_topology", "read_topology"]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A switch with the nodes or the switches below it; or a block with its nodes."""
+
+    name: str
+    place: Place
+    nodes: tuple[str, ...] = ()
+    switches: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Topology:
+    """What a ``topology.conf`` describes.
+
+    Attributes
+    ----------
+    switches, blocks
+        In the order of the file.
+    block_sizes
+        The sizes that jobs are placed on.
+    """
+
+    switches: tuple[Switch, ...] = ()
+    blocks: tuple[Switch, ...] = ()
+    block_sizes: tuple[int, ...] = ()
+
+
+def read_topology(file: str, unknown: list[UnknownKey] | None) -> tuple[Topology, list[Setting]]:
+    """Read a ``topology.conf``.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a line is none, or a name is used twice.
+    """
+    table = key_table("topology")
+    given: list[Setting] = []
+    switches: list[Switch] = []
+    blocks: list[Switch] = []
+    sizes: tuple[int, ...] = ()
+    for place, line in lines_of(file):
+        settings = Settings(table, parse(line, place, table, line.split(maxsplit=1)[0], unknown))
+        given += settings.given
+        listed = settings.find("BlockSizes")
+        if listed is not None:
+            sizes = listed.take(_sizes)
+        for key, found in (("SwitchName", switches), ("BlockName", blocks)):
+            named = settings.find(key)
+            if named is not None:
+                found.append(_switch(named, settings))
+    for found in (switches, blocks):
+        _check_names(found)
+    return Topology(tuple(switches), tuple(blocks), sizes), given
+
+
+def check_topology(topology: Topology, nodes: Collection[str]) -> None:
+    """Check that switches and blocks have nodes and switches that there are.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If one is not known.
+    """
+    known = {switch.name for switch in topology.switches}
+    for switch in (*topology.switches, *topology.blocks):
+        for name in switch.nodes:
+            if name not in nodes:
+                refuse(
+                    switch.place, f"Nodes: {one_line(name)} is no node of slurm.conf.{suggest(name, nodes)}"
+                )
+        for name in switch.switches:
+            if name not in known:
+                refuse(switch.place, f"Switches: {one_line(name)} is no switch.{suggest(name, known)}")
+
+
+def _switch(named: Setting, settings: Settings) -> Switch:
+    nodes, switches = settings.find("Nodes"), settings.find("Switches")
+    if nodes is not None and switches is not None:
+        refuse(named.place, f"{named.written}={one_line(named.value)} has Nodes and Switches; must have one.")
+    return Switch(
+        name=named.value,
+        place=named.place,
+        nodes=() if nodes is None else nodes.take(host_names),
+        switches=() if switches is None else switches.take(host_names),
+    )
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and len(part) < len("65536") + 1 for part in parts):
+        raise ValueError("must be numbers of nodes, as 16,32")
+    return tuple(int(part) for part in parts)
+
+
+def _check_names(switches: Sequence[Switch]) -> None:
+    places: dict[str, Place] = {}
+    for switch in switches:
+        if switch.name in places:
+            refuse(switch.place, f"{shown(switch.name)} is also at {places[switch.name]}; must be unique.")
+        places[switch.name] = switch.place

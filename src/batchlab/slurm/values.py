@@ -1,0 +1,208 @@
+"""What values of Slurm's files mean: numbers, truth values, times, lists. A broken one raises ``ValueError``.
+
+Its text is the rule and the next step; whoever reads the file adds the place, the key and the value.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from batchlab.workload.logs.hostlist import hosts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = [
+    "KINDS",
+    "amount",
+    "count",
+    "host_names",
+    "minutes",
+    "names",
+    "number",
+    "options",
+    "plugin",
+    "seconds",
+    "separated",
+    "tres",
+    "truth",
+]
+
+MOST_HOSTS = 65_536
+"""As many nodes as Slurm takes."""
+
+_UNLIMITED = frozenset({"unlimited", "infinite", "-1"})
+_TRUE = frozenset({"yes", "true", "up", "1"})
+_FALSE = frozenset({"no", "false", "down", "0"})
+_LARGEST = 2**64 - 1
+_DURATION = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?")
+_AMOUNT = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)([KMGTP])?B?", re.IGNORECASE)
+_SUFFIXES = {letter: 1024**power for power, letter in enumerate("KMGTP", 1)}
+_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
+_RANGES = re.compile(r"\s*\d{1,9}(?:-\d{1,9})?(?:\s*,\s*\d{1,9}(?:-\d{1,9})?)*\s*")
+_DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
+
+
+def count(text: str) -> float:
+    """Read a whole number from 0; infinite where it is UNLIMITED, INFINITE or -1."""
+    if text.lower() in _UNLIMITED:
+        return math.inf
+    if not text.isascii() or not text.isdecimal() or len(text) > len(str(_LARGEST)) or int(text) > _LARGEST:
+        raise ValueError("must be a whole number from 0, or UNLIMITED")
+    return int(text)
+
+
+def number(text: str) -> float:
+    """Read a number."""
+    if not _NUMBER.fullmatch(text):
+        raise ValueError("must be a number, as 0.5")
+    return float(text)
+
+
+def truth(text: str) -> bool:
+    """Read a truth value."""
+    if text.lower() not in _TRUE | _FALSE:
+        raise ValueError("must be YES or NO")
+    return text.lower() in _TRUE
+
+
+def seconds(text: str) -> float:
+    """Read a time, in seconds.
+
+    Examples
+    --------
+    >>> seconds("30"), seconds("1:30"), seconds("1:00:00"), seconds("7-0"), seconds("1-12:00")
+    (1800, 90, 3600, 604800, 129600)
+    """
+    if text.lower() in _UNLIMITED:
+        return math.inf
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise ValueError("must be minutes, or a time as 30:00, 12:00:00 or 1-12:00:00; or UNLIMITED")
+    days, first, second, third = (None if part is None else int(part) for part in match.groups())
+    given = int(first or 0)
+    if days is not None:
+        return days * _DAY + given * _HOUR + (second or 0) * _MINUTE + (third or 0)
+    if third is not None:
+        return given * _HOUR + (second or 0) * _MINUTE + third
+    return given * _MINUTE + (second or 0)
+
+
+def minutes(text: str) -> float:
+    """Read a time limit, in whole minutes: seconds count as a further minute."""
+    given = seconds(text)
+    return given if math.isinf(given) else math.ceil(given / _MINUTE)
+
+
+def plugin(text: str) -> str:
+    """Read the name of a plug-in without its kind: ``select/linear`` is ``linear``."""
+    return text.rpartition("/")[2].lower()
+
+
+def separated(text: str) -> tuple[str, ...]:
+    """Read what stands between commas outside of brackets, without blanks."""
+    parts: list[str] = []
+    depth, begin = 0, 0
+    for at, letter in enumerate(text):
+        depth += (letter in "[{(") - (letter in ")}]")
+        if letter == "," and depth <= 0:
+            parts.append(text[begin:at])
+            begin = at + 1
+    return tuple(part.strip() for part in (*parts, text[begin:]) if part.strip())
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Read a list of names."""
+    return tuple(part for part in map(str.strip, text.replace("'", "").split(",")) if part)
+
+
+def options(text: str) -> tuple[tuple[str, str | None], ...]:
+    """Read a list of options, each with its value or None."""
+    found: list[tuple[str, str | None]] = []
+    for part in separated(text):
+        name, sign, value = part.partition("=")
+        found.append((name.strip(), value.strip() if sign else None))
+    return tuple(found)
+
+
+def host_names(text: str) -> tuple[str, ...]:
+    """Read a list of hosts, as ``n[1-8,10],login``."""
+    found = hosts(text, most=MOST_HOSTS) if text.count("[") == text.count("]") else None
+    if not found:
+        raise ValueError(f"must be names of nodes, as n[1-8,12], of at most {MOST_HOSTS:,}")
+    return tuple(found)
+
+
+def amount(text: str) -> int:
+    """Read an amount with a suffix of 1,024: ``4G`` is 4,294,967,296."""
+    match = _AMOUNT.fullmatch(text.strip())
+    if match is None:
+        raise ValueError("must be a whole number, or one with K, M, G, T or P")
+    return int(float(match[1]) * _SUFFIXES[match[2].upper()]) if match[2] else int(float(match[1]))
+
+
+def tres(text: str) -> Mapping[str, int | None]:
+    """Read amounts of resources, as ``cpu=28,mem=4G``: memory in MiB, None where -1 takes a limit away."""
+    found: dict[str, int | None] = {}
+    for name, value in options(text):
+        if value is None:
+            raise ValueError("must be resources with amounts, as cpu=28,gres/gpu=4")
+        lower = name.lower()
+        if value == "-1":
+            found[lower] = None
+        elif lower in {"mem", "vmem"} and value[-1:].isalpha():
+            found[lower] = amount(value) // _SUFFIXES["M"]
+        else:
+            found[lower] = amount(value)
+    return MappingProxyType(found)
+
+
+def _weights(text: str) -> Mapping[str, float]:
+    """Read weights of resources; a memory's is for MiB, also where it is written for another unit."""
+    found: dict[str, float] = {}
+    for name, value in options(text):
+        match = re.fullmatch(r"([-+0-9.eE]+)([KMGTP])?", value or "", re.IGNORECASE)
+        if match is None:
+            raise ValueError("must be resources with weights, as CPU=1.0,Mem=0.25G")
+        weight = number(match[1])
+        if match[2]:
+            weight /= _SUFFIXES[match[2].upper()] / (_SUFFIXES["M"] if name.lower() == "mem" else 1)
+        found[name.lower()] = weight
+    return MappingProxyType(found)
+
+
+def _ranges(text: str) -> tuple[int, ...]:
+    """Read numbers of CPUs or cores, as ``0,2-3``."""
+    if not _RANGES.fullmatch(text):
+        raise ValueError("must be numbers of CPUs, as 0-3,8")
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if int(last or first) < int(first) or int(last or first) >= MOST_HOSTS:
+            raise ValueError("must be numbers of CPUs, as 0-3,8, in ascending order")
+        found += range(int(first), int(last or first) + 1)
+    return tuple(dict.fromkeys(found))
+
+
+KINDS: Mapping[str, Callable[[str], object]] = MappingProxyType(
+    {
+        "text": str,
+        "repeated": str,
+        "count": count,
+        "number": number,
+        "truth": truth,
+        "time": seconds,
+        "minutes": minutes,
+        "plugin": plugin,
+        "names": names,
+        "options": options,
+        "hosts": str,
+        "tres": tres,
+        "weights": _weights,
+        "ranges": _ranges,
+    }
+)
+"""How values of each kind are read. Lists of hosts may name sets of nodes, and are read later."""
