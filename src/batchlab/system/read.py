@@ -24,6 +24,10 @@ __all__ = ["located", "read_system", "write_system"]
 _DOCUMENTS = DocumentReader(SystemDescriptionError, most=16, numbers="amounts go up to 2^53")
 _BEGINNING = 4096
 _NAME = re.compile(r"[\w-]+")
+_SLURM = re.compile(
+    rb"^\s*(?:ClusterName|ControlMachine|SlurmctldHost|NodeName|PartitionName)\s*=",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def read_system(path: str | os.PathLike[str]) -> System:
@@ -33,14 +37,18 @@ def read_system(path: str | os.PathLike[str]) -> System:
     ----------
     path
         A file in batchlab's own form (TOML or JSON, `batchlab.system.toml_format`), or in AccaSim's
-        (`batchlab.system.accasim`); or a platform, in SimGrid's XML or in batchlab's TOML (`read_platform`).
-        Names that end in ``.toml``, ``.json`` or ``.xml`` are believed; otherwise the content decides.
+        (`batchlab.system.accasim`); or a platform, in SimGrid's XML or in batchlab's TOML (`read_platform`);
+        or Slurm's ``slurm.conf``, or the folder that has it, with what it includes and the files of
+        ``sacctmgr`` beside it (`batchlab.slurm.read_configuration`).
+        Names that end in ``.toml``, ``.json``, ``.xml`` or ``.conf`` are believed; otherwise the content
+        decides.
         Where there is no such file: the name of a ready machine (`batchlab.system.machines`), as ``"mira"``.
 
     Returns
     -------
     System
-        The machine; of a platform, `System.of` it.
+        The machine; of a platform, `System.of` it; of Slurm's files, what `batchlab.system.slurm.translate`
+        makes of them: its report says what is not modelled.
 
     Raises
     ------
@@ -55,6 +63,8 @@ def read_system(path: str | os.PathLike[str]) -> System:
     from batchlab.system import accasim, toml_format  # noqa: PLC0415
 
     file = located(path)
+    if _is_slurm(file):
+        return _of_slurm(file)
     try:
         if _is_xml(file):
             return _on_platform(file)
@@ -95,6 +105,8 @@ def located(path: str | os.PathLike[str], folder: str | os.PathLike[str] = "") -
     # A folder of results may well be called like the machine.
     if _NAME.fullmatch(name) is None or (Path(file).exists() and not Path(file).is_dir()):
         return file
+    if Path(file, "slurm.conf").is_file():
+        return file
     try:
         return os.fspath(machines.find(name).path)
     except SystemDescriptionError as error:
@@ -111,6 +123,28 @@ def _is_xml(file: str) -> bool:
             return stream.read(_BEGINNING).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
     except (OSError, ValueError):
         return False
+
+
+def _is_slurm(file: str) -> bool:
+    """Tell whether a file is Slurm's, or a folder has Slurm's."""
+    path = Path(file)
+    suffix = path.suffix.lower()
+    if suffix in {".toml", ".json", ".xml", ".conf"} and not path.is_dir():
+        return suffix == ".conf"
+    if path.is_dir():
+        return Path(file, "slurm.conf").is_file()
+    try:
+        with open(file, "rb") as stream:  # noqa: PTH123  # as below
+            return _SLURM.search(stream.read(16 * _BEGINNING)) is not None
+    except (OSError, ValueError):
+        return False
+
+
+def _of_slurm(file: str) -> System:
+    from batchlab.slurm import read_configuration  # noqa: PLC0415  # only Slurm's files need it
+    from batchlab.system.slurm import translate  # noqa: PLC0415  # as above
+
+    return translate(read_configuration(file)).system
 
 
 def _on_platform(file: str) -> System:

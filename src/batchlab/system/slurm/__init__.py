@@ -1,0 +1,5 @@
+"""Systems from the configuration of a cluster that runs Slurm; `batchlab.slurm` reads its files."""
+
+from batchlab.system.slurm.translation import Translation, check, translate
+
+__all__ = ["Translation", "check", "translate"]
