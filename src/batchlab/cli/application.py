@@ -17,6 +17,7 @@ from batchlab.cli.generate import generate
 from batchlab.cli.platform import platform
 from batchlab.cli.policies import policies
 from batchlab.cli.run import run
+from batchlab.cli.slurm import slurm
 from batchlab.cli.systems import systems
 from batchlab.cli.traces import traces
 from batchlab.cli.vnodes import vnodes
@@ -66,6 +67,7 @@ application.command()(policies)
 application.command()(adequacy)
 application.command()(vnodes)
 application.command()(watch)
+application.add_typer(slurm, name="slurm")
 application.add_typer(systems, name="systems")
 application.add_typer(traces, name="traces")
 

@@ -1,0 +1,154 @@
+"""The report on a configuration of Slurm as text of 80 columns: counts first, then what is not modelled."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from batchlab.documents import shown_path
+from batchlab.errors import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from batchlab.slurm import Entry, Place, Report
+    from batchlab.slurm.report import Fate
+
+__all__ = ["report_lines"]
+
+_WIDTH = 80
+_COUNTS: tuple[tuple[Fate, str], ...] = (
+    ("modelled", "used: the simulated system has them"),
+    ("read", "not modelled yet: read, and no simulation goes by them"),
+    ("not_modelled", "not modelled, or not as Slurm has them"),
+    ("no_effect", "without effect on when and where jobs run, or ask for nothing"),
+    ("unknown", "unknown to every release of Slurm from 20.02 on"),
+)
+_TITLES: tuple[tuple[Fate, str], ...] = (
+    ("unknown", "Unknown"),
+    ("not_modelled", "Not modelled, or not as Slurm has it"),
+    ("read", "Not modelled yet"),
+)
+_LISTED_IN_FULL: tuple[tuple[Fate, str], ...] = (("modelled", "Used"), ("no_effect", "Without effect here"))
+_OWNERS = {
+    "nodes": "nodes",
+    "down_nodes": "down nodes",
+    "node_sets": "sets of nodes",
+    "partitions": "partitions",
+    "topology": "topology.conf",
+    "gres": "gres.conf",
+    "associations": "accounts",
+    "qos": "QOS",
+}
+_MOST_VALUES = 3
+_LONGEST_VALUE = 40
+
+
+def report_lines(report: Report, *, everything: bool = False) -> Iterator[str]:
+    """Give the lines of a report; all keys where everything is asked for."""
+    yield from _head(report)
+    for fate, title in (*_TITLES, *(_LISTED_IN_FULL if everything else ())):
+        entries = report.of_fate(fate)
+        if entries:
+            yield from ("", title)
+            for entry in entries:
+                yield from _entry(entry)
+    yield from _remarks(report)
+    yield from _mended(report)
+    yield from _changes(report)
+    yield from _not_read(report)
+
+
+def _head(report: Report) -> Iterator[str]:
+    configuration = report.configuration
+    number = sum(report.counts.values())
+    files = len(configuration.files)
+    yield from _wrapped(
+        f"{shown_path(configuration.path)}: {number} keys in {files} file{'s' * (files != 1)}"
+    )
+    why = (
+        "as given" if configuration.release_from == "given" else "the newest with all of them; see --version"
+    )
+    yield f"Read as Slurm {configuration.release}, {why}."
+    nodes, partitions = len(configuration.in_service), len(configuration.partitions)
+    lines = (configuration.node_names[name] for name in configuration.in_service)
+    cores = sum(line.cpus - line.reserved_cpus for line in lines)
+    plural = "" if partitions == 1 else "s"
+    yield f"{nodes:,} nodes, {cores:,} CPUs, {partitions} partition{plural}."
+    accounting = configuration.accounting
+    if accounting is None:
+        yield "No file of sacctmgr dump: there are no accounts, shares or limits of users."
+    else:
+        users = len({each.user for each in accounting.users})
+        qualities = len(configuration.qualities)
+        yield f"{len(accounting.accounts):,} accounts with {users:,} users, {qualities} QOS."
+    yield ""
+    for fate, says in _COUNTS:
+        yield f"{report.counts[fate]:5}  {says}"
+    yield ""
+    yield from _wrapped(f"The order of jobs is nearest to: {configuration.priority.order}", "  ")
+
+
+def _entry(entry: Entry) -> Iterator[str]:
+    """Give a key with its value and place on one line, and below what it does and what is different here."""
+    owner = _OWNERS.get(entry.table)
+    written = one_line(entry.name, _WIDTH)
+    name = f"{written} of {owner}" if owner else written
+    values = [one_line(each, _LONGEST_VALUE) for each in entry.values[:_MOST_VALUES]]
+    more = ", …" if len(entry.values) > _MOST_VALUES else ""
+    sign = "=" if "=" in name and not owner else " = "
+    shown = f"{name}{sign}{', '.join(values)}{more}" if values else name
+    place = _place(entry.places)
+    room = _WIDTH - len(place) - 4
+    head = textwrap.wrap(shown, _WIDTH - 2, subsequent_indent="    ", break_long_words=True)
+    if len(head) == 1 and len(head[0]) <= room:
+        yield f"  {head[0]:<{room}}  {place}"
+    else:
+        yield from (f"  {line}" for line in head)
+        yield f"{place:>{_WIDTH}}"
+    yield from _wrapped(entry.does, "      ", "      ")
+    for says in entry.remarks:
+        yield from _wrapped(f"Here: {says}.", "      ", "      ")
+
+
+def _place(places: Sequence[Place]) -> str:
+    """Give the first place, without its folder, and how many more there are."""
+    first = places[0]
+    name = first.file.replace("\\", "/").rpartition("/")[2]
+    more = f" +{len(places) - 1}" if len(places) > 1 else ""
+    return f"{one_line(name, 30)}:{first.line}{more}"
+
+
+def _remarks(report: Report) -> Iterator[str]:
+    if report.remarks:
+        yield from ("", "What is different besides")
+        for each in report.remarks:
+            yield from _wrapped(f"{each.key} {each.says}.", "  ", "      ")
+
+
+def _mended(report: Report) -> Iterator[str]:
+    mended = report.configuration.mended
+    if mended:
+        yield from ("", "What Slurm puts right with a message, and so is put right here")
+        for each in mended:
+            yield from _wrapped(f"{_place([each.place])}: {each.says}.", "  ", "      ")
+
+
+def _changes(report: Report) -> Iterator[str]:
+    if report.changes:
+        yield from ("", f"Differs between releases (read as {report.configuration.release})")
+        for each in report.changes:
+            yield from _wrapped(f"{each.key}, until {each.release}: {each.before}.", "  ", "      ")
+            yield from _wrapped(f"since {each.release}: {each.after}.", "      ", "      ")
+
+
+def _not_read(report: Report) -> Iterator[str]:
+    if report.configuration.not_read:
+        yield from ("", "Files that are there and are not read")
+        for name, why in report.configuration.not_read:
+            yield from _wrapped(f"{name}: {why}.", "  ", "      ")
+
+
+def _wrapped(text: str, first: str = "", rest: str = "  ") -> list[str]:
+    printable = text if text.isprintable() else ascii(text)[1:-1]
+    return textwrap.wrap(printable, _WIDTH, initial_indent=first, subsequent_indent=rest)
