@@ -129,7 +129,8 @@ def test_which_file(tmp_path: Path) -> None:
     assert found.accounting is not None
     assert found.accounting.file.endswith("b.cfg")
     assert read_configuration(tmp_path, accounts=tmp_path / "a.cfg").accounting.cluster == "other"  # type: ignore[union-attr]
-    (tmp_path / "b.cfg").write_text(other, "utf-8")
+    assert ("a.cfg", "accounts of another cluster, other") in found.not_read
+    written({"c.cfg": DUMP}, tmp_path)
     with pytest.raises(bl.SystemDescriptionError, match=r"each could be read; must be one. Pass accounts="):
         read_configuration(tmp_path)
     with pytest.raises(bl.SystemDescriptionError, match=r"slurm.conf: has no accounts. Pass what"):

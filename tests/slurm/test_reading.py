@@ -125,6 +125,10 @@ def test_the_release_is_the_newest_with_all_keys(tmp_path: Path) -> None:
     assert read(SMALL + "FastSchedule=1", tmp_path).release == "20.02"
     assert read(SMALL + "SchedulerParameters=no_env_cache", tmp_path).release == "24.11"
     assert read(SMALL + "FastSchedule=1\nTLSType=tls/none", tmp_path).release == "24.11"
+    assert read(SMALL + "SelectType=select/cons_res", tmp_path).release == "23.02"
+    assert refused(SMALL + "SelectType=select/cons_res", tmp_path, version="23.11").startswith(
+        "slurm.conf:4: select/cons_res is no longer there after 23.02, and this is read as 23.11."
+    )
     assert refused(SMALL + "TLSType=tls/none", tmp_path, version="22.05") == (
         "slurm.conf:4: TLSType is a key since 24.11, and this is read as 22.05. "
         "Pass a later version, or take it out."

@@ -41,6 +41,7 @@ _OWNERS = {
     "qos": "QOS",
 }
 _MOST_VALUES = 3
+_MOST_REMARKS = 5
 _LONGEST_VALUE = 40
 
 
@@ -107,8 +108,10 @@ def _entry(entry: Entry) -> Iterator[str]:
         yield from (f"  {line}" for line in head)
         yield f"{place:>{_WIDTH}}"
     yield from _wrapped(entry.does, "      ", "      ")
-    for says in entry.remarks:
+    for says in entry.remarks[:_MOST_REMARKS]:
         yield from _wrapped(f"Here: {says}.", "      ", "      ")
+    if len(entry.remarks) > _MOST_REMARKS:
+        yield f"      … and {len(entry.remarks) - _MOST_REMARKS:,} more; --format json has all."
 
 
 def _place(places: Sequence[Place]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, cast
 
 from batchlab.errors import one_line, suggest
@@ -103,22 +104,36 @@ class Accounting:
         return tuple(each for each in self.associations if each.user)
 
     def below(self, account: str) -> tuple[str, ...]:
-        """Give an account and all accounts below it, in the order of the file."""
+        """Give an account and all accounts below it, each after the one that it is part of."""
         found = {account: None}
-        for each in self.accounts:
-            if each.parent in found and each.account != _ROOT:
-                found[each.account] = None
+        waiting = [account]
+        while waiting:
+            for name in self._children.get(waiting.pop(0), ()):
+                if name not in found:
+                    found[name] = None
+                    waiting.append(name)
         return tuple(found)
 
     def above(self, each: Association) -> tuple[Association, ...]:
         """Give the associations of the accounts that one is part of, from the nearest to the cluster's."""
-        by_name = {account.account: account for account in self.accounts}
         name = each.account if each.user else each.parent
-        found: list[Association] = []
-        while name in by_name and by_name[name] not in found and by_name[name] != each:
-            found.append(by_name[name])
-            name = by_name[name].parent
-        return tuple(found)
+        found: dict[str, Association] = {}
+        while name in self._by_name and name not in found and self._by_name[name] is not each:
+            found[name] = self._by_name[name]
+            name = found[name].parent
+        return tuple(found.values())
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Association]:
+        return {account.account: account for account in self.accounts}
+
+    @cached_property
+    def _children(self) -> Mapping[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for each in self.accounts:
+            if each.account != _ROOT:
+                found.setdefault(each.parent, []).append(each.account)
+        return found
 
 
 _COUNTS = {

@@ -57,6 +57,8 @@ _NOT_READ = {
     "knl.conf": "modes of nodes that change by reboots are not modelled",
 }
 _MODERN = "23.11"
+# The last releases with plug-ins of SelectType.
+_GONE = {"cons_res": "23.02", "cray_aries": "23.11"}
 _IMPLIED = {"limits": {"associations"}, "qos": {"associations"}, "wckeys": {"associations"}}
 _ALL = {"associations", "limits", "qos", "safe", "wckeys"}
 _MOST_BYTES = 16 * 2**20
@@ -89,6 +91,7 @@ class _Draft:
     files: dict[str, None] = field(default_factory=dict)
     qualities: list[Settings] = field(default_factory=list)
     accounting: Accounting | None = None
+    not_read: list[tuple[str, str]] = field(default_factory=list)
 
 
 def read_configuration(
@@ -263,14 +266,16 @@ def _find_accounts(file: str, draft: _Draft, named: str, keep: list[UnknownKey] 
     """Find the accounts of this cluster in its folder: a dump comes before a table."""
     for kind in ("dump", "associations"):
         found = _found(file, kind)
-        of_cluster = [each for each in found if not named or _cluster_in(each) == named]
+        of_cluster = [each for each in found if not named or _cluster_in(each) in {"", named}]
+        for each in found:
+            if each not in of_cluster:
+                why = f"accounts of another cluster, {one_line(_cluster_in(each))}"
+                draft.not_read.append((Path(each).name, why))
         if len(of_cluster) > 1:
             _ambiguous(of_cluster, "accounts")
-        if len(found) == 1 or of_cluster:
-            _take_accounts(draft, (of_cluster or found)[0], keep)
+        if of_cluster:
+            _take_accounts(draft, of_cluster[0], keep)
             return
-        if found:
-            _ambiguous(found, "accounts")
 
 
 def _take_accounts(draft: _Draft, file: str, keep: list[UnknownKey] | None) -> None:
@@ -300,13 +305,17 @@ def _found(file: str, kind: str) -> list[str]:
 
 
 def _cluster_in(file: str) -> str:
-    """Give the cluster that a file of accounts is of, in lower case."""
+    """Give the cluster that a file of accounts is of, in lower case; empty where it does not say."""
+    column = -1
     for raw in text_of(file).splitlines():
         line = raw.strip()
         if line.lower().startswith("cluster -"):
             return line[len("cluster -") :].partition(":")[0].strip().strip("'\"").lower()
-        if line and not line.startswith("#") and "|" in line and not line.lower().startswith("cluster|"):
-            return line.partition("|")[0].strip().lower()
+        cells = [cell.strip().lower() for cell in line.split("|")]
+        if "account" in cells:
+            column = cells.index("cluster") if "cluster" in cells else -1
+        elif len(cells) > 1:
+            return cells[column] if 0 <= column < len(cells) else ""
     return ""
 
 
@@ -328,7 +337,8 @@ def _newest(settings: tuple[Setting, ...]) -> str:
 
 def _spans(settings: tuple[Setting, ...]) -> Iterator[tuple[str | None, str | None]]:
     for setting in settings:
-        yield setting.key.since, setting.key.until
+        of_value = _GONE.get(plugin(setting.value)) if setting.key.name == "SelectType" else None
+        yield setting.key.since, of_value or setting.key.until
         for option in setting.options:
             if option.key is not None:
                 yield option.key.since, option.key.until
@@ -337,6 +347,12 @@ def _spans(settings: tuple[Setting, ...]) -> Iterator[tuple[str | None, str | No
 def _check_release(settings: tuple[Setting, ...], release: str) -> None:
     """Refuse keys that come later than the release that is given."""
     for setting in settings:
+        last = _GONE.get(plugin(setting.value))
+        if last is not None and setting.key.name == "SelectType" and at(last) < at(release):
+            rule = f"is no longer there after {last}, and this is read as {release}"
+            refuse(
+                setting.place, f"{setting.value} {rule}. Take select/cons_tres, or pass an earlier version."
+            )
         since = setting.key.since
         if since is not None and at(since) > at(release):
             rule = f"is a key since {since}, and this is read as {release}"
@@ -389,5 +405,8 @@ def _typed(file: str, draft: _Draft, described: _Described) -> SlurmConfiguratio
         unknown=described.unknown,
         mended=tuple(draft.mended),
         files=tuple(draft.files),
-        not_read=tuple((name, why) for name, why in _NOT_READ.items() if (folder / name).is_file()),
+        not_read=(
+            *draft.not_read,
+            *((name, why) for name, why in _NOT_READ.items() if (folder / name).is_file()),
+        ),
     )

@@ -81,7 +81,7 @@ def limits_of(
     if configuration.accounting is not None:
         made.of_groups(configuration.accounting)
         made.of_users(configuration.accounting)
-    return tuple(made.found)
+    return tuple(made.found.values())
 
 
 def _limited(configuration: SlurmConfiguration) -> list[Quality | Association]:
@@ -107,7 +107,9 @@ class _Limits:
     configuration: SlurmConfiguration
     resources: Collection[str]
     remarks: Remarks
-    found: list[Limit] = field(default_factory=list)
+    found: dict[str, Limit] = field(default_factory=dict)
+    used: dict[str, int] = field(default_factory=dict)
+    """How often each name has been used."""
 
     def of_quality(self, quality: Quality, owner: _Owner) -> None:
         """Add the limits of a QOS, for its jobs or for those of a partition."""
@@ -195,13 +197,11 @@ class _Limits:
             self.remarks.add(name, owner.table, says, owner.place)
 
     def _add(self, owner: _Owner, name: str, **limit: object) -> None:
-        names = {each.name for each in self.found}
-        unique, number = name[:_LONGEST], 2
-        while unique in names:
-            unique, number = f"{name[:_LONGEST]} ({number})", number + 1
+        same = self.used[name[:_LONGEST]] = self.used.get(name[:_LONGEST], 0) + 1
+        unique = name[:_LONGEST] if same == 1 else f"{name[:_LONGEST]} ({same})"
         scope = {"applies_to": owner.applies_to, "partitions": owner.partitions}
         try:
-            self.found.append(Limit(unique, **cast("dict[str, Any]", scope | limit)))
+            self.found[unique] = Limit(unique, **cast("dict[str, Any]", scope | limit))
         except SystemDescriptionError as error:
             refuse(owner.place, str(error))
 
