@@ -89,6 +89,7 @@ def test_a_sample_of_mutants(tmp_path: Path) -> None:
 
 
 @pytest.mark.campaign
+@pytest.mark.timeout(0)
 def test_many_mutants(tmp_path: Path) -> None:
     """So do 100,000."""
     found = run(SAMPLE, SAMPLE + CAMPAIGN, tmp_path)

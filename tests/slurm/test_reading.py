@@ -131,8 +131,11 @@ def test_the_release_is_the_newest_with_all_keys(tmp_path: Path) -> None:
     )
     assert refused(SMALL + "TLSType=tls/none", tmp_path, version="22.05") == (
         "slurm.conf:4: TLSType is a key since 24.11, and this is read as 22.05. "
-        "Pass a later version, or take it out."
+        "Pass a later version, take it out, or pass unknown='keep'."
     )
+    kept = read(SMALL + "TLSType=tls/none", tmp_path, version="22.05", unknown="keep")
+    (entry,) = [each for each in bl.slurm.Report.of(kept).entries if each.name == "TLSType"]
+    assert entry.does.endswith("Not there before 24.11.")
     assert "must be a version of Slurm" in refused(SMALL, tmp_path, version="19.05")
 
 
@@ -197,6 +200,7 @@ def test_includes(tmp_path: Path) -> None:
         ("SelectType=select/best", "slurm.conf:1: SelectType = select/best; must be select/linear or"),
         ("some words", "slurm.conf:1: 'some words' is no Key=Value. Put values with blanks in quotes."),
         ("NodeName=n[1-", "slurm.conf:1: NodeName = 'n[1-'; must be names of nodes, as n[1-8,12]"),
+        ("NodeName=n[1-3:0]", "slurm.conf:1: NodeName = 'n[1-3:0]'; must be names of nodes, as n[1-8,12]"),
         ("NodeName=n1 CPU=4", "slurm.conf:1: CPU is no key of a line NodeName=…. Did you mean CPUs?"),
         ("NodeName=n1\nNodeName=n[1-2]", "slurm.conf:2: node n1 is also at"),
         (

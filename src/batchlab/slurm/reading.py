@@ -119,7 +119,8 @@ def read_configuration(
         What ``sacctmgr show qos --parsable2`` printed. Unless given, the file of the folder that is such a
         table.
     unknown
-        Keys that no release has are an error, as in Slurm; ``"keep"`` lists them.
+        Keys that no release has, and those newer than ``version``, are an error, as in Slurm; ``"keep"``
+        lists them.
 
     Returns
     -------
@@ -152,7 +153,7 @@ def read_configuration(
     settings = tuple(draft.given)
     release = given or _newest(settings)
     if given is not None:
-        _check_release(settings, given)
+        _check_release(settings, given, newer=keep is not None)
     described = _Described(release, given is not None, topology, devices, tuple(kept))
     return _typed(file, draft, described)
 
@@ -344,8 +345,8 @@ def _spans(settings: tuple[Setting, ...]) -> Iterator[tuple[str | None, str | No
                 yield option.key.since, option.key.until
 
 
-def _check_release(settings: tuple[Setting, ...], release: str) -> None:
-    """Refuse keys that come later than the release that is given."""
+def _check_release(settings: tuple[Setting, ...], release: str, *, newer: bool) -> None:
+    """Refuse plug-ins that are gone in the release that is given, and keys that came later unless `newer`."""
     for setting in settings:
         last = _GONE.get(plugin(setting.value))
         if last is not None and setting.key.name == "SelectType" and at(last) < at(release):
@@ -354,9 +355,12 @@ def _check_release(settings: tuple[Setting, ...], release: str) -> None:
                 setting.place, f"{setting.value} {rule}. Take select/cons_tres, or pass an earlier version."
             )
         since = setting.key.since
-        if since is not None and at(since) > at(release):
+        if since is not None and at(since) > at(release) and not newer:
             rule = f"is a key since {since}, and this is read as {release}"
-            refuse(setting.place, f"{setting.written} {rule}. Pass a later version, or take it out.")
+            refuse(
+                setting.place,
+                f"{setting.written} {rule}. Pass a later version, take it out, or pass unknown='keep'.",
+            )
 
 
 def _enforced(options: Mapping[str, str | None]) -> frozenset[str]:

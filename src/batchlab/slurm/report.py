@@ -220,6 +220,8 @@ def _entry(
     does = key.does
     if key.until is not None and at(key.until) < at(configuration.release):
         does = f"{does} No longer there after {key.until}."
+    if key.since is not None and at(key.since) > at(configuration.release):
+        does = f"{does} Not there before {key.since}."
     values = tuple(each for each in found.values if each)
     says = tuple(dict.fromkeys(each.says for each in mine))
     return Entry(name[0], name[1], fate, does, values, tuple(dict.fromkeys(found.places)), says)
