@@ -15,7 +15,7 @@ from support.slurm_configurations import FILES, SMALL, written
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from batchlab.slurm import Entry
+    from batchlab.slurm import ReportedKey
 
 PREEMPTING = """
 ClusterName=m3a
@@ -43,7 +43,7 @@ def translated(files: dict[str, str] | str, folder: Path, **options: object) -> 
     return translate(read_configuration(written(given, folder), **options))  # type: ignore[arg-type]
 
 
-def entry(translation: Translation, name: str, table: str) -> Entry:
+def entry(translation: Translation, name: str, table: str) -> ReportedKey:
     """Give a key's entry of the report."""
     return next(each for each in translation.report.entries if (each.name, each.table) == (name, table))
 

@@ -11,7 +11,7 @@ from batchlab.errors import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from batchlab.slurm import Entry, Place, Report
+    from batchlab.slurm import Place, Report, ReportedKey
     from batchlab.slurm.report import Fate
 
 __all__ = ["report_lines"]
@@ -90,7 +90,7 @@ def _head(report: Report) -> Iterator[str]:
     yield from _wrapped(f"The order of jobs is nearest to: {configuration.priority.order}", "  ")
 
 
-def _entry(entry: Entry) -> Iterator[str]:
+def _entry(entry: ReportedKey) -> Iterator[str]:
     """Give a key with its value and place on one line, and below what it does and what is different here."""
     owner = _OWNERS.get(entry.table)
     written = one_line(entry.name, _WIDTH)

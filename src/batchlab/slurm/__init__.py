@@ -16,7 +16,7 @@ from batchlab.slurm.priority import PriorityParameters
 from batchlab.slurm.qualities import Quality
 from batchlab.slurm.reading import read_configuration
 from batchlab.slurm.releases import RELEASES
-from batchlab.slurm.report import Entry, Remark, Report
+from batchlab.slurm.report import Remark, Report, ReportedKey
 from batchlab.slurm.scheduler import SchedulerParameters
 from batchlab.slurm.settings import Option, Setting, UnknownKey
 from batchlab.slurm.topology import Switch, Topology
@@ -28,7 +28,6 @@ __all__ = [
     "Change",
     "DeviceLine",
     "DownNodes",
-    "Entry",
     "GenericResource",
     "Key",
     "KeyTable",
@@ -43,6 +42,7 @@ __all__ = [
     "Quality",
     "Remark",
     "Report",
+    "ReportedKey",
     "SchedulerParameters",
     "Selection",
     "Setting",

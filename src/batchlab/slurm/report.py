@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from batchlab.slurm.place import Place
     from batchlab.slurm.settings import Setting
 
-__all__ = ["Entry", "Fate", "Remark", "Report"]
+__all__ = ["Fate", "Remark", "Report", "ReportedKey"]
 
 Fate = Literal["modelled", "read", "not_modelled", "no_effect", "unknown"]
 """What becomes of a key; ``unknown`` are names that Slurm refuses or does not notice."""
@@ -45,7 +45,7 @@ class Remark:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ReportedKey:
     """A key of a configuration, and what becomes of it.
 
     Attributes
@@ -100,7 +100,7 @@ class Report:
     """
 
     configuration: SlurmConfiguration
-    entries: tuple[Entry, ...]
+    entries: tuple[ReportedKey, ...]
     remarks: tuple[Remark, ...] = ()
 
     @classmethod
@@ -121,7 +121,7 @@ class Report:
         rest = tuple(each for each in remarks if each.says not in said)
         return cls(configuration, tuple(sorted(entries, key=lambda each: FATES.index(each.fate))), rest)
 
-    def of_fate(self, fate: Fate) -> tuple[Entry, ...]:
+    def of_fate(self, fate: Fate) -> tuple[ReportedKey, ...]:
         """Give the entries of one fate."""
         return tuple(each for each in self.entries if each.fate == fate)
 
@@ -163,7 +163,7 @@ class Report:
         }
 
 
-def _as_dict(entry: Entry) -> dict[str, object]:
+def _as_dict(entry: ReportedKey) -> dict[str, object]:
     return {
         "name": entry.name,
         "table": entry.table,
@@ -213,7 +213,7 @@ def _fate(key: Key, value: str, configuration: SlurmConfiguration) -> Fate:
 
 def _entry(
     name: tuple[str, str], found: _Found, configuration: SlurmConfiguration, remarks: Iterable[Remark]
-) -> Entry:
+) -> ReportedKey:
     key = found.key
     mine = [each for each in remarks if (each.key.lower(), each.table) == (key.name.lower(), key.table)]
     fate = "not_modelled" if mine and found.fate == "modelled" else found.fate
@@ -224,19 +224,19 @@ def _entry(
         does = f"{does} Not there before {key.since}."
     values = tuple(each for each in found.values if each)
     says = tuple(dict.fromkeys(each.says for each in mine))
-    return Entry(name[0], name[1], fate, does, values, tuple(dict.fromkeys(found.places)), says)
+    return ReportedKey(name[0], name[1], fate, does, values, tuple(dict.fromkeys(found.places)), says)
 
 
-def _unknown(configuration: SlurmConfiguration) -> list[Entry]:
+def _unknown(configuration: SlurmConfiguration) -> list[ReportedKey]:
     """Give what no release has: keys that are kept, and options that Slurm does not notice."""
     found = []
     for each in configuration.unknown:
         does = "Slurm does not start with it." + ("" if each.nearest is None else f" Is it {each.nearest}?")
-        found.append(Entry(each.written, "", "unknown", does, (each.value,), (each.place,)))
+        found.append(ReportedKey(each.written, "", "unknown", does, (each.value,), (each.place,)))
     for setting in configuration.settings:
         for option in setting.options:
             if option.key is None:
                 does = "No release from 20.02 on has this option; Slurm does not notice it."
                 name = f"{setting.key.name}={option.written}"
-                found.append(Entry(name, "", "unknown", does, (option.value or "",), (setting.place,)))
+                found.append(ReportedKey(name, "", "unknown", does, (option.value or "",), (setting.place,)))
     return found
