@@ -1,6 +1,7 @@
 """Ranks on the nodes of jobs in runs: packed, cyclic, and as listed."""
 
 from random import Random
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -9,8 +10,10 @@ import batchlab as bl
 from batchlab.errors import WorkloadError
 from batchlab.placement import cyclic, packed
 from batchlab.skeleton import named, run
-from batchlab.vocabulary import RankOrder
 from reference.rank_orders import nodes_of_ranks
+
+if TYPE_CHECKING:
+    from batchlab.vocabulary import RankOrder
 
 PLATFORM = bl.Platform.torus((4, 2), bandwidth=1e9, latency=1e-6, cores=4)
 SYSTEM = bl.System.of(PLATFORM)
