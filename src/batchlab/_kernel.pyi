@@ -243,6 +243,8 @@ class ApplicationJobColumns(TypedDict):
     applications: list[Application]
     arguments: NDArray[np.int64]
     argument_sets: list[dict[str, float | str]]
+    rank_order: NDArray[np.int64]
+    rank_orders: Sequence[str | list[int]]
 
 class PolicyNames(TypedDict):
     order: str
