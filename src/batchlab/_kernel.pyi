@@ -358,6 +358,38 @@ class StreamedRun(TypedDict):
     metrics: dict[str, object]
 
 @final
+class SlurmController:
+    """The part of a controller that does not change from call to call."""
+
+    def __new__(
+        cls,
+        select: str,
+        machine: list[tuple[int, int]],
+        partitions: list[tuple[list[int], int]],
+        resolution: float,
+        window: float,
+        epoch: float,
+    ) -> SlurmController: ...
+    def main_loop(
+        self,
+        now: float,
+        available: list[int],
+        running: list[tuple[int, float, list[tuple[int, int, int]]]],
+        completing: list[tuple[int, float, list[tuple[int, int, int]]]],
+        queue: Sequence[object],
+    ) -> list[tuple[str, float | None, list[tuple[int, int, int]] | None]]:
+        """The main loop: for each entry of the queue what becomes of it."""
+    def backfill(
+        self,
+        now: float,
+        available: list[int],
+        running: list[tuple[int, float, list[tuple[int, int, int]]]],
+        completing: list[tuple[int, float, list[tuple[int, int, int]]]],
+        queue: Sequence[object],
+    ) -> list[tuple[str, float | None, list[tuple[int, int, int]] | None]]:
+        """Backfill: for each entry of the queue what becomes of it."""
+
+@final
 class SwfStream:
     """A log that is opened, its comments read up to the first job."""
 
