@@ -49,9 +49,9 @@ def course_of_starts(workload: bl.Workload, starts: Floats) -> Course:
     """Add up what starts and ends change."""
     run_time, nodes = (workload.jobs[name].to_numpy() for name in ("run_time", "tasks"))
     time, place = np.unique(np.concatenate((starts, starts + run_time)), return_inverse=True)
-    taken = np.bincount(place, np.concatenate((nodes, -nodes)).astype(np.float64))
+    taken = np.bincount(place, np.concatenate((nodes, -nodes)))
     begun = np.bincount(place, np.repeat((1.0, -1.0), len(nodes)))
-    return Course(time, NODES - np.cumsum(taken), np.cumsum(begun))
+    return Course(time, NODES - np.cumsum(taken, dtype=np.float64), np.cumsum(begun, dtype=np.float64))
 
 
 def course_of(result: bl.Result) -> Course:
