@@ -122,6 +122,7 @@ def _bars(ax: Axes, values: Mapping[tuple[int, str], float]) -> None:
     # Room for the legend.
     ax.set_ylim(0, 1.25 * max(values.values()))
     ax.grid(axis="y", alpha=0.3)
+    ax.set_axisbelow(True)
 
 
 def main() -> None:

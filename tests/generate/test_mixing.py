@@ -67,6 +67,20 @@ def test_background_goes_by_weights() -> None:
     assert mixed.filter(pl.col("app_name") == "ring")["app_args"].null_count() == names["ring"]
 
 
+def test_arguments_take_values_of_the_log() -> None:
+    """A job that computes as long as the log says takes that long, and what its messages take."""
+    mixed = mix(log(20), background=["time_keeper(seconds={run_time})", "ring( size = {user_id} )"], seed=1)
+    rows = mixed.jobs.select("app_name", "app_args", "job_id").rows()
+    for name, text, job in rows:
+        assert text == (f"seconds={float(job)}" if name == "time_keeper" else f"size = {job - 1}")
+    assert {name for name, _, _ in rows} == {"time_keeper", "ring"}
+    done = bl.simulate(mixed, bl.System.of(star(200)), "easy").jobs.filter(app_name=pl.lit("time_keeper"))
+    ran = (done["end_time"] - done["start_time"]).to_list()
+    assert ran == pytest.approx([float(job) for job in done["job_id"]])
+    with pytest.raises(WorkloadError, match=r"asks for a column 'runtime'\. Did you mean 'run_time'"):
+        mix(log(), background=["time_keeper(seconds={runtime})"])
+
+
 def test_the_same_seed_gives_the_same_mix() -> None:
     """Uses of chance do not disturb each other: points stay where they are as other things change."""
     one = mix(log(), [TARGET], background=["ring"], seed=4)

@@ -1,12 +1,13 @@
 """Workloads of applications: target jobs among those of a log, which run applications in the background."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
-from batchlab.errors import WorkloadError, shown
+from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.random_streams import Floats, Integers, stream
 from batchlab.generate.spelling import Spelled, columns_of, spelled, weighted
 from batchlab.units import is_finite, is_whole
@@ -17,6 +18,7 @@ __all__ = ["Target", "mix"]
 # What a job has of another application, or in its place.
 _REPLACED = ("run_time", "application", "arguments", "job_type", "tasks_min", "tasks_max")
 _MOST = 10**9
+_COLUMN = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,8 @@ def mix(
         The applications that the log's jobs run in place of their run times, on as many ranks as they have
         tasks, with their weights: ``{"allreduce(size=1024)": 2, "stencil_2d(iterations=50)": 1}``. Each job
         runs one of them, with a chance that is its weight over the sum. In a sequence all weigh the same.
+        ``{column}`` stands for what the log says of the job: ``"allreduce(seconds={run_time})"`` computes as
+        long as it ran there.
     share
         The part of the log's jobs, on average, that run one; the others keep their run times.
     exclusive
@@ -175,7 +179,7 @@ def _with_background(
     given = pl.Series(runs)
     columns = {
         "app_name": pl.Series([each.name for each, _ in chosen])[which],
-        "app_args": pl.Series([each.arguments for each, _ in chosen], dtype=pl.String)[which],
+        "app_args": _arguments([each.arguments for each, _ in chosen], which, jobs),
         "mixed": pl.repeat("background", len(jobs), eager=True),
     }
     kept = [name for name in _REPLACED if name in jobs.columns]
@@ -186,6 +190,27 @@ def _with_background(
             for name, new in columns.items()
         ),
     )
+
+
+def _arguments(texts: Sequence[str | None], which: Integers, jobs: pl.DataFrame) -> pl.Series:
+    """Give each job the arguments of its application; ``{column}`` in these is what the log says there."""
+    columns = {f"text {place}": _filled(text, jobs) for place, text in enumerate(texts)}
+    filled = jobs.select(pl.Series("which", which), **columns)
+    parts = [pl.when(pl.col("which") == place).then(name) for place, name in enumerate(columns)]
+    return filled.select(pl.coalesce(parts).alias("app_args")).to_series()
+
+
+def _filled(text: str | None, jobs: pl.DataFrame) -> pl.Expr:
+    parts = _COLUMN.split(text or "")
+    for name in parts[1::2]:
+        if name not in jobs.columns:
+            raise WorkloadError(
+                f"background: {shown(text)} asks for a column {shown(name)}.{suggest(name, jobs.columns)}"
+            )
+    if text is None or len(parts) == 1:
+        return pl.lit(text, pl.String)
+    values = [pl.col(part).cast(pl.String) if place % 2 else pl.lit(part) for place, part in enumerate(parts)]
+    return pl.concat_str(values)
 
 
 def _known(jobs: pl.DataFrame, name: str) -> pl.Expr:
