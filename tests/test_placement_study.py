@@ -32,8 +32,8 @@ def test_fcfs_is_that_of_the_recursion_and_of_plain_python() -> None:
     result = bl.simulate(workload, bl.System.homogeneous(nodes=study.NODES, resources={"core": 1}), "fcfs")
     starts = result.jobs["start_time"].to_list()
     assert starts == study.recursion(workload).tolist()
-    rows = workload.jobs.select("submit_time", "run_time", "requested_time", "tasks").rows()
-    jobs = [reference.Job(row, *values, (1,)) for row, values in enumerate(rows)]
+    rows = workload.jobs.select("submit_time", "run_time", "requested_time", "tasks").iter_rows(named=True)
+    jobs = [reference.Job(row=row, request=(1,), **values) for row, values in enumerate(rows)]
     machine = reference.Machine(("core",), [(1,)] * study.NODES)
     assert starts == [done.start_time for done in reference.simulate(jobs, machine)]
     ours, theirs = study.course_of(result), study.course_of_starts(workload, np.array(starts))
