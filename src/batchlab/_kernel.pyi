@@ -243,6 +243,8 @@ class ApplicationJobColumns(TypedDict):
     applications: list[Application]
     arguments: NDArray[np.int64]
     argument_sets: list[dict[str, float | str]]
+    rank_order: NDArray[np.int64]
+    rank_orders: Sequence[str | list[int]]
 
 class PolicyNames(TypedDict):
     order: str
@@ -354,6 +356,38 @@ class StreamNotes(TypedDict):
 class StreamedRun(TypedDict):
     notes: StreamNotes
     metrics: dict[str, object]
+
+@final
+class SlurmController:
+    """The part of a controller that does not change from call to call."""
+
+    def __new__(
+        cls,
+        select: str,
+        machine: list[tuple[int, int]],
+        partitions: list[tuple[list[int], int]],
+        resolution: float,
+        window: float,
+        epoch: float,
+    ) -> SlurmController: ...
+    def main_loop(
+        self,
+        now: float,
+        available: list[int],
+        running: list[tuple[int, float, list[tuple[int, int, int]]]],
+        completing: list[tuple[int, float, list[tuple[int, int, int]]]],
+        queue: Sequence[object],
+    ) -> list[tuple[str, float | None, list[tuple[int, int, int]] | None]]:
+        """The main loop: for each entry of the queue what becomes of it."""
+    def backfill(
+        self,
+        now: float,
+        available: list[int],
+        running: list[tuple[int, float, list[tuple[int, int, int]]]],
+        completing: list[tuple[int, float, list[tuple[int, int, int]]]],
+        queue: Sequence[object],
+    ) -> list[tuple[str, float | None, list[tuple[int, int, int]] | None]]:
+        """Backfill: for each entry of the queue what becomes of it."""
 
 @final
 class SwfStream:

@@ -25,6 +25,7 @@ __all__ = [
     "PREEMPTION_GROUNDS",
     "PREEMPTION_MODES",
     "PROCESSOR_FIELDS",
+    "RANK_ORDERS",
     "REJECTION_REASONS",
     "SHARING_MODELS",
     "USAGE_DECAYS",
@@ -54,6 +55,7 @@ __all__ = [
     "PreemptionGround",
     "PreemptionMode",
     "ProcessorField",
+    "RankOrder",
     "RejectionReason",
     "SchedulerName",
     "SharingModel",
@@ -116,6 +118,10 @@ INTERNAL_EVENTS: tuple[InternalEvent, ...] = get_args(InternalEvent)
 JobType = Literal["rigid", "moldable", "malleable", "evolving", "adaptive"]
 JOB_TYPES: tuple[JobType, ...] = get_args(JobType)
 """What may change the number of a job's nodes; in the order in which the kernel counts them."""
+
+RankOrder = Literal["packed", "cyclic"]
+RANK_ORDERS: tuple[RankOrder, ...] = get_args(RankOrder)
+"""How the ranks of a job take the places on its nodes, by name."""
 
 WalltimeAction = Literal["run", "kill"]
 WALLTIME_ACTIONS: tuple[WalltimeAction, ...] = get_args(WalltimeAction)

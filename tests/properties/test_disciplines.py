@@ -14,9 +14,8 @@ from support.python_policies import Greedy
 from support.schedule_cases import Case
 from support.schedule_runs import (
     differences,
+    fail_if_different,
     policy_of,
-    readable,
-    shrunk,
     simulation_of,
     workload_of,
 )
@@ -28,9 +27,7 @@ CHUNKS = 13
 
 def check(case: Case, name: str, policy: bl.Policy | None = None) -> None:
     """Fail with the smallest case found that still differs."""
-    if differences(case, policy):
-        smallest = shrunk(case, lambda smaller: bool(differences(smaller, policy)))
-        pytest.fail("\n".join([name, readable(smallest), *differences(smallest, policy)]), pytrace=False)
+    fail_if_different(name, case, lambda smaller: differences(smaller, policy))
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

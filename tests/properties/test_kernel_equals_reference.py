@@ -11,7 +11,7 @@ import pytest
 from reference import Job, Machine, NodeEvent
 from support.dependent_cases import conditioned
 from support.schedule_cases import ALLOCATORS, BACKFILLS, FORMULAS, ORDERS, Case, random_case
-from support.schedule_runs import differences, readable, shrunk
+from support.schedule_runs import fail_if_different
 
 COMBINATIONS = tuple(product(ORDERS, BACKFILLS, ALLOCATORS))
 CASES = 7 * len(COMBINATIONS)
@@ -51,25 +51,18 @@ def large_case(seed: int) -> Case:
     return random_case(Random(seed), large=1.0)  # noqa: S311 - no secret
 
 
-def check(case: Case, name: str) -> None:
-    """Fail with the smallest case found that still differs."""
-    if differences(case):
-        smallest = shrunk(case, lambda smaller: bool(differences(smaller)))
-        pytest.fail("\n".join([name, readable(smallest), *differences(smallest)]), pytrace=False)
-
-
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_every_job_and_node(chunk: int) -> None:
     """State, start, end and the tasks on each node are equal for every job of every case."""
     for number in range(chunk, CASES, CHUNKS):
-        check(numbered_case(number), f"numbered_case({number})")
+        fail_if_different(f"numbered_case({number})", numbered_case(number))
 
 
 @pytest.mark.parametrize("chunk", range(LARGE_CHUNKS))
 def test_long_queues(chunk: int) -> None:
     """The same where 60 to 200 jobs queue for one to three nodes."""
     for seed in range(chunk, LARGE, LARGE_CHUNKS):
-        check(large_case(seed), f"large_case({seed})")
+        fail_if_different(f"large_case({seed})", large_case(seed))
 
 
 # (4,) and (1,) are requests: the cores that each task asks for.
@@ -104,7 +97,7 @@ EXCLUSIVE_BEHIND_A_HEAD = {
 def test_exclusive_jobs_behind_a_head(name: str) -> None:
     """What an exclusive job takes from the head depends on the node that it gets, and on what that offers."""
     case = EXCLUSIVE_BEHIND_A_HEAD[name]
-    check(case, name)
+    fail_if_different(name, case)
     outcome = case.expected()[2]
     assert outcome.start_time is not None
     assert outcome.start_time < 5
@@ -150,6 +143,6 @@ def test_campaign(begin: int) -> None:
     for number in range(begin, min(begin + CAMPAIGN_CHUNK, CAMPAIGN)):
         seed = 1_000_000 + number
         if number % 20:
-            check(numbered_case(seed), f"numbered_case({seed})")
+            fail_if_different(f"numbered_case({seed})", numbered_case(seed))
         else:
-            check(large_case(seed), f"large_case({seed})")
+            fail_if_different(f"large_case({seed})", large_case(seed))

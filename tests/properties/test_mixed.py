@@ -9,7 +9,7 @@ from properties.test_rates import CONTROLLED
 from support.discipline_cases import discipline_case
 from support.rate_cases import controlled
 from support.schedule_cases import Case
-from support.schedule_runs import readable, shrunk
+from support.schedule_runs import fail_if_different
 from support.sleep_cases import sleeping, sleeping_differences
 
 CASES = 208
@@ -28,11 +28,7 @@ def case_of(number: int) -> Case:
 
 def check(number: int) -> None:
     """Fail with the smallest case that differs."""
-    case = case_of(number)
-    if sleeping_differences(case):
-        small = shrunk(case, lambda smaller: bool(sleeping_differences(smaller)))
-        lines = "\n".join(sleeping_differences(small))
-        pytest.fail(f"case {number}\n{readable(small)}\n{lines}")
+    fail_if_different(f"case {number}", case_of(number), sleeping_differences)
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

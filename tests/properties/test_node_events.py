@@ -21,10 +21,9 @@ from support.schedule_cases import BACKFILLS, FATES, Case, disturbed, random_cas
 from support.schedule_runs import (
     NodeEvents,
     differences,
+    fail_if_different,
     interruptions_of,
     options_of,
-    readable,
-    shrunk,
     simulation_of,
 )
 
@@ -45,10 +44,7 @@ def numbered_case(number: int, backfills: tuple[str, ...] = BACKFILLS) -> Case:
 
 def check(case: Case, name: str, policy: bl.Policy | None = None) -> None:
     """Fail with the smallest case found that still differs."""
-    if differences(case, policy):
-        smallest = shrunk(case, lambda smaller: bool(differences(smaller, policy)))
-        lines = [name, readable(smallest), *differences(smallest, policy)]
-        pytest.fail("\n".join(lines), pytrace=False)
+    fail_if_different(name, case, lambda smaller: differences(smaller, policy))
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

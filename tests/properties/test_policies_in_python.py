@@ -12,7 +12,7 @@ from reference.predictors import PREDICTORS
 from support.dependent_cases import conditioned
 from support.python_policies import ALLOCATORS, DYNAMIC_ORDERS, SCHEDULERS, STATIC_ORDERS
 from support.schedule_cases import Case, random_case
-from support.schedule_runs import differences, outcomes, policy_of, readable, shrunk
+from support.schedule_runs import differences, fail_if_different, outcomes, policy_of
 
 CASES = 360
 CHUNKS = 12
@@ -40,10 +40,7 @@ def differing(case: Case, policy: bl.Policy) -> list[str]:
 
 def check(case: Case, policy: bl.Policy, name: str) -> None:
     """Fail with the smallest case found that still differs."""
-    if differing(case, policy):
-        smallest = shrunk(case, lambda smaller: bool(differing(smaller, policy)))
-        lines = [f"{name}: {policy}", readable(smallest), *differing(smallest, policy)]
-        pytest.fail("\n".join(lines), pytrace=False)
+    fail_if_different(f"{name}: {policy}", case, lambda smaller: differing(smaller, policy))
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

@@ -11,7 +11,7 @@ from support.preemption_cases import preempting
 from support.priority_cases import prioritised
 from support.queue_cases import limited, queued, reserved
 from support.schedule_cases import BACKFILLS, Case, disturbed, random_case
-from support.schedule_runs import readable, shrunk
+from support.schedule_runs import fail_if_different
 from support.sleep_cases import sleeping, sleeping_differences
 
 CASES = 480
@@ -44,11 +44,7 @@ def case_of(number: int) -> Case:
 
 def check(number: int) -> None:
     """Fail with the smallest case that differs."""
-    case = case_of(number)
-    if sleeping_differences(case):
-        small = shrunk(case, lambda smaller: bool(sleeping_differences(smaller)))
-        lines = "\n".join(sleeping_differences(small))
-        pytest.fail(f"case {number}\n{readable(small)}\n{lines}")
+    fail_if_different(f"case {number}", case_of(number), sleeping_differences)
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

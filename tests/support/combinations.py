@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 import batchlab as bl
 from support.dependent_cases import conditioned
 from support.python_policies import ALLOCATORS as PYTHON_ALLOCATORS
 from support.python_policies import SCHEDULERS
 from support.schedule_cases import ALLOCATORS, BACKFILLS, FORMULAS, ORDERS, Case, disturbed, random_case
-from support.schedule_runs import differences, readable, reason_differences, shrunk
+from support.schedule_runs import differences, fail_if_different, reason_differences
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,9 +61,9 @@ class Combinations:
     def check(self, number: int) -> None:
         """Fail with the smallest case found that still differs."""
         case = self.case(number)
-        _check(case, f"case {number}")
+        fail_if_different(f"case {number}", case)
         if number % 4 == 1:
-            _check_reasons(case, f"case {number}")
+            fail_if_different(f"case {number}", case, reason_differences)
 
     def check_in_python(self, number: int) -> None:
         """Check a case whose rule and allocator are written in Python as well."""
@@ -88,15 +86,5 @@ class Combinations:
             _check(case, f"case {number} with {name}", policy)
 
 
-def _check_reasons(case: Case, name: str) -> None:
-    if reason_differences(case):
-        smallest = shrunk(case, lambda smaller: bool(reason_differences(smaller)))
-        lines = [f"{name}:", readable(smallest), *reason_differences(smallest)]
-        pytest.fail("\n".join(lines), pytrace=False)
-
-
-def _check(case: Case, name: str, policy: bl.Policy | None = None) -> None:
-    if differences(case, policy):
-        smallest = shrunk(case, lambda smaller: bool(differences(smaller, policy)))
-        lines = [f"{name}: {policy}", readable(smallest), *differences(smallest, policy)]
-        pytest.fail("\n".join(lines), pytrace=False)
+def _check(case: Case, name: str, policy: bl.Policy) -> None:
+    fail_if_different(f"{name}: {policy}", case, lambda smaller: differences(smaller, policy))

@@ -6,6 +6,7 @@ from itertools import zip_longest
 from typing import Any
 
 import polars as pl
+import pytest
 
 import batchlab as bl
 from batchlab.options.overheads import PHASES
@@ -20,13 +21,13 @@ __all__ = [
     "NodeEvents",
     "differences",
     "events_of",
+    "fail_if_different",
     "interruptions_of",
     "observers_of",
     "outcomes",
     "policy_of",
-    "readable",
     "reason_differences",
-    "shrunk",
+    "result_of",
     "simulation_of",
     "workload_of",
 ]
@@ -240,18 +241,23 @@ def events_of(case: Case) -> bl.EventStream | None:
     return bl.EventStream(rows)
 
 
+def result_of(case: Case, policy: bl.Policy | None = None, options: bl.RunOptions | None = None) -> bl.Result:
+    """Run the case through `simulate`; under another policy or other options where they are given."""
+    return bl.simulate(
+        workload_of(case),
+        system_of(case.machine),
+        policy or policy_of(case),
+        options=options or options_of(case),
+        observers=observers_of(case),
+        events=events_of(case),
+    )
+
+
 def outcomes(
     case: Case, interruptions: list[Interruption] | None = None, policy: bl.Policy | None = None
 ) -> list[Outcome]:
     """Run the case through `simulate`, and read the tables of jobs, of placements and of interruptions."""
-    result = bl.simulate(
-        workload_of(case),
-        system_of(case.machine),
-        policy or policy_of(case),
-        options=options_of(case),
-        observers=observers_of(case),
-        events=events_of(case),
-    )
+    result = result_of(case, policy)
     if interruptions is not None:
         interruptions.extend(interruptions_of(result))
     return outcomes_of(case, result)
@@ -305,20 +311,20 @@ def reason_differences(case: Case) -> list[str]:
     """List where the reasons of waiting jobs differ between the public API and the reference, a line each."""
     expected = Reasons()
     case.expected(reasons=expected)
-    result = bl.simulate(
-        workload_of(case),
-        system_of(case.machine),
-        policy_of(case),
-        options=replace(options_of(case), reasons=True),
-        observers=observers_of(case),
-        events=events_of(case),
-    )
+    result = result_of(case, options=replace(options_of(case), reasons=True))
     found = result.reasons.select("row", "reason", "start_time", "end_time").rows()
     return [
         f"reasons: expected {one}, got {other}"
         for one, other in zip_longest(expected.intervals(), found)
         if one != other
     ]
+
+
+def fail_if_different(name: str, case: Case, listed: Callable[[Case], list[str]] = differences) -> None:
+    """Fail with the smallest case found in which differences are still listed."""
+    if listed(case):
+        smallest = shrunk(case, lambda smaller: bool(listed(smaller)))
+        pytest.fail("\n".join([name, readable(smallest), *listed(smallest)]), pytrace=False)
 
 
 def shrunk(case: Case, fails: Callable[[Case], bool]) -> Case:

@@ -5,22 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import batchlab as bl
 from reference import NodeSleep, Outcome, SleepState
 from support.schedule_cases import Case, grouped
 from support.schedule_runs import (
-    events_of,
-    observers_of,
-    options_of,
     outcomes_of,
-    policy_of,
-    workload_of,
+    result_of,
 )
-from support.schedule_systems import system_of
 
 if TYPE_CHECKING:
     import random
 
+    import batchlab as bl
     from reference.sleep import Interval
 
 __all__ = ["sleeping", "sleeping_differences"]
@@ -99,14 +94,7 @@ def sleeping_differences(case: Case, policy: bl.Policy | None = None) -> list[st
     states: list[Interval] = []
     ready: dict[int, float] = {}
     expected = case.expected(power_states=states, launched=ready)
-    result = bl.simulate(
-        workload_of(case),
-        system_of(case.machine),
-        policy or policy_of(case),
-        options=options_of(case),
-        observers=observers_of(case),
-        events=events_of(case),
-    )
+    result = result_of(case, policy)
     found: list[Outcome] = outcomes_of(case, result)
     lines = [
         f"job {job.row}: expected {one}, got {other}"

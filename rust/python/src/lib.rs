@@ -32,6 +32,7 @@ mod service;
 mod share;
 mod simulation;
 mod sleep;
+mod slurm;
 mod source;
 mod status;
 mod stream;
@@ -73,6 +74,8 @@ mod _kernel {
     use crate::share::share;
     #[pymodule_export]
     use crate::simulation::Simulation;
+    #[pymodule_export]
+    use crate::slurm::SlurmController;
     #[pymodule_export]
     use crate::stream::SwfStream;
     #[pymodule_export]

@@ -1,22 +1,17 @@
-"""Hops: how many links between routers lie between the nodes of a job.
-
-A node's own link does not count: on one router, switch or blade there are no hops.
-"""
+"""Hops of the messages of a job: links between routers, as `batchlab.platform.hops` counts them."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from batchlab.placement.layout import layout_of
-from batchlab.platform import Dragonfly, Torus
+from batchlab.errors import PlatformError
+from batchlab.platform import hops as hops_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from batchlab.platform import Platform
     from batchlab.system import System
 
 __all__ = ["Hops", "distance", "hops"]
@@ -51,7 +46,7 @@ def hops(system: System, nodes: Sequence[int], messages: Iterable[tuple[int, int
     Parameters
     ----------
     system
-        A system on a platform whose nodes are one cluster.
+        A system on a platform.
     nodes
         The node of each rank: the nodes of a job where ranks are one per node, or what `packed` and others
         give.
@@ -66,7 +61,7 @@ def hops(system: System, nodes: Sequence[int], messages: Iterable[tuple[int, int
     Raises
     ------
     PlatformError
-        If the nodes are not connected by one topology.
+        If the system has no platform.
 
     Examples
     --------
@@ -86,49 +81,16 @@ def hops(system: System, nodes: Sequence[int], messages: Iterable[tuple[int, int
 
 
 def distance(system: System) -> Callable[[int, int], int]:
-    """Give the function that counts the hops from one node of a system to another.
+    """Give the function that counts the hops from one node of a system to another (`batchlab.platform.hops`).
 
     Raises
     ------
     PlatformError
-        If the nodes are not connected by one topology.
+        If the system has no platform.
     """
-    layout = layout_of(system)
-    point = cache(layout.coordinates)
-    match layout.topology:
-        case Torus():
-            sizes = layout.levels
-            return lambda one, other: _around(point(one), point(other), sizes)
-        case Dragonfly():
-            return _over_routes(system)
-        case _:
-            return lambda one, other: _over_levels(point(one), point(other))
-
-
-def _around(one: tuple[int, ...], other: tuple[int, ...], sizes: tuple[int, ...]) -> int:
-    """Go the shorter way round in each dimension; the lowest level is that of the nodes of a router."""
-    total = 0
-    for a, b, size in zip(one[1:], other[1:], sizes[1:], strict=True):
-        apart = abs(a - b)
-        total += min(apart, size - apart)
-    return total
-
-
-def _over_levels(one: tuple[int, ...], other: tuple[int, ...]) -> int:
-    """Go up to the lowest switch that is above both, and down again."""
-    differing = [level for level, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
-    return 2 * max(differing, default=0)
-
-
-def _over_routes(system: System) -> Callable[[int, int], int]:
-    """Count the links of a route but those of the two nodes, and what is no cable."""
-    platform: Platform = system.platform  # type: ignore[assignment]  # it has a layout
-    names = system.hosts
-
-    def between(one: int, other: int) -> int:
-        if one == other:
-            return 0
-        links = platform.route(names[one], names[other]).links
-        return len([link for link in links if not link.endswith("_limiter")]) - 2
-
-    return between
+    platform = system.platform
+    if platform is None:
+        rule = "hops are those of a platform: use System.of(platform), e.g. of bl.Platform.torus"
+        raise PlatformError(f"the system has no platform; {rule}.")
+    between, places = hops_of.distance(platform), [platform.number(name) for name in system.hosts]
+    return lambda one, other: between(places[one], places[other])

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from batchlab.errors import PlatformError
-from batchlab.platform import Cluster, Dragonfly, FatTree, Torus
+from batchlab.platform import Torus
+from batchlab.platform.hops import clusters
 from batchlab.system import System
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from batchlab.platform import Platform, Topology, Zone
+    from batchlab.platform import Platform, Topology
 
-__all__ = ["Layout", "digits", "layout_of", "number_of"]
+__all__ = ["Layout", "layout_of", "number_of"]
 
 
 @dataclass(frozen=True)
@@ -34,24 +35,12 @@ class Layout:
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """The sizes of the levels, the lowest first; the product is the number of nodes of the topology.
-
-        A torus has nodes of a router and then its dimensions, a fat tree its levels, a dragonfly the nodes
-        of a blade, the blades of a chassis, the chassis of a group, and the groups.
-        """
-        match self.topology:
-            case Torus():
-                return (self.topology.nodes_per_router, *self.topology.dimensions)
-            case FatTree():
-                return self.topology.down
-            case Dragonfly(groups, chassis, blades, nodes):
-                return (nodes, blades, chassis, groups)
-            case _:
-                return (max(self.places, default=0) + 1,)
+        """The sizes of the levels, the lowest first, as `Topology.levels`; a crossbar has one."""
+        return self.topology.levels or (max(self.places, default=0) + 1,)
 
     def coordinates(self, node: int) -> tuple[int, ...]:
         """Give the coordinates of a node, the lowest level first."""
-        return digits(self.places[node], self.levels)
+        return self.topology.coordinates(self.places[node])
 
     def torus(self) -> Torus:
         """Give the topology, which must be a torus.
@@ -65,15 +54,6 @@ class Layout:
             kind = type(self.topology).__name__
             raise PlatformError(f"the nodes are connected by a {kind}; this needs a Torus.")
         return self.topology
-
-
-def digits(number: int, sizes: Sequence[int]) -> tuple[int, ...]:
-    """Write a number with digits of these ranges, the lowest first."""
-    found = []
-    for size in sizes:
-        number, digit = divmod(number, size)
-        found.append(digit)
-    return tuple(found)
 
 
 def number_of(coordinates: Sequence[int], sizes: Sequence[int], order: Sequence[int]) -> int:
@@ -98,7 +78,7 @@ def layout_of(system: System | Platform) -> Layout:
         rule = "this asks how the nodes are connected: use System.of(platform), e.g. of bl.Platform.torus"
         raise PlatformError(f"the system has no platform; {rule}.")
     names = names or tuple(host.name for host in platform.nodes)
-    for cluster in _clusters(platform.root):
+    for cluster in clusters(platform.root):
         places = {
             f"{cluster.prefix}{number}{cluster.suffix}": place for place, number in enumerate(cluster.numbers)
         }
@@ -112,11 +92,3 @@ def layout_of(system: System | Platform) -> Layout:
     raise PlatformError(
         "the nodes are not those of a cluster; this asks for nodes that one topology connects."
     )
-
-
-def _clusters(zone: Zone | Cluster) -> Iterator[Cluster]:
-    if isinstance(zone, Cluster):
-        yield zone
-        return
-    for member in zone.members:
-        yield from _clusters(member)

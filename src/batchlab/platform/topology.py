@@ -24,6 +24,23 @@ class Topology:
         """The number of nodes that it connects; None for any."""
         return None
 
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The sizes of the levels, the lowest first; the product is `nodes`. None for a crossbar.
+
+        A torus has nodes of a router and then its dimensions, a fat tree its levels, a dragonfly the nodes
+        of a blade, the blades of a chassis, the chassis of a group, and the groups.
+        """
+        return ()
+
+    def coordinates(self, place: int) -> tuple[int, ...]:
+        """Give the coordinates of the node at a place, the lowest level first."""
+        found = []
+        for size in self.levels:
+            place, digit = divmod(place, size)
+            found.append(digit)
+        return tuple(found) or (place,)
+
 
 @dataclass(frozen=True)
 class Crossbar(Topology):
@@ -75,6 +92,11 @@ class FatTree(Topology):
     def nodes(self) -> int:
         """The number of nodes."""
         return math.prod(self.down)
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The nodes or switches below a switch of each level, the lowest first."""
+        return self.down
 
 
 @dataclass(frozen=True)
@@ -144,6 +166,11 @@ class Torus(Topology):
         """The number of nodes."""
         return math.prod(self.dimensions) * self.nodes_per_router
 
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The nodes of a router, then the routers along each dimension."""
+        return (self.nodes_per_router, *self.dimensions)
+
 
 @dataclass(frozen=True)
 class Dragonfly(Topology):
@@ -181,3 +208,8 @@ class Dragonfly(Topology):
     def nodes(self) -> int:
         """The number of nodes."""
         return self.groups * self.chassis * self.blades * self.nodes_per_blade
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The nodes of a blade, the blades of a chassis, the chassis of a group, and the groups."""
+        return (self.nodes_per_blade, self.blades, self.chassis, self.groups)

@@ -60,8 +60,8 @@ class Course:
         Seconds, from the first arrival to the last departure, or to now where jobs are left.
     present, served
         How many jobs waited or ran, and how many were served.
-    busy, serving
-        Processors of each control that jobs held, and that served them; last of the nodes without a control.
+    busy
+        Processors of each control that jobs held; last of the nodes without a control.
     rates
         Units of work per second at which each control's nodes served; last 1.
     capacity

@@ -135,8 +135,7 @@ class RatePrices:
         return found
 
 
-def _of_jobs(result: Result, name: str, values: Floats) -> pl.Series:
-    del result
+def _of_jobs(name: str, values: Floats) -> pl.Series:
     return pl.Series(name, values, nan_to_null=True)
 
 
@@ -152,13 +151,13 @@ def _submit(result: Result) -> Floats:
 
 def delay(result: Result) -> pl.Series:
     """Give the time from the arrival of each job to its first service, t^S − t (6), in seconds."""
-    return _of_jobs(result, "delay", _first_start(result, result.service_runs) - _submit(result))
+    return _of_jobs("delay", _first_start(result, result.service_runs) - _submit(result))
 
 
 def sojourn(result: Result) -> pl.Series:
     """Give the time from the arrival of each job to its departure, t^D − t (8), in seconds."""
     values = np.where(delay(result).is_null().to_numpy(), np.nan, result.outcome.end_time - _submit(result))
-    return _of_jobs(result, "sojourn", values)
+    return _of_jobs("sojourn", values)
 
 
 def service_time(result: Result, *, preemptions: bool = False) -> pl.Series:
@@ -177,7 +176,7 @@ def service_time(result: Result, *, preemptions: bool = False) -> pl.Series:
         values = np.where(np.isnan(result.outcome.end_time), np.nan, total)
     else:
         values = result.outcome.end_time - _first_start(result, runs)
-    return _of_jobs(result, "service_time", np.where(delay(result).is_null().to_numpy(), np.nan, values))
+    return _of_jobs("service_time", np.where(delay(result).is_null().to_numpy(), np.nan, values))
 
 
 def slowdown(result: Result) -> pl.Series:
@@ -188,7 +187,7 @@ def slowdown(result: Result) -> pl.Series:
     spent, served = sojourn(result).to_numpy(), service_time(result, preemptions=True).to_numpy()
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = spent / served
-    return _of_jobs(result, "slowdown", np.where((spent == 0) & (served == 0), 1.0, ratio))
+    return _of_jobs("slowdown", np.where((spent == 0) & (served == 0), 1.0, ratio))
 
 
 def preemptions(result: Result) -> pl.Series:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from batchlab.errors import ApplicationError, shown
+from batchlab.platform.hops import distance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,8 +92,8 @@ def measure(run: SkeletonRun, platform: Platform) -> Traffic:
     Returns
     -------
     Traffic
-        A link that only one host uses, as the cable from a node to its switch, is no hop; within a node
-        there are none. O(messages + the lengths of the routes of different pairs of hosts).
+        Hops as `batchlab.platform.hops` counts them: the cable from a node to its switch is none, and within
+        a node there are none. O(messages + the lengths of the routes of different pairs of hosts).
 
     Raises
     ------
@@ -106,14 +107,13 @@ def measure(run: SkeletonRun, platform: Platform) -> Traffic:
         )
     pairs = run.hosts[run.source].astype(np.int64) * count + run.hosts[run.target]
     distinct, which = np.unique(pairs, return_inverse=True)
-    own = _own_links(platform)
-    routes = []
-    for pair in distinct.tolist():
-        found = platform.kernel.route(*divmod(pair, count))
+    between, routes, lengths = distance(platform), [], []
+    for one, other in (divmod(pair, count) for pair in distinct.tolist()):
+        found = platform.kernel.route(one, other)
         # Within a node nothing leaves it.
-        routes.append([] if found is None or pair // count == pair % count else found[0])
-    lengths = np.array([sum(not own[link] for link in route) for route in routes], np.int64)
-    hops = lengths[which] if len(which) else np.zeros(0, np.int64)
+        routes.append([] if found is None or one == other else found[0])
+        lengths.append(between(one, other))
+    hops = np.array(lengths, np.int64)[which] if len(which) else np.zeros(0, np.int64)
     load = _Loads(run, routes, which, len(platform.links))
     return Traffic(_classes(run, hops), hops, load.bytes, load.bytes / (run.time or np.inf), load.peak())
 
@@ -128,23 +128,6 @@ def _classes(run: SkeletonRun, hops: NDArray[np.int64]) -> dict[str, MessageClas
                 len(far), float(size.sum()), float(far.mean()), int(far.max()), float((far * size).sum())
             )
     return classes
-
-
-def _own_links(platform: Platform) -> NDArray[np.bool_]:
-    """Say of each link whether only one host uses it: it begins or ends all routes of that host."""
-    own = np.zeros(len(platform.links), np.bool_)
-    count = len(platform.kernel.hosts)
-    for host in range(count):
-        # A cable of its own is on the way to all others: to its neighbours in number, and half round.
-        others = {(host + 1) % count, (host - 1) % count, (host + count // 2) % count} - {host}
-        for out in (True, False):
-            routes = [platform.kernel.route(*((host, other) if out else (other, host))) for other in others]
-            ways = [route[0] for route in routes if route]
-            if len(ways) > 1 and all(
-                way and way[0 if out else -1] == ways[0][0 if out else -1] for way in ways
-            ):
-                own[ways[0][0 if out else -1]] = True
-    return own
 
 
 class _Loads:

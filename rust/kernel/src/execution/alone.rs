@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::engine::{Execution, Options};
 use super::log::MessageTime;
 use super::notice::Notice;
-use crate::application::{Application, ApplicationJob, Formula, JobType, MessageProgram, Phase, Task, Work};
+use crate::application::{
+    Application, ApplicationJob, Formula, JobType, MessageProgram, Phase, RankOrder, Task, Work,
+};
 use crate::platform::Platform;
 use crate::sharing::Network;
 
@@ -62,6 +64,7 @@ fn carried(program: Arc<MessageProgram>, ranks: u32) -> ApplicationJob {
         tasks_max: ranks,
         application: Some(Arc::new(Application { phases: vec![phase], ..Application::default() })),
         arguments: Arc::new(BTreeMap::new()),
+        rank_order: RankOrder::Packed,
     }
 }
 

@@ -111,23 +111,21 @@ impl<F: Feed> Simulation<F> {
         let is_cut = self.scenario.wall_time == WallTime::Kill;
         let allowed = if is_cut { self.view().allowed_run(job) } else { f64::INFINITY };
         let takes_time = begin + self.state.jobs.work_left(job).min(allowed) > begin;
-        let is_watched = self.listeners.estimates || self.scenario.bills_runs_only();
-        is_watched || self.state.service.is_some() || self.state.applications.is_some() || !takes_time
+        self.listeners.estimates || self.phases_mean_more() || !takes_time
+    }
+
+    /// Whether the phases of runs matter to more than when their jobs end.
+    fn phases_mean_more(&self) -> bool {
+        self.state.applications.is_some() || self.state.service.is_some() || self.scenario.bills_runs_only()
     }
 
     /// Has the end of a job's launch be an event.
     pub(super) fn launch(&mut self, job: u32, run: u32) {
-        let (start, launch) = (self.state.jobs.start_time(job), self.view().overhead(job).launch);
-        let ready = self.state.ready_time(job);
+        let (now, begin) = (self.state.now, self.view().work_begin(job));
         let sequence = self.state.running.get(run).sequence;
         self.state.running.get_mut(run).phase = Phase::Launching;
         self.state.limits.remove(run);
-        if ready > start {
-            // Its nodes wake first.
-            self.state.work.end_at(self.state.now, run, sequence, ready + launch);
-        } else {
-            self.state.work.start(start, run, sequence, launch, 1.0);
-        }
+        self.state.work.end_at(now, run, sequence, begin);
     }
 
     /// Has the work of a job begin, now, or later where its launch needs no event.
@@ -218,11 +216,8 @@ impl<F: Feed> Simulation<F> {
     /// recorded about it, so that it needs no instant. Whether there was one.
     pub(super) fn take_phase_before(&mut self, besides: Time) -> bool {
         let Some(((end, _), run)) = self.state.work.next() else { return false };
-        let means_more = self.state.applications.is_some()
-            || self.state.service.is_some()
-            || self.state.sleep.is_some()
-            || self.scenario.calendar.is_some()
-            || self.scenario.bills_runs_only();
+        let means_more =
+            self.phases_mean_more() || self.state.sleep.is_some() || self.scenario.calendar.is_some();
         let is_suspending = self.state.running.get(run).phase == Phase::Suspending;
         if end >= besides || means_more || is_suspending || self.view().is_last_phase(run) {
             return false;
@@ -236,15 +231,8 @@ impl<F: Feed> Simulation<F> {
         let Some(run) = self.state.jobs.run(job).filter(|_| !self.view().is_suspending(job)) else { return };
         let (now, done) = (self.state.now, self.work_done(job));
         self.state.begin_suspension(&self.scenario, job, done, now + seconds);
-        self.state.running.get_mut(run).phase = Phase::Suspending;
-        if self.scenario.bills_runs_only() {
-            self.state.end_charge(&self.scenario, job);
-        }
-        self.state.limits.remove(run);
-        self.state.expiries.remove(run);
-        let sequence = self.state.running.get(run).sequence;
         self.state.end_service(&self.scenario, job);
-        self.state.work.start(now, run, sequence, seconds, 1.0);
+        self.leave_work(job, run, Phase::Suspending, seconds);
         self.disturb();
     }
 
@@ -255,15 +243,20 @@ impl<F: Feed> Simulation<F> {
             return false;
         }
         self.state.forgo_work(&self.scenario, job);
-        self.state.running.get_mut(run).phase = Phase::Completing(killed);
+        self.leave_work(job, run, Phase::Completing(killed), completion);
+        true
+    }
+
+    /// A job works no more, but holds its nodes for so many seconds in a phase.
+    fn leave_work(&mut self, job: u32, run: u32, phase: Phase, seconds: f64) {
+        self.state.running.get_mut(run).phase = phase;
         if self.scenario.bills_runs_only() {
             self.state.end_charge(&self.scenario, job);
         }
         self.state.limits.remove(run);
         self.state.expiries.remove(run);
         let sequence = self.state.running.get(run).sequence;
-        self.state.work.start(self.state.now, run, sequence, completion, 1.0);
-        true
+        self.state.work.start(self.state.now, run, sequence, seconds, 1.0);
     }
 
     /// A running job reaches its limit: its run is over. Whether its completion begins.

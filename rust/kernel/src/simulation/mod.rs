@@ -122,8 +122,9 @@ impl<F: Feed> Simulation<F> {
         if self.allocator.needs_loads() {
             self.state.machine.keep_loads();
         }
-        if self.allocator.node_order().is_some() || self.state.machine.order().is_some() {
-            self.state.machine.keep_order(self.allocator.node_order());
+        let order = self.allocator.node_order();
+        if order.is_some() || self.state.machine.order().is_some() {
+            self.state.machine.keep_order(order);
         }
         if let Some(limited) = &mut self.state.limited {
             // Jobs of reservations differ in when they may start.

@@ -300,6 +300,11 @@ impl ServiceState {
     }
 }
 
+/// The state of the service, where it is followed.
+fn following(service: &mut Option<Box<ServiceState>>) -> Option<&mut Box<ServiceState>> {
+    service.as_mut().filter(|state| state.follows)
+}
+
 impl State {
     /// Begins the service of a job: by its clock, now; at rate 1 where nothing is controlled, and then maybe later.
     pub fn begin_service(&mut self, scenario: &Scenario, job: u32, run: u32, sequence: u64, begin: f64) {
@@ -329,7 +334,7 @@ impl State {
 
     /// A job that is served is so no more, or by another rate from now on.
     pub fn end_service(&mut self, scenario: &Scenario, job: u32) {
-        let Some(state) = self.service.as_mut().filter(|state| state.follows) else { return };
+        let Some(state) = following(&mut self.service) else { return };
         let Some(run) = self.jobs.run(job) else { return };
         if let Some(clock) = self.work.clock_of(run) {
             state.settle(self.now, &self.work);
@@ -346,7 +351,7 @@ impl State {
     pub fn serve_at(&mut self, scenario: &Scenario, job: u32, run: u32, sequence: u64, rate: f64) {
         self.end_service(scenario, job);
         self.work.set_rate(self.now, run, sequence, rate);
-        if let Some(state) = self.service.as_mut().filter(|state| state.follows) {
+        if let Some(state) = following(&mut self.service) {
             state.settle(self.now, &self.work);
             state.own.insert(run, [rate, rate * scenario.processors(job)]);
         }
@@ -380,7 +385,7 @@ impl State {
 
     /// The work of a job that is there is another by this much.
     pub fn change_work(&mut self, scenario: &Scenario, job: u32, amount: f64) {
-        if let Some(state) = self.service.as_mut().filter(|state| state.follows) {
+        if let Some(state) = following(&mut self.service) {
             state.settle(self.now, &self.work);
             state.add(amount, scenario.processors(job));
         }
@@ -454,7 +459,7 @@ impl State {
 
     /// Nodes are taken (`sign` 1) or given back (-1) by a job, as governors see it. O(nodes), O(1) without governors.
     pub fn count_busy(&mut self, scenario: &Scenario, job: u32, sign: f64) {
-        let Some(state) = self.service.as_mut().filter(|state| state.follows) else { return };
+        let Some(state) = following(&mut self.service) else { return };
         let Some(service) = &scenario.service else { return };
         state.busy += sign * scenario.processors(job);
         if service.processors.is_empty() {

@@ -1,0 +1,135 @@
+"""Hops: how many links between routers lie on the route from one host to another.
+
+The link of a node to its router or switch does not count, nor does what is inside of a switch (the backbone
+of a crossbar, limiters). So there are no hops within a node, at one router, switch or blade. Within a cluster
+hops follow from the places of the nodes; elsewhere they are counted on routes.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from batchlab.platform.parts import Cluster
+from batchlab.platform.topology import Crossbar, Dragonfly, Torus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from batchlab.platform.parts import Zone
+    from batchlab.platform.platform import Platform
+
+__all__ = ["clusters", "distance"]
+
+_SAMPLE = 16
+
+
+def distance(platform: Platform) -> Callable[[int, int], int]:
+    """Give the function that counts the hops from one host of a platform to another, by their places.
+
+    Parameters
+    ----------
+    platform
+        Hosts, links and routes.
+
+    Returns
+    -------
+    callable
+        O(dimensions or levels) within a torus, a fat tree or a crossbar; elsewhere O(length of the route). A
+        host that is in no cluster has a link of its own where its routes to up to 16 other hosts, taken
+        evenly from all, begin with one link (to it: end with one). Where there is no route there are no hops.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> between = distance(bl.Platform.torus((4, 2), bandwidth="5GBps"))
+    >>> between(0, 3), between(0, 6)
+    (1, 3)
+    """
+    return _Hops(platform).between
+
+
+def clusters(zone: Zone | Cluster) -> Iterator[Cluster]:
+    """Give the clusters of a zone, in the order of their hosts."""
+    if isinstance(zone, Cluster):
+        yield zone
+        return
+    for member in zone.members:
+        yield from clusters(member)
+
+
+class _Hops:
+    """What is known of the hosts of a platform."""
+
+    def __init__(self, platform: Platform) -> None:
+        self.kernel = platform.kernel
+        self.count = len(self.kernel.hosts)
+        self.home: dict[int, tuple[Cluster, int]] = {}
+        for cluster in clusters(platform.root):
+            first = platform.number(f"{cluster.prefix}{cluster.numbers[0]}{cluster.suffix}")
+            self.home |= {first + place: (cluster, place) for place in range(len(cluster.numbers))}
+        self.limiters = _limiters(platform)
+        self.point = cache(lambda host: self.home[host][0].topology.coordinates(self.home[host][1]))
+        self.own = cache(self._own)
+
+    def between(self, one: int, other: int) -> int:
+        """Count the hops from one host to another."""
+        if one == other:
+            return 0
+        (mine, _), (theirs, _) = self.home.get(one, (None, 0)), self.home.get(other, (None, 0))
+        if mine is None or mine is not theirs or isinstance(mine.topology, Dragonfly):
+            return self._on_the_route(one, other)
+        if isinstance(mine.topology, Torus):
+            return _around(self.point(one), self.point(other), mine.topology.levels)
+        return _over_levels(self.point(one), self.point(other))
+
+    def _on_the_route(self, one: int, other: int) -> int:
+        route = self._route(one, other)
+        return max(0, len(route) - self.own(one, True) - self.own(other, False))  # out, in
+
+    def _route(self, one: int, other: int) -> list[int]:
+        found = self.kernel.route(one, other)
+        return [] if found is None else [link for link in found[0] if link not in self.limiters]
+
+    def _own(self, host: int, out: bool) -> int:  # out of the host or into it
+        """Count the links of its own with which the routes of a host begin, or end."""
+        cluster, _ = self.home.get(host, (None, 0))
+        match None if cluster is None else cluster.topology:
+            case None:
+                return self._shared_end(host, out)
+            case Torus() as torus:
+                return int(torus.node_bandwidth is not None)
+            case Crossbar(backbone):
+                return 1 + (backbone is not None)
+            case _:
+                return 1
+
+    def _shared_end(self, host: int, out: bool) -> int:  # as `_own`
+        """Say whether the routes of a host in no cluster begin, or end, with one link."""
+        step = max(1, self.count // _SAMPLE)
+        others = [(host + apart) % self.count for apart in range(1, self.count, step)]
+        routes = [self._route(*((host, other) if out else (other, host))) for other in others]
+        ends = [route[0 if out else -1] for route in routes if route]
+        return int(len(ends) > 1 and len(set(ends)) == 1)
+
+
+def _limiters(platform: Platform) -> set[int]:
+    """Give the links that stand for what a node or switch takes in all."""
+    if all(cluster.limiter is None for cluster in clusters(platform.root)):
+        return set()
+    return {link for link, facts in enumerate(platform.kernel.links) if facts[0].endswith("_limiter")}
+
+
+def _around(one: Sequence[int], other: Sequence[int], sizes: Sequence[int]) -> int:
+    """Go the shorter way round in each dimension; the lowest level is that of the nodes of a router."""
+    total = 0
+    for a, b, size in zip(one[1:], other[1:], sizes[1:], strict=True):
+        apart = abs(a - b)
+        total += min(apart, size - apart)
+    return total
+
+
+def _over_levels(one: Sequence[int], other: Sequence[int]) -> int:
+    """Go up to the lowest switch that is above both, and down again."""
+    differing = [level for level, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+    return 2 * max(differing, default=0)
