@@ -244,7 +244,7 @@ class Result:
 
         Columns ``link`` (its name), ``bandwidth`` (bytes/s), ``bytes`` (envelopes among them), ``mean_load``
         (bytes/s, from the first submission to the last event), ``peak_load`` (bytes/s), ``busy_time`` (s,
-        with any load) and ``congested_time`` (s, in which two or more flows shared all of its bandwidth).
+        with any load) and ``congested_time`` (s, in which several flows shared all of its bandwidth).
 
         Raises
         ------
