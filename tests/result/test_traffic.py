@@ -166,6 +166,7 @@ def test_without_applications_nothing_was_sent() -> None:
         "mean_hops": None,
         "max_hops": None,
         "hop_bytes": 0.0,
+        "classes": {},
     }
 
 
@@ -198,4 +199,8 @@ def test_files_and_summary(tmp_path: Path) -> None:
     assert "messages      2 messages, 2 MB; 1.5 hops on average, 2 at most" in page
     assert "links         2 used, the fullest one 100.0 % on average, 100.0 % at a peak" in page
     assert "congestion    2 ms in which one link was full and shared" in page
+    assert page[-2:] == [
+        "messages  number  payload  mean hops  most  hop-bytes",
+        "send           2     2 MB        1.5     2       3 MB",
+    ]
     assert all(len(line) <= 80 for line in page)

@@ -59,6 +59,9 @@ def page(
     blocks = [_aligned(lines)]
     if any(_of(metrics, name)["mean"] is not None for name in _DURATIONS):
         blocks.append(_statistics(metrics))
+    classes = cast("Mapping[str, Mapping[str, float]]", metrics.get("messages", {})).get("classes")
+    if classes:
+        blocks.append(_by_class(cast("Mapping[str, Mapping[str, float]]", classes)))
     return "\n\n".join(blocks)
 
 
@@ -188,7 +191,19 @@ def _messages(sent: Mapping[str, float | None]) -> str:
     return f"{count}; {_number(sent['mean_hops'])} hops on average, {sent['max_hops']} at most"
 
 
+def _by_class(classes: Mapping[str, Mapping[str, float]]) -> str:
+    rows: list[tuple[str, ...]] = [("messages", "number", "payload", "mean hops", "most", "hop-bytes")]
+    for name, each in classes.items():
+        payload, hop_bytes = (format_rate(each[part], "B") for part in ("bytes", "hop_bytes"))
+        hops = _number(each["mean_hops"]), str(each["max_hops"])
+        rows.append((name, f"{each['messages']:,}", payload, *hops, hop_bytes))
+    return _table(rows)
+
+
 def _links(links: Mapping[str, float | None]) -> Iterable[tuple[str, str]]:
+    if not links["used"]:
+        yield "links", "none used"
+        return
     mean, peak = _percent(links["mean_utilisation"]), _percent(links["peak_utilisation"])
     yield "links", f"{links['used']:,} used, the fullest one {mean} on average, {peak} at a peak"
     full = format_latency(links["congested_time"] or 0.0)

@@ -101,22 +101,21 @@ def overview(messages: pl.DataFrame, links: pl.DataFrame) -> dict[str, object]:
     -------
     dict
         ``messages``: ``jobs`` that sent any, ``messages``, ``bytes``, ``mean_hops``, ``max_hops`` (None
-        without messages) and ``hop_bytes``; ``links``: ``used`` (their number), ``mean_utilisation`` and
+        without messages) and ``hop_bytes``, the same but ``jobs`` for each class in ``classes``;
+        ``links``: ``used`` (their number), ``mean_utilisation`` and
         ``peak_utilisation`` (shares of the bandwidth, of the links where they are greatest) and
         ``congested_time`` (s, of the link where it is longest).
     """
     of_load = links.filter(pl.col("bandwidth") > 0)
-    sent = int(messages["messages"].sum())
-    hops = float((messages["mean_hops"] * messages["messages"]).sum())
     most = of_load.select(pl.col("mean_load", "peak_load") / pl.col("bandwidth")).max()
     return {
         "messages": {
             "jobs": messages["row"].n_unique(),
-            "messages": sent,
-            "bytes": messages["bytes"].sum(),
-            "mean_hops": hops / sent if sent else None,
-            "max_hops": messages["max_hops"].max(),
-            "hop_bytes": messages["hop_bytes"].sum(),
+            **_sums(messages),
+            "classes": {
+                str(name): _sums(messages.filter(pl.col("class") == name))
+                for name in messages["class"].unique().sort()
+            },
         },
         "links": {
             "used": int((links["bytes"] > 0).sum()),
@@ -124,4 +123,16 @@ def overview(messages: pl.DataFrame, links: pl.DataFrame) -> dict[str, object]:
             "peak_utilisation": most["peak_load"].item(),
             "congested_time": links["congested_time"].max(),
         },
+    }
+
+
+def _sums(messages: pl.DataFrame) -> dict[str, float | None]:
+    sent = int(messages["messages"].sum())
+    hops = float((messages["mean_hops"] * messages["messages"]).sum())
+    return {
+        "messages": sent,
+        "bytes": float(messages["bytes"].sum()),
+        "mean_hops": hops / sent if sent else None,
+        "max_hops": None if messages.is_empty() else int(messages["max_hops"].to_numpy().max()),
+        "hop_bytes": float(messages["hop_bytes"].sum()),
     }

@@ -202,7 +202,8 @@ def _row(job: JobDescription, place: int, names: _Names, numbers: Mapping[int, i
                 f"{where}: {name} = {shown(getattr(job, name))}; must not name fields of the job."
             )
     return {
-        "job_id": numbers[id(job)],
+        # The same description may stand for several jobs.
+        "job_id": place + 1 if job.job_id is None else job.job_id,
         "submit_time": job.submit_time,
         "run_time": job.run_time,
         "requested_time": job.requested_time,
