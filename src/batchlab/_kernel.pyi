@@ -187,6 +187,9 @@ class RecordedColumns(TypedDict):
     resizes: StretchColumns | None
     task_times: TaskTimeColumns | None
     sensed: SensedColumns | None
+    ranks: RankColumns | None
+    messages: MessageColumns | None
+    links: LinkColumns | None
     usage: UsageColumns | None
     rates: RateColumns | None
     key_events: KeyEventColumns | None
@@ -291,6 +294,7 @@ class ApplicationInputs(TypedDict):
     jobs: ApplicationJobs
     clip_requests: bool
     log_tasks: bool
+    hop_links: list[bool] | None
     sensors: object
 
 class SensedColumns(TypedDict):
@@ -299,6 +303,27 @@ class SensedColumns(TypedDict):
     gpu: NDArray[np.float64]
     network: NDArray[np.float64]
     links: NDArray[np.float64]
+
+class RankColumns(TypedDict):
+    row: NDArray[np.uint32]
+    offsets: NDArray[np.int64]
+    nodes: NDArray[np.uint32]
+
+class MessageColumns(TypedDict):
+    row: NDArray[np.uint32]
+    kind: NDArray[np.uint32]
+    messages: NDArray[np.uint64]
+    bytes: NDArray[np.float64]
+    hops: NDArray[np.uint64]
+    max_hops: NDArray[np.uint32]
+    hop_bytes: NDArray[np.float64]
+    names: list[str]
+
+class LinkColumns(TypedDict):
+    bytes: NDArray[np.float64]
+    peak: NDArray[np.float64]
+    busy: NDArray[np.float64]
+    congested: NDArray[np.float64]
 
 class TaskTimeColumns(TypedDict):
     row: NDArray[np.uint32]
@@ -497,7 +522,8 @@ class MessageProgram:
 
     Operation `i` is of kind 0 to 5 (send, receive, await the send, await the receive, compute, take) with the message's
     number, the floating-point operations or the seconds as its amount; rank `r` does those from `first[r]` to
-    `first[r + 1]`. A `ValueError` says which list does not fit.
+    `first[r + 1]`. Message `m` is of class `classes[kinds[m]]`, and `envelope` bytes of its size are no payload. A
+    `ValueError` says which list does not fit.
     """
 
     def __new__(
@@ -509,6 +535,9 @@ class MessageProgram:
         target: NDArray[np.uint32],
         size: NDArray[np.float64],
         eager: NDArray[np.bool_],
+        classes: list[str],
+        kinds: NDArray[np.uint16],
+        envelope: float,
     ) -> MessageProgram: ...
     def stuck(self) -> NDArray[np.uint32]:
         """The places of the operations at which ranks stand that can never go on."""
@@ -747,6 +776,20 @@ class ParallelTask(TypedDict):
     hosts: list[int]
     flops: list[float]
     bytes: list[float]
+
+def run_job_alone(
+    jobs: ApplicationJobs,
+    row: int,
+    platform: Platform,
+    model: tuple[str, list[tuple[str, float]]],
+    hosts: NDArray[np.uint32],
+    gpus: int,
+    begin: float,
+    clip_requests: bool,
+) -> float:
+    """Run what job `row` carries alone from `begin` on, rank `r` on host `hosts[r]`, with so many GPUs of each; give when it is
+    done, in seconds. Where it cannot be done, a `ValueError` says why.
+    """
 
 def network_models() -> list[tuple[str, str, bool, list[str]]]:
     """The network models in their order."""

@@ -1,4 +1,4 @@
-"""Each recorded call of a real Slurm 22.05.8, decided again by the kernel from what Slurm saw (S24).
+"""Each recorded call of a real Slurm 22.05.8, decided again by the kernel from what Slurm saw (S25).
 
 The calls that differ are those at which nodes were being released: the record has what the log said some
 milliseconds later.

@@ -1,4 +1,4 @@
-"""One call of Slurm's controller in plain Python, with sets of nodes (S24)."""
+"""One call of Slurm's controller in plain Python, with sets of nodes (S25)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -55,6 +55,8 @@ mod _kernel {
     #[pymodule_export]
     use crate::application::{Application, ApplicationJobs, Formula};
     #[pymodule_export]
+    use crate::application_jobs::run_job_alone;
+    #[pymodule_export]
     use crate::handles::{Job, Queue, View};
     #[pymodule_export]
     use crate::messages::MessageProgram;

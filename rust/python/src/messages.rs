@@ -1,7 +1,7 @@
 //! Message programs: what the skeletons of the package are compiled to.
 use std::sync::Arc;
 
-use batchlab_kernel::application::{Message, MessageProgram as Kernel, Operation};
+use batchlab_kernel::application::{Message, MessageClasses, MessageProgram as Kernel, Operation};
 use batchlab_kernel::execution::run_alone;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -14,7 +14,8 @@ use crate::platform::Platform;
 ///
 /// Operation `i` is of kind 0 to 5 (send, receive, await the send, await the receive, compute, take) with the message's
 /// number, the floating-point operations or the seconds as its amount; rank `r` does those from `first[r]` to
-/// `first[r + 1]`. A `ValueError` says which list does not fit.
+/// `first[r + 1]`. Message `m` is of class `classes[kinds[m]]`, and `envelope` bytes of its size are no payload. A
+/// `ValueError` says which list does not fit.
 #[pyclass(module = "batchlab._kernel", frozen)]
 pub struct MessageProgram {
     pub kernel: Arc<Kernel>,
@@ -31,6 +32,7 @@ type Times<'py> = (
 #[pymethods]
 impl MessageProgram {
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "columns")]
     fn new(
         first: PyReadonlyArray1<'_, u32>,
         kind: PyReadonlyArray1<'_, u8>,
@@ -39,6 +41,9 @@ impl MessageProgram {
         target: PyReadonlyArray1<'_, u32>,
         size: PyReadonlyArray1<'_, f64>,
         eager: PyReadonlyArray1<'_, bool>,
+        classes: Vec<String>,
+        kinds: PyReadonlyArray1<'_, u16>,
+        envelope: f64,
     ) -> PyResult<Self> {
         let (kind, amount) = (kind.as_slice()?, amount.as_slice()?);
         let (source, target) = (source.as_slice()?, target.as_slice()?);
@@ -54,7 +59,9 @@ impl MessageProgram {
         let message =
             |at: usize| Message { from: source[at], to: target[at], bytes: size[at], eager: eager[at] };
         let messages = (0..source.len()).map(message).collect();
+        let classes = MessageClasses { names: classes, of: kinds.as_slice()?.to_vec(), envelope };
         let kernel = Kernel::new(first.as_slice()?.to_vec(), operations, messages)
+            .and_then(|program| program.with_classes(classes))
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Self { kernel: Arc::new(kernel) })
     }
@@ -77,10 +84,7 @@ impl MessageProgram {
         let (platform, program) = (Arc::clone(&platform.kernel), Arc::clone(&self.kernel));
         let count = program.messages().len();
         let ran = py.detach(|| run_alone(platform, network, program, hosts, look_for_signals));
-        let run = ran.map_err(|failure| match failure {
-            Failure::Broken(why) => PyValueError::new_err(why),
-            Failure::Interrupted(error) => error,
-        })?;
+        let run = ran.map_err(PyErr::from)?;
         let mut columns = [vec![f64::NAN; count], vec![f64::NAN; count], vec![f64::NAN; count]];
         for time in run.messages {
             let at = time.message as usize;
@@ -92,9 +96,18 @@ impl MessageProgram {
 }
 
 /// Why there are no times.
-enum Failure {
+pub enum Failure {
     Broken(String),
     Interrupted(PyErr),
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Broken(why) => PyValueError::new_err(why),
+            Failure::Interrupted(error) => error,
+        }
+    }
 }
 
 impl From<String> for Failure {
@@ -104,7 +117,7 @@ impl From<String> for Failure {
 }
 
 /// Lets Ctrl-C break off a run.
-fn look_for_signals() -> Result<(), Failure> {
+pub fn look_for_signals() -> Result<(), Failure> {
     Python::attach(|py| py.check_signals().map_err(Failure::Interrupted))
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -34,11 +35,15 @@ class Messages(NamedTuple):
 
 
 class Assembled(NamedTuple):
-    """A program, its messages, and what they belong to: ``"send"``, or the name of a collective."""
+    """A program, its messages, and what they belong to: ``"send"``, or the name of a collective.
+
+    The digest is that of all that the program is made of.
+    """
 
     program: MessageProgram
     messages: Messages
     classes: list[str]
+    digest: str
 
 
 class _Columns:
@@ -86,7 +91,7 @@ def assemble(record: Record, options: MessageOptions) -> Assembled:
     )
     ranks = len(record.world.ranks)
     first = np.concatenate(([0], np.cumsum(np.bincount(rank, minlength=ranks)))).astype(np.uint32)
-    program = MessageProgram(
+    program_columns = (
         first,
         kind.astype(np.uint8),
         amount.astype(np.float64),
@@ -95,8 +100,19 @@ def assemble(record: Record, options: MessageOptions) -> Assembled:
         messages.size + options.envelope,
         messages.size < options.eager_threshold,
     )
+    kinds = messages.kind.astype(np.uint16)
+    program = MessageProgram(*program_columns, classes, kinds, options.envelope)
     _check_progress(record, program, rank, position)
-    return Assembled(program, messages, classes)
+    described = f"{classes} {options.envelope!r}"
+    return Assembled(program, messages, classes, _digest(described, *program_columns, kinds))
+
+
+def _digest(text: str, *columns: np.ndarray) -> str:
+    digest = hashlib.sha256(text.encode())
+    for column in columns:
+        digest.update(f"\0{len(column)}\0".encode())
+        digest.update(np.ascontiguousarray(column.astype(column.dtype.newbyteorder("<"))).data)
+    return digest.hexdigest()
 
 
 def _match(record: Record, columns: _Columns) -> np.ndarray:

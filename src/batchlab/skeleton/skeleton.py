@@ -92,6 +92,11 @@ class Skeleton(Task):
         return assemble(record, self.options)
 
     @property
+    def identity(self) -> dict[str, object]:
+        """What says which skeleton it is: its ranks, and a digest of what they do."""
+        return {"ranks": self.ranks, "sha256": self.assembled.digest}
+
+    @property
     def program(self) -> MessageProgram:
         """The program as the kernel runs it."""
         return self.assembled.program

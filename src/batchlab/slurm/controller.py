@@ -1,4 +1,4 @@
-"""Slurm's controller: which waiting jobs one call of its main loop or backfill starts, and where (S24)."""
+"""Slurm's controller: which waiting jobs one call of its main loop or backfill starts, and where (S25)."""
 
 from __future__ import annotations
 

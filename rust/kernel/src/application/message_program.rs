@@ -37,6 +37,17 @@ pub struct Message {
     pub eager: bool,
 }
 
+/// What the messages of a program belong to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MessageClasses {
+    /// The names of the classes.
+    pub names: Vec<String>,
+    /// The class of each message, by its place among the names.
+    pub of: Vec<u16>,
+    /// Bytes of each message that are not its payload.
+    pub envelope: f64,
+}
+
 /// What every rank does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MessageProgram {
@@ -44,6 +55,7 @@ pub struct MessageProgram {
     first: Vec<u32>,
     operations: Vec<Operation>,
     messages: Vec<Message>,
+    classes: MessageClasses,
 }
 
 /// A list that points beyond what it points into.
@@ -85,7 +97,24 @@ impl MessageProgram {
         if !operations.iter().all(known) {
             return Err(Malformed("an operation names no message, or an amount below 0."));
         }
-        Ok(Self { first, operations, messages })
+        let classes =
+            MessageClasses { names: vec!["send".to_owned()], of: vec![0; messages.len()], envelope: 0.0 };
+        Ok(Self { first, operations, messages, classes })
+    }
+
+    /// The same with other classes than one for all messages.
+    pub fn with_classes(self, classes: MessageClasses) -> Result<Self, Malformed> {
+        let known = classes.of.iter().all(|class| (*class as usize) < classes.names.len());
+        if classes.of.len() != self.messages.len() || !known || classes.envelope.is_nan() {
+            return Err(Malformed("a message has no class, or one that is not there."));
+        }
+        Ok(Self { classes, ..self })
+    }
+
+    /// What the messages belong to.
+    #[must_use]
+    pub fn classes(&self) -> &MessageClasses {
+        &self.classes
     }
 
     /// How many ranks there are.

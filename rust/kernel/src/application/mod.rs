@@ -19,7 +19,9 @@ mod traffic;
 
 pub use formula::{Formula, FormulaError};
 pub use job::{ApplicationJob, JobType};
-pub use message_program::{Effect, Malformed, Message, MessageProgram, MessageStates, Operation};
+pub use message_program::{
+    Effect, Malformed, Message, MessageClasses, MessageProgram, MessageStates, Operation,
+};
 pub use model::{Application, Direction, Phase, Stage, Storage, Task, Work};
 pub use payload::{ModelError, Pattern, Payload};
 pub use rank_order::RankOrder;

@@ -1,4 +1,4 @@
-//! A message program alone on a platform: what `bl.skeleton.run` gives.
+//! Jobs alone on a platform: a message program, as `bl.skeleton.run` gives it, or all that a job carries.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -26,12 +26,34 @@ pub fn run_alone<E: From<String>>(
     network: Network,
     program: Arc<MessageProgram>,
     hosts: &[u32],
-    mut look: impl FnMut() -> Result<(), E>,
+    look: impl FnMut() -> Result<(), E>,
 ) -> Result<RunAlone, E> {
     let options = Options { log_tasks: true, ..Options::default() };
     let mut execution = Execution::with_options(platform, network, options);
     let carried = carried(program, hosts.len() as u32);
     execution.start(0.0, 0, &carried, hosts, 0).map_err(|error| error.to_string())?;
+    go_on(&mut execution, look)?;
+    Ok(times(&execution, hosts.len()))
+}
+
+/// Runs what a job carries alone from a time on, on these hosts and so many GPUs of each; gives when it is done. It goes on
+/// as it is after each scheduling point and evolving request. `look` is called at every instant.
+pub fn run_job_alone<E: From<String>>(
+    mut execution: Execution,
+    carried: &ApplicationJob,
+    (hosts, gpus_per_node): (&[u32], u32),
+    begin: f64,
+    look: impl FnMut() -> Result<(), E>,
+) -> Result<f64, E> {
+    execution.start(begin, 0, carried, hosts, gpus_per_node).map_err(|error| error.to_string())?;
+    go_on(&mut execution, look)
+}
+
+/// Has the only job run to its end; gives when that is.
+fn go_on<E: From<String>>(
+    execution: &mut Execution,
+    mut look: impl FnMut() -> Result<(), E>,
+) -> Result<f64, E> {
     loop {
         look()?;
         let now = execution.next_time();
@@ -39,9 +61,12 @@ pub fn run_alone<E: From<String>>(
             return Err(String::from("a rank computes on a host that has no speed.").into());
         }
         match execution.advance(now) {
-            Some((_, Notice::Done)) => return Ok(times(&execution, hosts.len())),
+            Some((_, Notice::Done)) => return Ok(now),
             Some((_, Notice::Failed(why))) => return Err(why.into()),
-            _ => {}
+            Some((job, Notice::SchedulingPoint | Notice::EvolvingRequest { .. })) => {
+                execution.resume(now, job);
+            }
+            None => {}
         }
     }
 }

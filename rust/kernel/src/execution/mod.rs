@@ -18,6 +18,7 @@ mod error;
 mod fixed_work;
 mod gpu;
 mod log;
+mod message_counts;
 mod message_passing;
 mod messages;
 mod migrate;
@@ -33,10 +34,11 @@ mod world;
 #[cfg(test)]
 mod tests;
 
-pub use alone::{RunAlone, run_alone};
+pub use alone::{RunAlone, run_alone, run_job_alone};
 pub use clock::{Clock, EndKey};
 pub use engine::{Execution, Options};
 pub use error::ExecutionError;
 pub use fixed_work::FixedWork;
 pub use log::{MessageTime, TaskLog, TaskTime};
+pub use message_counts::{ClassTotals, MessageCounts};
 pub use notice::Notice;

@@ -11,6 +11,7 @@ use crate::sharing::{Activities, Demand, DemandBuilder, Network, cores, resource
 use super::cache::Buffers;
 use super::gpu::Gpus;
 use super::log::TaskLog;
+use super::message_counts::MessageCounts;
 use super::notice::Notice;
 use super::program::Group;
 use super::storage::{Disks, Stores};
@@ -134,6 +135,7 @@ pub struct World {
     pub ready: Ready,
     pub notices: VecDeque<(u32, Notice)>,
     pub log: Option<TaskLog>,
+    pub counts: Option<Box<MessageCounts>>,
     pub builder: DemandBuilder,
     pub now: f64,
 }
@@ -154,6 +156,7 @@ impl World {
             ready: Ready::default(),
             notices: VecDeque::new(),
             log: None,
+            counts: None,
             builder: DemandBuilder::default(),
             now: 0.0,
         }

@@ -184,6 +184,9 @@ impl Activities {
             self.freed = self.freed.min(level);
             for at in range.first..range.first + range.count {
                 let Use { resource, place, .. } = self.uses.items[at as usize];
+                if let Some(loads) = &mut self.loads {
+                    loads.change(resource);
+                }
                 let users = &mut self.users[resource as usize];
                 users.swap_remove(place as usize);
                 if let Some(moved) = users.get(place as usize) {

@@ -15,6 +15,8 @@ mod demand;
 mod fair_bottleneck;
 mod filling;
 mod linear;
+mod load_record;
+mod loads;
 mod network;
 mod resources;
 mod run;
@@ -27,6 +29,7 @@ mod tests;
 
 pub use builder::{DemandBuilder, TaskBuilder};
 pub use demand::{Demand, Resource, Rule};
+pub use loads::LoadTotals;
 pub use network::{MODELS, Model, Network};
 pub use resources::{cores, resources};
 pub use run::completion_times;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::{Blocks, Range};
 use super::component::Component;
 use super::demand::{Resource, Rule};
+use super::loads::Loads;
 use super::solver::Solver;
 use crate::index::{IndexedHeap, Marks};
 use crate::time::{from_ordered_bits, ordered_bits};
@@ -107,6 +108,8 @@ pub struct Activities {
     pub(super) members: Vec<u32>,
     pub(super) component: Component,
     pub(super) solver: Solver,
+    /// What is taken of resources over time, where that is recorded.
+    pub(super) loads: Option<Box<Loads>>,
 }
 
 impl Activities {
@@ -137,6 +140,7 @@ impl Activities {
             members: Vec::new(),
             component: Component::default(),
             solver: Solver::default(),
+            loads: None,
         }
     }
 }

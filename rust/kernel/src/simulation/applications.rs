@@ -4,7 +4,7 @@
 //! scheduler has been asked, and goes on in the same instant. Nodes that a job is given between two points are taken at
 //! once, and nodes that are taken from it are given back at the next point.
 use crate::application::JobType;
-use crate::cluster::placement_of_ranks;
+use crate::cluster::{placement_of_ranks, ranks_of_placement};
 use crate::execution::{Execution, Notice};
 use crate::state::{ApplicationState, SchedulingPoint};
 use crate::time::Time;
@@ -56,9 +56,11 @@ impl<F: Feed> Simulation<F> {
         let request = self.scenario.request(job);
         let asked = given.gpus.map_or(0, |gpu| u32::try_from(request.amounts[gpu]).unwrap_or(u32::MAX));
         let carried = &given.jobs[job as usize];
+        let placement = self.state.jobs.placement(job);
         if running.ranks(job).is_empty() {
-            running.set_ranks(job, carried.rank_order.nodes(self.state.jobs.placement(job)));
+            running.set_ranks(job, carried.rank_order.nodes(placement));
         }
+        running.keep_ranks(job, &ranks_of_placement(placement));
         let gpus = running.chosen_gpus.get(&job).copied().unwrap_or(asked);
         let hosts = given.hosts_of(running.ranks(job));
         if let Err(error) = running.execution.start(self.state.now, job, carried, &hosts, gpus) {

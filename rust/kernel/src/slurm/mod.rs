@@ -1,6 +1,6 @@
 //! How Slurm's controller decides: which waiting jobs one call of its main loop or of its backfill starts, on which nodes.
 //!
-//! A call sees a [`Situation`] and gives a [`Verdict`] for each entry of the queue (S24). When calls are made, and in which
+//! A call sees a [`Situation`] and gives a [`Verdict`] for each entry of the queue (S25). When calls are made, and in which
 //! order jobs wait, is not decided here.
 mod backfill;
 mod cores;
