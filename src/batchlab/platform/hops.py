@@ -10,8 +10,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from batchlab._kernel import Fabric
 from batchlab.platform.parts import Cluster
-from batchlab.platform.topology import Crossbar, Dragonfly, Torus
+from batchlab.platform.topology import Crossbar, Dragonfly, Topology, Torus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from batchlab.platform.parts import Zone
     from batchlab.platform.platform import Platform
 
-__all__ = ["clusters", "distance"]
+__all__ = ["clusters", "distance", "fabric"]
 
 _SAMPLE = 16
 
@@ -35,7 +36,7 @@ def distance(platform: Platform) -> Callable[[int, int], int]:
     Returns
     -------
     callable
-        O(dimensions or levels) within a torus, a fat tree or a crossbar; elsewhere O(length of the route). A
+        O(dimensions or levels) within a cluster; elsewhere O(length of the route). A
         host that is in no cluster has a link of its own where its routes to up to 16 other hosts, taken
         evenly from all, begin with one link (to it: end with one). Where there is no route there are no hops.
 
@@ -58,6 +59,13 @@ def clusters(zone: Zone | Cluster) -> Iterator[Cluster]:
         yield from clusters(member)
 
 
+def fabric(topology: Topology, places: Sequence[int]) -> Fabric:
+    """Give the kernel nodes by their places among those that a topology connects."""
+    kind = {Torus: "torus", Dragonfly: "dragonfly"}.get(type(topology), "tree")
+    # A crossbar is a tree of one level.
+    return Fabric(kind, topology.levels or (max(places, default=0) + 1,), places)
+
+
 class _Hops:
     """What is known of the hosts of a platform."""
 
@@ -65,26 +73,23 @@ class _Hops:
         self.kernel = platform.kernel
         self.count = len(self.kernel.hosts)
         self.home: dict[int, tuple[Cluster, int]] = {}
+        self.fabrics: dict[int, Fabric] = {}
         for cluster in clusters(platform.root):
             first = platform.number(f"{cluster.prefix}{cluster.numbers[0]}{cluster.suffix}")
-            self.home |= {first + place: (cluster, place) for place in range(len(cluster.numbers))}
-        names = (
-            [link[0] for link in self.kernel.links] if any(c.limiter for c, _ in self.home.values()) else []
-        )
-        self.limiters = {link for link, name in enumerate(names) if name.endswith("_limiter")}
-        self.point = cache(lambda host: self.home[host][0].topology.coordinates(self.home[host][1]))
+            places = range(len(cluster.numbers))
+            self.fabrics[id(cluster)] = fabric(cluster.topology, places)
+            self.home |= {first + place: (cluster, place) for place in places}
+        self.limiters = _limiters(platform)
         self.own = cache(self._own)
 
     def between(self, one: int, other: int) -> int:
         """Count the hops from one host to another."""
         if one == other:
             return 0
-        (mine, _), (theirs, _) = self.home.get(one, (None, 0)), self.home.get(other, (None, 0))
-        if mine is None or mine is not theirs or isinstance(mine.topology, Dragonfly):
+        (mine, here), (theirs, there) = self.home.get(one, (None, 0)), self.home.get(other, (None, 0))
+        if mine is None or mine is not theirs:
             return self._on_the_route(one, other)
-        if isinstance(mine.topology, Torus):
-            return _around(self.point(one), self.point(other), mine.topology.levels)
-        return _over_levels(self.point(one), self.point(other))
+        return self.fabrics[id(mine)].hops(here, there)
 
     def _on_the_route(self, one: int, other: int) -> int:
         route = self._route(one, other)
@@ -121,18 +126,3 @@ def _limiters(platform: Platform) -> set[int]:
     if all(cluster.limiter is None for cluster in clusters(platform.root)):
         return set()
     return {link for link, facts in enumerate(platform.kernel.links) if facts[0].endswith("_limiter")}
-
-
-def _around(one: Sequence[int], other: Sequence[int], sizes: Sequence[int]) -> int:
-    """Go the shorter way round in each dimension; the lowest level is that of the nodes of a router."""
-    total = 0
-    for a, b, size in zip(one[1:], other[1:], sizes[1:], strict=True):
-        apart = abs(a - b)
-        total += min(apart, size - apart)
-    return total
-
-
-def _over_levels(one: Sequence[int], other: Sequence[int]) -> int:
-    """Go up to the lowest switch that is above both, and down again."""
-    differing = [level for level, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
-    return 2 * max(differing, default=0)
