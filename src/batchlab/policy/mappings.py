@@ -42,7 +42,10 @@ _BLOCKS = 2
 _THRESHOLDS = {"requested_time": 3600.0, "nodes": 512.0}
 _LARGEST = 2.0**53
 _CENTRES = 64
-_BY: dict[str, tuple[str, ...]] = {"dual_end": ("requested_time", "nodes"), "compact": ("mean_hops", "diameter")}
+_BY: dict[str, tuple[str, ...]] = {
+    "dual_end": ("requested_time", "nodes"),
+    "compact": ("mean_hops", "diameter"),
+}
 _OF_NETWORKS = ("compact", "fewest_groups", "sub_torus")
 
 
