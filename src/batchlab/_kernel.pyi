@@ -266,6 +266,9 @@ class MappingSettings(TypedDict):
     are_fixed: bool
     threshold: float | None
     by_nodes: bool
+    closeness: str | None
+    centres: int
+    fabric: Fabric | None
 
 class Listening(TypedDict):
     estimates: bool
@@ -555,6 +558,15 @@ class ApplicationJobs:
 
     def __new__(cls, columns: ApplicationJobColumns) -> ApplicationJobs: ...
     def __len__(self) -> int: ...
+
+@final
+class Fabric:
+    """Nodes by their places in a torus, tree or dragonfly."""
+
+    def __new__(cls, kind: str, sizes: Sequence[int], places: Sequence[int]) -> Fabric: ...
+    def __len__(self) -> int: ...
+    def hops(self, source: int, target: int) -> int:
+        """The hops from one node to another."""
 
 @final
 class Simulation:

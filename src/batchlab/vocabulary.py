@@ -258,5 +258,8 @@ AllocatorName = Literal[
     "round_robin",
     "dual_end",
     "blocks",
+    "compact",
+    "fewest_groups",
+    "sub_torus",
 ]
 PredictorName = Literal["requested", "clairvoyant", "last_two", "quantile", "recursive_mean"]

@@ -12,6 +12,7 @@ mod decisions;
 mod driver;
 mod errors;
 mod external_events;
+mod fabric;
 mod handles;
 mod interrupt;
 mod job;
@@ -56,6 +57,8 @@ mod _kernel {
     use crate::application::{Application, ApplicationJobs, Formula};
     #[pymodule_export]
     use crate::application_jobs::run_job_alone;
+    #[pymodule_export]
+    use crate::fabric::Fabric;
     #[pymodule_export]
     use crate::handles::{Job, Queue, View};
     #[pymodule_export]
