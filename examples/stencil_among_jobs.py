@@ -77,7 +77,7 @@ def machine(scale: Scale) -> bl.Platform:
 def log(scale: Scale) -> bl.Workload:
     """Make jobs like Intrepid's; see intrepid.py."""
     usual = bl.generate.LublinParameters().for_nodes(scale.cores)
-    like_intrepid = replace(usual, serial=0.0, slope=0.0, intercept=0.9, interval_scale=0.4225)
+    like_intrepid = replace(usual, serial=0.0, low=5.5, slope=0.0, intercept=0.9, interval_scale=0.4225)
     made = bl.generate.lublin(3 * scale.jobs, nodes=scale.cores, parameters=like_intrepid)
     cut = bl.Workload(made.jobs.with_columns(pl.col("run_time", "requested_time").clip(1, LONGEST)))
     return cut.filter(pl.col("tasks") <= scale.most).head(scale.jobs)
