@@ -13,18 +13,19 @@ from __future__ import annotations
 
 import argparse
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
+import polars as pl
 from matplotlib.figure import Figure
 
 import batchlab as bl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
 
 JOBS = range(1, 10)
 SIZE = 1_024_000  # bytes of a message
@@ -48,45 +49,43 @@ def cielo(*, full: bool) -> bl.Platform:
     )
 
 
-def together(jobs: int, seed: int, platform: bl.Platform) -> np.ndarray:
-    """Run so many jobs at once; give the slowdown and the run time (s) of each, shape (2, jobs)."""
-    ranks = len(platform.nodes) // JOBS[-1]
+def together(jobs: int, seed: int, platform: bl.Platform) -> bl.Result:
+    """Run so many jobs at once, with a rank on each of their nodes."""
     job = bl.JobDescription(
-        tasks=ranks,
+        tasks=len(platform.nodes) // JOBS[-1],
         requested_time=60,
         others={"app_name": "even_odd", "app_args": f"size={SIZE}", "tasks_per_node": 1, "exclusive": True},
     )
     workload = bl.Workload.from_jobs([job] * jobs)
-    done = bl.simulate(workload, bl.System.of(platform), RANDOM_NODES, seed=seed).jobs
-    run_time = (done["end_time"] - done["start_time"]).to_numpy()
-    skeleton = bl.skeleton.named("even_odd", ranks, {"size": SIZE})
-    alone = [bl.skeleton.run(skeleton, platform, nodes).time for nodes in done["nodes"].to_list()]
-    return np.array([run_time / alone, run_time])
+    return bl.simulate(workload, bl.System.of(platform), RANDOM_NODES, seed=seed)
 
 
-def study(platform: bl.Platform, seeds: int) -> dict[int, np.ndarray]:
-    """Run every number of jobs with every seed; slowdowns and run times by the number of jobs."""
+def study(platform: bl.Platform, seeds: int) -> dict[str, list[bl.Result]]:
+    """Run every number of jobs with every seed."""
     cases = list(product(JOBS, range(seeds)))
     with ThreadPoolExecutor() as pool:
-        runs = list(pool.map(partial(_case, platform=platform), cases))
+        results = list(pool.map(lambda case: together(case[0], case[1], platform), cases))
     return {
-        jobs: np.hstack([run for run, (each, _) in zip(runs, cases, strict=True) if each == jobs])
+        str(jobs): [result for result, case in zip(results, cases, strict=True) if case[0] == jobs]
         for jobs in JOBS
     }
 
 
-def _case(case: tuple[int, int], platform: bl.Platform) -> np.ndarray:
-    return together(*case, platform)
+def compared(results: Sequence[bl.Result]) -> tuple[np.ndarray, np.ndarray]:
+    """Give the run time (s) of each job, and its slowdown: against itself alone on the same nodes."""
+    runs = pl.concat(result.interference() for result in results)
+    return runs["run_time"].to_numpy(), runs["slowdown"].to_numpy()
 
 
-def table(results: Mapping[int, np.ndarray]) -> str:
+def table(results: Mapping[str, Sequence[bl.Result]]) -> str:
     """Show run times (ms), their mean relative to one job's, and slowdowns against the job alone."""
-    usual = results[1][1].mean()
+    usual = compared(results["1"])[0].mean()
     lines = [
         f"{'':6}{'run time (ms)':>27}{'relative':>10}{'slowdown':>27}",
         f"{'jobs':6}{'min':>9}{'mean':>9}{'max':>9}{'to one':>10}{'min':>9}{'mean':>9}{'max':>9}",
     ]
-    for jobs, (slowdown, run_time) in results.items():
+    for jobs, runs in results.items():
+        run_time, slowdown = compared(runs)
         times = "".join(f"{value * MILLISECONDS:9.3f}" for value in _spread(run_time))
         slowdowns = "".join(f"{value:9.2f}" for value in _spread(slowdown))
         lines.append(f"{jobs:<6}{times}{run_time.mean() / usual:10.2f}{slowdowns}")
@@ -97,13 +96,13 @@ def _spread(values: np.ndarray) -> tuple[float, float, float]:
     return values.min(), values.mean(), values.max()
 
 
-def draw(results: Mapping[int, np.ndarray], folder: Path) -> None:
+def draw(results: Mapping[str, Sequence[bl.Result]], folder: Path) -> None:
     """Draw the paper's Figure 6: run times by the number of jobs, and the slowdown."""
     figure = Figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
-    for ax, row, scale in ((left, 1, MILLISECONDS), (right, 0, 1.0)):
-        boxes = [result[row] * scale for result in results.values()]
-        ax.boxplot(boxes, tick_labels=[str(jobs) for jobs in results], medianprops={"color": "#d55e00"})
+    run_times, slowdowns = zip(*map(compared, results.values()), strict=True)
+    for ax, boxes in ((left, [each * MILLISECONDS for each in run_times]), (right, slowdowns)):
+        ax.boxplot(boxes, tick_labels=list(results), medianprops={"color": "#d55e00"})
         ax.set(xlabel="jobs at the same time", ylim=(0, None))
         ax.grid(axis="y", alpha=0.3)
     left.set(ylabel="run time (ms)", title="run time of even–odd jobs at random nodes")
@@ -111,7 +110,7 @@ def draw(results: Mapping[int, np.ndarray], folder: Path) -> None:
     right.axhline(2.5, color="#0072b2", linestyle="--", linewidth=1)
     right.text(0.6, 2.53, "2.5: the paper, full size", color="#0072b2", fontsize="small")
     folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / "interference.png", dpi=150)
+    figure.savefig(folder / "interference_study.png", dpi=150)
 
 
 def main() -> None:

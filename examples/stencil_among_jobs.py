@@ -77,7 +77,7 @@ def machine(scale: Scale) -> bl.Platform:
 def log(scale: Scale) -> bl.Workload:
     """Make jobs like Intrepid's; see intrepid.py."""
     usual = bl.generate.LublinParameters().for_nodes(scale.cores)
-    like_intrepid = replace(usual, serial=0.0, slope=0.0, intercept=0.9, interval_scale=0.4225)
+    like_intrepid = replace(usual, serial=0.0, low=5.5, slope=0.0, intercept=0.9, interval_scale=0.4225)
     made = bl.generate.lublin(3 * scale.jobs, nodes=scale.cores, parameters=like_intrepid)
     cut = bl.Workload(made.jobs.with_columns(pl.col("run_time", "requested_time").clip(1, LONGEST)))
     return cut.filter(pl.col("tasks") <= scale.most).head(scale.jobs)
@@ -94,16 +94,11 @@ def mixed(scale: Scale, seed: int) -> bl.Workload:
 
 def hop_bytes(workload: bl.Workload, scale: Scale, sides: tuple[int, int, int]) -> np.ndarray:
     """Run all jobs in an order of boxes; give the hop-bytes of each target."""
-    platform = machine(scale)
-    order = f"first_fit(order=boxes{sides})"
-    done = bl.simulate(workload, bl.System.of(platform), f"first_fit(allocator={order})").jobs
-    arguments = {"size": SIZE, "sides": list(scale.sides)}
-    skeleton = bl.skeleton.named("stencil_3d", scale.ranks, arguments)
-    found = []
-    for nodes in done.filter(mixed=pl.lit("target"))["nodes"].to_list():
-        alone = bl.skeleton.run(skeleton, platform, bl.placement.packed(nodes, scale.ranks, CORES))
-        found.append(bl.skeleton.measure(alone, platform).total.hop_bytes)
-    return np.sort(found)
+    policy = f"first_fit(allocator=first_fit(order=boxes{sides}))"
+    result = bl.simulate(workload, bl.System.of(machine(scale)), policy, messages=True)
+    is_target = (result.jobs["mixed"] == "target").fill_null(value=False)
+    sent = result.messages.filter(pl.col("row").is_in(np.flatnonzero(is_target)))
+    return np.sort(sent.group_by("row").agg(pl.col("hop_bytes").sum())["hop_bytes"].to_numpy())
 
 
 def table(results: Mapping[tuple[int, int, int], np.ndarray]) -> str:

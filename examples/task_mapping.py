@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-import numpy as np
 from matplotlib.figure import Figure
 
 import batchlab as bl
@@ -24,7 +23,8 @@ import batchlab as bl
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from matplotlib.axes import Axes
+    # By number of ranks, and order.
+    Curves = Mapping[str, Mapping[str, bl.Result]]
 
 RANKS = (1024, 2048, 4096, 8192)
 SIZE = 128  # bytes that are reduced
@@ -43,18 +43,10 @@ ORDERS = {
         "8": "blocks(8, order=xyz)",
     },
 }
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 MICROSECONDS = 1e6
 
 
-class Run(NamedTuple):
-    """What an allreduce took and put on the network: seconds, and the mean of its messages' hops."""
-
-    run_time: float
-    hops: float
-
-
-def allreduce(allocator: str, ranks: int, per_node: int, platform: bl.Platform) -> Run:
+def allreduce(allocator: str, ranks: int, per_node: int, system: bl.System) -> bl.Result:
     """Run one job on the empty machine."""
     job = bl.JobDescription(
         tasks=ranks,
@@ -66,63 +58,43 @@ def allreduce(allocator: str, ranks: int, per_node: int, platform: bl.Platform) 
             "exclusive": True,
         },
     )
-    workload, system = bl.Workload.from_jobs([job]), bl.System.of(platform)
-    done = bl.simulate(workload, system, f"first_fit(allocator={allocator})").jobs
-    hosts = bl.placement.packed(done["nodes"][0].to_list(), ranks, per_node)
-    skeleton = bl.skeleton.named("allreduce", ranks, {"size": SIZE, "algorithm": ALGORITHM})
-    traffic = bl.skeleton.measure(bl.skeleton.run(skeleton, platform, hosts), platform)
-    return Run(done["end_time"][0], traffic.total.mean_hops)
+    policy = f"first_fit(allocator={allocator})"
+    return bl.simulate(bl.Workload.from_jobs([job]), system, policy, messages=True)
 
 
-def study(ranks: Sequence[int], per_node: int) -> dict[str, dict[tuple[int, str], Run]]:
-    """Run every size in every order: by what the order is of, size and name."""
-    platform = bl.Platform.machine("cielo")
+def study(ranks: Sequence[int], per_node: int) -> dict[str, Curves]:
+    """Run every size in every order."""
+    system = bl.System.of(bl.Platform.machine("cielo"))
     return {
         what: {
-            (size, name): allreduce(allocator, size, per_node, platform)
+            f"{size:,} ranks": {
+                name: allreduce(allocator, size, per_node, system) for name, allocator in allocators.items()
+            }
             for size in ranks
-            for name, allocator in allocators.items()
         }
         for what, allocators in ORDERS.items()
     }
 
 
-def table(runs: Mapping[tuple[int, str], Run], what: str) -> str:
+def table(curves: Curves, what: str) -> str:
     """Show mean hops and run times (µs)."""
-    sizes, names = (list(dict.fromkeys(each)) for each in zip(*runs, strict=True))
-    head = "".join(f"{name:>8}" for name in names)
-    lines = [f"{what:8}{'hops per message':>32}{'run time (µs)':>36}", f"{'ranks':8}{head}    {head}"]
-    for size in sizes:
-        hops = "".join(f"{runs[size, name].hops:8.3f}" for name in names)
-        times = "".join(f"{runs[size, name].run_time * MICROSECONDS:8.2f}" for name in names)
-        lines.append(f"{size:<8,}{hops}    {times}")
+    head = "".join(f"{name:>8}" for name in ORDERS[what])
+    lines = [f"{what:12}{'hops per message':>32}{'run time (µs)':>36}", f"{'':12}{head}    {head}"]
+    for size, results in curves.items():
+        hops = "".join(f"{result.messages['mean_hops'][0]:8.3f}" for result in results.values())
+        times = "".join(f"{result.jobs['end_time'][0] * MICROSECONDS:8.2f}" for result in results.values())
+        lines.append(f"{size:12}{hops}    {times}")
     return "\n".join(lines)
 
 
-def draw(results: Mapping[str, Mapping[tuple[int, str], Run]], folder: Path) -> None:
+def draw(results: Mapping[str, Curves], folder: Path) -> None:
     """Draw the paper's Figures 4 and 5: hops and run times by boxes, and by blocks."""
     figure = Figure(figsize=(11, 7), layout="constrained")
-    for row, (what, runs) in zip(figure.subplots(2, 2), results.items(), strict=True):
-        _bars(row[0], {key: run.hops for key, run in runs.items()})
-        _bars(row[1], {key: run.run_time * MICROSECONDS for key, run in runs.items()})
-        row[0].set(ylabel="hops per message", title=f"hops by {what}")
-        row[1].set(ylabel="run time (µs)", title=f"run time by {what}")
-        row[1].legend(title=what, frameon=False, fontsize="small", ncols=2, loc="upper left")
+    for row, (what, curves) in zip(figure.subplots(2, 2), results.items(), strict=True):
+        bl.plot.hops(curves, ax=row[0], along=what)
+        bl.plot.hops(curves, ax=row[1], along=what, of="run_time")
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "task_mapping.png", dpi=150)
-
-
-def _bars(ax: Axes, values: Mapping[tuple[int, str], float]) -> None:
-    """Draw a bar for each order, side by side for each number of ranks."""
-    sizes, names = (list(dict.fromkeys(each)) for each in zip(*values, strict=True))
-    for place, (name, colour) in enumerate(zip(names, COLOURS, strict=True)):
-        left = np.arange(len(sizes)) + (place - 1.5) * 0.2
-        ax.bar(left, [values[size, name] for size in sizes], 0.18, color=colour, label=name)
-    ax.set(xlabel="ranks", xticks=range(len(sizes)), xticklabels=[f"{size:,}" for size in sizes])
-    # Room for the legend.
-    ax.set_ylim(0, 1.25 * max(values.values()))
-    ax.grid(axis="y", alpha=0.3)
-    ax.set_axisbelow(True)
 
 
 def main() -> None:
@@ -134,8 +106,8 @@ def main() -> None:
     options = parser.parse_args()
     results = study(RANKS if options.full else RANKS[:2], options.per_node)
     print(f"allreduce of {SIZE} B, {ALGORITHM}, {options.per_node} ranks on each node of Cielo")
-    for what, runs in results.items():
-        print(table(runs, what))
+    for what, curves in results.items():
+        print(table(curves, what))
     if options.out is not None:
         draw(results, options.out)
 

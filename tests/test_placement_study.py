@@ -54,20 +54,21 @@ def test_hops_of_an_allreduce_are_exact(per_node: int, boxes: str, blocks: str) 
     study = load("task_mapping")
     results = study.study([1024], per_node)
     for what, expected in (("boxes", boxes), ("blocks", blocks)):
-        found = [Fraction(run.hops).limit_denominator(1000) for run in results[what].values()]
+        runs = results[what]["1,024 ranks"].values()
+        found = [Fraction(run.messages["mean_hops"][0]).limit_denominator(1000) for run in runs]
         assert found == [Fraction(each) for each in expected.split()]
-        assert all(0 < run.run_time < 1e-4 for run in results[what].values())
+        assert all(0 < run.jobs["end_time"][0] < 1e-4 for run in runs)
 
 
 def test_jobs_beside_each_other_take_longer() -> None:
     """Section 3.4: no job is faster than alone, one job is as fast, and nine are about twice as slow."""
     study = load("interference")
     platform = study.cielo(full=False)
-    one, nine = (study.together(jobs, 0, platform) for jobs in (1, 9))
-    assert one.shape == (2, 1)
-    assert one[0, 0] == pytest.approx(1, rel=1e-9)
-    assert (nine[0] > 1 - 1e-9).all()
-    assert 1.5 < nine[0].mean() < 3
+    one, nine = (study.compared([study.together(jobs, 0, platform)])[1] for jobs in (1, 9))
+    assert one.tolist() == [pytest.approx(1, rel=1e-9)]
+    assert len(nine) == 9
+    assert (nine > 1 - 1e-9).all()
+    assert 1.5 < nine.mean() < 3
 
 
 @pytest.mark.campaign
@@ -75,8 +76,8 @@ def test_nine_jobs_fill_cielo() -> None:
     """Section 3.4 at full size: the paper's slowdown is 2.5, an estimate by flows alone 2.3 to 3."""
     study = load("interference")
     platform = study.cielo(full=True)
-    one, nine = (study.together(jobs, 0, platform) for jobs in (1, 9))
-    assert 2.3 <= nine[1].mean() / one[1].mean() <= 3.0
+    one, nine = (study.compared([study.together(jobs, 0, platform)])[0] for jobs in (1, 9))
+    assert 2.3 <= nine.mean() / one.mean() <= 3.0
 
 
 def test_hop_bytes_are_those_of_the_neighbours() -> None:
