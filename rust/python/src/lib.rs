@@ -28,6 +28,7 @@ mod queueing;
 mod ranges;
 mod recorded;
 mod reservations;
+mod rounds;
 mod service;
 mod share;
 mod simulation;
@@ -69,6 +70,8 @@ mod _kernel {
     use crate::queueing::delays;
     #[pymodule_export]
     use crate::ranges::node_ranges;
+    #[pymodule_export]
+    use crate::rounds::RoundProgram;
     #[pymodule_export]
     use crate::share::share;
     #[pymodule_export]

@@ -48,7 +48,7 @@ pub struct MessageProgram {
 
 /// A list that points beyond what it points into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed(&'static str);
+pub struct Malformed(pub(super) &'static str);
 
 impl fmt::Display for Malformed {
     fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {

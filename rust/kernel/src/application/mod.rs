@@ -11,6 +11,7 @@ mod job;
 mod message_program;
 mod model;
 mod payload;
+mod round_program;
 mod scope;
 #[cfg(test)]
 mod tests;
@@ -21,5 +22,6 @@ pub use job::{ApplicationJob, JobType};
 pub use message_program::{Effect, Malformed, Message, MessageProgram, MessageStates, Operation};
 pub use model::{Application, Direction, Phase, Stage, Storage, Task, Work};
 pub use payload::{ModelError, Pattern, Payload};
+pub use round_program::{Entry, Pace, Part, RoundProgram};
 pub use scope::{Scope, Value};
 pub use traffic::{Communication, Traffic};

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::application::Direction;
 use crate::platform::{Host, Platform};
-use crate::sharing::{Activities, Demand, DemandBuilder, Network, cores, resources};
+use crate::sharing::{
+    Activities, BundleBuilder, BundleSum, Demand, DemandBuilder, Network, cores, resources,
+};
 
 use super::cache::Buffers;
 use super::gpu::Gpus;
@@ -135,6 +137,11 @@ pub struct World {
     pub notices: VecDeque<(u32, Notice)>,
     pub log: Option<TaskLog>,
     pub builder: DemandBuilder,
+    /// Buffers; nothing in them outlasts a call.
+    #[serde(skip)]
+    pub bundle: BundleBuilder,
+    #[serde(skip)]
+    pub bundles: BundleSum,
     pub now: f64,
 }
 
@@ -155,6 +162,8 @@ impl World {
             notices: VecDeque::new(),
             log: None,
             builder: DemandBuilder::default(),
+            bundle: BundleBuilder::default(),
+            bundles: BundleSum::default(),
             now: 0.0,
         }
     }

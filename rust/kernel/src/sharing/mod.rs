@@ -10,6 +10,7 @@ mod activities;
 mod blocks;
 mod bottleneck;
 mod builder;
+mod bundle;
 mod component;
 mod demand;
 mod fair_bottleneck;
@@ -26,6 +27,7 @@ mod touched;
 mod tests;
 
 pub use builder::{DemandBuilder, TaskBuilder};
+pub use bundle::{BundleBuilder, BundleSum};
 pub use demand::{Demand, Resource, Rule};
 pub use network::{MODELS, Model, Network};
 pub use resources::{cores, resources};
