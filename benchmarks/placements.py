@@ -6,6 +6,7 @@ compared is measured in turn, round by round; medians count. The order itself is
 
 import argparse
 import statistics
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -13,13 +14,15 @@ from measure import cpu_time, verdict
 
 import batchlab as bl
 from batchlab.skeleton import Skeleton, run
+from batchlab.vocabulary import Fidelity
 
 SIDES = (32, 32, 40)
 ORDERS = ("zyx", "boxes(4, 4, 4)", "hilbert", "random(1)")
 RULES = ("dual_end(order=zyx)", "round_robin(order=zyx)", "blocks(4, order=zyx)")
 COMPACT = ("compact", "fewest_groups", "sub_torus")
 COMPACT_JOBS = 600
-RATIO, SECONDS = 1.5, 2.0
+RATIO = 1.5
+SECONDS: dict[Fidelity, float] = {"exact": 2.0, "aggregated": 0.1}
 ROUNDS = 3
 RANKS, PAYLOAD = 8_192, 1_024
 
@@ -64,16 +67,21 @@ def time_compact() -> None:
 
 
 def sum_up() -> None:
-    """Measure an allreduce on 8,192 ranks of Cielo, message by message: one rank to a node, in order."""
+    """Measure an allreduce on 8,192 ranks of Cielo in both fidelities: one rank to a node, in order."""
     platform = bl.Platform.machine("cielo")
 
-    def allreduce() -> float:
-        skeleton = Skeleton(lambda world: world.allreduce(PAYLOAD, "recursive_doubling"), ranks=RANKS)
+    def allreduce(fidelity: Fidelity) -> float:
+        skeleton = Skeleton(
+            lambda world: world.allreduce(PAYLOAD, "recursive_doubling"), ranks=RANKS, fidelity=fidelity
+        )
         return float(run(skeleton, platform).time)
 
-    seconds, took = cpu_time(allreduce)
-    print(f"allreduce of {PAYLOAD:,} B on {RANKS:,} ranks: {took * 1e6:.1f} us on the machine")
-    verdict("simulated message by message: CPU time, s", seconds, SECONDS, at_least=False)
+    for fidelity, most in SECONDS.items():
+        costs, times = zip(*(cpu_time(partial(allreduce, fidelity)) for _ in range(ROUNDS)), strict=True)
+        print(
+            f"allreduce of {PAYLOAD:,} B on {RANKS:,} ranks, {fidelity}: {times[0] * 1e6:.1f} us of the job"
+        )
+        verdict("CPU time, s", min(costs), most, at_least=False)
 
 
 def main() -> None:

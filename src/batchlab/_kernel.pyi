@@ -553,6 +553,47 @@ class MessageProgram:
         """Run alone on a platform, rank `r` on host `hosts[r]`. Where that cannot be, a `ValueError` says why."""
 
 @final
+class RoundProgram:
+    """The messages of an aggregated skeleton in rounds.
+
+    Entry `i` is an operation as of `MessageProgram`, or of kind 6 the collective of the number `amount[i]`; rank `r` does
+    those from `first[r]` to `first[r + 1]`. The messages of batch `b` are those from `batches[b]` to `batches[b + 1]`;
+    batch 0 has those that ranks post themselves, and the others are rounds of collectives. Collective `c` has the batches
+    `rounds[j]` for `j` from `calls[c]` to `calls[c + 1]`. `overheads` are the seconds before a send and after a receive
+    of a collective. Message `m` is of class `classes[kinds[m]]`, and `envelope` bytes of its size are no payload. A
+    `ValueError` says which list does not fit.
+    """
+
+    def __new__(
+        cls,
+        first: NDArray[np.uint32],
+        kind: NDArray[np.uint8],
+        amount: NDArray[np.float64],
+        source: NDArray[np.uint32],
+        target: NDArray[np.uint32],
+        size: NDArray[np.float64],
+        eager: NDArray[np.bool_],
+        batches: NDArray[np.uint32],
+        calls: NDArray[np.uint32],
+        rounds: NDArray[np.uint32],
+        overheads: tuple[float, float],
+        classes: Sequence[str],
+        kinds: NDArray[np.uint16],
+        envelope: float,
+    ) -> RoundProgram: ...
+    def stuck(self) -> NDArray[np.uint32]:
+        """The places of the entries at which ranks stand that can never go on."""
+    def messages(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """The messages round by round, by their numbers, and the round of each; a message may go in several."""
+    def run(
+        self,
+        platform: Platform,
+        model: tuple[str, list[tuple[str, float]]],
+        hosts: NDArray[np.uint32],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Run alone on a platform, rank `r` on host `hosts[r]`. Where that cannot be, a `ValueError` says why."""
+
+@final
 class ApplicationJobs:
     """The same, row by row, as the simulation takes it."""
 

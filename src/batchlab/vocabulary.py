@@ -142,6 +142,10 @@ SharingModel = Literal["max_min", "bottleneck_max_min", "fair_bottleneck"]
 SHARING_MODELS: tuple[SharingModel, ...] = get_args(SharingModel)
 """How the activities of applications share a platform."""
 
+Fidelity = Literal["exact", "aggregated"]
+FIDELITIES: Final[tuple[Fidelity, ...]] = get_args(Fidelity)
+"""How the messages of a skeleton are simulated: one by one, or round by round."""
+
 CauseKind = Literal[
     "instant",
     "periodic",

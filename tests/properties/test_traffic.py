@@ -10,6 +10,7 @@ import pytest
 import batchlab as bl
 from batchlab.platform.hops import hop_links
 from batchlab.skeleton import Communicator, MessageOptions, Skeleton, measure, named, run
+from batchlab.vocabulary import FIDELITIES, Fidelity
 from reference.sharing import RULES, Activity, Resources
 from reference.traffic import Loads, Sent, counts, loads
 
@@ -176,9 +177,10 @@ def test_bytes_on_links_are_hop_bytes(number: int) -> None:
 @pytest.mark.parametrize(
     "name", ["allreduce", "alltoall", "bcast", "stencil_2d", "conjugate_gradient", "random"]
 )
-def test_classes_are_those_of_a_skeleton_alone(name: str) -> None:
-    """Each iteration sends what the skeleton sends alone on the same nodes."""
-    skeleton = named(name, 12, {})
+@pytest.mark.parametrize("fidelity", FIDELITIES)
+def test_classes_are_those_of_a_skeleton_alone(name: str, fidelity: Fidelity) -> None:
+    """Each iteration sends what the skeleton sends alone on the same nodes, one by one or in rounds."""
+    skeleton = named(name, 12, {}, fidelity=fidelity)
     job = bl.JobDescription(
         submit_time=0.0,
         tasks=12,
@@ -188,7 +190,7 @@ def test_classes_are_those_of_a_skeleton_alone(name: str) -> None:
     platform = bl.Platform.torus((3, 4), bandwidth=1e9, latency=1e-6)
     system = bl.System.of(platform)
     result = bl.simulate(bl.Workload.from_jobs([job]), system, "fcfs(allocator=random)", messages=True)
-    alone = measure(run(skeleton, platform, result.jobs["nodes"][0].to_list()), platform)
+    alone = measure(run(named(name, 12, {}), platform, result.jobs["nodes"][0].to_list()), platform)
     found = {row[2]: row[3:] for row in result.messages.iter_rows()}
     assert found.keys() == alone.classes.keys()
     for kind, one in alone.classes.items():

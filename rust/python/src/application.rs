@@ -14,6 +14,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use crate::messages::MessageProgram;
+use crate::rounds::RoundProgram;
 
 /// A formula of a performance model, parsed once.
 ///
@@ -247,12 +248,17 @@ fn work(task: &Bound<'_, PyAny>) -> PyResult<Work> {
         "write" => transfer(task, Direction::Write)?,
         "idle" => Work::Idle { seconds: payload(task, "seconds", "pattern")? },
         "busy_wait" => Work::BusyWait { seconds: payload(task, "seconds", "pattern")? },
-        "skeleton" => Work::Messages(Arc::clone(
-            &task.getattr("program")?.extract::<PyRef<'_, MessageProgram>>()?.kernel,
-        )),
+        "skeleton" => messages(&task.getattr("program")?)?,
         "sequence" => Work::Sequence { tasks: tasks(task.getattr("tasks")?.extract()?) },
         _ => return Err(PyValueError::new_err(format!("kind = '{kind}' is no kind of task"))),
     })
+}
+
+fn messages(program: &Bound<'_, PyAny>) -> PyResult<Work> {
+    if let Ok(rounds) = program.extract::<PyRef<'_, RoundProgram>>() {
+        return Ok(Work::Rounds(Arc::clone(&rounds.kernel)));
+    }
+    Ok(Work::Messages(Arc::clone(&program.extract::<PyRef<'_, MessageProgram>>()?.kernel)))
 }
 
 fn transfer(task: &Bound<'_, PyAny>, direction: Direction) -> PyResult<Work> {

@@ -29,6 +29,7 @@ mod queueing;
 mod ranges;
 mod recorded;
 mod reservations;
+mod rounds;
 mod service;
 mod share;
 mod simulation;
@@ -75,6 +76,8 @@ mod _kernel {
     use crate::queueing::delays;
     #[pymodule_export]
     use crate::ranges::node_ranges;
+    #[pymodule_export]
+    use crate::rounds::RoundProgram;
     #[pymodule_export]
     use crate::share::share;
     #[pymodule_export]

@@ -1,8 +1,8 @@
 //! Message programs: what the skeletons of the package are compiled to.
 use std::sync::Arc;
 
-use batchlab_kernel::application::{Message, MessageClasses, MessageProgram as Kernel, Operation};
-use batchlab_kernel::execution::run_alone;
+use batchlab_kernel::application::{Message, MessageClasses, MessageProgram as Kernel, Operation, Work};
+use batchlab_kernel::execution::{RunAlone, run_alone};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -79,12 +79,8 @@ impl MessageProgram {
         model: NetworkPart,
         hosts: PyReadonlyArray1<'py, u32>,
     ) -> PyResult<Times<'py>> {
-        let network = network(model)?;
-        let hosts = hosts.as_slice()?;
-        let (platform, program) = (Arc::clone(&platform.kernel), Arc::clone(&self.kernel));
-        let count = program.messages().len();
-        let ran = py.detach(|| run_alone(platform, network, program, hosts, look_for_signals));
-        let run = ran.map_err(PyErr::from)?;
+        let count = self.kernel.messages().len();
+        let run = alone(py, platform, model, hosts.as_slice()?, Work::Messages(Arc::clone(&self.kernel)))?;
         let mut columns = [vec![f64::NAN; count], vec![f64::NAN; count], vec![f64::NAN; count]];
         for time in run.messages {
             let at = time.message as usize;
@@ -93,6 +89,22 @@ impl MessageProgram {
         let [posted, begun, end] = columns.map(|column| column.into_pyarray(py));
         Ok((run.ends.into_pyarray(py), posted, begun, end))
     }
+}
+
+/// Runs messages alone on a platform.
+pub fn alone(
+    py: Python<'_>,
+    platform: &Platform,
+    model: NetworkPart,
+    hosts: &[u32],
+    work: Work,
+) -> PyResult<RunAlone> {
+    let (network, platform) = (network(model)?, Arc::clone(&platform.kernel));
+    let ran = py.detach(|| run_alone(platform, network, work, hosts, look_for_signals));
+    ran.map_err(|failure| match failure {
+        Failure::Broken(why) => PyValueError::new_err(why),
+        Failure::Interrupted(error) => error,
+    })
 }
 
 /// Why there are no times.
@@ -121,7 +133,8 @@ pub fn look_for_signals() -> Result<(), Failure> {
     Python::attach(|py| py.check_signals().map_err(Failure::Interrupted))
 }
 
-fn operation(kind: u8, amount: f64) -> Option<Operation> {
+/// An operation by its kind.
+pub fn operation(kind: u8, amount: f64) -> Option<Operation> {
     Some(match kind {
         0 => Operation::Send(amount as u32),
         1 => Operation::Receive(amount as u32),

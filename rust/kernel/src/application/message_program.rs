@@ -48,6 +48,21 @@ pub struct MessageClasses {
     pub envelope: f64,
 }
 
+impl MessageClasses {
+    /// One class of so many messages.
+    #[must_use]
+    pub fn one(messages: usize) -> Self {
+        Self { names: vec!["send".to_owned()], of: vec![0; messages], envelope: 0.0 }
+    }
+
+    /// Whether each of so many messages has a class that is there.
+    pub(super) fn check(&self, messages: usize) -> Result<(), Malformed> {
+        let known = self.of.iter().all(|class| (*class as usize) < self.names.len());
+        let is_sound = self.of.len() == messages && known && !self.envelope.is_nan();
+        is_sound.then_some(()).ok_or(Malformed("a message has no class, or one that is not there."))
+    }
+}
+
 /// What every rank does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MessageProgram {
@@ -60,7 +75,7 @@ pub struct MessageProgram {
 
 /// A list that points beyond what it points into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed(&'static str);
+pub struct Malformed(pub(super) &'static str);
 
 impl fmt::Display for Malformed {
     fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -97,17 +112,13 @@ impl MessageProgram {
         if !operations.iter().all(known) {
             return Err(Malformed("an operation names no message, or an amount below 0."));
         }
-        let classes =
-            MessageClasses { names: vec!["send".to_owned()], of: vec![0; messages.len()], envelope: 0.0 };
+        let classes = MessageClasses::one(messages.len());
         Ok(Self { first, operations, messages, classes })
     }
 
     /// The same with other classes than one for all messages.
     pub fn with_classes(self, classes: MessageClasses) -> Result<Self, Malformed> {
-        let known = classes.of.iter().all(|class| (*class as usize) < classes.names.len());
-        if classes.of.len() != self.messages.len() || !known || classes.envelope.is_nan() {
-            return Err(Malformed("a message has no class, or one that is not there."));
-        }
+        classes.check(self.messages.len())?;
         Ok(Self { classes, ..self })
     }
 

@@ -12,6 +12,7 @@ mod message_program;
 mod model;
 mod payload;
 mod rank_order;
+mod round_program;
 mod scope;
 #[cfg(test)]
 mod tests;
@@ -25,5 +26,6 @@ pub use message_program::{
 pub use model::{Application, Direction, Phase, Stage, Storage, Task, Work};
 pub use payload::{ModelError, Pattern, Payload};
 pub use rank_order::RankOrder;
+pub use round_program::{Entry, Pace, Part, RoundProgram};
 pub use scope::{Scope, Value};
 pub use traffic::{Communication, Traffic};

@@ -3,11 +3,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::engine::{Execution, Options};
-use super::log::MessageTime;
+use super::log::{MessageTime, RoundTime};
 use super::notice::Notice;
-use crate::application::{
-    Application, ApplicationJob, Formula, JobType, MessageProgram, Phase, RankOrder, Task, Work,
-};
+use crate::application::{Application, ApplicationJob, Formula, JobType, Phase, RankOrder, Task, Work};
 use crate::platform::Platform;
 use crate::sharing::Network;
 
@@ -18,19 +16,21 @@ pub struct RunAlone {
     pub ends: Vec<f64>,
     /// Of each message, in the order in which they arrived.
     pub messages: Vec<MessageTime>,
+    /// Of each round, where the program goes by rounds.
+    pub rounds: Vec<RoundTime>,
 }
 
-/// Runs a message program alone, rank `r` on the r-th of the hosts. `look` is called at every instant.
+/// Runs a program of messages or rounds alone, rank `r` on the r-th of the hosts. `look` is called at every instant.
 pub fn run_alone<E: From<String>>(
     platform: Arc<Platform>,
     network: Network,
-    program: Arc<MessageProgram>,
+    work: Work,
     hosts: &[u32],
     look: impl FnMut() -> Result<(), E>,
 ) -> Result<RunAlone, E> {
     let options = Options { log_tasks: true, ..Options::default() };
     let mut execution = Execution::with_options(platform, network, options);
-    let carried = carried(program, hosts.len() as u32);
+    let carried = carried(work, hosts.len() as u32);
     execution.start(0.0, 0, &carried, hosts, 0).map_err(|error| error.to_string())?;
     go_on(&mut execution, look)?;
     Ok(times(&execution, hosts.len()))
@@ -72,9 +72,8 @@ fn go_on<E: From<String>>(
 }
 
 /// A job whose only task is the program.
-fn carried(program: Arc<MessageProgram>, ranks: u32) -> ApplicationJob {
+fn carried(work: Work, ranks: u32) -> ApplicationJob {
     let once = || Formula::number(1.0);
-    let work = Work::Messages(program);
     let task = Task { name: "skeleton".into(), iterations: once(), synchronized: false, work };
     let phase = Phase {
         iterations: once(),
@@ -94,10 +93,11 @@ fn carried(program: Arc<MessageProgram>, ranks: u32) -> ApplicationJob {
 }
 
 fn times(execution: &Execution, ranks: usize) -> RunAlone {
-    let mut run = RunAlone { ends: vec![0.0; ranks], messages: Vec::new() };
+    let mut run = RunAlone { ends: vec![0.0; ranks], ..RunAlone::default() };
     if let Some(log) = execution.task_log() {
         log.entries().iter().for_each(|entry| run.ends[entry.rank as usize] = entry.end);
         run.messages.extend_from_slice(log.messages());
+        run.rounds.extend_from_slice(log.rounds());
     }
     run
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::message_passing::MessagePassing;
+use crate::application::MessageClasses;
 use crate::platform::Platform;
 
 /// The messages of one class that a job has sent, in all of its runs.
@@ -58,22 +58,15 @@ impl MessageCounts {
         &self.totals
     }
 
-    /// Counts a message that sets out from one host to another.
-    pub(super) fn count(
-        &mut self,
-        platform: &Platform,
-        job: u32,
-        passing: &mut MessagePassing,
-        message: u32,
-        (from, to): (u32, u32),
-    ) {
-        if passing.counted.is_empty() {
-            let names = &passing.program.classes().names;
-            passing.counted = names.iter().map(|name| self.place(job, name)).collect();
+    /// Finds out where the messages of a job are counted, class by class, unless that is known.
+    pub(super) fn find_places(&mut self, job: u32, classes: &MessageClasses, places: &mut Vec<u32>) {
+        if places.is_empty() {
+            places.extend(classes.names.iter().map(|name| self.place(job, name)));
         }
-        let classes = passing.program.classes();
-        let place = passing.counted[classes.of[message as usize] as usize];
-        let payload = passing.program.messages()[message as usize].bytes - classes.envelope;
+    }
+
+    /// Counts a message that sets out from one host to another.
+    pub(super) fn count(&mut self, platform: &Platform, place: u32, payload: f64, (from, to): (u32, u32)) {
         let hops = self.hops(platform, from, to);
         let totals = &mut self.totals[place as usize];
         totals.messages += 1;

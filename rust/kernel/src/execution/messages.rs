@@ -43,7 +43,10 @@ impl Run {
         let Message { from, to, bytes, .. } = passing.program.messages()[message as usize];
         let hosts = (self.hosts[from as usize], self.hosts[to as usize]);
         if let Some(counts) = &mut world.counts {
-            counts.count(&world.platform, self.job, passing, message, hosts);
+            let classes = passing.program.classes();
+            counts.find_places(self.job, classes, &mut passing.counted);
+            let place = passing.counted[classes.of[message as usize] as usize];
+            counts.count(&world.platform, place, bytes - classes.envelope, hosts);
         }
         let mut builder = std::mem::take(&mut world.builder);
         let made = builder.flow(&world.platform, &world.network, hosts, bytes);

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::application::Direction;
 use crate::platform::{Host, Platform};
-use crate::sharing::{Activities, Demand, DemandBuilder, Network, cores, resources};
+use crate::sharing::{
+    Activities, BundleBuilder, BundleSum, Demand, DemandBuilder, Network, cores, resources,
+};
 
 use super::cache::Buffers;
 use super::gpu::Gpus;
@@ -137,6 +139,11 @@ pub struct World {
     pub log: Option<TaskLog>,
     pub counts: Option<Box<MessageCounts>>,
     pub builder: DemandBuilder,
+    /// Buffers; nothing in them outlasts a call.
+    #[serde(skip)]
+    pub bundle: BundleBuilder,
+    #[serde(skip)]
+    pub bundles: BundleSum,
     pub now: f64,
 }
 
@@ -158,6 +165,8 @@ impl World {
             log: None,
             counts: None,
             builder: DemandBuilder::default(),
+            bundle: BundleBuilder::default(),
+            bundles: BundleSum::default(),
             now: 0.0,
         }
     }

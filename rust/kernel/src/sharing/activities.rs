@@ -15,7 +15,7 @@ impl Activities {
         for (slot, &(resource, weight)) in self.uses.get_mut(uses).iter_mut().zip(wanted) {
             *slot = Use { resource, place: 0, weight };
         }
-        let unit = self.unit(uses);
+        let unit = if demand.by_rate { 1.0 } else { self.unit(uses) };
         let sequence = self.started;
         self.started += 1;
         let activity = Activity {
@@ -27,6 +27,7 @@ impl Activities {
             rate: 0.0,
             bound: demand.bound,
             penalty: demand.penalty,
+            by_rate: demand.by_rate,
             unit,
             level: f64::INFINITY,
             uses,

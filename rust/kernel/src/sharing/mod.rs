@@ -10,6 +10,7 @@ mod activities;
 mod blocks;
 mod bottleneck;
 mod builder;
+mod bundle;
 mod component;
 mod demand;
 mod fair_bottleneck;
@@ -28,6 +29,7 @@ mod touched;
 mod tests;
 
 pub use builder::{DemandBuilder, TaskBuilder};
+pub use bundle::{BundleBuilder, BundleSum};
 pub use demand::{Demand, Resource, Rule};
 pub use loads::LoadTotals;
 pub use network::{MODELS, Model, Network};

@@ -35,6 +35,7 @@ pub(super) struct Activity {
     pub(super) rate: f64,
     pub(super) bound: f64,
     pub(super) penalty: f64,
+    pub(super) by_rate: bool,
     /// What a unit of work takes of each resource, if it is the same of all; 1 where rates themselves are shared; else 0.
     pub(super) unit: f64,
     /// The level at which it is held: infinite before it is solved, 0 where there is no common level.

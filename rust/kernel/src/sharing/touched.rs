@@ -181,7 +181,7 @@ impl Activities {
         if !exact {
             bound = bound.min(own.0 / own.1);
         }
-        component.close(bound, own, activity.penalty);
+        component.close(bound, own, (activity.penalty, activity.by_rate));
     }
 
     /// Takes the rates over; an activity whose rate is as it was is left alone. `common`: whether a level is behind them.
