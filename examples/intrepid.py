@@ -7,6 +7,7 @@ docs/intrepid-study.md says how the jobs are made.
 
     python intrepid.py                                               # the whole study, in seconds
     python intrepid.py --out figures                                 # and its figure
+    python intrepid.py --cores-per-node 4                            # with nodes like Intrepid's own
     python intrepid.py --log ANL-Intrepid-2009-1.swf.gz              # with the log itself
 """
 
@@ -26,12 +27,11 @@ import batchlab as bl
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-CORES_PER_NODE = 4
-NODES_PER_RACK = 1024
+CORES_PER_NODE = 16  # Cielo's; Intrepid has 4
+CORES_PER_RACK = 4096
 INTREPID, LOGGED = 163_840, 68_936  # its cores, and the jobs of its log
 LONGEST = 12 * 3600  # the longest time of its production queue, seconds
-# Ready machines, by their cores.
-MACHINES = {cores: f"intrepid-{cores}" for cores in (36_864, 73_728, 147_456)}
+MACHINES = (36_864, 73_728, 147_456)  # cores: a quarter, a half and all of Cielo
 # A job asks for tasks nodes, each as one task. Equal node hours are served in the order of arrival.
 POLICIES = {
     "FCFS/BF": "first_fit",
@@ -58,28 +58,30 @@ def generated(jobs: int, seed: int) -> bl.Workload:
     return bl.generate.estimates(bl.Workload(cut), longest=LONGEST, seed=seed)
 
 
-def on_nodes(workload: bl.Workload) -> bl.Workload:
+def on_nodes(workload: bl.Workload, cores_per_node: int) -> bl.Workload:
     """Give every job so many tasks as it needs nodes."""
-    nodes = (pl.col("tasks") + (CORES_PER_NODE - 1)) // CORES_PER_NODE
+    nodes = (pl.col("tasks") + (cores_per_node - 1)) // cores_per_node
     return bl.Workload(workload.jobs.with_columns(tasks=nodes))
 
 
-def machine(cores: int) -> bl.System:
-    """Describe a machine by its racks, which have 1,024 nodes each.
+def machine(cores: int, cores_per_node: int) -> bl.System:
+    """Describe a machine by racks of 4,096 cores.
 
     Which nodes a job runs on makes no difference to when it starts. Placements in racks are short.
     """
-    racks = bl.read_system(MACHINES[cores]).nodes // NODES_PER_RACK
     return bl.System.homogeneous(
-        nodes=racks, resources={"node": NODES_PER_RACK}, equivalence={"node": 1}, name=f"{cores:,} cores"
+        nodes=cores // CORES_PER_RACK,
+        resources={"node": CORES_PER_RACK // cores_per_node},
+        equivalence={"node": 1},
+        name=f"{cores:,} cores",
     )
 
 
-def study(workload: bl.Workload) -> dict[tuple[int, str], bl.Result]:
+def study(workload: bl.Workload, cores_per_node: int = CORES_PER_NODE) -> dict[tuple[int, str], bl.Result]:
     """Simulate each policy on each machine."""
-    jobs = on_nodes(workload)
+    jobs = on_nodes(workload, cores_per_node)
     return {
-        (cores, name): bl.simulate(jobs, machine(cores), policy)
+        (cores, name): bl.simulate(jobs, machine(cores, cores_per_node), policy)
         for cores in MACHINES
         for name, policy in POLICIES.items()
     }
@@ -130,6 +132,9 @@ def main() -> None:
     """Simulate the study, print what came of it, and draw it if asked to."""
     parser = argparse.ArgumentParser(description="Schedule a log like Intrepid's on three machines.")
     parser.add_argument("--jobs", type=int, default=LOGGED, help="how many to make")
+    parser.add_argument(
+        "--cores-per-node", type=int, choices=(4, 16), default=CORES_PER_NODE, help="of all machines"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the jobs made")
     parser.add_argument(
         "--log", type=Path, metavar="FILE", help="take these jobs: ANL-Intrepid-2009-1.swf.gz"
@@ -137,9 +142,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="draw the figure there")
     options = parser.parse_args()
     workload = generated(options.jobs, options.seed) if options.log is None else bl.read_swf(options.log)
-    results = study(workload)
+    results = study(workload, options.cores_per_node)
     days = float(np.ptp(workload.jobs["submit_time"].to_numpy())) / DAY
-    print(f"{len(workload):,} jobs submitted over {days:.1f} days")
+    print(f"{len(workload):,} jobs submitted over {days:.1f} days, nodes of {options.cores_per_node} cores")
     print(table(results))
     if options.out is not None:
         draw(results, options.out)

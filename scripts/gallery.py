@@ -20,6 +20,7 @@ PICTURES = Path(__file__).parents[1] / "docs/pictures"
 POLICIES = ("fcfs", "easy", "easy(order=sjf)")
 SLURM = Path(__file__).parents[1] / "tests/adequacy/slurm_runs.csv"
 SETH = Path(__file__).parents[2] / "shared/data/HPC2N-2002-2.2-cln.swf.gz"
+MIXED = [("alltoall", 24), ("ring", 40), ("stencil_3d", 64), ("allreduce", 16)]
 COLOURS = 64
 DPI = 96
 
@@ -44,6 +45,8 @@ def plots() -> dict[str, Callable[[], Axes]]:
         "platform_activity": lambda: bl.plot.platform_activity(elastic, window=60),
         "cpu_time_by_queue_size": lambda: bl.plot.cpu_time_by_queue_size(costly(system)),
         "rates": lambda: bl.plot.rates(at_two_rates(workload, system)),
+        "free_nodes": lambda: bl.plot.free_nodes(bl.simulate(demo_workload(300), system, "easy")),
+        **of_messages(),
         "scalability": lambda: bl.plot.scalability(growing(system)),
         "power": lambda: bl.plot.power(with_power(easy)),
         "arrivals": lambda: bl.plot.arrivals(workload, start_time=8 * 3600),
@@ -52,6 +55,60 @@ def plots() -> dict[str, Callable[[], Axes]]:
         **of_adequacy(),
         **({"generated": generated} if SETH.exists() else {}),
     }
+
+
+def of_messages() -> dict[str, Callable[[], Axes]]:
+    """Run jobs that send messages on a torus and on a dragonfly."""
+    boxes = {"1×1×1": "index", "2×1×2": "boxes(2,1,2)", "2×2×2": "boxes(2,2,2)", "4×2×4": "boxes(4,2,4)"}
+    cube = bl.Platform.torus((8, 8, 8), bandwidth="1GBps", latency="1us")
+    dragonfly = bl.Platform.dragonfly(
+        groups=9, chassis=3, blades=8, nodes_per_blade=2, bandwidth="1GBps", latency="1us"
+    )
+    return {
+        "hops": lambda: bl.plot.hops(
+            {
+                f"{ranks} ranks": {
+                    label: sending(cube, [("allreduce", ranks)], f"fcfs(allocator=first_fit(order={order}))")
+                    for label, order in boxes.items()
+                }
+                for ranks in (32, 64, 128)
+            },
+            along="box",
+        ),
+        "interference": lambda: bl.plot.interference(
+            {
+                f"{jobs} job{'s' if jobs > 1 else ''}": [
+                    sending(cube, [("even_odd", 40)] * jobs, seed=seed) for seed in range(5)
+                ]
+                for jobs in (1, 3, 5, 7, 9)
+            }
+        ),
+        "link_loads": lambda: bl.plot.link_loads(
+            sending(bl.Platform.torus((8, 6, 4), bandwidth="1GBps", latency="1us"), MIXED * 4)
+        ),
+        "link_loads_dragonfly": lambda: bl.plot.link_loads(sending(dragonfly, MIXED * 6)),
+        "job_nodes": lambda: bl.plot.job_nodes(sending(cube, MIXED * 4, "fcfs(allocator=blocks(8))"), job=4),
+    }
+
+
+def sending(
+    platform: bl.Platform,
+    skeletons: list[tuple[str, int]],
+    policy: str = "fcfs(allocator=random)",
+    seed: int = 0,
+) -> bl.Result:
+    """Run built-in skeletons, each by its name and ranks."""
+    jobs = [
+        bl.JobDescription(
+            submit_time=0,
+            tasks=ranks,
+            requested_time=60,
+            application=bl.Application([bl.Phase([bl.skeleton.named(name, ranks, {"size": 1e5})], 2)]),
+        )
+        for name, ranks in skeletons
+    ]
+    workload = bl.Workload.from_jobs(jobs)
+    return bl.simulate(workload, bl.System.of(platform), policy, seed=seed, messages=True)
 
 
 def at_two_rates(workload: bl.Workload, system: bl.System) -> bl.Result:

@@ -40,13 +40,17 @@ def test_the_jobs_are_like_those_of_the_log(study: ModuleType, seed: int) -> Non
     assert jobs["requested_time"].max() == 12 * 3600
 
 
-def test_racks_schedule_as_nodes_do(study: ModuleType) -> None:
-    """Start times are those on the nodes of the ready machine, whole and one by one."""
+@pytest.mark.parametrize("cores", [4, 16])
+def test_racks_schedule_as_nodes_do(study: ModuleType, cores: int) -> None:
+    """Start times are those on the nodes of the ready machine, or of a quarter of Cielo, one by one."""
     made = study.generated(600, 2)
-    nodes = made.whole_nodes(study.CORES_PER_NODE)
+    nodes = made.whole_nodes(cores)
+    quarter = bl.System.homogeneous(nodes=2304, resources={"core": 16})
+    whole = bl.read_system("intrepid-36864") if cores == 4 else quarter
+    names = {"SJF": "sjf_node_hours(backfill=first_fit)", "LJF": "ljf_node_hours(backfill=first_fit)"}
     for name, policy in study.POLICIES.items():
-        of_racks = bl.simulate(study.on_nodes(made), study.machine(36_864), policy).jobs
-        of_nodes = bl.simulate(nodes, bl.read_system("intrepid-36864"), policy).jobs
+        of_racks = bl.simulate(study.on_nodes(made, cores), study.machine(36_864, cores), policy).jobs
+        of_nodes = bl.simulate(nodes, whole, names.get(name, policy)).jobs
         assert of_racks["start_time"].equals(of_nodes["start_time"]), name
         assert of_racks["start_time"].ne(of_racks["submit_time"]).any()
 
@@ -60,7 +64,7 @@ def test_policies_by_hand(study: ModuleType) -> None:
     jobs = bl.Workload.from_table({"submit_time": range(8), "run_time": run_time, "tasks": cores})
     starts = {}
     for name, policy in study.POLICIES.items():
-        done = bl.simulate(study.on_nodes(jobs), study.machine(36_864), policy).jobs
+        done = bl.simulate(study.on_nodes(jobs, 4), study.machine(36_864, 4), policy).jobs
         assert done["reason"].to_list() == [None, "never_fits", *[None] * 6]
         starts[name] = (done["start_time"] / 3600).to_list()
     assert starts == {

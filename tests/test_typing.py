@@ -118,6 +118,7 @@ def test_types_name_what_the_tables_have(names: object, table: dict[str, registr
     [
         ("job_state", vocabulary.JOB_STATES),
         ("job_type", vocabulary.JOB_TYPES),
+        ("rank_order", vocabulary.RANK_ORDERS),
         ("rejection", vocabulary.REJECTION_REASONS),
         ("waiting", vocabulary.WAITING_REASONS),
         ("walltime", vocabulary.WALLTIME_ACTIONS),

@@ -187,6 +187,9 @@ class RecordedColumns(TypedDict):
     resizes: StretchColumns | None
     task_times: TaskTimeColumns | None
     sensed: SensedColumns | None
+    ranks: RankColumns | None
+    messages: MessageColumns | None
+    links: LinkColumns | None
     usage: UsageColumns | None
     rates: RateColumns | None
     key_events: KeyEventColumns | None
@@ -243,6 +246,8 @@ class ApplicationJobColumns(TypedDict):
     applications: list[Application]
     arguments: NDArray[np.int64]
     argument_sets: list[dict[str, float | str]]
+    rank_order: NDArray[np.int64]
+    rank_orders: Sequence[str | list[int]]
 
 class PolicyNames(TypedDict):
     order: str
@@ -261,6 +266,9 @@ class MappingSettings(TypedDict):
     are_fixed: bool
     threshold: float | None
     by_nodes: bool
+    closeness: str | None
+    centres: int
+    fabric: Fabric | None
 
 class Listening(TypedDict):
     estimates: bool
@@ -289,6 +297,7 @@ class ApplicationInputs(TypedDict):
     jobs: ApplicationJobs
     clip_requests: bool
     log_tasks: bool
+    hop_links: list[bool] | None
     sensors: object
 
 class SensedColumns(TypedDict):
@@ -297,6 +306,27 @@ class SensedColumns(TypedDict):
     gpu: NDArray[np.float64]
     network: NDArray[np.float64]
     links: NDArray[np.float64]
+
+class RankColumns(TypedDict):
+    row: NDArray[np.uint32]
+    offsets: NDArray[np.int64]
+    nodes: NDArray[np.uint32]
+
+class MessageColumns(TypedDict):
+    row: NDArray[np.uint32]
+    kind: NDArray[np.uint32]
+    messages: NDArray[np.uint64]
+    bytes: NDArray[np.float64]
+    hops: NDArray[np.uint64]
+    max_hops: NDArray[np.uint32]
+    hop_bytes: NDArray[np.float64]
+    names: list[str]
+
+class LinkColumns(TypedDict):
+    bytes: NDArray[np.float64]
+    peak: NDArray[np.float64]
+    busy: NDArray[np.float64]
+    congested: NDArray[np.float64]
 
 class TaskTimeColumns(TypedDict):
     row: NDArray[np.uint32]
@@ -354,6 +384,38 @@ class StreamNotes(TypedDict):
 class StreamedRun(TypedDict):
     notes: StreamNotes
     metrics: dict[str, object]
+
+@final
+class SlurmController:
+    """The part of a controller that does not change from call to call."""
+
+    def __new__(
+        cls,
+        select: str,
+        machine: list[tuple[int, int]],
+        partitions: list[tuple[list[int], int]],
+        resolution: float,
+        window: float,
+        epoch: float,
+    ) -> SlurmController: ...
+    def main_loop(
+        self,
+        now: float,
+        available: list[int],
+        running: list[tuple[int, float, list[tuple[int, int, int]]]],
+        completing: list[tuple[int, float, list[tuple[int, int, int]]]],
+        queue: Sequence[object],
+    ) -> list[tuple[str, float | None, list[tuple[int, int, int]] | None]]:
+        """The main loop: for each entry of the queue what becomes of it."""
+    def backfill(
+        self,
+        now: float,
+        available: list[int],
+        running: list[tuple[int, float, list[tuple[int, int, int]]]],
+        completing: list[tuple[int, float, list[tuple[int, int, int]]]],
+        queue: Sequence[object],
+    ) -> list[tuple[str, float | None, list[tuple[int, int, int]] | None]]:
+        """Backfill: for each entry of the queue what becomes of it."""
 
 @final
 class SwfStream:
@@ -463,7 +525,8 @@ class MessageProgram:
 
     Operation `i` is of kind 0 to 5 (send, receive, await the send, await the receive, compute, take) with the message's
     number, the floating-point operations or the seconds as its amount; rank `r` does those from `first[r]` to
-    `first[r + 1]`. A `ValueError` says which list does not fit.
+    `first[r + 1]`. Message `m` is of class `classes[kinds[m]]`, and `envelope` bytes of its size are no payload. A
+    `ValueError` says which list does not fit.
     """
 
     def __new__(
@@ -475,6 +538,9 @@ class MessageProgram:
         target: NDArray[np.uint32],
         size: NDArray[np.float64],
         eager: NDArray[np.bool_],
+        classes: list[str],
+        kinds: NDArray[np.uint16],
+        envelope: float,
     ) -> MessageProgram: ...
     def stuck(self) -> NDArray[np.uint32]:
         """The places of the operations at which ranks stand that can never go on."""
@@ -487,11 +553,61 @@ class MessageProgram:
         """Run alone on a platform, rank `r` on host `hosts[r]`. Where that cannot be, a `ValueError` says why."""
 
 @final
+class RoundProgram:
+    """The messages of an aggregated skeleton in rounds.
+
+    Entry `i` is an operation as of `MessageProgram`, or of kind 6 the collective of the number `amount[i]`; rank `r` does
+    those from `first[r]` to `first[r + 1]`. The messages of batch `b` are those from `batches[b]` to `batches[b + 1]`;
+    batch 0 has those that ranks post themselves, and the others are rounds of collectives. Collective `c` has the batches
+    `rounds[j]` for `j` from `calls[c]` to `calls[c + 1]`. `overheads` are the seconds before a send and after a receive
+    of a collective. Message `m` is of class `classes[kinds[m]]`, and `envelope` bytes of its size are no payload. A
+    `ValueError` says which list does not fit.
+    """
+
+    def __new__(
+        cls,
+        first: NDArray[np.uint32],
+        kind: NDArray[np.uint8],
+        amount: NDArray[np.float64],
+        source: NDArray[np.uint32],
+        target: NDArray[np.uint32],
+        size: NDArray[np.float64],
+        eager: NDArray[np.bool_],
+        batches: NDArray[np.uint32],
+        calls: NDArray[np.uint32],
+        rounds: NDArray[np.uint32],
+        overheads: tuple[float, float],
+        classes: Sequence[str],
+        kinds: NDArray[np.uint16],
+        envelope: float,
+    ) -> RoundProgram: ...
+    def stuck(self) -> NDArray[np.uint32]:
+        """The places of the entries at which ranks stand that can never go on."""
+    def messages(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """The messages round by round, by their numbers, and the round of each; a message may go in several."""
+    def run(
+        self,
+        platform: Platform,
+        model: tuple[str, list[tuple[str, float]]],
+        hosts: NDArray[np.uint32],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Run alone on a platform, rank `r` on host `hosts[r]`. Where that cannot be, a `ValueError` says why."""
+
+@final
 class ApplicationJobs:
     """The same, row by row, as the simulation takes it."""
 
     def __new__(cls, columns: ApplicationJobColumns) -> ApplicationJobs: ...
     def __len__(self) -> int: ...
+
+@final
+class Fabric:
+    """Nodes by their places in a torus, tree or dragonfly."""
+
+    def __new__(cls, kind: str, sizes: Sequence[int], places: Sequence[int]) -> Fabric: ...
+    def __len__(self) -> int: ...
+    def hops(self, source: int, target: int) -> int:
+        """The hops from one node to another."""
 
 @final
 class Simulation:
@@ -713,6 +829,20 @@ class ParallelTask(TypedDict):
     hosts: list[int]
     flops: list[float]
     bytes: list[float]
+
+def run_job_alone(
+    jobs: ApplicationJobs,
+    row: int,
+    platform: Platform,
+    model: tuple[str, list[tuple[str, float]]],
+    hosts: NDArray[np.uint32],
+    gpus: int,
+    begin: float,
+    clip_requests: bool,
+) -> float:
+    """Run what job `row` carries alone from `begin` on, rank `r` on host `hosts[r]`, with so many GPUs of each; give when it is
+    done, in seconds. Where it cannot be done, a `ValueError` says why.
+    """
 
 def network_models() -> list[tuple[str, str, bool, list[str]]]:
     """The network models in their order."""

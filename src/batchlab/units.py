@@ -102,14 +102,14 @@ def _with_prefix(amount: float, unit: str) -> str:
 
 
 def format_rate(amount: float, unit: str) -> str:
-    """Write a speed or bandwidth with up to four digits: ``"12.5 GB/s"``, ``"1 Tflop/s"``.
+    """Write a speed, bandwidth or size with up to four digits: ``"12.5 GB/s"``, ``"1 Tflop/s"``, ``"2 MB"``.
 
     Parameters
     ----------
     amount
         The amount, in `unit`.
     unit
-        Its unit, ``"B/s"`` or ``"flop/s"``.
+        Its unit, ``"B/s"``, ``"flop/s"`` or ``"B"``.
 
     Returns
     -------

@@ -25,6 +25,7 @@ __all__ = [
     "PREEMPTION_GROUNDS",
     "PREEMPTION_MODES",
     "PROCESSOR_FIELDS",
+    "RANK_ORDERS",
     "REJECTION_REASONS",
     "SHARING_MODELS",
     "USAGE_DECAYS",
@@ -54,6 +55,7 @@ __all__ = [
     "PreemptionGround",
     "PreemptionMode",
     "ProcessorField",
+    "RankOrder",
     "RejectionReason",
     "SchedulerName",
     "SharingModel",
@@ -117,6 +119,10 @@ JobType = Literal["rigid", "moldable", "malleable", "evolving", "adaptive"]
 JOB_TYPES: tuple[JobType, ...] = get_args(JobType)
 """What may change the number of a job's nodes; in the order in which the kernel counts them."""
 
+RankOrder = Literal["packed", "cyclic"]
+RANK_ORDERS: tuple[RankOrder, ...] = get_args(RankOrder)
+"""How the ranks of a job take the places on its nodes, by name."""
+
 WalltimeAction = Literal["run", "kill"]
 WALLTIME_ACTIONS: tuple[WalltimeAction, ...] = get_args(WalltimeAction)
 """What happens to a job at its requested time."""
@@ -135,6 +141,10 @@ JOB_CHECKS: tuple[JobCheck, ...] = get_args(JobCheck)
 SharingModel = Literal["max_min", "bottleneck_max_min", "fair_bottleneck"]
 SHARING_MODELS: tuple[SharingModel, ...] = get_args(SharingModel)
 """How the activities of applications share a platform."""
+
+Fidelity = Literal["exact", "aggregated"]
+FIDELITIES: Final[tuple[Fidelity, ...]] = get_args(Fidelity)
+"""How the messages of a skeleton are simulated: one by one, or round by round."""
 
 CauseKind = Literal[
     "instant",
@@ -252,5 +262,8 @@ AllocatorName = Literal[
     "round_robin",
     "dual_end",
     "blocks",
+    "compact",
+    "fewest_groups",
+    "sub_torus",
 ]
 PredictorName = Literal["requested", "clairvoyant", "last_two", "quantile", "recursive_mean"]

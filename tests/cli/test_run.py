@@ -218,6 +218,48 @@ def test_records_that_would_go_nowhere(
     assert said in capsys.readouterr().err
 
 
+def torus_and_jobs(folder: Path) -> tuple[Path, Path]:
+    """Write a torus of 16 nodes, and two jobs that send messages on it."""
+    machine, jobs = folder / "torus.toml", folder / "jobs.csv"
+    machine.write_text(
+        '[[clusters]]\nname = "fabric"\nbandwidth = "1GBps"\nlatency = "1us"\n'
+        'topology = { kind = "torus", dimensions = [4, 4] }\n[clusters.node]\nspeed = "1Gf"\n'
+    )
+    jobs.write_text(
+        "submit_time,tasks,requested_time,app_name,app_args\n"
+        '0,8,60,ring,"size=1e6, iterations=10"\n0,4,60,conjugate_gradient,n=64\n'
+    )
+    return machine, jobs
+
+
+def test_messages_are_told_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the answer by class, and as tables next to the jobs."""
+    machine, jobs = torus_and_jobs(tmp_path)
+    out = tmp_path / "out"
+    assert main(["run", str(jobs), "--system", str(machine), "--messages", "--out", str(out)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("messages      ") and line.endswith(" at most") for line in lines)
+    heading = lines.index(next(line for line in lines if line.startswith("messages   number")))
+    assert [line.split()[0] for line in lines[heading + 1 : heading + 3]] == ["allreduce", "send"]
+    assert max(map(len, lines[:-1])) <= 80
+    sent = pl.read_csv(out / "messages.csv")
+    assert sent["class"].to_list() == ["send", "allreduce", "send"]
+    assert pl.read_csv(out / "links.csv").height == 64
+    assert main(["run", str(jobs), "--system", str(machine), "--out", str(tmp_path / "plain")]) == 0
+    assert "messages.csv" not in [path.name for path in (tmp_path / "plain").iterdir()]
+
+
+def test_messages_need_a_platform(tmp_path: Path, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where no job sends any; and not in one pass."""
+    machine, _ = torus_and_jobs(tmp_path)
+    assert main(["run", str(log), "--messages"]) == 2
+    assert "--messages: counts messages on a platform: give --system" in capsys.readouterr().err
+    assert main(["run", str(log), "--system", str(machine), "--messages"]) == 0
+    assert "links         none used" in capsys.readouterr().out.splitlines()
+    assert main(["run", str(log), "--messages", "--stream"]) == 2
+    assert "leave one out" in capsys.readouterr().err
+
+
 def test_results_are_written(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With the hashes of all inputs and the command; the answer says where."""
     out, system = log.parent / "out", log.parent / "system.json"

@@ -4,7 +4,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.platform import Cluster, Crossbar, Host, Link, Platform, Route, Zone
-from batchlab.platform.hops import distance
+from batchlab.platform.hops import distance, hop_links
 
 # What is on each route besides the cables between routers: the two links of the nodes.
 CLUSTERS = {
@@ -24,12 +24,15 @@ CLUSTERS = {
 @pytest.mark.parametrize(("platform", "besides"), CLUSTERS.values(), ids=CLUSTERS)
 def test_hops_are_cables_of_the_routes(platform: Platform, besides: int) -> None:
     """Closed forms are the lengths of routes."""
-    between = distance(platform)
+    between, is_hop = distance(platform), hop_links(platform)
     names = [host.name for host in platform.hosts]
     for one, source in enumerate(names):
         for other, target in enumerate(names):
             length = len(platform.route(source, target).links)
             assert between(one, other) == (0 if one == other else length - besides)
+            route = platform.kernel.route(one, other)
+            assert route is not None
+            assert between(one, other) == (0 if one == other else is_hop[route[0]].sum())
 
 
 def test_what_is_inside_of_a_switch_is_no_hop() -> None:
@@ -39,6 +42,7 @@ def test_what_is_inside_of_a_switch_is_no_hop() -> None:
     between = distance(Platform(inside))
     assert len(Platform(inside).route("node0", "node3").links) == 5
     assert between(0, 3) == 0
+    assert not hop_links(Platform(inside)).any()
 
 
 def test_between_clusters_and_hosts() -> None:

@@ -16,7 +16,15 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 import batchlab as bl
-from support.plotted_results import resized, simulated, with_power
+from support.plotted_results import (
+    communicating,
+    dragonfly,
+    hop_curves,
+    resized,
+    simulated,
+    torus,
+    with_power,
+)
 from support.streams import slurm
 
 PICTURES = Path(__file__).parent / "pictures"
@@ -63,6 +71,27 @@ DRAWINGS: dict[str, Drawing] = {
     "adequacy_differences": lambda ax, _: bl.plot.adequacy_differences(slurm_pair("bf"), ax=ax),
     "adequacy_starts": lambda ax, _: bl.plot.adequacy_starts(slurm_pair("bf"), ax=ax),
     "gflops": lambda ax, several: bl.plot.gflops(several, ax=ax, performance={"core": 1.5}),
+    "wait_zoom": lambda ax, several: bl.plot.wait(several, ax=ax, kind="cdf", zoom=(0, 7200)),
+    "free_nodes": lambda ax, several: bl.plot.free_nodes(several[1], ax=ax),
+    "free_nodes_several": lambda ax, several: bl.plot.free_nodes(several[:2], ax=ax, window=7200),
+    "hops": lambda ax, _: bl.plot.hops(hop_curves(), ax=ax, along="box"),
+    "hop_bytes": lambda ax, _: bl.plot.hop_bytes(
+        {"random": communicating(torus(4, 4, 4)), "in order": communicating(torus(4, 4, 4), policy="fcfs")},
+        ax=ax,
+    ),
+    "interference": lambda ax, _: bl.plot.interference(
+        {f"{jobs} jobs": communicating(torus(6, 6, 2), jobs) for jobs in (1, 3, 6)}, ax=ax
+    ),
+    "link_loads_torus": lambda ax, _: bl.plot.link_loads(communicating(torus(6, 4)), ax=ax),
+    "link_loads_slices": lambda ax, _: bl.plot.link_loads(communicating(torus(4, 4, 3)), ax=ax, of="bytes"),
+    "link_loads_dragonfly": lambda ax, _: bl.plot.link_loads(
+        communicating(dragonfly()), ax=ax, of="mean_load"
+    ),
+    "job_nodes_torus": lambda ax, _: bl.plot.job_nodes(
+        communicating(torus(6, 4, 2, nodes_per_router=2)), ax=ax, job=3
+    ),
+    "job_nodes_dragonfly": lambda ax, _: bl.plot.job_nodes(communicating(dragonfly(), policy="fcfs"), ax=ax),
+    "job_nodes_rows": lambda ax, several: bl.plot.job_nodes(several[1], ax=ax),
 }
 
 

@@ -2,17 +2,12 @@
 
 import os
 from collections import Counter
-from random import Random
 
 import pytest
 
-from support.event_cases import delayed, eventful
-from support.mapping_cases import mapped
-from support.preemption_cases import preempting
-from support.queue_cases import limited, queued, reserved
-from support.schedule_cases import BACKFILLS, Case, disturbed, grouped, random_case
+from support.mapping_cases import mapped, varied
+from support.schedule_cases import BACKFILLS, Case
 from support.schedule_runs import fail_if_different
-from support.sleep_cases import sleeping
 
 CASES = 480
 CHUNKS = 8
@@ -23,23 +18,7 @@ CAMPAIGN_CHUNK = 250
 
 def case_of(number: int) -> Case:
     """Make a case: each rule of backfilling in turn, on all kinds of machines, with all kinds of events."""
-    rng = Random(number)  # noqa: S311 - no secret
-    case = random_case(rng, large=0.05)
-    while case.backfill != BACKFILLS[number % len(BACKFILLS)]:
-        case = random_case(rng, large=0.05)
-    if rng.random() < 0.3:
-        case = queued(case, rng)
-        case = preempting(case, rng) if rng.random() < 0.5 else case
-        case = limited(case, rng) if rng.random() < 0.3 else case
-        case = reserved(case, rng) if rng.random() < 0.5 else case
-    elif rng.random() < 0.3:
-        case = grouped(case, rng)
-    case = delayed(case, rng) if rng.random() < 0.2 else case
-    if rng.random() < 0.2:
-        case = eventful(case, rng)
-    elif rng.random() < 0.3:
-        case = disturbed(case, rng)
-    return mapped(sleeping(case, rng) if rng.random() < 0.15 else case, rng)
+    return mapped(*varied(number))
 
 
 def check(number: int) -> None:

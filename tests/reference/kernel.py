@@ -458,7 +458,7 @@ def simulate(
     """
     to_come = sorted(jobs, key=lambda job: job.row)
     places = Allocator(allocator, seed, resources=machine.resources)
-    places.mapping = mapping_of(allocator, len(machine.capacity))
+    places.mapping = mapping_of(allocator, len(machine.capacity), machine.network)
     state = State(machine, order, places, walltime, -inf)
     state.predictor, state.job_check = predictor or Predictor(), job_check
     state.overheads = overheads or Overheads()

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from reference.compact import around_a_centre, fewest_groups, free_box
 from reference.model import Job, Placement
+from reference.networks import Network
 from reference.numbers import mix
 from reference.room import Room, slots
 
@@ -22,14 +24,21 @@ class Mapping:
     of: str = "free"
     threshold: float = 0.0
     by: str = "requested_time"
+    centres: int = 64
+    network: Network | None = None
 
     def place(self, job: Job, room: Room) -> Placement | None:
         """Choose nodes, and fill them in the order in which they were chosen."""
         listed = [node for node in self.order if slots(job, room[node]) > 0]
+        if self.rule == "sub_torus" and self.network is not None:
+            return free_box(job, listed, room, self.network)
         chosen = self.choose(job, listed, room)
         return None if chosen is None else filled(job, chosen, room)
 
-    def choose(self, job: Job, listed: list[int], room: Room) -> list[int] | None:
+    # One answer for each rule.
+    def choose(  # noqa: PLR0911
+        self, job: Job, listed: list[int], room: Room
+    ) -> list[int] | None:
         head = first_that_suffice(job, listed, room)
         if head is None:
             return None
@@ -37,8 +46,13 @@ class Mapping:
             return self.from_blocks(job, listed, len(head), room)
         if self.rule == "contiguous":
             return self.window(job, room)
-        is_long = {"requested_time": job.requested_time, "nodes": len(head)}[self.by] >= self.threshold
-        if self.rule == "dual_end" and is_long:
+        if self.network is not None and self.rule == "compact":
+            given = self.by, self.centres
+            return around_a_centre(job, listed, room, self.network, given)
+        if self.network is not None:
+            return fewest_groups(job, listed, room, self.network)
+        measure = len(head) if self.by == "nodes" else job.requested_time
+        if self.rule == "dual_end" and measure >= self.threshold:
             tail = first_that_suffice(job, listed[::-1], room)
             return None if tail is None else tail[::-1]
         return head
@@ -81,21 +95,22 @@ class Mapping:
             self.order = [*(node for node in self.order if node not in nodes), *nodes]
 
 
-def mapping_of(text: str, nodes: int) -> Mapping | None:
+def mapping_of(text: str, nodes: int, network: Network | None = None) -> Mapping | None:
     """Read an allocator that goes by an order; None where it is none of these."""
     name, _, rest = text.partition("(")
-    if name not in {"round_robin", "dual_end", "blocks"} and "order=" not in rest:
+    of_networks = {"compact", "fewest_groups", "sub_torus"}
+    if name not in {"round_robin", "dual_end", "blocks"} | of_networks and "order=" not in rest:
         return None
     given = dict(PARAMETER.findall(rest))
     order = list(range(nodes))
     if match := re.fullmatch(r"random\((\d+)\)", given.get("order", "index")):
         order.sort(key=lambda node: mix(int(match[1]), node))
     blocks = rest[:-1].partition(",")[0] if name == "blocks" else given.get("blocks")
-    by = given.get("by", "requested_time")
+    by = given.get("by", "mean_hops" if name == "compact" else "requested_time")
     threshold = float(given.get("threshold", "3600" if by == "requested_time" else "512"))
-    return Mapping(
-        name, order, None if blocks is None else int(blocks), given.get("of", "free"), threshold, by
-    )
+    cut_into = None if blocks is None else int(blocks)
+    centres = int(given.get("centres", "64"))
+    return Mapping(name, order, cut_into, given.get("of", "free"), threshold, by, centres, network)
 
 
 def cut(things: Sequence[int], parts: int) -> list[list[int]]:

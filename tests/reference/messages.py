@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-__all__ = ["completion_times"]
+__all__ = ["Operation", "completion_times", "flat"]
 
 Operation = tuple[Any, ...]
 Key = tuple[Any, ...]
@@ -21,7 +21,7 @@ def completion_times(  # noqa: C901  # the rules side by side
 ) -> list[float] | None:
     """Say when each rank is done; None where ranks wait for each other for ever."""
     ranks = len(scripts)
-    programs = [_Script(rank, ranks).flat(script) for rank, script in enumerate(scripts)]
+    programs = flat(scripts)
     clock, place = [0.0] * ranks, [0] * ranks
     posted: dict[tuple[str, Key], float] = {}
     every = [operation for program in programs for operation in program]
@@ -59,6 +59,11 @@ def completion_times(  # noqa: C901  # the rules side by side
     return clock if done else None
 
 
+def flat(scripts: list[list[Operation]]) -> list[list[Operation]]:
+    """Write out what each rank posts and awaits; ``("collective", …)`` and ``("flops", …)`` stay."""
+    return [_Script(rank, len(scripts)).flat(script) for rank, script in enumerate(scripts)]
+
+
 class _Script:
     """Writes out what a rank posts and awaits; the k-th send of a pair and tag is the k-th receive's."""
 
@@ -71,7 +76,7 @@ class _Script:
         return [each for operation in script for each in self.written(*operation)] + self.waiting
 
     def written(self, name: str, *given: Any) -> list[Operation]:  # noqa: ANN401  # by name
-        if name == "compute":
+        if name in {"compute", "flops", "collective"}:
             return [(name, *given)]
         if name == "barrier":
             return self.barrier()

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from math import floor, inf
 
+from reference.networks import Network
+
 DAY = 86_400.0
 Placement = list[tuple[int, int]]
 """(node, tasks) pairs, in the order in which the allocator filled the nodes."""
@@ -267,7 +269,8 @@ class Machine:
     """Named resources, and for each node its amounts of them; who is closed, and what nodes withhold.
 
     `groups` are the numbers of nodes of the node groups, in the order of the nodes; none: one group of all.
-    `sleep_states` are those of each group, the lightest first; none: no node has any.
+    `sleep_states` are those of each group, the lightest first; none: no node has any. `network`: what
+    connects the nodes, where an allocator asks.
     """
 
     resources: tuple[str, ...]
@@ -285,6 +288,7 @@ class Machine:
     reservations: tuple[Reservation, ...] = ()
     unknown: frozenset[str] = frozenset()
     sleep_states: tuple[tuple[SleepState, ...], ...] = ()
+    network: Network | None = None
 
     @property
     def known(self) -> list[Reservation]:

@@ -9,7 +9,7 @@ from batchlab import tasks
 from batchlab.application.tasks import Compute, Write
 from batchlab.vocabulary import SharingModel
 
-__all__ = ["job_of", "simulated"]
+__all__ = ["PLACES", "Placed", "job_of", "simulated"]
 
 PLACES = {"place": 1_000_000}
 

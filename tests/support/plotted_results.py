@@ -17,10 +17,14 @@ from support.results import Job, make_result
 PLOTS: dict[str, Callable[..., Axes]] = {
     name: getattr(bl.plot, name)
     for name in bl.plot.__all__
-    if name not in {"fair_share", "gflops", "power", "power_states", "platform_activity", "waiting_reasons"}
+    if name
+    not in {
+        *("fair_share", "gflops", "power", "power_states", "platform_activity", "waiting_reasons"),
+        *("hop_bytes", "hops", "interference", "link_loads"),
+    }
     and not name.startswith("adequacy")
 }
-ONE_ONLY = {"gantt", "allocation_map", "allocations", "job_times", "rates"}
+ONE_ONLY = {"gantt", "allocation_map", "allocations", "job_nodes", "job_times", "rates"}
 
 
 def with_costs(result: bl.Result, scale: float = 1.0) -> bl.Result:
@@ -106,3 +110,49 @@ def resized(policy: str = "malleable(order=drf)", jobs: int = 24) -> bl.Result:
     ]
     workload = bl.Workload.from_jobs(descriptions)
     return bl.simulate(workload, bl.System.of(platform), policy, sensing=bl.Sensing(4))
+
+
+def communicating(
+    platform: bl.Platform, jobs: int = 8, *, ranks: int = 12, policy: str = "fcfs(allocator=random)"
+) -> bl.Result:
+    """Give a result of jobs that send messages, at nodes at random unless the policy says other ones."""
+    names = ("alltoall", "ring", "allreduce")
+    described = [
+        bl.JobDescription(
+            submit_time=1e-3 * number,
+            tasks=ranks,
+            requested_time=60,
+            application=bl.Application(
+                [bl.Phase([bl.skeleton.named(names[number % 3], ranks, {"size": 1e6})], 2)]
+            ),
+        )
+        for number in range(jobs)
+    ]
+    workload = bl.Workload.from_jobs(described)
+    return bl.simulate(workload, bl.System.of(platform), policy, messages=True)
+
+
+def torus(*sides: int, nodes_per_router: int = 1) -> bl.Platform:
+    """Give a torus with cables of 1 GB/s."""
+    return bl.Platform.torus(sides, bandwidth=1e9, latency=1e-6, nodes_per_router=nodes_per_router)
+
+
+def dragonfly() -> bl.Platform:
+    """Give a dragonfly of five groups of twelve nodes."""
+    return bl.Platform.dragonfly(
+        groups=5, chassis=2, blades=3, nodes_per_blade=2, bandwidth=1e9, latency=1e-6
+    )
+
+
+def hop_curves() -> dict[str, dict[str, bl.Result]]:
+    """Give results by number of ranks, then by box."""
+    boxes = {"1×1×1": "index", "2×2×1": "boxes(2,2,1)", "2×2×2": "boxes(2,2,2)"}
+    return {
+        f"{ranks} ranks": {
+            label: communicating(
+                torus(4, 4, 4), 3, ranks=ranks, policy=f"fcfs(allocator=first_fit(order={order}))"
+            )
+            for label, order in boxes.items()
+        }
+        for ranks in (8, 16)
+    }

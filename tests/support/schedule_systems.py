@@ -6,14 +6,18 @@ from typing import Any
 
 import batchlab as bl
 from reference import Conditions, Machine, Sharing
+from reference.networks import Network
 
 __all__ = ["system_of"]
 
 
 def system_of(machine: Machine) -> bl.System:
     """Give the machine as its groups, or one per run of equal nodes."""
+    platform, hosts = (None, ()) if machine.network is None else connected(machine.network)
     return bl.System(
         groups_of(machine),
+        platform=platform,
+        hosts=hosts,
         equivalence={machine.resources[0]: 1},
         partitions=partitions_of(machine),
         queues=tuple(
@@ -30,6 +34,23 @@ def system_of(machine: Machine) -> bl.System:
         preemption=None if machine.preemption is None else bl.Preemption(**vars(machine.preemption)),
         reservations=reservations_of(machine),
     )
+
+
+def connected(network: Network) -> tuple[bl.Platform, tuple[str, ...]]:
+    """Give a platform with the network, and the hosts that the nodes are."""
+    sizes = network.sizes
+    match network.kind:
+        case "torus":
+            platform = bl.Platform.torus(sizes[1:], nodes_per_router=sizes[0], bandwidth=1e9)
+        case "dragonfly":
+            nodes, blades, chassis, groups = sizes
+            platform = bl.Platform.dragonfly(
+                groups=groups, chassis=chassis, blades=blades, nodes_per_blade=nodes, bandwidth=1e9
+            )
+        case _:
+            platform = bl.Platform.fat_tree(down=sizes, up=(1,) * len(sizes), bandwidth=1e9)
+    names = [host.name for host in platform.nodes]
+    return platform, tuple(names[place] for place in network.places)
 
 
 def groups_of(machine: Machine) -> tuple[bl.NodeGroup, ...]:

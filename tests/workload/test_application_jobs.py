@@ -111,6 +111,14 @@ def test_applications_without_a_name_get_one() -> None:
     assert made.applications == {"application 1": WORK, "application 2": FREE, "application 3": other}
 
 
+def test_one_description_may_stand_for_several_jobs() -> None:
+    """Each has a number of its own, by its place, unless one is given."""
+    job = JobDescription(tasks=1, run_time=5)
+    assert bl.Workload.from_jobs([job, job, JobDescription(tasks=1, run_time=5, job_id=9)]).jobs[
+        "job_id"
+    ].to_list() == [1, 2, 9]
+
+
 def test_plain_descriptions_make_plain_workloads() -> None:
     """Jobs with run times have no other columns than in a plain table."""
     made = bl.Workload.from_jobs([JobDescription(tasks=2, run_time=5)])

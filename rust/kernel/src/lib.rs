@@ -20,6 +20,7 @@ pub mod workload;
 pub mod cluster;
 pub mod platform;
 pub mod sharing;
+pub mod slurm;
 
 pub mod application;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use batchlab_kernel::application as kernel;
 use kernel::{
     ApplicationJob, Communication, Direction, Formula as KernelFormula, JobType, Pattern, Payload, Phase,
-    Stage, Storage, Task, Traffic, Value, Work,
+    RankOrder, Stage, Storage, Task, Traffic, Value, Work,
 };
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -14,6 +14,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use crate::messages::MessageProgram;
+use crate::rounds::RoundProgram;
 
 /// A formula of a performance model, parsed once.
 ///
@@ -247,12 +248,17 @@ fn work(task: &Bound<'_, PyAny>) -> PyResult<Work> {
         "write" => transfer(task, Direction::Write)?,
         "idle" => Work::Idle { seconds: payload(task, "seconds", "pattern")? },
         "busy_wait" => Work::BusyWait { seconds: payload(task, "seconds", "pattern")? },
-        "skeleton" => Work::Messages(Arc::clone(
-            &task.getattr("program")?.extract::<PyRef<'_, MessageProgram>>()?.kernel,
-        )),
+        "skeleton" => messages(&task.getattr("program")?)?,
         "sequence" => Work::Sequence { tasks: tasks(task.getattr("tasks")?.extract()?) },
         _ => return Err(PyValueError::new_err(format!("kind = '{kind}' is no kind of task"))),
     })
+}
+
+fn messages(program: &Bound<'_, PyAny>) -> PyResult<Work> {
+    if let Ok(rounds) = program.extract::<PyRef<'_, RoundProgram>>() {
+        return Ok(Work::Rounds(Arc::clone(&rounds.kernel)));
+    }
+    Ok(Work::Messages(Arc::clone(&program.extract::<PyRef<'_, MessageProgram>>()?.kernel)))
 }
 
 fn transfer(task: &Bound<'_, PyAny>, direction: Direction) -> PyResult<Work> {
@@ -331,6 +337,31 @@ struct ElasticColumns<'py> {
     /// Which of the sets of arguments.
     arguments: PyReadonlyArray1<'py, i64>,
     argument_sets: Vec<BTreeMap<String, Argument>>,
+    /// Which of the orders of ranks.
+    rank_order: PyReadonlyArray1<'py, i64>,
+    /// Names, or lists of ranks.
+    rank_orders: Vec<RankOrderGiven>,
+}
+
+/// How the ranks of a job take the places on its nodes: a rule by name, or the ranks in order.
+#[derive(FromPyObject)]
+enum RankOrderGiven {
+    Named(String),
+    Listed(Vec<u32>),
+}
+
+impl RankOrderGiven {
+    fn rule(self) -> PyResult<RankOrder> {
+        match self {
+            Self::Listed(ranks) => Ok(RankOrder::Listed(ranks.into())),
+            Self::Named(name) => {
+                let known = RankOrder::NAMES.into_iter().find(|(known, _)| *known == name);
+                known
+                    .map(|(_, rule)| rule)
+                    .ok_or_else(|| PyValueError::new_err(format!("no rank order {name}")))
+            }
+        }
+    }
 }
 
 /// The same, row by row, as the simulation takes it.
@@ -357,10 +388,13 @@ impl ElasticColumns<'_> {
             self.applications.iter().map(|application| Arc::clone(&application.model)).collect();
         let sets: Vec<Arc<BTreeMap<String, Value>>> =
             self.argument_sets.into_iter().map(argument_set).collect();
+        let orders: Vec<RankOrder> =
+            self.rank_orders.into_iter().map(RankOrderGiven::rule).collect::<PyResult<_>>()?;
+        let orders_of = self.rank_order.as_array();
         let (types, models_of, sets_of) =
             (self.job_type.as_array(), self.application.as_array(), self.arguments.as_array());
         let (fewest, most) = (self.tasks_min.as_array(), self.tasks_max.as_array());
-        let lengths = [fewest.len(), most.len(), models_of.len(), sets_of.len()];
+        let lengths = [fewest.len(), most.len(), models_of.len(), sets_of.len(), orders_of.len()];
         if lengths.iter().any(|&length| length != self.job_type.len()) {
             return Err(PyValueError::new_err("the columns of the elastic jobs differ in length"));
         }
@@ -376,6 +410,7 @@ impl ElasticColumns<'_> {
                     .transpose()
                     .ok()?,
                 arguments: sets.get(usize::try_from(sets_of[row]).ok()?)?.clone(),
+                rank_order: orders.get(usize::try_from(orders_of[row]).ok()?)?.clone(),
             })
         };
         let jobs: Option<Vec<ApplicationJob>> = (0..types.len()).map(job).collect();

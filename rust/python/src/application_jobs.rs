@@ -1,16 +1,19 @@
 //! Jobs that carry applications, as Python describes them and sees them.
 use std::sync::Arc;
 
-use batchlab_kernel::execution::{Execution, Options};
+use batchlab_kernel::execution::{Execution, Options, run_job_alone as kernel_run_alone};
 use batchlab_kernel::record::{PlatformSensor, Sensors};
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::scenario;
+use batchlab_kernel::sharing::LoadTotals;
 use batchlab_kernel::simulation::{Simulation as Kernel, TriggerKind, TriggerRules};
-use numpy::{IntoPyArray, PyArrayMethods};
+use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::application::ApplicationJobs;
+use crate::messages::look_for_signals;
 use crate::network::{NetworkPart, network};
 use crate::platform::Platform;
 
@@ -30,6 +33,8 @@ pub struct ApplicationInputs<'py> {
     clip_requests: bool,
     /// Whether to write down when each task began and ended.
     log_tasks: bool,
+    /// Whether each link counts as a hop, where messages are counted.
+    hop_links: Option<Vec<bool>>,
     sensors: Option<SensorNumbers>,
 }
 
@@ -52,7 +57,10 @@ impl ApplicationInputs<'_> {
             look_interval: self.sensors.as_ref().map_or(f64::INFINITY, |sensors| sensors.interval),
         };
         let network = network(self.network)?;
-        let execution = Execution::with_options(Arc::clone(&self.platform.kernel), network, options);
+        let mut execution = Execution::with_options(Arc::clone(&self.platform.kernel), network, options);
+        if let Some(hop_links) = self.hop_links {
+            execution.count_messages(hop_links);
+        }
         let platform = &self.platform.kernel;
         let sensors = self.sensors.map(|SensorNumbers { interval, network, links }| Sensors {
             interval,
@@ -137,4 +145,88 @@ pub fn task_times<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Opt
     result.set_item("end_time", ends.into_pyarray(py))?;
     result.set_item("names", log.names())?;
     Ok(Some(result))
+}
+
+/// The messages of each job and class, as columns; None where they are not counted.
+pub fn messages<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(counts) = kernel.applications().and_then(|running| running.execution.message_counts()) else {
+        return Ok(None);
+    };
+    let sent: Vec<_> = counts.totals().iter().filter(|totals| totals.messages > 0).collect();
+    let result = PyDict::new(py);
+    result.set_item("row", sent.iter().map(|of| of.job).collect::<Vec<u32>>().into_pyarray(py))?;
+    result.set_item("kind", sent.iter().map(|of| of.class).collect::<Vec<u32>>().into_pyarray(py))?;
+    result.set_item("messages", sent.iter().map(|of| of.messages).collect::<Vec<u64>>().into_pyarray(py))?;
+    result.set_item("bytes", sent.iter().map(|of| of.bytes).collect::<Vec<f64>>().into_pyarray(py))?;
+    result.set_item("hops", sent.iter().map(|of| of.hops).collect::<Vec<u64>>().into_pyarray(py))?;
+    result.set_item("max_hops", sent.iter().map(|of| of.most_hops).collect::<Vec<u32>>().into_pyarray(py))?;
+    result
+        .set_item("hop_bytes", sent.iter().map(|of| of.hop_bytes).collect::<Vec<f64>>().into_pyarray(py))?;
+    result.set_item("names", counts.names())?;
+    Ok(Some(result))
+}
+
+/// What was taken of each link, as columns; None where messages are not counted.
+pub fn links<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(running) = kernel.applications().filter(|running| running.execution.message_counts().is_some())
+    else {
+        return Ok(None);
+    };
+    let loads = running.execution.link_loads(kernel.state().now);
+    let column = |of: fn(&LoadTotals) -> f64| loads.iter().map(of).collect::<Vec<f64>>().into_pyarray(py);
+    let result = PyDict::new(py);
+    result.set_item("bytes", column(|load| load.units))?;
+    result.set_item("peak", column(|load| load.peak))?;
+    result.set_item("busy", column(|load| load.busy))?;
+    result.set_item("congested", column(|load| load.congested))?;
+    Ok(Some(result))
+}
+
+/// The nodes by rank of jobs whose ranks were not packed: rows, where each begins, and the nodes.
+pub fn ranks<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(running) = kernel.applications() else { return Ok(None) };
+    let (mut rows, mut offsets, mut nodes) = (Vec::new(), vec![0_i64], Vec::new());
+    for (row, of) in running.unpacked_ranks() {
+        rows.push(row);
+        nodes.extend_from_slice(of);
+        offsets.push(nodes.len() as i64);
+    }
+    let result = PyDict::new(py);
+    result.set_item("row", rows.into_pyarray(py))?;
+    result.set_item("offsets", offsets.into_pyarray(py))?;
+    result.set_item("nodes", nodes.into_pyarray(py))?;
+    Ok(Some(result))
+}
+
+/// Instants between two looks at signals: each takes Python's lock.
+const LOOKS: u32 = 4096;
+
+/// Run what job `row` carries alone from `begin` on, rank `r` on host `hosts[r]`, with so many GPUs of each; give when it is
+/// done, in seconds. Where it cannot be done, a `ValueError` says why.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
+pub fn run_job_alone(
+    py: Python<'_>,
+    jobs: &ApplicationJobs,
+    row: usize,
+    platform: &Platform,
+    model: NetworkPart,
+    hosts: PyReadonlyArray1<'_, u32>,
+    gpus: u32,
+    begin: f64,
+    clip_requests: bool,
+) -> PyResult<f64> {
+    let carried = jobs.jobs.get(row).ok_or_else(|| PyValueError::new_err("there is no such job."))?;
+    let options = Options { clip_requests, ..Options::default() };
+    let (network, hosts) = (network(model)?, hosts.as_slice()?);
+    let mut instants = 0_u32;
+    let look = || {
+        instants = instants.wrapping_add(1);
+        if instants.is_multiple_of(LOOKS) { look_for_signals() } else { Ok(()) }
+    };
+    let run = || {
+        let execution = Execution::with_options(Arc::clone(&platform.kernel), network, options);
+        kernel_run_alone(execution, carried, (hosts, gpus), begin, look)
+    };
+    py.detach(run).map_err(PyErr::from)
 }

@@ -12,6 +12,7 @@ mod decisions;
 mod driver;
 mod errors;
 mod external_events;
+mod fabric;
 mod handles;
 mod interrupt;
 mod job;
@@ -28,10 +29,12 @@ mod queueing;
 mod ranges;
 mod recorded;
 mod reservations;
+mod rounds;
 mod service;
 mod share;
 mod simulation;
 mod sleep;
+mod slurm;
 mod source;
 mod status;
 mod stream;
@@ -54,6 +57,10 @@ mod _kernel {
     #[pymodule_export]
     use crate::application::{Application, ApplicationJobs, Formula};
     #[pymodule_export]
+    use crate::application_jobs::run_job_alone;
+    #[pymodule_export]
+    use crate::fabric::Fabric;
+    #[pymodule_export]
     use crate::handles::{Job, Queue, View};
     #[pymodule_export]
     use crate::messages::MessageProgram;
@@ -70,9 +77,13 @@ mod _kernel {
     #[pymodule_export]
     use crate::ranges::node_ranges;
     #[pymodule_export]
+    use crate::rounds::RoundProgram;
+    #[pymodule_export]
     use crate::share::share;
     #[pymodule_export]
     use crate::simulation::Simulation;
+    #[pymodule_export]
+    use crate::slurm::SlurmController;
     #[pymodule_export]
     use crate::stream::SwfStream;
     #[pymodule_export]

@@ -1,8 +1,8 @@
 //! Message programs: what the skeletons of the package are compiled to.
 use std::sync::Arc;
 
-use batchlab_kernel::application::{Message, MessageProgram as Kernel, Operation};
-use batchlab_kernel::execution::run_alone;
+use batchlab_kernel::application::{Message, MessageClasses, MessageProgram as Kernel, Operation, Work};
+use batchlab_kernel::execution::{RunAlone, run_alone};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -14,7 +14,8 @@ use crate::platform::Platform;
 ///
 /// Operation `i` is of kind 0 to 5 (send, receive, await the send, await the receive, compute, take) with the message's
 /// number, the floating-point operations or the seconds as its amount; rank `r` does those from `first[r]` to
-/// `first[r + 1]`. A `ValueError` says which list does not fit.
+/// `first[r + 1]`. Message `m` is of class `classes[kinds[m]]`, and `envelope` bytes of its size are no payload. A
+/// `ValueError` says which list does not fit.
 #[pyclass(module = "batchlab._kernel", frozen)]
 pub struct MessageProgram {
     pub kernel: Arc<Kernel>,
@@ -31,6 +32,7 @@ type Times<'py> = (
 #[pymethods]
 impl MessageProgram {
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "columns")]
     fn new(
         first: PyReadonlyArray1<'_, u32>,
         kind: PyReadonlyArray1<'_, u8>,
@@ -39,6 +41,9 @@ impl MessageProgram {
         target: PyReadonlyArray1<'_, u32>,
         size: PyReadonlyArray1<'_, f64>,
         eager: PyReadonlyArray1<'_, bool>,
+        classes: Vec<String>,
+        kinds: PyReadonlyArray1<'_, u16>,
+        envelope: f64,
     ) -> PyResult<Self> {
         let (kind, amount) = (kind.as_slice()?, amount.as_slice()?);
         let (source, target) = (source.as_slice()?, target.as_slice()?);
@@ -54,7 +59,9 @@ impl MessageProgram {
         let message =
             |at: usize| Message { from: source[at], to: target[at], bytes: size[at], eager: eager[at] };
         let messages = (0..source.len()).map(message).collect();
+        let classes = MessageClasses { names: classes, of: kinds.as_slice()?.to_vec(), envelope };
         let kernel = Kernel::new(first.as_slice()?.to_vec(), operations, messages)
+            .and_then(|program| program.with_classes(classes))
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Self { kernel: Arc::new(kernel) })
     }
@@ -72,15 +79,8 @@ impl MessageProgram {
         model: NetworkPart,
         hosts: PyReadonlyArray1<'py, u32>,
     ) -> PyResult<Times<'py>> {
-        let network = network(model)?;
-        let hosts = hosts.as_slice()?;
-        let (platform, program) = (Arc::clone(&platform.kernel), Arc::clone(&self.kernel));
-        let count = program.messages().len();
-        let ran = py.detach(|| run_alone(platform, network, program, hosts, look_for_signals));
-        let run = ran.map_err(|failure| match failure {
-            Failure::Broken(why) => PyValueError::new_err(why),
-            Failure::Interrupted(error) => error,
-        })?;
+        let count = self.kernel.messages().len();
+        let run = alone(py, platform, model, hosts.as_slice()?, Work::Messages(Arc::clone(&self.kernel)))?;
         let mut columns = [vec![f64::NAN; count], vec![f64::NAN; count], vec![f64::NAN; count]];
         for time in run.messages {
             let at = time.message as usize;
@@ -91,10 +91,35 @@ impl MessageProgram {
     }
 }
 
+/// Runs messages alone on a platform.
+pub fn alone(
+    py: Python<'_>,
+    platform: &Platform,
+    model: NetworkPart,
+    hosts: &[u32],
+    work: Work,
+) -> PyResult<RunAlone> {
+    let (network, platform) = (network(model)?, Arc::clone(&platform.kernel));
+    let ran = py.detach(|| run_alone(platform, network, work, hosts, look_for_signals));
+    ran.map_err(|failure| match failure {
+        Failure::Broken(why) => PyValueError::new_err(why),
+        Failure::Interrupted(error) => error,
+    })
+}
+
 /// Why there are no times.
-enum Failure {
+pub enum Failure {
     Broken(String),
     Interrupted(PyErr),
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Broken(why) => PyValueError::new_err(why),
+            Failure::Interrupted(error) => error,
+        }
+    }
 }
 
 impl From<String> for Failure {
@@ -104,11 +129,12 @@ impl From<String> for Failure {
 }
 
 /// Lets Ctrl-C break off a run.
-fn look_for_signals() -> Result<(), Failure> {
+pub fn look_for_signals() -> Result<(), Failure> {
     Python::attach(|py| py.check_signals().map_err(Failure::Interrupted))
 }
 
-fn operation(kind: u8, amount: f64) -> Option<Operation> {
+/// An operation by its kind.
+pub fn operation(kind: u8, amount: f64) -> Option<Operation> {
     Some(match kind {
         0 => Operation::Send(amount as u32),
         1 => Operation::Receive(amount as u32),

@@ -1,10 +1,11 @@
 //! A policy as the Python side hands it over.
 use batchlab_kernel::accounting::Multifactor;
-use batchlab_kernel::placement::{Blocks, Mapping, Threshold};
+use batchlab_kernel::placement::{Blocks, Closeness, Compact, Mapping, Threshold};
 use batchlab_kernel::scheduler::PolicyChoice;
 use pyo3::prelude::*;
 
 use crate::accounting::Settings;
+use crate::fabric::Fabric;
 
 /// The names of a policy, as `batchlab.Policy` has checked them.
 #[derive(FromPyObject)]
@@ -30,16 +31,23 @@ struct MappingSettings {
     are_fixed: bool,
     threshold: Option<f64>,
     by_nodes: bool,
+    closeness: Option<String>,
+    centres: u32,
+    fabric: Option<Py<Fabric>>,
 }
 
 impl From<MappingSettings> for Mapping {
     fn from(given: MappingSettings) -> Self {
-        let MappingSettings { order, blocks, are_fixed, threshold, by_nodes } = given;
+        let MappingSettings { order, blocks, are_fixed, threshold, by_nodes, closeness, centres, fabric } =
+            given;
+        let by = Closeness::NAMES.into_iter().find(|(name, _)| Some(*name) == closeness.as_deref());
         let threshold_by = if by_nodes { Threshold::Nodes } else { Threshold::RequestedTime };
         Self {
             order,
             blocks: blocks.map(|count| Blocks { count, are_fixed }),
             threshold: threshold.map(threshold_by),
+            compact: by.map(|(_, by)| Compact { by, centres }),
+            fabric: fabric.map(|fabric| fabric.get().kernel.clone()),
         }
     }
 }

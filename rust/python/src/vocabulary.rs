@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 
 use batchlab_kernel::accounting::RULES;
-use batchlab_kernel::application::JobType;
+use batchlab_kernel::application::{JobType, RankOrder};
 use batchlab_kernel::control::KeyEvent;
 use batchlab_kernel::placement::ALLOCATORS;
 use batchlab_kernel::priority::PRIORITIES;
@@ -39,6 +39,7 @@ pub fn names() -> BTreeMap<&'static str, Vec<&'static str>> {
     BTreeMap::from([
         ("job_state", JobState::ALL.iter().map(|state| state.name()).collect()),
         ("job_type", JobType::NAMES.iter().map(|(name, _)| *name).collect()),
+        ("rank_order", RankOrder::NAMES.iter().map(|(name, _)| *name).collect()),
         ("rejection", Rejection::ALL.iter().map(|reason| reason.name()).collect()),
         ("waiting", Reason::NAMED.iter().map(|(name, _)| *name).collect()),
         ("walltime", WallTime::NAMES.iter().map(|(name, _)| *name).collect()),

@@ -7,8 +7,9 @@ from batchlab._kernel import Formula
 from batchlab.application import tasks
 from batchlab.application.application import Application, Phase, Stage
 from batchlab.atomic import atomic_write
+from batchlab.errors import ApplicationError
 
-__all__ = ["document_of", "write_application"]
+__all__ = ["document_of", "has_skeletons", "write_application"]
 
 _TYPES = {
     ("read", "parallel_file_system"): "pfs_read",
@@ -36,9 +37,14 @@ def write_application(application: Application, path: str | os.PathLike[str]) ->
 
     Raises
     ------
+    ApplicationError
+        If a task is none that such a file can hold: a skeleton is a function.
     OSError
         If the file cannot be written.
     """
+    if has_skeletons(application):
+        rule = "a file cannot hold a skeleton, which is a function of Python; keep the script that makes it"
+        raise ApplicationError(f"{os.fspath(path)}: {rule}.")
     with atomic_write(path) as file:
         json.dump(document_of(application), file, indent=2, ensure_ascii=False)
         file.write("\n")
@@ -55,7 +61,8 @@ def document_of(application: Application) -> dict[str, object]:
     Returns
     -------
     dict
-        What :func:`batchlab.application.read.application_of` makes an equal application of.
+        What :func:`batchlab.application.read.application_of` makes an equal application of, but for
+        skeletons, of which it has a digest.
     """
     stages = {
         "on_init": application.on_init,
@@ -64,6 +71,18 @@ def document_of(application: Application) -> dict[str, object]:
     }
     once = {name: _stage(stage) for name, stage in stages.items() if stage is not None}
     return {**once, "phases": [_phase(phase) for phase in application.phases]}
+
+
+def has_skeletons(application: Application) -> bool:
+    """Tell whether any task is a skeleton."""
+    stages = (application.on_init, application.on_reconfiguration, application.on_expansion)
+    parts: list[Phase | Stage] = [*application.phases, *(stage for stage in stages if stage is not None)]
+    return any(_holds_skeleton(task) for part in parts for task in part.tasks)
+
+
+def _holds_skeleton(task: tasks.Task) -> bool:
+    inner = task.tasks if isinstance(task, tasks.Sequence) else ()
+    return task.kind == "skeleton" or any(map(_holds_skeleton, inner))
 
 
 def _stage(stage: Stage) -> dict[str, object]:
@@ -95,8 +114,10 @@ def _type(task: tasks.Task) -> str:
     return "cpu" if task.kind == "compute" else task.kind
 
 
-def _own(task: tasks.Task) -> dict[str, object]:
+def _own(task: tasks.Task) -> dict[str, object]:  # noqa: PLR0911  # a line for each type
     """Give the fields of the task's own type."""
+    # A skeleton, whose room stands beside this one.
+    identity: dict[str, object] | None = getattr(task, "identity", None)
     match task:
         case tasks.Compute():
             return {**_work(task), "coupled": task.coupled}
@@ -110,6 +131,8 @@ def _own(task: tasks.Task) -> dict[str, object]:
             return {"delay": _value(task.seconds), "pattern": task.pattern}
         case tasks.Sequence():
             return {"tasks": [_task(each) for each in task.tasks]}
+        case _ if identity is not None:
+            return identity
     raise TypeError(type(task).__name__)
 
 

@@ -14,6 +14,7 @@ from batchlab.cli.elastisim import elastisim
 from batchlab.cli.experiment import experiment
 from batchlab.cli.failure import INTERRUPTED, explain
 from batchlab.cli.generate import generate
+from batchlab.cli.mix import mix
 from batchlab.cli.platform import platform
 from batchlab.cli.policies import policies
 from batchlab.cli.run import run
@@ -62,6 +63,7 @@ application.command()(experiment)
 application.command()(demo)
 application.command()(elastisim)
 application.command()(generate)
+application.command()(mix)
 application.command()(platform)
 application.command()(policies)
 application.command()(adequacy)

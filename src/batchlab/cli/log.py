@@ -118,6 +118,13 @@ def check_platform(workload: Workload, system: System | None) -> None:
         )
 
 
+def check_counting(system: System | None) -> None:
+    """Refuse to count messages where the machine is no platform."""
+    if system is None or system.platform is None:
+        rule = "counts messages on a platform: give --system SimGrid's XML, or batchlab's TOML of one"
+        raise wrong_usage(f"{rule}.", "--messages")
+
+
 def _applications(folder: Path) -> dict[str, Application]:
     """Read every application of a folder; its name is that of the file."""
     from batchlab.application import read_application  # noqa: PLC0415  # only these need it

@@ -9,7 +9,7 @@ import typer
 
 from batchlab.atomic import write_frame
 from batchlab.cli.failure import check_directory, is_in_directory, is_pace, is_table, wrong_usage
-from batchlab.cli.log import check_platform, located, read_log
+from batchlab.cli.log import check_counting, check_platform, located, read_log
 from batchlab.cli.machine import described_machine, machine_for
 from batchlab.cli.monitored import check_watching, keep_serving, monitored
 from batchlab.cli.node_sleep import sleep_of
@@ -118,6 +118,14 @@ _Usage = Annotated[
         "--usage", rich_help_panel=OUTPUT, help="Adds usage.csv to --out: what accounts and users used."
     ),
 ]
+_Messages = Annotated[
+    bool,
+    typer.Option(
+        "--messages",
+        rich_help_panel=OUTPUT,
+        help="Counts what applications send: messages.csv and links.csv in --out.",
+    ),
+]
 _Live = Annotated[
     bool, typer.Option("--live", rich_help_panel=_WATCHING, help="Show how the run stands, all the time.")
 ]
@@ -187,6 +195,7 @@ def run(
     events: _Events = None,
     reasons: _Reasons = False,
     usage: _Usage = False,
+    messages: _Messages = False,
     form: OutputFormat = "text",
     live: _Live = False,
     serve: _Serve = False,
@@ -201,6 +210,8 @@ def run(
     watching = Watching(live, serve, host, port, pace, keep)
     check_watching(watching, stream=stream)
     _check_recorded({"--reasons": reasons, "--usage": usage}, out, stream=stream)
+    if messages and stream:
+        raise wrong_usage("counts on a platform, which --stream does without; leave one out.", "--messages")
     if dispatch is not None and stream:
         raise wrong_usage("records every pass, which --stream does without; leave one out.", "--dispatch")
     if stream:
@@ -223,6 +234,7 @@ def run(
             dispatch=dispatch is not None,
             reasons=reasons,
             usage=usage,
+            messages=messages,
         ),
         out,
         form,
@@ -261,6 +273,8 @@ def _replay(request: RunRequest) -> None:
     described = described_machine(request.machine)
     workload = read_log(request.log)
     check_platform(workload, described)
+    if request.options.messages:
+        check_counting(described)
     system = machine_for(described, request.log, request.machine, lambda: workload.header)
     with monitored(request, workload, system, policy) as monitor:
         result = monitor.run()

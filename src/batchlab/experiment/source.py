@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from batchlab.application.read import application_of
-from batchlab.application.write import document_of
+from batchlab.application.write import document_of, has_skeletons
 from batchlab.errors import ExperimentError, WorkloadError, shown
 from batchlab.experiment.archive import read_archive, table_digest, write_archive
 from batchlab.experiment.fingerprint import fingerprint
@@ -129,6 +129,9 @@ class _Given:
         return self.workload
 
     def portable(self, store: Store) -> Source:
+        if any(map(has_skeletons, self.workload.applications.values())):
+            # Functions go along by pickle.
+            return self
         path = store.path("workloads", self._content)
         if not path.exists():
             document = {

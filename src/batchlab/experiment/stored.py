@@ -53,6 +53,12 @@ _KINDS: Mapping[str, Any] = {
     "key_events/row": np.int64,
     "key_events/present": np.uint64,
     "key_events/served": np.uint64,
+    "ranks/offsets": np.int64,
+    "ranks/nodes": np.uint32,
+    "messages/kind": np.uint32,
+    "messages/messages": np.uint64,
+    "messages/hops": np.uint64,
+    "messages/max_hops": np.uint32,
 }
 
 
@@ -207,11 +213,11 @@ def _outcome(members: Mapping[str, Any]) -> Outcome:
         if isinstance(value, np.ndarray)
     }
     own: dict[str, Any] = {name: value for name, value in columns.items() if "/" not in name}
-    task_times = _group(columns, "task_times")
-    if task_times:
-        task_times["names"] = members["task_times/names"]
     groups: dict[str, Any] = {name: _group(columns, name) or None for name in OUTCOME_GROUPS}
-    groups |= {"dispatch": _group(columns, "passes") or None, "task_times": task_times or None}
+    groups["dispatch"] = _group(columns, "passes") or None
+    for name in ("task_times", "messages"):
+        if groups[name]:
+            groups[name]["names"] = members[f"{name}/names"]
     sensing_links = tuple(members.get("sensing_links", ()))
     return Outcome(**own, now=members["now"], sensing_links=sensing_links, **groups)
 

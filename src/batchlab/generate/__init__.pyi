@@ -32,6 +32,8 @@ from batchlab.generate.jann97 import JannModel as JannModel
 from batchlab.generate.jann97 import jann as jann
 from batchlab.generate.lublin99 import LublinParameters as LublinParameters
 from batchlab.generate.lublin99 import lublin as lublin
+from batchlab.generate.mixing import Target as Target
+from batchlab.generate.mixing import mix as mix
 from batchlab.generate.resample import like as like
 from batchlab.generate.sizes import SizeModel as SizeModel
 from batchlab.generate.tsafrir05 import estimate_distribution as estimate_distribution

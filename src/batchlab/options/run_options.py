@@ -41,7 +41,7 @@ _DESCRIBED: Mapping[str, type[Invocation | Overheads | Sensing]] = {
     "sensing": Sensing,
 }
 # Options that say what is recorded; they do not bear on the schedule.
-_RECORDED = frozenset({"dispatch", "key_events", "reasons", "task_times", "sensing", "usage"})
+_RECORDED = frozenset({"dispatch", "key_events", "reasons", "task_times", "sensing", "usage", "messages"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +89,9 @@ class RunOptions:
         on with a request beyond them.
     task_times
         Whether to record when each task of an application began and ended, for `Result.task_times`.
+    messages
+        Whether to count the messages of jobs that carry skeletons, and to record the load of links, for
+        `Result.messages` and `Result.links`; on a platform.
     sensing
         What of the platform to look at, and how often, for `Result.utilisation`.
     key_events
@@ -128,6 +131,7 @@ class RunOptions:
     sensing: Sensing | None = None
     key_events: bool = False
     usage: bool = False
+    messages: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "control", _controls(self.control))
@@ -249,6 +253,7 @@ class ExperimentArguments(TypedDict, total=False):
     sensing: Sensing | None
     key_events: bool
     usage: bool
+    messages: bool
 
 
 class RunArguments(ExperimentArguments, total=False):
@@ -339,6 +344,7 @@ _RULES: Mapping[str, Callable[[str, object], None]] = {
     "sensing": _check_object,
     "key_events": _check_flag,
     "usage": _check_flag,
+    "messages": _check_flag,
 }
 
 

@@ -9,6 +9,7 @@
 from batchlab.placement.hops import Hops, distance, hops
 from batchlab.placement.orders import axes_order, box_order, hilbert_order, level_order, random_order
 from batchlab.placement.ranks import custom, cyclic, one_per_node, packed
+from batchlab.placement.reorder import hop_bytes, reorder
 
 __all__ = [
     "Hops",
@@ -18,9 +19,11 @@ __all__ = [
     "cyclic",
     "distance",
     "hilbert_order",
+    "hop_bytes",
     "hops",
     "level_order",
     "one_per_node",
     "packed",
     "random_order",
+    "reorder",
 ]

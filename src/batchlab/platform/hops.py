@@ -10,16 +10,24 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from batchlab._kernel import Fabric
 from batchlab.platform.parts import Cluster
-from batchlab.platform.topology import Crossbar, Dragonfly, Torus
+from batchlab.platform.topology import Crossbar, Dragonfly, FatTree, Topology, Torus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from batchlab.platform.parts import Zone
     from batchlab.platform.platform import Platform
 
-__all__ = ["clusters", "distance"]
+__all__ = ["clusters", "distance", "fabric", "hop_links"]
+
+# What a host has for itself, or what bounds its rate, is no cable.
+_NO_CABLES = ("_loopback", "_limiter")
 
 _SAMPLE = 16
 
@@ -35,9 +43,10 @@ def distance(platform: Platform) -> Callable[[int, int], int]:
     Returns
     -------
     callable
-        O(dimensions or levels) within a torus, a fat tree or a crossbar; elsewhere O(length of the route). A
-        host that is in no cluster has a link of its own where its routes to up to 16 other hosts, taken
-        evenly from all, begin with one link (to it: end with one). Where there is no route there are no hops.
+        O(dimensions or levels) within a cluster; elsewhere O(length of the route). A
+        host that is in no cluster has a link of its own where its routes to up to 32 other hosts, those
+        after it and some from all, begin with one link (to it: end with one). Where there is no route there
+        are no hops.
 
     Examples
     --------
@@ -49,6 +58,30 @@ def distance(platform: Platform) -> Callable[[int, int], int]:
     return _Hops(platform).between
 
 
+def hop_links(platform: Platform) -> NDArray[np.bool_]:
+    """Say of each link of a platform whether it counts as a hop.
+
+    Parameters
+    ----------
+    platform
+        Hosts, links and routes.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (links,). The hops from one host to another are those among the links of the route. O(hosts ·
+        the length of a route).
+    """
+    hops = _Hops(platform)
+    is_hop = np.array([not name.endswith(_NO_CABLES) for name, *_ in platform.kernel.links], np.bool_)
+    for host in range(hops.count):
+        for other in hops.others(host):
+            out, back = hops.route(host, other), hops.route(other, host)
+            is_hop[out[: hops.own(host, True)]] = False
+            is_hop[back[len(back) - hops.own(host, False) :]] = False
+    return is_hop
+
+
 def clusters(zone: Zone | Cluster) -> Iterator[Cluster]:
     """Give the clusters of a zone, in the order of their hosts."""
     if isinstance(zone, Cluster):
@@ -58,6 +91,13 @@ def clusters(zone: Zone | Cluster) -> Iterator[Cluster]:
         yield from clusters(member)
 
 
+def fabric(topology: Topology, places: Sequence[int]) -> Fabric:
+    """Give the kernel nodes by their places among those that a topology connects."""
+    kind = {Torus: "torus", Dragonfly: "dragonfly"}.get(type(topology), "tree")
+    # A crossbar is a tree of one level.
+    return Fabric(kind, topology.levels or (max(places, default=0) + 1,), places)
+
+
 class _Hops:
     """What is known of the hosts of a platform."""
 
@@ -65,29 +105,40 @@ class _Hops:
         self.kernel = platform.kernel
         self.count = len(self.kernel.hosts)
         self.home: dict[int, tuple[Cluster, int]] = {}
+        self.fabrics: dict[int, Fabric] = {}
         for cluster in clusters(platform.root):
             first = platform.number(f"{cluster.prefix}{cluster.numbers[0]}{cluster.suffix}")
-            self.home |= {first + place: (cluster, place) for place in range(len(cluster.numbers))}
+            places = range(len(cluster.numbers))
+            self.fabrics[id(cluster)] = fabric(cluster.topology, places)
+            self.home |= {first + place: (cluster, place) for place in places}
         self.limiters = _limiters(platform)
-        self.point = cache(lambda host: self.home[host][0].topology.coordinates(self.home[host][1]))
         self.own = cache(self._own)
 
     def between(self, one: int, other: int) -> int:
         """Count the hops from one host to another."""
         if one == other:
             return 0
-        (mine, _), (theirs, _) = self.home.get(one, (None, 0)), self.home.get(other, (None, 0))
-        if mine is None or mine is not theirs or isinstance(mine.topology, Dragonfly):
+        (mine, here), (theirs, there) = self.home.get(one, (None, 0)), self.home.get(other, (None, 0))
+        if mine is None or mine is not theirs:
             return self._on_the_route(one, other)
-        if isinstance(mine.topology, Torus):
-            return _around(self.point(one), self.point(other), mine.topology.levels)
-        return _over_levels(self.point(one), self.point(other))
+        return self.fabrics[id(mine)].hops(here, there)
+
+    def others(self, host: int) -> Iterable[int]:
+        """Give hosts to which the routes show the links of a host's own."""
+        cluster, _ = self.home.get(host, (None, 0))
+        if cluster is not None and not isinstance(cluster.topology, FatTree):
+            return ((host + 1) % self.count,)
+        # A node may have several: take the hosts after it, and some evenly from all.
+        near = range(1, min(_SAMPLE, self.count))
+        far = range(1, self.count, max(1, self.count // _SAMPLE))
+        return ((host + apart) % self.count for apart in sorted({*near, *far}))
 
     def _on_the_route(self, one: int, other: int) -> int:
-        route = self._route(one, other)
+        route = self.route(one, other)
         return max(0, len(route) - self.own(one, True) - self.own(other, False))  # out, in
 
-    def _route(self, one: int, other: int) -> list[int]:
+    def route(self, one: int, other: int) -> list[int]:
+        """Give the links that are cables; none where there is no way."""
         found = self.kernel.route(one, other)
         return [] if found is None else [link for link in found[0] if link not in self.limiters]
 
@@ -106,9 +157,8 @@ class _Hops:
 
     def _shared_end(self, host: int, out: bool) -> int:  # as `_own`
         """Say whether the routes of a host in no cluster begin, or end, with one link."""
-        step = max(1, self.count // _SAMPLE)
-        others = [(host + apart) % self.count for apart in range(1, self.count, step)]
-        routes = [self._route(*((host, other) if out else (other, host))) for other in others]
+        pairs = ((host, other) if out else (other, host) for other in self.others(host))
+        routes = [self.route(*pair) for pair in pairs]
         ends = [route[0 if out else -1] for route in routes if route]
         return int(len(ends) > 1 and len(set(ends)) == 1)
 
@@ -118,18 +168,3 @@ def _limiters(platform: Platform) -> set[int]:
     if all(cluster.limiter is None for cluster in clusters(platform.root)):
         return set()
     return {link for link, facts in enumerate(platform.kernel.links) if facts[0].endswith("_limiter")}
-
-
-def _around(one: Sequence[int], other: Sequence[int], sizes: Sequence[int]) -> int:
-    """Go the shorter way round in each dimension; the lowest level is that of the nodes of a router."""
-    total = 0
-    for a, b, size in zip(one[1:], other[1:], sizes[1:], strict=True):
-        apart = abs(a - b)
-        total += min(apart, size - apart)
-    return total
-
-
-def _over_levels(one: Sequence[int], other: Sequence[int]) -> int:
-    """Go up to the lowest switch that is above both, and down again."""
-    differing = [level for level, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
-    return 2 * max(differing, default=0)

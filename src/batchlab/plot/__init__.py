@@ -7,11 +7,16 @@ from batchlab.plot.arrivals import arrivals
 from batchlab.plot.cpu_time import cpu_time
 from batchlab.plot.cpu_time_by_queue_size import cpu_time_by_queue_size
 from batchlab.plot.fair_share import fair_share
+from batchlab.plot.free_nodes import free_nodes
 from batchlab.plot.gantt import gantt
 from batchlab.plot.gflops import gflops
+from batchlab.plot.hops import hop_bytes, hops
+from batchlab.plot.interference import interference
 from batchlab.plot.job_measures import slowdown, turnaround, wait
+from batchlab.plot.job_nodes import job_nodes
 from batchlab.plot.job_sizes import job_sizes
 from batchlab.plot.job_times import job_times
+from batchlab.plot.link_loads import link_loads
 from batchlab.plot.load import load
 from batchlab.plot.memory import memory
 from batchlab.plot.platform_activity import platform_activity
@@ -34,10 +39,16 @@ __all__ = [
     "cpu_time",
     "cpu_time_by_queue_size",
     "fair_share",
+    "free_nodes",
     "gantt",
     "gflops",
+    "hop_bytes",
+    "hops",
+    "interference",
+    "job_nodes",
     "job_sizes",
     "job_times",
+    "link_loads",
     "load",
     "memory",
     "platform_activity",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import INK, choice, colour, dress, legend, line_style, say, tint
 from batchlab.plot.scales import duration_axis, log1p_axis, log_axis
 
@@ -25,6 +26,8 @@ Scale: TypeAlias = Literal["linear", "log", "log1p"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _WHISKERS = (5.0, 95.0)
+_ENDS = 2
+_INSET = (0.44, 0.4)
 _GRID_POINTS = 256
 _CURVE_POINTS = 2000
 
@@ -63,7 +66,13 @@ class Quantity:
 
 
 def distribution(
-    ax: Axes, samples: Sequence[Sample], quantity: Quantity, kind: Kind, *, outliers: bool = False
+    ax: Axes,
+    samples: Sequence[Sample],
+    quantity: Quantity,
+    kind: Kind,
+    *,
+    outliers: bool = False,
+    zoom: tuple[float, float] | None = None,
 ) -> Axes:
     """Draw the samples one below the other, or as curves over one another.
 
@@ -83,6 +92,8 @@ def distribution(
         ``"box"``, ``"violin"`` or ``"cdf"``.
     outliers
         Whether boxes have dots for the values beyond their whiskers.
+    zoom
+        Values from and to, which curves show once more, larger, on a linear axis.
 
     Returns
     -------
@@ -92,9 +103,11 @@ def distribution(
     Raises
     ------
     ResultError
-        If there is no such kind.
+        If there is no such kind, or the zoom is no span, or not of curves.
     """
     choice("kind", kind, KINDS)
+    if zoom is not None:
+        _check_zoom(zoom, kind)
     finite = [Sample(each.label, each.values[np.isfinite(each.values)]) for each in samples]
     if not any(len(each.values) for each in finite):
         return say(ax, quantity.nothing)
@@ -103,7 +116,64 @@ def distribution(
         _outliers(ax, finite)
     ax.set_xlabel(quantity.label)
     _scale(ax, quantity)
+    if zoom is not None:
+        _inset(ax, finite, quantity, zoom)
     return dress(ax, grid="both" if kind == "cdf" else "x")
+
+
+def _check_zoom(zoom: tuple[float, float], kind: Kind) -> None:
+    if kind != "cdf":
+        raise ResultError(f"zoom = {shown(zoom)}; it is for kind='cdf'. Leave one of them out.")
+    if len(zoom) != _ENDS or not zoom[0] < zoom[1] < np.inf:
+        raise ResultError(f"zoom = {shown(zoom)}; must be two values, the second greater than the first.")
+
+
+def _inset(ax: Axes, samples: Sequence[Sample], quantity: Quantity, zoom: tuple[float, float]) -> None:
+    """Show a part of the curves once more, on a linear axis, where it hides least of them."""
+    part = ax.inset_axes((*_free_corner(ax), *_INSET))
+    low, high = 1.0, 0.0
+    for index, sample in enumerate(samples):
+        values, shares = _cumulative(sample.values)
+        part.step(values, shares, where="post", c=colour(index), ls=line_style(index), lw=1.2)
+        if len(values):
+            # What holds at both ends of the span.
+            ends = np.searchsorted(values, zoom, side="right")
+            held = np.concatenate([[0.0], shares])[ends]
+            low, high = min(low, float(held[0])), max(high, float(held[1]))
+    room = 0.05 * max(high - low, 0.01)
+    part.set_xlim(zoom)
+    part.set_ylim(max(low - room, 0.0), min(high + room, 1.01))
+    if quantity.durations:
+        duration_axis(part, "x")
+    dress(part, grid="both")
+    part.tick_params(labelsize="x-small")
+    part.spines[:].set_visible(True)
+    part.set_facecolor("white")
+    ax.indicate_inset_zoom(part, edgecolor=INK, alpha=0.4)
+
+
+def _free_corner(ax: Axes) -> tuple[float, float]:
+    """Give the lower left corner at which an inset hides least of the curves, in parts of the axes."""
+    ax.get_xlim()
+    within = ax.transData - ax.transAxes
+    drawn = []
+    for line in ax.get_lines():
+        points = within.transform(np.asarray(line.get_xydata(), np.float64))
+        # Curves are steps, of which the corners lie between the points.
+        corners = np.repeat(points, 2, axis=0)[1:]
+        corners[1::2, 1] = points[:-1, 1]
+        length = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(corners, axis=0)).sum(axis=1))])
+        along = np.linspace(0, length[-1], _GRID_POINTS)
+        drawn.append(np.column_stack([np.interp(along, length, corners[:, axis]) for axis in (0, 1)]))
+    x, y = np.concatenate(drawn).T
+    places = [(left, low) for low in (0.12, 0.24, 0.36, 0.45) for left in (0.53, 0.4, 0.27, 0.12)]
+
+    def hidden(place: tuple[float, float]) -> int:
+        left, low = place
+        inside = (x > left - 0.08) & (x < left + _INSET[0]) & (y > low - 0.1) & (y < low + _INSET[1] + 0.02)
+        return int(np.count_nonzero(inside))
+
+    return min(places, key=hidden)
 
 
 def _boxes(ax: Axes, samples: Sequence[Sample], _quantity: Quantity) -> None:

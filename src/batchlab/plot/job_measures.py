@@ -29,9 +29,10 @@ def wait(
     kind: Kind = "box",
     log: bool = True,
     outliers: bool = False,
+    zoom: tuple[float, float] | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw the distribution of the time from submission to start, one per policy.
+    """Draw the distribution of the time from submission to start, one per policy and machine.
 
     Parameters
     ----------
@@ -45,6 +46,8 @@ def wait(
         Whether the axis is logarithmic above a second; it begins at 0 all the same.
     outliers
         Whether boxes have dots for jobs beyond the whiskers.
+    zoom
+        Waits from and to, in seconds, which cumulative curves show once more, larger.
     title
         A title, where one is wanted.
 
@@ -60,7 +63,7 @@ def wait(
     """
     samples = _samples(results, metrics.wait)
     quantity = Quantity("wait", "log1p" if log else "linear", durations=True)
-    return _drawn(samples, quantity, kind, ax, title, outliers=outliers)
+    return _drawn(samples, quantity, kind, ax, title, outliers=outliers, zoom=zoom)
 
 
 def turnaround(
@@ -166,6 +169,7 @@ def _drawn(
     title: str | None,
     *,
     outliers: bool = False,
+    zoom: tuple[float, float] | None = None,
 ) -> Axes:
     ax = begin(ax, title=title, size=rows_size(len(samples)))
-    return distribution(ax, samples, quantity, kind, outliers=outliers)
+    return distribution(ax, samples, quantity, kind, outliers=outliers, zoom=zoom)

@@ -247,9 +247,8 @@ def _is_same(one: Workload, other: Workload) -> bool:
 
 def _options(result: Result) -> RunOptions:
     """Give what must agree between replications."""
-    return replace(
-        result.options, seed=0, dispatch=False, reasons=False, task_times=False, sensing=None, usage=False
-    )
+    options = replace(result.options, dispatch=False, reasons=False, task_times=False, messages=False)
+    return replace(options, seed=0, sensing=None, usage=False)
 
 
 def _option_facet(name: str) -> Callable[[Result], str]:

@@ -2,7 +2,7 @@
 
 ::
 
-    allocator = name | name "(" [argument {"," argument}] ")"
+    allocator = name | name "(" [argument {"," argument}] ")", e.g. compact(by=diameter, order=hilbert)
     order     = index | random(SEED) | AXES | boxes(SIDES [, axes=AXES]) | hilbert | levels[(LEVELS)]
     AXES      = the dimensions of a torus, e.g. xyz or zxy; abcde in five dimensions
 """
@@ -18,7 +18,7 @@ from batchlab.vocabulary import LARGEST_SEED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from batchlab._kernel import MappingSettings
+    from batchlab._kernel import Fabric, MappingSettings
     from batchlab.system import System
 
 __all__ = ["PARAMETERS", "mapping_of", "placed_by"]
@@ -29,6 +29,9 @@ PARAMETERS = {
     "round_robin": ("order", "blocks"),
     "dual_end": ("order", "threshold", "by"),
     "blocks": ("order", "of"),
+    "compact": ("by", "order", "centres"),
+    "fewest_groups": ("order",),
+    "sub_torus": ("order",),
 }
 """The allocators that go by an order of the nodes, and their keys."""
 
@@ -38,6 +41,12 @@ _BLOCKS = 2
 # An hour; and what the simulator published with the paper goes by.
 _THRESHOLDS = {"requested_time": 3600.0, "nodes": 512.0}
 _LARGEST = 2.0**53
+_CENTRES = 64
+_BY: dict[str, tuple[str, ...]] = {
+    "dual_end": ("requested_time", "nodes"),
+    "compact": ("mean_hops", "diameter"),
+}
+_OF_NETWORKS = ("compact", "fewest_groups", "sub_torus")
 
 
 def placed_by(text: spec.Spec, call: spec.Call) -> str:
@@ -57,9 +66,11 @@ def placed_by(text: spec.Spec, call: spec.Call) -> str:
         arguments.append(f"blocks={count}")
     if call.name == "dual_end" and (threshold := rule.threshold()) != _THRESHOLDS[rule.by()]:
         arguments.append(f"threshold={_written(threshold)}")
-    for key, names in (("by", ("requested_time", "nodes")), ("of", ("free", "machine"))):
-        if (name := rule.choice(key, names)) != names[0]:
+    for key, names in (("by", _BY.get(call.name, ())), ("of", ("free", "machine"))):
+        if key in call.keys and (name := rule.choice(key, names)) != names[0]:
             arguments.append(f"{key}={name}")
+    if (centres := rule.centres()) != _CENTRES:
+        arguments.append(f"centres={centres}")
     return f"{call.name}({', '.join(arguments)})" if arguments else call.name
 
 
@@ -81,6 +92,9 @@ def mapping_of(allocator: str, system: System) -> MappingSettings | None:
         "are_fixed": rule.choice("of", ("free", "machine")) == "machine",
         "threshold": rule.threshold() if call.name == "dual_end" else None,
         "by_nodes": rule.by() == "nodes",
+        "closeness": rule.by() if call.name == "compact" else None,
+        "centres": rule.centres(),
+        "fabric": rule.fabric(system) if call.name in _OF_NETWORKS else None,
     }
 
 
@@ -116,8 +130,26 @@ class _Rule:
         return self.whole(self.call.keys["blocks"], "blocks") if "blocks" in self.call.keys else None
 
     def by(self) -> str:
-        """Take what the threshold of ``dual_end`` is of."""
-        return self.choice("by", ("requested_time", "nodes"))
+        """Take what the threshold of ``dual_end`` is of, or what ``compact`` makes least."""
+        return self.choice("by", _BY.get(self.call.name, ("",)))
+
+    def centres(self) -> int:
+        """Take how many nodes ``compact`` tries as centres."""
+        keys = self.call.keys
+        return self.whole(keys["centres"], "centres") if "centres" in keys else _CENTRES
+
+    def fabric(self, system: System) -> Fabric:
+        """Give where the nodes are in their network, which must be a torus for ``sub_torus``."""
+        from batchlab.placement.layout import layout_of  # noqa: PLC0415  # as in _nodes
+        from batchlab.platform.hops import fabric  # noqa: PLC0415
+
+        try:
+            layout = layout_of(system)
+            if self.call.name == "sub_torus":
+                layout.torus()
+        except PlatformError as error:
+            raise PolicyError(f"allocator {self.call.name}: {error}") from None
+        return fabric(layout.topology, layout.places)
 
     def threshold(self) -> float:
         """Take the threshold of ``dual_end``: seconds or nodes."""

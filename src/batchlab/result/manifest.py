@@ -27,7 +27,17 @@ __all__ = ["OutputFiles", "file_identity", "is_output", "manifest", "output_file
 
 _FORMAT = 1
 _NAMES = ("manifest.json", "metrics.json", "jobs.csv")
-_TABLES = frozenset({"allocations.csv", "power_states.csv", "reasons.csv", "task_times.csv", "usage.csv"})
+_TABLES = frozenset(
+    {
+        "allocations.csv",
+        "links.csv",
+        "messages.csv",
+        "power_states.csv",
+        "reasons.csv",
+        "task_times.csv",
+        "usage.csv",
+    }
+)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from batchlab._kernel import (
         InterruptionColumns,
         KeyEventColumns,
+        LinkColumns,
+        MessageColumns,
         PowerStateColumns,
+        RankColumns,
         RateColumns,
         ReasonColumns,
         SensedColumns,
@@ -37,6 +40,9 @@ OUTCOME_GROUPS = (
     "power_states",
     "rates",
     "key_events",
+    "ranks",
+    "messages",
+    "links",
 )
 """The fields of an outcome that are columns by name, where they were recorded; but for ``dispatch``."""
 
@@ -113,6 +119,14 @@ class Outcome:
         Per arrival, departure and switch of a rate, if asked for: ``time`` (s), ``event`` (its place
         in `KEY_EVENTS`), ``row`` (-1 for a switch), and what holds after it: ``rate``, ``workload``,
         ``weighted_workload``, ``present``, ``served`` (jobs) and ``busy`` (processors).
+    ranks
+        Of jobs whose ranks do not follow one another on their nodes: columns ``row``, and ``offsets`` and
+        ``nodes`` as of placements, a node for each rank. None where no job carries an application.
+    messages
+        Per job and class of messages, if asked for: ``row``, ``kind`` (the place of the class in ``names``),
+        ``messages``, ``bytes``, ``hops``, ``max_hops`` and ``hop_bytes``.
+    links
+        Per link of the platform, if asked for: ``bytes``, ``peak`` (bytes/s), ``busy`` and ``congested`` (s).
     """
 
     state: npt.NDArray[np.uint8]
@@ -141,3 +155,6 @@ class Outcome:
     key_events: KeyEventColumns | None = None
     waking_time: npt.NDArray[np.float64] | None = None
     power_states: PowerStateColumns | None = None
+    ranks: RankColumns | None = None
+    messages: MessageColumns | None = None
+    links: LinkColumns | None = None

@@ -12,9 +12,10 @@ import numpy as np
 
 from batchlab.errors import ResultError
 from batchlab.options import RunOptions
-from batchlab.result import energy, metrics, rates
+from batchlab.result import energy, metrics, rates, traffic
 from batchlab.result.course import course_of, saved_time
 from batchlab.result.events import events_of
+from batchlab.result.interference import interference_table
 from batchlab.result.key_events import key_events_table, rates_table
 from batchlab.result.power_states import power_states_table
 from batchlab.result.service_intervals import ServedRun, intervals_of, service_intervals_table
@@ -222,6 +223,75 @@ class Result:
         return task_times_table(self.workload, self.system, self.outcome)
 
     @cached_property
+    def messages(self) -> pl.DataFrame:
+        """One row per job and class of the messages that it sent, in all of its runs (semantics, S24).
+
+        Columns ``job_id``, ``row``, ``class`` (``"send"``, or the name of a collective), ``messages`` (their
+        number), ``bytes`` (payload), ``mean_hops``, ``max_hops`` (links between routers on their routes) and
+        ``hop_bytes`` (the sum of hops × payload).
+
+        Raises
+        ------
+        ResultError
+            They were not counted.
+        """
+        self._check_messages()
+        return traffic.messages_table(self.workload, self.outcome)
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row per link of the platform: what all applications took of it (semantics, S24).
+
+        Columns ``link`` (its name), ``bandwidth`` (bytes/s), ``bytes`` (envelopes among them), ``mean_load``
+        (bytes/s, from the first submission to the last event), ``peak_load`` (bytes/s), ``busy_time`` (s,
+        with any load) and ``congested_time`` (s, in which several flows shared all of its bandwidth).
+
+        Raises
+        ------
+        ResultError
+            It was not recorded.
+        """
+        self._check_messages()
+        submitted = self.workload.jobs["submit_time"].min()
+        begin = self.outcome.now if submitted is None else float(submitted)  # type: ignore[arg-type]
+        return traffic.links_table(self.system, self.outcome, begin)
+
+    def interference(self, *, threads: int | None = None) -> pl.DataFrame:
+        """Compare each completed job that carries an application with a run alone on its nodes.
+
+        Each is run again from its start on, with its ranks where they were, and nothing else on the platform.
+
+        Parameters
+        ----------
+        threads
+            How many of these runs are under way at once; as many as there are processors unless given.
+
+        Returns
+        -------
+        polars.DataFrame
+            By row: ``job_id`` (Int64), ``row`` (UInt32), ``run_time`` (as it was, without overheads) and
+            ``run_time_alone`` (Float64, s), ``slowdown`` (the first ÷ the second), and ``undefined`` (Enum):
+            why the last two are null; ``"resized"`` for jobs whose nodes changed while they ran,
+            ``"interrupted"`` for those that were cut short and run again.
+
+        Raises
+        ------
+        ResultError
+            If the system has no platform, or a job cannot run alone, as one whose formulas name what its
+            scheduler told it.
+        """
+        return interference_table(self.as_served, threads)
+
+    @property
+    def _counts_messages(self) -> bool:
+        # Without applications there is nothing to count.
+        return self.options.messages or self.outcome.messages is not None
+
+    def _check_messages(self) -> None:
+        if not self._counts_messages:
+            raise ResultError("messages were not counted; pass messages=True to simulate().")
+
+    @cached_property
     def utilisation(self) -> Mapping[str, pl.DataFrame]:
         """How much of the platform was used, one row per look; see `batchlab.Sensing`.
 
@@ -316,7 +386,8 @@ class Result:
         measured = metrics.overview(
             jobs, self.system, threshold=threshold, interruptions=cut_short, resizes=self.resizes
         )
-        return measured | rates.overview(self.as_served) | energy.overview(self.observations)
+        sent = traffic.overview(self.messages, self.links) if self._counts_messages else {}
+        return measured | rates.overview(self.as_served) | energy.overview(self.observations) | sent
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -361,7 +432,8 @@ class Result:
         options. Where jobs were resized, ``allocations.csv`` is `allocations`; where reasons were recorded,
         ``reasons.csv`` is `reasons`; where usage was, ``usage.csv`` is `usage`; where nodes sleep,
         ``power_states.csv`` is `power_states`; where tasks were recorded,
-        ``task_times.csv`` is `task_times`; where the platform was looked at, ``utilisation_cpu.csv`` and so
+        ``task_times.csv`` is `task_times`; where messages were counted, ``messages.csv`` is `messages` and
+        ``links.csv`` is `links`; where the platform was looked at, ``utilisation_cpu.csv`` and so
         on are the tables of `utilisation` that show something.
 
         Parameters
@@ -416,6 +488,9 @@ class Result:
             yield "power_states.csv", self.power_states
         if self.outcome.task_times is not None:
             yield "task_times.csv", self.task_times
+        if self._counts_messages:
+            yield "messages.csv", self.messages
+            yield "links.csv", self.links
         if self.outcome.sensed is not None:
             for name, table in self.utilisation.items():
                 values = table.drop("time")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from batchlab.units import format_duration, format_energy, format_power
+from batchlab.units import format_duration, format_energy, format_latency, format_power, format_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -59,6 +59,9 @@ def page(
     blocks = [_aligned(lines)]
     if any(_of(metrics, name)["mean"] is not None for name in _DURATIONS):
         blocks.append(_statistics(metrics))
+    classes = cast("Mapping[str, Mapping[str, float]]", metrics.get("messages", {})).get("classes")
+    if classes:
+        blocks.append(_by_class(cast("Mapping[str, Mapping[str, float]]", classes)))
     return "\n\n".join(blocks)
 
 
@@ -160,6 +163,9 @@ def _what_became(metrics: Mapping[str, object]) -> Iterable[tuple[str, str]]:
         yield "energy", _energy(_of(metrics, "energy"))
     yield from _rates(cast("Mapping[str, Mapping[str, object]]", metrics.get("rates", {})))
     yield "queue", f"{_number(queue['mean'])} jobs on average, {queue['max']:,} at most"
+    if "messages" in metrics:
+        yield "messages", _messages(_of(metrics, "messages"))
+        yield from _links(_of(metrics, "links"))
 
 
 def _interrupted(cut_short: Mapping[str, float | None]) -> str:
@@ -176,6 +182,32 @@ def _rates(rates: Mapping[str, Mapping[str, object]]) -> Iterable[tuple[str, str
         times = times.replace(" at ", " of time at ", 1)
         named = "" if groups == "all" else f"{groups}: "
         yield "rate", f"{named}{', '.join(parts)}; {times}"
+
+
+def _messages(sent: Mapping[str, float | None]) -> str:
+    count = f"{_plural(int(sent['messages'] or 0), 'message')}, {format_rate(sent['bytes'] or 0.0, 'B')}"
+    if sent["mean_hops"] is None:
+        return "none"
+    return f"{count}; {_number(sent['mean_hops'])} hops on average, {sent['max_hops']} at most"
+
+
+def _by_class(classes: Mapping[str, Mapping[str, float]]) -> str:
+    rows: list[tuple[str, ...]] = [("messages", "number", "payload", "mean hops", "most", "hop-bytes")]
+    for name, each in classes.items():
+        payload, hop_bytes = (format_rate(each[part], "B") for part in ("bytes", "hop_bytes"))
+        hops = _number(each["mean_hops"]), str(each["max_hops"])
+        rows.append((name, f"{each['messages']:,}", payload, *hops, hop_bytes))
+    return _table(rows)
+
+
+def _links(links: Mapping[str, float | None]) -> Iterable[tuple[str, str]]:
+    if not links["used"]:
+        yield "links", "none used"
+        return
+    mean, peak = _percent(links["mean_utilisation"]), _percent(links["peak_utilisation"])
+    yield "links", f"{links['used']:,} used, the fullest one {mean} on average, {peak} at a peak"
+    full = format_latency(links["congested_time"] or 0.0)
+    yield "congestion", f"{full} in which one link was full and shared"
 
 
 def _energy(energy: Mapping[str, float | None]) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from batchlab._kernel import ApplicationJobs
 from batchlab.errors import SimulationError
+from batchlab.platform.hops import hop_links
 from batchlab.simulation.sensing import sensors
 from batchlab.workload.application_jobs import application_jobs
 
@@ -36,12 +37,15 @@ def application_inputs(workload: Workload, system: System, options: RunOptions) 
     Raises
     ------
     SimulationError
-        If a job carries an application and the system has no platform.
+        If a job carries an application, or messages are to be counted, and the system has no platform.
     """
+    platform = system.platform
+    if options.messages and platform is None:
+        rule = "messages are counted on one: use System.of(platform), or leave it out"
+        raise SimulationError(f"messages = True; the system has no platform, and {rule}.")
     jobs = application_jobs(workload)
     if jobs is None:
         return None
-    platform = system.platform
     if platform is None:
         rule = "jobs that carry an application, or are not rigid, need one: System.of(platform)"
         raise SimulationError(f"the system has no platform; {rule}.")
@@ -57,5 +61,6 @@ def application_inputs(workload: Workload, system: System, options: RunOptions) 
         "jobs": ApplicationJobs(jobs),
         "clip_requests": options.clip_requests,
         "log_tasks": options.task_times,
+        "hop_links": hop_links(platform).tolist() if options.messages else None,
         "sensors": sensors(options.sensing, platform),
     }

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from batchlab._kernel import RoundProgram
 from batchlab.errors import ApplicationError
 from batchlab.platform.network_model import NetworkModel
+from batchlab.skeleton.assemble import Messages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +34,8 @@ class SkeletonRun:
     source, target, bytes
         Ranks and payload of each message; shape (messages,).
     posted, begun, arrived
-        When it was sent, set out and arrived.
+        When it was sent, set out and arrived. In an aggregated skeleton these are the begin and the end of
+        the group of rounds (S23) in which it goes, and messages stand round by round.
     kind, classes
         The class of each message, as a place in the names: ``"send"``, or a collective.
     hosts
@@ -96,10 +99,20 @@ def run(
     if not ((numbers >= 0) & (numbers < count)).all():
         raise ApplicationError(f"hosts: a place is not among the {count} hosts of the platform.")
     network, places = NetworkModel.of(sharing), numbers.astype(np.uint32)
+    messages: Messages = skeleton.assembled.messages
+    program = skeleton.program
     try:
-        ends, posted, begun, arrived = skeleton.program.run(platform.kernel, network.kernel, places)
+        if isinstance(program, RoundProgram):
+            ends, begin, end = program.run(platform.kernel, network.kernel, places)
+            number, of_round = program.messages()
+            source, target, size, kind = messages
+            messages = Messages(source[number], target[number], size[number], kind[number])
+            posted = begun = begin[of_round]
+            arrived = end[of_round]
+        else:
+            ends, posted, begun, arrived = program.run(platform.kernel, network.kernel, places)
     except ValueError as error:
         raise ApplicationError(f"skeleton {skeleton.name!r}: {error}") from None
-    source, target, size, kind = skeleton.assembled.messages
+    source, target, size, kind = messages
     classes = tuple(skeleton.assembled.classes)
     return SkeletonRun(ends, source, target, size, posted, begun, arrived, kind, classes, places)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from batchlab._kernel import MessageProgram
+from batchlab._kernel import MessageProgram, RoundProgram
 from batchlab.skeleton.collectives.registry import AUTOMATIC, algorithm_of, rounds_of
 from batchlab.skeleton.communicator import ELEMENT
 from batchlab.skeleton.record import Collective, Kind, Record
@@ -17,7 +18,17 @@ if TYPE_CHECKING:
     from batchlab.skeleton.collectives.rounds import Blocks, Rounds
     from batchlab.skeleton.options import MessageOptions
 
-__all__ = ["Assembled", "Messages", "assemble"]
+__all__ = [
+    "Assembled",
+    "Columns",
+    "Messages",
+    "assemble",
+    "check_complete",
+    "check_progress",
+    "match",
+    "own_entries",
+    "rounds_of_call",
+]
 
 _SHOWN = 4
 # The order of what a rank does within a round, and how many there are.
@@ -34,14 +45,18 @@ class Messages(NamedTuple):
 
 
 class Assembled(NamedTuple):
-    """A program, its messages, and what they belong to: ``"send"``, or the name of a collective."""
+    """A program, its messages, and what they belong to: ``"send"``, or the name of a collective.
 
-    program: MessageProgram
+    The digest is that of all that the program is made of.
+    """
+
+    program: MessageProgram | RoundProgram
     messages: Messages
     classes: list[str]
+    digest: str
 
 
-class _Columns:
+class Columns:
     """Operations and messages as they are put together."""
 
     def __init__(self) -> None:
@@ -52,13 +67,34 @@ class _Columns:
     def add(
         self, rank: np.ndarray, position: np.ndarray, slot: int, kind: ArrayLike, amount: ArrayLike
     ) -> None:
+        """Add operations: of which rank, at which of its entries, where within that, and what."""
         self.operations.append(np.broadcast_arrays(rank, position, slot, kind, amount))
 
     def pass_on(self, source: np.ndarray, target: np.ndarray, size: np.ndarray, kind: int) -> np.ndarray:
+        """Add messages of a class; gives their numbers."""
         numbers = np.arange(self.count, self.count + len(source))
         self.messages.append((source, target, size, np.full(len(source), kind)))
         self.count += len(source)
         return numbers
+
+    def all_messages(self) -> Messages:
+        """Give the messages so far."""
+        parts = [np.concatenate(part) for part in zip(*self.messages, strict=True)] or [np.empty(0)] * 4
+        return Messages(
+            parts[0].astype(np.uint32),
+            parts[1].astype(np.uint32),
+            parts[2].astype(float),
+            parts[3].astype(np.uint32),
+        )
+
+    def in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Sort the operations by rank, then by the entries of the rank, then within them."""
+        rank, position, slot, kind, amount = (
+            np.concatenate(part) for part in zip(*self.operations, strict=True)
+        )
+        slots, positions = int(slot.max(initial=0)) + 1, int(position.max(initial=0)) + 1
+        order = np.argsort((rank * positions + position) * slots + slot, kind="stable")
+        return rank[order], position[order], kind[order], amount[order]
 
 
 def assemble(record: Record, options: MessageOptions) -> Assembled:
@@ -69,24 +105,18 @@ def assemble(record: Record, options: MessageOptions) -> Assembled:
     ApplicationError
         If a message is posted on one side only, a rank lacks in a collective, or ranks wait for each other.
     """
-    columns, classes = _Columns(), ["send"]
-    matched = _match(record, columns)
-    _own_entries(record, options, matched, columns)
+    columns, classes = Columns(), ["send"]
+    matched = match(record, columns)
+    own_entries(record, options, matched, columns)
     for call in record.collectives:
         if call.family not in classes:
             classes.append(call.family)
         _expand(record, call, columns, options, classes.index(call.family))
-    rank, position, kind, amount = _in_order(columns)
-    parts = [np.concatenate(part) for part in zip(*columns.messages, strict=True)] or [np.empty(0)] * 4
-    messages = Messages(
-        parts[0].astype(np.uint32),
-        parts[1].astype(np.uint32),
-        parts[2].astype(float),
-        parts[3].astype(np.uint32),
-    )
+    rank, position, kind, amount = columns.in_order()
+    messages = columns.all_messages()
     ranks = len(record.world.ranks)
     first = np.concatenate(([0], np.cumsum(np.bincount(rank, minlength=ranks)))).astype(np.uint32)
-    program = MessageProgram(
+    program_columns = (
         first,
         kind.astype(np.uint8),
         amount.astype(np.float64),
@@ -95,11 +125,23 @@ def assemble(record: Record, options: MessageOptions) -> Assembled:
         messages.size + options.envelope,
         messages.size < options.eager_threshold,
     )
-    _check_progress(record, program, rank, position)
-    return Assembled(program, messages, classes)
+    kinds = messages.kind.astype(np.uint16)
+    program = MessageProgram(*program_columns, classes, kinds, options.envelope)
+    check_progress(record, program, rank, position)
+    described = f"{classes} {options.envelope!r}"
+    return Assembled(program, messages, classes, digest(described, *program_columns, kinds))
 
 
-def _match(record: Record, columns: _Columns) -> np.ndarray:
+def digest(text: str, *columns: np.ndarray) -> str:
+    """Give the SHA-256 of a text and of columns, the same on every machine."""
+    found = hashlib.sha256(text.encode())
+    for column in columns:
+        found.update(f"\0{len(column)}\0".encode())
+        found.update(np.ascontiguousarray(column.astype(column.dtype.newbyteorder("<"))).data)
+    return found.hexdigest()
+
+
+def match(record: Record, columns: Columns) -> np.ndarray:
     """Give the message of each post: the k-th send meets the k-th receive of its key."""
     matched = np.zeros(len(record.posts), np.int64)
     left, sends, receives = [], record.sends.by_key, record.receives.by_key
@@ -126,14 +168,21 @@ def _match(record: Record, columns: _Columns) -> np.ndarray:
     return matched
 
 
-def _own_entries(record: Record, options: MessageOptions, matched: np.ndarray, columns: _Columns) -> None:
-    """Add what is no collective: sends, receives, waiting, computing."""
+def own_entries(
+    record: Record,
+    options: MessageOptions,
+    matched: np.ndarray,
+    columns: Columns,
+    *,
+    collectives: bool = False,
+) -> None:
+    """Add what is no collective: sends, receives, waiting, computing; or the calls of collectives too."""
     counts = [len(kinds) for kinds in record.kinds]
     rank = np.repeat(np.arange(len(counts)), counts)
     position = np.concatenate([np.arange(count) for count in counts])
     kind = np.array([each for kinds in record.kinds for each in kinds], np.int64)
     amount = np.array([each for amounts in record.amounts for each in amounts], float)
-    own = kind != Kind.COLLECTIVE
+    own = np.full(len(kind), True) if collectives else kind != Kind.COLLECTIVE
     rank, position, kind, amount = rank[own], position[own], kind[own], amount[own]
     of_message = kind < Kind.COMPUTE
     amount[of_message] = matched[amount[of_message].astype(np.int64)]
@@ -146,19 +195,12 @@ def _own_entries(record: Record, options: MessageOptions, matched: np.ndarray, c
             columns.add(rank[kind == of], position[kind == of], slot, int(Kind.TAKE), overhead)
 
 
-def _expand(record: Record, call: Collective, columns: _Columns, options: MessageOptions, kind: int) -> None:
+def _expand(record: Record, call: Collective, columns: Columns, options: MessageOptions, kind: int) -> None:
     """Add the rounds of a collective."""
+    check_complete(record, call)
     group = call.group.ranks
-    lacking = [int(group[member]) for member in range(len(group)) if member not in call.sites]
-    if lacking:
-        member, site = next(iter(call.sites.items()))
-        said = ", ".join(map(str, lacking[:_SHOWN])) + (", …" if len(lacking) > _SHOWN else "")
-        raise record.error(
-            f"rank {group[member]} calls {site}, and rank {said} ends without it; all ranks of a "
-            "communicator must call the same collectives in the same order"
-        )
     position = np.array([call.positions[member] for member in range(len(group))])
-    for number, (source, target, size) in enumerate(_rounds(call)):
+    for number, (source, target, size) in enumerate(rounds_of_call(call)):
         message = columns.pass_on(group[source], group[target], size, kind)
         for part, who, what in (
             (_RECEIVE, target, Kind.RECEIVE),
@@ -179,7 +221,20 @@ def _expand(record: Record, call: Collective, columns: _Columns, options: Messag
                 columns.add(ranks, at, slot, int(what), message)
 
 
-def _rounds(call: Collective) -> Rounds:
+def check_complete(record: Record, call: Collective) -> None:
+    """Refuse a collective that not all ranks of its group call."""
+    group = call.group.ranks
+    lacking = [int(group[member]) for member in range(len(group)) if member not in call.sites]
+    if lacking:
+        member, site = next(iter(call.sites.items()))
+        said = ", ".join(map(str, lacking[:_SHOWN])) + (", …" if len(lacking) > _SHOWN else "")
+        raise record.error(
+            f"rank {group[member]} calls {site}, and rank {said} ends without it; all ranks of a "
+            "communicator must call the same collectives in the same order"
+        )
+
+
+def rounds_of_call(call: Collective) -> Rounds:
     """Give the rounds of a collective in ranks of its group."""
     p = len(call.group.ranks)
     algorithm, *agreed = call.signature
@@ -211,21 +266,17 @@ def _blocks(call: Collective, p: int) -> Blocks | None:
     return np.array([np.broadcast_to(np.asarray(each, float), p) for each in given])
 
 
-def _in_order(columns: _Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Sort the operations by rank, then by the entries of the rank, then within them."""
-    rank, position, slot, kind, amount = (
-        np.concatenate(part) for part in zip(*columns.operations, strict=True)
-    )
-    slots, positions = int(slot.max(initial=0)) + 1, int(position.max(initial=0)) + 1
-    order = np.argsort((rank * positions + position) * slots + slot, kind="stable")
-    return rank[order], position[order], kind[order], amount[order]
-
-
-def _check_progress(record: Record, program: MessageProgram, rank: np.ndarray, position: np.ndarray) -> None:
+def check_progress(
+    record: Record, program: MessageProgram | RoundProgram, rank: np.ndarray, position: np.ndarray
+) -> None:
     """Refuse a program in which ranks wait for each other without end."""
     stuck = program.stuck()
     if len(stuck):
         places = [(int(rank[at]), int(position[at])) for at in stuck[:_SHOWN]]
         said = "; ".join(f"rank {one} waits in {record.sites[one][at]}" for one, at in places)
         more = f"; and {len(stuck) - _SHOWN} more" if len(stuck) > _SHOWN else ""
-        raise record.error(f"deadlock: {said}{more}")
+        holds = isinstance(program, RoundProgram) and any(
+            record.kinds[one][at] == Kind.COLLECTIVE for one, at in places
+        )
+        why = ". In the aggregated fidelity a collective holds its ranks until all have come to it"
+        raise record.error(f"deadlock: {said}{more}{why if holds else ''}")

@@ -73,6 +73,8 @@ class Collective:
     """The place of the call among the entries of each rank."""
     blocks: dict[int, Any] = field(default_factory=dict)
     """What each rank gives for itself."""
+    number: int = 0
+    """Which of the collectives it is."""
 
 
 @dataclass(eq=False)
@@ -140,6 +142,7 @@ class Record:
         calls = call.group.calls
         if order == len(calls):
             calls.append(call)
+            call.number = len(self.collectives)
             self.collectives.append(call)
         agreed = calls[order]
         if (agreed.family, agreed.signature) != (call.family, call.signature):
@@ -151,7 +154,7 @@ class Record:
         agreed.sites[member] = site
         agreed.positions[member] = len(self.kinds[rank])
         agreed.blocks.update(call.blocks)
-        self.add(rank, Kind.COLLECTIVE, 0.0, site)
+        self.add(rank, Kind.COLLECTIVE, agreed.number, site)
 
     def error(self, what: str) -> ApplicationError:
         """Make an error that names the skeleton."""

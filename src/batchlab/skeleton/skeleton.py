@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from batchlab.application.rules import instance, set_field
 from batchlab.application.tasks import Task
-from batchlab.errors import ApplicationError, shown
+from batchlab.errors import ApplicationError, shown, suggest
+from batchlab.skeleton.aggregate import aggregate
 from batchlab.skeleton.assemble import Assembled, assemble
 from batchlab.skeleton.communicator import Communicator, Split
 from batchlab.skeleton.options import MessageOptions
 from batchlab.skeleton.record import Record
+from batchlab.vocabulary import FIDELITIES, Fidelity
 
 if TYPE_CHECKING:
-    from batchlab._kernel import MessageProgram
+    from batchlab._kernel import MessageProgram, RoundProgram
 
 __all__ = ["Skeleton"]
 
@@ -39,6 +41,9 @@ class Skeleton(Task):
         More arguments of the function.
     options
         How messages are passed.
+    fidelity
+        ``"exact"``: each message is an activity on the platform. ``"aggregated"``: messages go in rounds, and
+        each of these is one activity; for many ranks (S23).
     name, iterations, synchronized
         As for `batchlab.tasks.Task`; without a name, the function's. All ranks begin an iteration together.
 
@@ -64,6 +69,7 @@ class Skeleton(Task):
     ranks: int
     arguments: tuple[Any, ...] = ()
     options: MessageOptions = field(default_factory=MessageOptions)
+    fidelity: Fidelity = "exact"
 
     kind: ClassVar[str] = "skeleton"
 
@@ -75,6 +81,11 @@ class Skeleton(Task):
         if isinstance(self.ranks, bool) or not isinstance(self.ranks, int) or self.ranks < 1:
             raise ApplicationError(f"ranks = {shown(self.ranks)}; must be a whole number >= 1.")
         instance(self.options, MessageOptions, "options", "a MessageOptions")
+        if self.fidelity not in FIDELITIES:
+            raise ApplicationError(
+                f"fidelity = {shown(self.fidelity)}; must be 'exact' or 'aggregated'."
+                f"{suggest(str(self.fidelity), FIDELITIES)}"
+            )
         set_field(self, "name", self.name or getattr(self.function, "__name__", "skeleton"))
         set_field(self, "arguments", tuple(self.arguments))
         super().__post_init__()
@@ -89,10 +100,15 @@ class Skeleton(Task):
         """The program with its messages, made once."""
         record = Record(self.ranks, self.name)
         _run(record, self.function, self.arguments)
-        return assemble(record, self.options)
+        return (aggregate if self.fidelity == "aggregated" else assemble)(record, self.options)
 
     @property
-    def program(self) -> MessageProgram:
+    def identity(self) -> dict[str, object]:
+        """What says which skeleton it is: its ranks, and a digest of what they do."""
+        return {"ranks": self.ranks, "sha256": self.assembled.digest}
+
+    @property
+    def program(self) -> MessageProgram | RoundProgram:
         """The program as the kernel runs it."""
         return self.assembled.program
 

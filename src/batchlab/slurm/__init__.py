@@ -1,12 +1,22 @@
-"""Slurm's files: ``slurm.conf`` with what it includes, ``topology.conf``, ``gres.conf``, accounts and QOS.
+"""A twin of Slurm: its files, and what its controller decides.
 
-Read as Slurm reads them, typed, with Slurm's defaults for a release; and the tables of all keys, with what
+The files are ``slurm.conf`` with what it includes, ``topology.conf``, ``gres.conf``, accounts and QOS:
+read as Slurm reads them, typed, with Slurm's defaults for a release; and the tables of all keys, with what
 becomes of each here. `batchlab.system.slurm` makes a `System` of it.
 """
 
 from batchlab.slurm.associations import Accounting, Association
 from batchlab.slurm.cluster import Preemption, Selection, Timing
 from batchlab.slurm.configuration import Mended, SlurmConfiguration
+from batchlab.slurm.controller import (
+    Allotment,
+    Controller,
+    Entry,
+    Held,
+    NodePartition,
+    Outcome,
+    Situation,
+)
 from batchlab.slurm.gres import DeviceLine
 from batchlab.slurm.keys import Change, Key, KeyTable, key_table, tables
 from batchlab.slurm.nodes import DownNodes, GenericResource, NodeLine, NodeSet
@@ -24,17 +34,23 @@ from batchlab.slurm.topology import Switch, Topology
 __all__ = [
     "RELEASES",
     "Accounting",
+    "Allotment",
     "Association",
     "Change",
+    "Controller",
     "DeviceLine",
     "DownNodes",
+    "Entry",
     "GenericResource",
+    "Held",
     "Key",
     "KeyTable",
     "Mended",
     "NodeLine",
+    "NodePartition",
     "NodeSet",
     "Option",
+    "Outcome",
     "PartitionLine",
     "Place",
     "Preemption",
@@ -46,6 +62,7 @@ __all__ = [
     "SchedulerParameters",
     "Selection",
     "Setting",
+    "Situation",
     "SlurmConfiguration",
     "Switch",
     "Timing",

@@ -12,6 +12,7 @@ import polars as pl
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.units import is_finite
 from batchlab.vocabulary import JOB_TYPES
+from batchlab.workload.rank_orders import RANK_ORDER, check_rank_order
 
 if TYPE_CHECKING:
     from batchlab.application import Application
@@ -21,7 +22,7 @@ __all__: list[str] = []
 APPLICATION = "application"
 _COUNTS = ("tasks_min", "tasks_max")
 COLUMNS = (APPLICATION, "job_type", *_COUNTS)
-_TEXTS = (APPLICATION, "job_type", "arguments")
+_TEXTS = (APPLICATION, "job_type", "arguments", RANK_ORDER)
 _TEXT_KINDS = (pl.String, pl.Null, pl.Categorical, pl.Enum)
 _MOST_TASKS = 2**32 - 1
 
@@ -143,12 +144,15 @@ def _is_whole(name: str) -> pl.Expr:
 def finished(jobs: pl.DataFrame, applications: Mapping[str, "Application"], source: str) -> pl.DataFrame:
     """Give the kept jobs whole numbers of tasks, once arguments and applications are found to match."""
     jobs = jobs.with_columns(pl.col(name).cast(pl.Int64) for name in _COUNTS)
-    arguments = [] if "arguments" in jobs.columns else [pl.lit(None, pl.String).alias("arguments")]
-    runs = jobs.filter(pl.col(APPLICATION).is_not_null()).with_columns(arguments)
+    gaps = [name for name in ("arguments", RANK_ORDER) if name not in jobs.columns]
+    empty = (pl.lit(None, pl.String).alias(name) for name in gaps)
+    runs = jobs.filter(pl.col(APPLICATION).is_not_null()).with_columns(empty)
     # Jobs are alike by the thousand.
-    kinds = runs.group_by(APPLICATION, "arguments", "job_type", "tasks", maintain_order=True)
-    for name, text, job_type, tasks, job_id in kinds.agg(pl.col("job_id").first()).iter_rows():
+    kinds = runs.group_by(APPLICATION, "arguments", "job_type", "tasks", RANK_ORDER, maintain_order=True)
+    for name, text, job_type, tasks, order, job_id in kinds.agg(pl.col("job_id").first()).iter_rows():
         where = f"{source}: job {job_id}"
+        if order is not None:
+            check_rank_order(order, tasks, job_type, where)
         given = arguments_of(text, where)
         _check_match(applications[name], given, job_type, tasks, f"{where}: application {name!r}")
     return jobs

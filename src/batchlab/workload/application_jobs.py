@@ -10,6 +10,7 @@ import polars as pl
 from batchlab.errors import WorkloadError
 from batchlab.vocabulary import JOB_TYPES
 from batchlab.workload.application_columns import APPLICATION, arguments_of
+from batchlab.workload.rank_orders import rank_orders
 
 if TYPE_CHECKING:
     from batchlab._kernel import ApplicationJobColumns
@@ -71,6 +72,7 @@ def application_jobs(workload: "Workload") -> "ApplicationJobColumns | None":
         else pl.repeat(None, jobs.height, dtype=pl.String, eager=True)
     )
     distinct = texts.unique(maintain_order=True).to_list()
+    orders_of, orders = rank_orders(jobs)
     return {
         "job_type": _places(jobs["job_type"], JOB_TYPES).astype(np.uint8),
         "tasks_min": jobs["tasks_min"].to_numpy(),
@@ -79,6 +81,8 @@ def application_jobs(workload: "Workload") -> "ApplicationJobColumns | None":
         "applications": [application.kernel for application in workload.applications.values()],
         "arguments": _places(texts, distinct),
         "argument_sets": [arguments_of(text, "workload") for text in distinct],
+        "rank_order": orders_of,
+        "rank_orders": orders,
     }
 
 

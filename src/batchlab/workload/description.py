@@ -9,13 +9,14 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.units import is_whole
-from batchlab.vocabulary import JobType
+from batchlab.vocabulary import JobType, RankOrder
 from batchlab.workload.application_columns import check_applications, check_arguments
 from batchlab.workload.arrays import ARRAY
 from batchlab.workload.conditions import JOB_NAME
 from batchlab.workload.dependencies import DEPENDS_ON
 from batchlab.workload.dependency_column import BEGIN_TIME, DEPENDENCY
 from batchlab.workload.node_groups import NODE_GROUP, SEPARATOR
+from batchlab.workload.rank_orders import RANK_ORDER, written
 from batchlab.workload.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "tasks_min": pl.Float64,
     "tasks_max": pl.Float64,
     "arguments": pl.String,
+    RANK_ORDER: pl.String,
     DEPENDS_ON: pl.List(pl.Int64),
     NODE_GROUP: pl.String,
     "partition": pl.String,
@@ -50,8 +52,8 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 # Fields that are handed on as they are given.
 _AS_GIVEN = (DEPENDENCY, BEGIN_TIME, ARRAY, JOB_NAME, "user", "group", "account", "qos", "queue")
 # Columns that a table has only where a job gives something for it.
-_WHERE_GIVEN = (DEPENDS_ON, NODE_GROUP, "partition", *_AS_GIVEN)
-_ONLY_WITH_APPLICATIONS = ("application", "job_type", "tasks_min", "tasks_max", "arguments")
+_WHERE_GIVEN = (RANK_ORDER, DEPENDS_ON, NODE_GROUP, "partition", *_AS_GIVEN)
+_ONLY_WITH_APPLICATIONS = ("application", "job_type", "tasks_min", "tasks_max", "arguments", RANK_ORDER)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,6 +79,9 @@ class JobDescription:
         The fewest and the most tasks it may have; by default `tasks`.
     arguments
         What the formulas of its application may name: numbers and texts.
+    rank_order
+        How its ranks take the places on its nodes: ``"packed"``, ``"cyclic"``, or each rank once in the order
+        in which they do; by default packed.
     depends_on
         The jobs that must complete before: descriptions from the same workload, or their ``job_id``.
     node_group
@@ -110,6 +115,7 @@ class JobDescription:
     tasks_min: int | None = None
     tasks_max: int | None = None
     arguments: Mapping[str, float | str] = field(default_factory=dict)
+    rank_order: RankOrder | Sequence[int] | None = None
     depends_on: "Sequence[JobDescription | int]" = ()
     node_group: str | Sequence[str] | None = None
     dependency: str | None = None
@@ -141,7 +147,7 @@ def table(
     resources = [*dict.fromkeys(name for job in listed for name in job.resources)]
     others = [*dict.fromkeys(name for job in listed for name in (*job.resources, *job.others))]
     columns = {name: [row.get(name) for row in rows] for name in (*schema, *others)}
-    for name in _WHERE_GIVEN:
+    for name in columns.keys() & {*_WHERE_GIVEN}:
         if all(value is None or value == [] for value in columns[name]):
             del columns[name]
     try:
@@ -196,7 +202,8 @@ def _row(job: JobDescription, place: int, names: _Names, numbers: Mapping[int, i
                 f"{where}: {name} = {shown(getattr(job, name))}; must not name fields of the job."
             )
     return {
-        "job_id": numbers[id(job)],
+        # The same description may stand for several jobs.
+        "job_id": place + 1 if job.job_id is None else job.job_id,
         "submit_time": job.submit_time,
         "run_time": job.run_time,
         "requested_time": job.requested_time,
@@ -206,6 +213,7 @@ def _row(job: JobDescription, place: int, names: _Names, numbers: Mapping[int, i
         "tasks_min": job.tasks_min,
         "tasks_max": job.tasks_max,
         "arguments": json.dumps(arguments) if arguments else None,
+        RANK_ORDER: written(job.rank_order, where),
         DEPENDS_ON: [_number(other, where, numbers) for other in job.depends_on],
         NODE_GROUP: _joined(job.node_group, where, NODE_GROUP, "node groups"),
         "partition": _joined(job.partition, where, "partition", "partitions"),

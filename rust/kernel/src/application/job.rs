@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::model::Application;
+use super::rank_order::RankOrder;
 use super::scope::Value;
 
 /// What decides how many nodes a job has, and when.
@@ -36,6 +37,8 @@ pub struct ApplicationJob {
     pub application: Option<Arc<Application>>,
     /// What its formulas may name.
     pub arguments: Arc<BTreeMap<String, Value>>,
+    /// How its ranks take the places on its nodes.
+    pub rank_order: RankOrder,
 }
 
 impl JobType {

@@ -37,6 +37,32 @@ pub struct Message {
     pub eager: bool,
 }
 
+/// What the messages of a program belong to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MessageClasses {
+    /// The names of the classes.
+    pub names: Vec<String>,
+    /// The class of each message, by its place among the names.
+    pub of: Vec<u16>,
+    /// Bytes of each message that are not its payload.
+    pub envelope: f64,
+}
+
+impl MessageClasses {
+    /// One class of so many messages.
+    #[must_use]
+    pub fn one(messages: usize) -> Self {
+        Self { names: vec!["send".to_owned()], of: vec![0; messages], envelope: 0.0 }
+    }
+
+    /// Whether each of so many messages has a class that is there.
+    pub(super) fn check(&self, messages: usize) -> Result<(), Malformed> {
+        let known = self.of.iter().all(|class| (*class as usize) < self.names.len());
+        let is_sound = self.of.len() == messages && known && !self.envelope.is_nan();
+        is_sound.then_some(()).ok_or(Malformed("a message has no class, or one that is not there."))
+    }
+}
+
 /// What every rank does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MessageProgram {
@@ -44,11 +70,12 @@ pub struct MessageProgram {
     first: Vec<u32>,
     operations: Vec<Operation>,
     messages: Vec<Message>,
+    classes: MessageClasses,
 }
 
 /// A list that points beyond what it points into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed(&'static str);
+pub struct Malformed(pub(super) &'static str);
 
 impl fmt::Display for Malformed {
     fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -85,7 +112,20 @@ impl MessageProgram {
         if !operations.iter().all(known) {
             return Err(Malformed("an operation names no message, or an amount below 0."));
         }
-        Ok(Self { first, operations, messages })
+        let classes = MessageClasses::one(messages.len());
+        Ok(Self { first, operations, messages, classes })
+    }
+
+    /// The same with other classes than one for all messages.
+    pub fn with_classes(self, classes: MessageClasses) -> Result<Self, Malformed> {
+        classes.check(self.messages.len())?;
+        Ok(Self { classes, ..self })
+    }
+
+    /// What the messages belong to.
+    #[must_use]
+    pub fn classes(&self) -> &MessageClasses {
+        &self.classes
     }
 
     /// How many ranks there are.

@@ -11,6 +11,8 @@ mod job;
 mod message_program;
 mod model;
 mod payload;
+mod rank_order;
+mod round_program;
 mod scope;
 #[cfg(test)]
 mod tests;
@@ -18,8 +20,12 @@ mod traffic;
 
 pub use formula::{Formula, FormulaError};
 pub use job::{ApplicationJob, JobType};
-pub use message_program::{Effect, Malformed, Message, MessageProgram, MessageStates, Operation};
+pub use message_program::{
+    Effect, Malformed, Message, MessageClasses, MessageProgram, MessageStates, Operation,
+};
 pub use model::{Application, Direction, Phase, Stage, Storage, Task, Work};
 pub use payload::{ModelError, Pattern, Payload};
+pub use rank_order::RankOrder;
+pub use round_program::{Entry, Pace, Part, RoundProgram};
 pub use scope::{Scope, Value};
 pub use traffic::{Communication, Traffic};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::formula::Formula;
 use super::message_program::MessageProgram;
 use super::payload::Payload;
+use super::round_program::RoundProgram;
 use super::traffic::Traffic;
 
 /// An application: what a job does from its start to its end.
@@ -100,6 +101,8 @@ pub enum Work {
     },
     /// Passes messages rank by rank; all ranks begin together.
     Messages(Arc<MessageProgram>),
+    /// Passes messages round by round, all ranks together.
+    Rounds(Arc<RoundProgram>),
     /// Does tasks one after the other, all of them at every iteration.
     Sequence {
         /// The tasks.

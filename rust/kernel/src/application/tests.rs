@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::{
-    Communication, Formula, Message, MessageProgram, ModelError, Operation, Pattern, Payload, Scope, Traffic,
-    Value,
+    Communication, Entry, Formula, Message, MessageProgram, ModelError, Operation, Pattern, Payload,
+    RoundProgram, Scope, Traffic, Value,
 };
 
 static NOTHING: BTreeMap<String, Value> = BTreeMap::new();
@@ -215,4 +215,59 @@ fn message_programs_whose_lists_do_not_fit_are_refused() {
     assert!(refused(vec![0, 0], Vec::new(), vec![message]));
     assert!(refused(vec![0, 1], vec![Operation::Send(0)], Vec::new()));
     assert!(refused(vec![0, 1], vec![Operation::Take(f64::NAN)], Vec::new()));
+}
+
+/// Ranks 0 and 1 exchange messages, then all three call a collective of two like rounds from each rank to the next.
+fn rounds(eager: bool) -> RoundProgram {
+    use Operation::{AwaitReceive, AwaitSend, Receive, Send};
+    let message = |from, to| Message { from, to, bytes: 1.0, eager };
+    let own = [
+        [Send(0), Receive(1), AwaitSend(0), AwaitReceive(1)],
+        [Send(1), Receive(0), AwaitSend(1), AwaitReceive(0)],
+    ];
+    let mut entries: Vec<Entry> = Vec::new();
+    for operations in own {
+        entries.extend(operations.map(Entry::Operation));
+        entries.push(Entry::Collective(0));
+    }
+    entries.push(Entry::Collective(0));
+    let messages = vec![message(0, 1), message(1, 0), message(0, 1), message(1, 2), message(2, 0)];
+    RoundProgram::new(vec![0, 5, 10, 11], entries, messages, vec![0, 2, 5], vec![vec![1, 1]], (0.0, 0.0))
+        .expect("sound")
+}
+
+#[test]
+fn messages_go_in_the_round_of_what_they_wait_for() {
+    let eager = rounds(true);
+    assert!(eager.stuck().is_empty());
+    let numbers =
+        |program: &RoundProgram, round| program.numbers(program.shape_of(round)).collect::<Vec<_>>();
+    // Rank 2 has waited for nothing before its first send.
+    let found = |program: &RoundProgram| {
+        (0..program.rounds()).map(|round| numbers(program, round)).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&eager), [vec![0, 1, 4], vec![2, 3, 2], vec![3, 4]]);
+    let rendezvous = rounds(false);
+    assert_eq!(found(&rendezvous), [vec![0, 1], vec![2, 3, 4], vec![2, 3, 4]]);
+    assert_eq!((eager.shapes(), rendezvous.shapes()), (3, 2), "like rounds have one shape");
+}
+
+#[test]
+fn rounds_that_never_begin_are_found_and_lists_that_do_not_fit_refused() {
+    let entries = vec![
+        Entry::Operation(Operation::Receive(0)),
+        Entry::Operation(Operation::AwaitReceive(0)),
+        Entry::Collective(0),
+        Entry::Collective(0),
+        Entry::Operation(Operation::Send(0)),
+    ];
+    let message = Message { from: 1, to: 0, bytes: 1.0, eager: true };
+    let made = |entries: &[Entry], batches: Vec<u32>, calls: Vec<Vec<u32>>| {
+        RoundProgram::new(vec![0, 3, 5], entries.to_vec(), vec![message], batches, calls, (0.0, 0.0))
+    };
+    assert_eq!(made(&entries, vec![0, 1], vec![Vec::new()]).expect("sound").stuck(), [1, 3]);
+    assert!(made(&entries, vec![0, 0], vec![Vec::new()]).is_err());
+    assert!(made(&entries, vec![0, 1], Vec::new()).is_err());
+    assert!(made(&entries, vec![0, 1], vec![vec![0]]).is_err());
+    assert!(made(&entries[..4], vec![0, 1], vec![Vec::new()]).is_err());
 }

@@ -1,5 +1,7 @@
 //! Availability: the questions that allocators ask of the nodes, now or at a planned time, always within the node set of a
 //! request.
+use std::fmt;
+
 use super::calendar::JobCalendar;
 use super::node_order::NodeOrder;
 use super::placement::NodeTasks;
@@ -95,6 +97,12 @@ pub fn previous_place_of_both(
     }
 }
 
+/// What nodes have when they are empty.
+pub trait EmptyNodes: fmt::Debug {
+    /// The most tasks of a request that one node of its set admits. O(nodes of the set).
+    fn most_on_one(&self, request: &Request) -> u32;
+}
+
 /// A job as allocators and plans need to know it.
 #[derive(Clone, Copy, Debug)]
 pub struct PlacementRequest<'a> {
@@ -114,6 +122,8 @@ pub struct PlacementRequest<'a> {
     pub calendar: Option<JobCalendar<'a>>,
     /// The order of the nodes, where the allocator has one.
     pub order: Option<&'a NodeOrder>,
+    /// What nodes have when they are empty.
+    pub empty: &'a dyn EmptyNodes,
 }
 
 impl PlacementRequest<'_> {

@@ -16,7 +16,7 @@ mod request;
 mod unavailable;
 
 pub use availability::{
-    Availability, Place, PlacementRequest, Unanswered, next_place_of_both, previous_place_of_both,
+    Availability, EmptyNodes, Place, PlacementRequest, Unanswered, next_place_of_both, previous_place_of_both,
 };
 pub use breach::Breach;
 pub use calendar::{Calendar, JobCalendar, Occurrences};

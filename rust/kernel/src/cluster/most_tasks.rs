@@ -1,8 +1,16 @@
 //! How many tasks of a request a machine holds without its jobs.
-use super::availability::Availability;
+use super::availability::{Availability, EmptyNodes};
 use super::empty_machine::EmptyMachine;
 use super::machine::Machine;
 use super::request::Request;
+
+impl EmptyNodes for Machine {
+    fn most_on_one(&self, request: &Request) -> u32 {
+        let empty = EmptyMachine(self);
+        let nodes = self.node_sets().nodes_from(request.nodes, 0);
+        nodes.map(|node| empty.slots(node, request)).max().unwrap_or(0)
+    }
+}
 
 impl Machine {
     /// How many tasks of a request the empty machine holds, on nodes of its set. O(nodes of the set).

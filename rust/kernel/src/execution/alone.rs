@@ -1,11 +1,11 @@
-//! A message program alone on a platform: what `bl.skeleton.run` gives.
+//! Jobs alone on a platform: a message program, as `bl.skeleton.run` gives it, or all that a job carries.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::engine::{Execution, Options};
-use super::log::MessageTime;
+use super::log::{MessageTime, RoundTime};
 use super::notice::Notice;
-use crate::application::{Application, ApplicationJob, Formula, JobType, MessageProgram, Phase, Task, Work};
+use crate::application::{Application, ApplicationJob, Formula, JobType, Phase, RankOrder, Task, Work};
 use crate::platform::Platform;
 use crate::sharing::Network;
 
@@ -16,20 +16,44 @@ pub struct RunAlone {
     pub ends: Vec<f64>,
     /// Of each message, in the order in which they arrived.
     pub messages: Vec<MessageTime>,
+    /// Of each round, where the program goes by rounds.
+    pub rounds: Vec<RoundTime>,
 }
 
-/// Runs a message program alone, rank `r` on the r-th of the hosts. `look` is called at every instant.
+/// Runs a program of messages or rounds alone, rank `r` on the r-th of the hosts. `look` is called at every instant.
 pub fn run_alone<E: From<String>>(
     platform: Arc<Platform>,
     network: Network,
-    program: Arc<MessageProgram>,
+    work: Work,
     hosts: &[u32],
-    mut look: impl FnMut() -> Result<(), E>,
+    look: impl FnMut() -> Result<(), E>,
 ) -> Result<RunAlone, E> {
     let options = Options { log_tasks: true, ..Options::default() };
     let mut execution = Execution::with_options(platform, network, options);
-    let carried = carried(program, hosts.len() as u32);
+    let carried = carried(work, hosts.len() as u32);
     execution.start(0.0, 0, &carried, hosts, 0).map_err(|error| error.to_string())?;
+    go_on(&mut execution, look)?;
+    Ok(times(&execution, hosts.len()))
+}
+
+/// Runs what a job carries alone from a time on, on these hosts and so many GPUs of each; gives when it is done. It goes on
+/// as it is after each scheduling point and evolving request. `look` is called at every instant.
+pub fn run_job_alone<E: From<String>>(
+    mut execution: Execution,
+    carried: &ApplicationJob,
+    (hosts, gpus_per_node): (&[u32], u32),
+    begin: f64,
+    look: impl FnMut() -> Result<(), E>,
+) -> Result<f64, E> {
+    execution.start(begin, 0, carried, hosts, gpus_per_node).map_err(|error| error.to_string())?;
+    go_on(&mut execution, look)
+}
+
+/// Has the only job run to its end; gives when that is.
+fn go_on<E: From<String>>(
+    execution: &mut Execution,
+    mut look: impl FnMut() -> Result<(), E>,
+) -> Result<f64, E> {
     loop {
         look()?;
         let now = execution.next_time();
@@ -37,17 +61,19 @@ pub fn run_alone<E: From<String>>(
             return Err(String::from("a rank computes on a host that has no speed.").into());
         }
         match execution.advance(now) {
-            Some((_, Notice::Done)) => return Ok(times(&execution, hosts.len())),
+            Some((_, Notice::Done)) => return Ok(now),
             Some((_, Notice::Failed(why))) => return Err(why.into()),
-            _ => {}
+            Some((job, Notice::SchedulingPoint | Notice::EvolvingRequest { .. })) => {
+                execution.resume(now, job);
+            }
+            None => {}
         }
     }
 }
 
 /// A job whose only task is the program.
-fn carried(program: Arc<MessageProgram>, ranks: u32) -> ApplicationJob {
+fn carried(work: Work, ranks: u32) -> ApplicationJob {
     let once = || Formula::number(1.0);
-    let work = Work::Messages(program);
     let task = Task { name: "skeleton".into(), iterations: once(), synchronized: false, work };
     let phase = Phase {
         iterations: once(),
@@ -62,14 +88,16 @@ fn carried(program: Arc<MessageProgram>, ranks: u32) -> ApplicationJob {
         tasks_max: ranks,
         application: Some(Arc::new(Application { phases: vec![phase], ..Application::default() })),
         arguments: Arc::new(BTreeMap::new()),
+        rank_order: RankOrder::Packed,
     }
 }
 
 fn times(execution: &Execution, ranks: usize) -> RunAlone {
-    let mut run = RunAlone { ends: vec![0.0; ranks], messages: Vec::new() };
+    let mut run = RunAlone { ends: vec![0.0; ranks], ..RunAlone::default() };
     if let Some(log) = execution.task_log() {
         log.entries().iter().for_each(|entry| run.ends[entry.rank as usize] = entry.end);
         run.messages.extend_from_slice(log.messages());
+        run.rounds.extend_from_slice(log.rounds());
     }
     run
 }

@@ -2,8 +2,8 @@
 use std::sync::Arc;
 
 use crate::application::{
-    Direction, Formula, MessageProgram, ModelError, Payload, Phase, Scope, Stage, Storage, Task, Traffic,
-    Work,
+    Direction, Formula, MessageProgram, ModelError, Payload, Phase, RoundProgram, Scope, Stage, Storage,
+    Task, Traffic, Work,
 };
 use crate::platform::{Host, Platform};
 
@@ -11,6 +11,7 @@ use super::error::ExecutionError;
 use super::log::TaskLog;
 use super::message_passing::MessagePassing;
 use super::program::{Exchange, Group, Program, Step, Transfer};
+use super::round_passing::Rounds;
 use super::storage::{Place, Stores};
 
 /// Writes a program, group by group.
@@ -184,6 +185,7 @@ impl<'a> Compiler<'a> {
             }
             Work::BusyWait { seconds } => self.busy_wait(task, seconds),
             Work::Messages(program) => self.messages(task, program),
+            Work::Rounds(program) => self.rounds(task, program),
             Work::Sequence { tasks } => self.sequence(tasks),
         }
     }
@@ -219,16 +221,30 @@ impl<'a> Compiler<'a> {
 
     /// All ranks begin a message program together, so that its messages are at the beginning again in each iteration.
     fn messages(&mut self, task: &Task, program: &Arc<MessageProgram>) -> Result<(), ExecutionError> {
-        let (given, needed) = (program.ranks() as usize, self.hosts.len());
-        if given != needed {
-            return Err(ExecutionError::Ranks { task: task.name.clone(), given, needed });
-        }
-        if program.computes() {
-            self.require(task, |host| host.speed > 0.0, "has no speed to compute with.")?;
-        }
+        self.require_ranks(task, program.ranks(), program.computes())?;
         let part = self.program.messages.len() as u32;
         self.program.messages.push(MessagePassing::new(Arc::clone(program), self.log.is_some()));
         self.program.steps.extend([Step::Barrier, Step::Messages { part }]);
+        Ok(())
+    }
+
+    fn rounds(&mut self, task: &Task, program: &Arc<RoundProgram>) -> Result<(), ExecutionError> {
+        self.require_ranks(task, program.ranks(), program.computes())?;
+        let part = self.program.rounds.len() as u32;
+        self.program.rounds.push(Rounds::new(Arc::clone(program)));
+        self.program.steps.push(Step::Rounds { part });
+        Ok(())
+    }
+
+    /// Makes sure that a message program is for the ranks of the job, and that these can compute if it does.
+    fn require_ranks(&self, task: &Task, ranks: u32, computes: bool) -> Result<(), ExecutionError> {
+        let (given, needed) = (ranks as usize, self.hosts.len());
+        if given != needed {
+            return Err(ExecutionError::Ranks { task: task.name.clone(), given, needed });
+        }
+        if computes {
+            self.require(task, |host| host.speed > 0.0, "has no speed to compute with.")?;
+        }
         Ok(())
     }
 

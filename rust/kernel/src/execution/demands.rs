@@ -18,6 +18,7 @@ struct Kept {
     bound: f64,
     latency: f64,
     penalty: f64,
+    by_rate: bool,
 }
 
 impl Demands {
@@ -27,20 +28,34 @@ impl Demands {
         self.kept.len() as u32
     }
 
+    /// How many uses they have.
+    #[must_use]
+    pub fn uses(&self) -> usize {
+        self.uses.len()
+    }
+
     /// Keeps a demand; gives its place.
     pub fn keep(&mut self, demand: &Demand) -> u32 {
-        let &Demand { amount, uses, bound, latency, penalty } = demand;
+        let &Demand { amount, uses, bound, latency, penalty, by_rate } = demand;
         let first = self.uses.len() as u32;
         self.uses.extend_from_slice(uses);
-        self.kept.push(Kept { first, after: self.uses.len() as u32, amount, bound, latency, penalty });
+        self.kept.push(Kept {
+            first,
+            after: self.uses.len() as u32,
+            amount,
+            bound,
+            latency,
+            penalty,
+            by_rate,
+        });
         self.kept.len() as u32 - 1
     }
 
     /// A demand; None if there is nothing to do.
     #[must_use]
     pub fn get(&self, place: u32) -> Option<Demand<'_>> {
-        let Kept { first, after, amount, bound, latency, penalty } = self.kept[place as usize];
+        let Kept { first, after, amount, bound, latency, penalty, by_rate } = self.kept[place as usize];
         let uses = &self.uses[first as usize..after as usize];
-        (amount > 0.0).then_some(Demand { amount, uses, bound, latency, penalty })
+        (amount > 0.0).then_some(Demand { amount, uses, bound, latency, penalty, by_rate })
     }
 }

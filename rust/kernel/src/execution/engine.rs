@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ExecutionError;
 use super::log::TaskLog;
+use super::message_counts::MessageCounts;
 use super::notice::Notice;
 use super::run::Run;
 use super::world::World;
 use crate::application::{ApplicationJob, Value};
 use crate::platform::Platform;
-use crate::sharing::Network;
+use crate::sharing::{LoadTotals, Network};
 
 /// How applications are run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,6 +69,12 @@ impl Execution {
             serial: 0,
             options,
         }
+    }
+
+    /// Counts messages from now on, and records the loads of links. `hop_links`: whether each link counts as a hop.
+    pub fn count_messages(&mut self, hop_links: Vec<bool>) {
+        self.world.activities.record_loads(hop_links.len());
+        self.world.counts = Some(Box::new(MessageCounts::new(hop_links)));
     }
 
     /// Takes over the platform of another execution, which a restored one lacks.
@@ -220,6 +227,18 @@ impl Execution {
     #[must_use]
     pub fn task_log(&self) -> Option<&TaskLog> {
         self.world.log.as_ref()
+    }
+
+    /// What messages were sent, if that is counted.
+    #[must_use]
+    pub fn message_counts(&self) -> Option<&MessageCounts> {
+        self.world.counts.as_deref()
+    }
+
+    /// The loads of all links until a time that is not past, if messages are counted.
+    #[must_use]
+    pub fn link_loads(&self, now: f64) -> Vec<LoadTotals> {
+        self.world.activities.recorded_loads(now)
     }
 
     /// Has the ranks that can go on do so, in order, for so many steps.

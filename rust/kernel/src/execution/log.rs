@@ -37,6 +37,21 @@ pub struct MessageTime {
     pub end: f64,
 }
 
+/// One round of an aggregated message program.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundTime {
+    /// The job.
+    pub job: u32,
+    /// Which of the job's programs of rounds, and which of its rounds.
+    pub part: u32,
+    /// See above.
+    pub round: u32,
+    /// When it began, its delay included, and when it ended, in seconds.
+    pub begun: f64,
+    /// See above.
+    pub end: f64,
+}
+
 /// The log: the times of tasks in the order in which they ended.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TaskLog {
@@ -44,6 +59,7 @@ pub struct TaskLog {
     index: HashMap<String, u32>,
     entries: Vec<TaskTime>,
     messages: Vec<MessageTime>,
+    rounds: Vec<RoundTime>,
 }
 
 impl TaskLog {
@@ -63,6 +79,17 @@ impl TaskLog {
     #[must_use]
     pub fn messages(&self) -> &[MessageTime] {
         &self.messages
+    }
+
+    /// The rounds, in the order in which they ended.
+    #[must_use]
+    pub fn rounds(&self) -> &[RoundTime] {
+        &self.rounds
+    }
+
+    /// Writes down a round that has ended.
+    pub(super) fn push_round(&mut self, round: RoundTime) {
+        self.rounds.push(round);
     }
 
     /// Writes down a message that has arrived.

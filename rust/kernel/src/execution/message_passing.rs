@@ -16,6 +16,8 @@ pub struct MessagePassing {
     left: u32,
     /// When each message was posted and set out, if that is logged.
     pub times: Vec<(f64, f64)>,
+    /// Where the messages of each class are counted; empty before the first one is.
+    pub counted: Vec<u32>,
 }
 
 impl MessagePassing {
@@ -26,6 +28,7 @@ impl MessagePassing {
             next: Vec::new(),
             states: MessageStates::new(messages),
             left: 0,
+            counted: Vec::new(),
             times: vec![(f64::NAN, f64::NAN); if logged { messages } else { 0 }],
             program,
         };

@@ -39,9 +39,15 @@ impl Run {
 
     /// A message sets out.
     fn set_out(&mut self, world: &mut World, part: u32, message: u32) -> Result<(), ExecutionError> {
-        let Message { from, to, bytes, .. } =
-            self.program.messages[part as usize].program.messages()[message as usize];
+        let passing = &mut self.program.messages[part as usize];
+        let Message { from, to, bytes, .. } = passing.program.messages()[message as usize];
         let hosts = (self.hosts[from as usize], self.hosts[to as usize]);
+        if let Some(counts) = &mut world.counts {
+            let classes = passing.program.classes();
+            counts.find_places(self.job, classes, &mut passing.counted);
+            let place = passing.counted[classes.of[message as usize] as usize];
+            counts.count(&world.platform, place, bytes - classes.envelope, hosts);
+        }
         let mut builder = std::mem::take(&mut world.builder);
         let made = builder.flow(&world.platform, &world.network, hosts, bytes);
         if made.is_ok() {

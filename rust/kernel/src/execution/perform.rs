@@ -32,6 +32,7 @@ impl Run {
             Step::Between { phase } => return self.between(world, rank, phase),
             Step::Barrier => return Ok(self.barrier(world, rank)),
             Step::Messages { part } => return self.pass_messages(world, rank, part),
+            Step::Rounds { part } => return self.pass_rounds(world, rank, part),
             Step::Exchange { exchange } => return self.exchange(world, rank, exchange),
             Step::Synchronise => return Ok(self.sleep(world, rank, self.ranks.all[rank as usize].until)),
             Step::Sleep { amounts } => {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::demands::Demands;
 use super::error::ExecutionError;
 use super::message_passing::MessagePassing;
+use super::round_passing::Rounds;
 use super::storage::{Place, Stores};
 use crate::application::{Communication, Direction, Storage};
 use crate::platform::{NoRoute, Platform};
@@ -51,6 +52,8 @@ pub enum Step {
     Synchronise,
     /// Goes through its operations of a message program.
     Messages { part: u32 },
+    /// Waits for the group, which then goes from round to round of a message program.
+    Rounds { part: u32 },
     /// Sleeps.
     Sleep { amounts: u32 },
     /// Starts to read or write.
@@ -108,6 +111,7 @@ pub struct Program {
     pub transfers: Vec<Transfer>,
     pub demands: Demands,
     pub messages: Vec<MessagePassing>,
+    pub rounds: Vec<Rounds>,
     /// How deep loops stand in each other at most, and levels (see [`Step`]).
     pub depths: u32,
     pub levels: u32,

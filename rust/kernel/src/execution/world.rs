@@ -6,11 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::application::Direction;
 use crate::platform::{Host, Platform};
-use crate::sharing::{Activities, Demand, DemandBuilder, Network, cores, resources};
+use crate::sharing::{
+    Activities, BundleBuilder, BundleSum, Demand, DemandBuilder, Network, cores, resources,
+};
 
 use super::cache::Buffers;
 use super::gpu::Gpus;
 use super::log::TaskLog;
+use super::message_counts::MessageCounts;
 use super::notice::Notice;
 use super::program::Group;
 use super::storage::{Disks, Stores};
@@ -134,7 +137,13 @@ pub struct World {
     pub ready: Ready,
     pub notices: VecDeque<(u32, Notice)>,
     pub log: Option<TaskLog>,
+    pub counts: Option<Box<MessageCounts>>,
     pub builder: DemandBuilder,
+    /// Buffers; nothing in them outlasts a call.
+    #[serde(skip)]
+    pub bundle: BundleBuilder,
+    #[serde(skip)]
+    pub bundles: BundleSum,
     pub now: f64,
 }
 
@@ -154,7 +163,10 @@ impl World {
             ready: Ready::default(),
             notices: VecDeque::new(),
             log: None,
+            counts: None,
             builder: DemandBuilder::default(),
+            bundle: BundleBuilder::default(),
+            bundles: BundleSum::default(),
             now: 0.0,
         }
     }

@@ -26,7 +26,12 @@ impl<'a, A: Availability> Filling<'a, A> {
 
     /// Puts tasks on a node; whether any are left.
     pub(super) fn fill(&mut self, node: u32) -> bool {
-        let tasks = self.room.slots(node, self.want.request).min(self.left);
+        self.fill_up_to(node, u32::MAX)
+    }
+
+    /// The same with so many tasks on it at most.
+    pub(super) fn fill_up_to(&mut self, node: u32, most: u32) -> bool {
+        let tasks = self.room.slots(node, self.want.request).min(self.left).min(most);
         if tasks > 0 {
             self.placement.push(NodeTasks { node, tasks });
             self.left -= tasks;

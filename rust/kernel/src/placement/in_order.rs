@@ -7,10 +7,10 @@ use super::filling::Filling;
 
 /// A feasible node.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
-    place: u32,
-    node: u32,
-    slots: u64,
+pub(super) struct Candidate {
+    pub(super) place: u32,
+    pub(super) node: u32,
+    pub(super) slots: u64,
 }
 
 impl<A: Availability> Filling<'_, A> {
@@ -105,7 +105,8 @@ impl<A: Availability> Filling<'_, A> {
         Some(Candidate { place, node, slots: u64::from(self.room.slots(node, self.want.request)) })
     }
 
-    fn candidates(&self, order: &NodeOrder) -> Vec<Candidate> {
+    /// All feasible nodes, in the order.
+    pub(super) fn candidates(&self, order: &NodeOrder) -> Vec<Candidate> {
         let mut list = Vec::new();
         let mut from = 0;
         while let Some(next) = self.candidate(order, from) {

@@ -2,8 +2,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Availability, NodeOrder};
+use crate::platform::{Fabric, FabricKind};
 
 use super::AllocationRule;
+use super::compact::Compact;
 use super::filling::Filling;
 
 /// From when on a job is long.
@@ -33,6 +35,10 @@ pub struct Mapping {
     pub blocks: Option<Blocks>,
     /// What `dual_end` goes by.
     pub threshold: Option<Threshold>,
+    /// What `compact` goes by.
+    pub compact: Option<Compact>,
+    /// Where the nodes are in the network, for the rules that go by it.
+    pub fabric: Option<Fabric>,
 }
 
 impl Mapping {
@@ -52,6 +58,9 @@ impl Mapping {
         if self.order.len() < nodes {
             return Err(format!("the order of the nodes has {} of {nodes} nodes", self.order.len()));
         }
+        if self.fabric.as_ref().is_some_and(|fabric| fabric.nodes() != nodes) {
+            return Err(format!("the network has places for other than {nodes} nodes"));
+        }
         Ok(())
     }
 
@@ -64,6 +73,16 @@ impl Mapping {
     ) {
         if let Some(Blocks { count, are_fixed }) = self.blocks {
             return filling.blocks(order, count, are_fixed);
+        }
+        match (rule, &self.fabric) {
+            (AllocationRule::Compact, Some(fabric)) if let Some(compact) = self.compact => {
+                return filling.compact(order, fabric, compact);
+            }
+            (AllocationRule::FewestGroups, Some(fabric)) => return filling.fewest_groups(order, fabric),
+            (AllocationRule::SubTorus, Some(fabric)) if fabric.kind() == FabricKind::Torus => {
+                return filling.sub_torus(order, fabric);
+            }
+            _ => {}
         }
         match (rule, self.threshold) {
             (AllocationRule::Contiguous, _) => filling.first_window_in_order(order),

@@ -1,12 +1,15 @@
 //! Placement: which nodes a job gets, as an order of the nodes and greedy filling.
 //!
 //! Placing k nodes costs O(k log n) by index, by load or in an order, O(feasible nodes) for `random`, O(c f + f log f) with
-//! c critical resources for `balanced`, O(n) for `contiguous` and blocks.
+//! c critical resources for `balanced`, O(n) for `contiguous` and blocks; compact rules say it in their files.
+mod compact;
 mod external;
+mod fewest_groups;
 mod filling;
 mod in_order;
 mod mapping;
 mod registry;
+mod sub_torus;
 
 use std::sync::Arc;
 
@@ -14,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Availability, NodeOrder, NodeTasks, Place, PlacementRequest, Unanswered, place_at};
 
+pub use compact::{Closeness, Compact};
 pub use external::{ExternalAllocator, Question};
 pub use mapping::{Blocks, Mapping, Threshold};
 pub use registry::{ALLOCATORS, named};
@@ -43,6 +47,12 @@ pub enum AllocationRule {
     DualEnd,
     /// The heads of the blocks of an order.
     Blocks,
+    /// The nodes around a centre.
+    Compact,
+    /// The fewest groups of a network.
+    FewestGroups,
+    /// Box-shaped sub-tori only.
+    SubTorus,
 }
 
 /// An allocator at work: its rule, its seed, and where the latest start ended; or one outside the kernel.
@@ -110,7 +120,7 @@ impl Allocator {
     /// Whether a job fits just where enough slots are free, however spread.
     #[must_use]
     pub fn is_free_to_spread(&self) -> bool {
-        self.rule != AllocationRule::Contiguous
+        !matches!(self.rule, AllocationRule::Contiguous | AllocationRule::SubTorus)
     }
 
     /// The allocator outside the kernel, where there is one.
@@ -177,7 +187,10 @@ impl Allocator {
             AllocationRule::FirstFit
             | AllocationRule::RoundRobin
             | AllocationRule::DualEnd
-            | AllocationRule::Blocks => filling.by_index(0, room.nodes()),
+            | AllocationRule::Blocks
+            | AllocationRule::Compact
+            | AllocationRule::FewestGroups
+            | AllocationRule::SubTorus => filling.by_index(0, room.nodes()),
             AllocationRule::NextFit => {
                 filling.by_index(self.cursor, room.nodes());
                 filling.by_index(0, self.cursor);

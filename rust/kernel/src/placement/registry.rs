@@ -17,7 +17,7 @@ const OBAIDA: &str =
     "M. A. Obaida, J. Liu: Simulation of HPC job scheduling and large-scale parallel workloads. WSC 2017";
 
 /// All allocators of the kernel.
-pub const ALLOCATORS: [Entry; 10] = [
+pub const ALLOCATORS: [Entry; 13] = [
     Entry { name: "first_fit", summary: "nodes in their order", source: "", rule: AllocationRule::FirstFit },
     Entry { name: "best_fit", summary: "the busiest nodes first", source: "", rule: AllocationRule::BestFit },
     Entry {
@@ -67,6 +67,24 @@ pub const ALLOCATORS: [Entry; 10] = [
         summary: "evenly from the heads of the blocks of an order: blocks(4, order=xyz)",
         source: OBAIDA,
         rule: AllocationRule::Blocks,
+    },
+    Entry {
+        name: "compact",
+        summary: "the nearest nodes around a centre: compact(by=mean_hops) or compact(by=diameter)",
+        source: "S. O. Krumke et al.: Compact location problems. Theoretical Computer Science 181(2), 1997",
+        rule: AllocationRule::Compact,
+    },
+    Entry {
+        name: "fewest_groups",
+        summary: "below the lowest switch that suffices, by best fit: the fewest leaf switches or groups",
+        source: "Slurm's topology/tree: https://slurm.schedmd.com/topology.html",
+        rule: AllocationRule::FewestGroups,
+    },
+    Entry {
+        name: "sub_torus",
+        summary: "boxes of free nodes of a torus, the smallest that suffice and have the least surface",
+        source: "Y. Aridor et al.: Resource allocation and utilization in the Blue Gene/L supercomputer. IBM J. R&D 2005",
+        rule: AllocationRule::SubTorus,
     },
 ];
 

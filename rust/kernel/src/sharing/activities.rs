@@ -15,7 +15,7 @@ impl Activities {
         for (slot, &(resource, weight)) in self.uses.get_mut(uses).iter_mut().zip(wanted) {
             *slot = Use { resource, place: 0, weight };
         }
-        let unit = self.unit(uses);
+        let unit = if demand.by_rate { 1.0 } else { self.unit(uses) };
         let sequence = self.started;
         self.started += 1;
         let activity = Activity {
@@ -27,6 +27,7 @@ impl Activities {
             rate: 0.0,
             bound: demand.bound,
             penalty: demand.penalty,
+            by_rate: demand.by_rate,
             unit,
             level: f64::INFINITY,
             uses,
@@ -184,6 +185,9 @@ impl Activities {
             self.freed = self.freed.min(level);
             for at in range.first..range.first + range.count {
                 let Use { resource, place, .. } = self.uses.items[at as usize];
+                if let Some(loads) = &mut self.loads {
+                    loads.change(resource);
+                }
                 let users = &mut self.users[resource as usize];
                 users.swap_remove(place as usize);
                 if let Some(moved) = users.get(place as usize) {

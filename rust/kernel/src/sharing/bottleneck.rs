@@ -35,7 +35,8 @@ pub(super) struct Bottleneck {
     held: Vec<f64>,
     /// The holders when equations were last tried.
     tried: Vec<u32>,
-    /// Users of one resource: what the others let it take, times its penalty; its penalty; its rate by the others.
+    /// Users of one resource: the level that the others let it have; how much of a level takes 1 of the resource; its
+    /// rate by the others.
     claims: Vec<(f64, f64)>,
     elsewhere: Vec<(f64, u32)>,
     /// Resources that hold activities, and each one's place among them.
@@ -113,8 +114,8 @@ impl Bottleneck {
         for &(activity, weight) in component.users_of(resource) {
             let other = self.without(component, activity as usize, resource as u32);
             self.elsewhere.push(other);
-            let penalty = component.penalty[activity as usize];
-            self.claims.push((other.0 * weight * penalty, penalty));
+            let level = component.level(activity as usize, weight);
+            self.claims.push((other.0 * level, level / weight));
             sum += other.0 * weight;
         }
         let capacity = component.capacity[resource];
@@ -126,7 +127,7 @@ impl Bottleneck {
         self.limit[resource] = limit;
         for (&(activity, weight), &other) in component.users_of(resource).iter().zip(&self.elsewhere) {
             let at = activity as usize;
-            let offer = limit / (weight * component.penalty[at]);
+            let offer = limit / component.level(at, weight);
             (self.held[at], self.holder[at]) = if offer < other.0 { (offer, resource as u32) } else { other };
         }
     }
@@ -136,10 +137,9 @@ impl Bottleneck {
         if resource != BOUND && self.holder[activity] != resource {
             return (self.held[activity], self.holder[activity]);
         }
-        let penalty = component.penalty[activity];
         let offers = component.uses_of(activity).iter().filter(|item| item.0 != resource);
         offers.fold((component.bound[activity], BOUND), |least, &(at, weight)| {
-            let offer = self.limit[at as usize] / (weight * penalty);
+            let offer = self.limit[at as usize] / component.level(activity, weight);
             if offer < least.0 { (offer, at) } else { least }
         })
     }
@@ -225,9 +225,9 @@ impl Bottleneck {
                 };
                 let mut taken = 0.0;
                 let modest = component.users_of(resource).iter().all(|&(activity, weight)| {
-                    let amount = weight * component.rate[activity as usize];
-                    taken += amount;
-                    amount * component.penalty[activity as usize] <= limit
+                    let rate = component.rate[activity as usize];
+                    taken += weight * rate;
+                    rate * component.level(activity as usize, weight) <= limit
                 });
                 modest && taken <= component.capacity[resource] * more
             })
@@ -252,5 +252,5 @@ impl Bottleneck {
 fn rate_by(component: &Component, activity: usize, resource: u32) -> f64 {
     let weight =
         component.uses_of(activity).iter().find(|item| item.0 == resource).map_or(1.0, |item| item.1);
-    1.0 / (weight * component.penalty[activity])
+    1.0 / component.level(activity, weight)
 }

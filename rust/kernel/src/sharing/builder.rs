@@ -31,7 +31,7 @@ impl DemandBuilder {
     #[must_use]
     pub fn demand(&self) -> Demand<'_> {
         let &Self { amount, bound, latency, penalty, ref uses, .. } = self;
-        Demand { amount, uses, bound, latency, penalty }
+        Demand { amount, uses, bound, latency, penalty, by_rate: false }
     }
 
     /// Makes the demand of a flow.

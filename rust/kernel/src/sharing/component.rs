@@ -19,6 +19,8 @@ pub(super) struct Component {
     pub(super) bound: Vec<f64>,
     /// The penalty of each activity.
     pub(super) penalty: Vec<f64>,
+    /// Whether the rate of each activity is what is shared, and not what it takes of its bottleneck.
+    pub(super) by_rate: Vec<bool>,
     /// Of the resources that an activity has for itself, the tightest: its capacity, and the weight of the use;
     /// (infinite, 1) where there is none.
     pub(super) own: Vec<(f64, f64)>,
@@ -42,6 +44,7 @@ impl Component {
         self.bound.clear();
         self.own.clear();
         self.penalty.clear();
+        self.by_rate.clear();
         self.rate.clear();
         self.capacity.clear();
         self.sharing.clear();
@@ -63,18 +66,24 @@ impl Component {
         &self.users[self.first_user[resource] as usize..self.first_user[resource + 1] as usize]
     }
 
-    /// Whether every activity takes the same of each of its resources.
+    /// Whether every activity takes the same of each of its resources, or is shared by its rate.
     pub(super) fn is_even(&self) -> bool {
         let even = |uses: &[(u32, f64)]| uses.iter().all(|item| item.1 == uses[0].1);
-        (0..self.activities()).all(|activity| even(self.uses_of(activity)))
+        (0..self.activities()).all(|activity| self.by_rate[activity] || even(self.uses_of(activity)))
+    }
+
+    /// The level of an activity that uses so much of a resource, per rate: what activities are compared by.
+    pub(super) fn level(&self, activity: usize, weight: f64) -> f64 {
+        self.penalty[activity] * if self.by_rate[activity] { 1.0 } else { weight }
     }
 
     /// Ends the uses of one activity, which are in `uses` by now.
-    pub(super) fn close(&mut self, bound: f64, own: (f64, f64), penalty: f64) {
+    pub(super) fn close(&mut self, bound: f64, own: (f64, f64), (penalty, by_rate): (f64, bool)) {
         self.first_use.push(self.uses.len() as u32);
         self.bound.push(bound);
         self.own.push(own);
         self.penalty.push(penalty);
+        self.by_rate.push(by_rate);
         self.rate.push(0.0);
     }
 

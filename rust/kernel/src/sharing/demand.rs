@@ -25,11 +25,14 @@ pub struct Demand<'a> {
     pub latency: f64,
     /// Its share is proportional to the inverse: 2 gets half of what 1 gets.
     pub penalty: f64,
+    /// Whether its rate itself is what is shared fairly, whatever a unit of its work takes: it stands for messages that
+    /// share each link one by one. Of no effect under [`Rule::FairBottleneck`].
+    pub by_rate: bool,
 }
 
 impl Default for Demand<'_> {
     fn default() -> Self {
-        Self { amount: 0.0, uses: &[], bound: f64::INFINITY, latency: 0.0, penalty: 1.0 }
+        Self { amount: 0.0, uses: &[], bound: f64::INFINITY, latency: 0.0, penalty: 1.0, by_rate: false }
     }
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::{Blocks, Range};
 use super::component::Component;
 use super::demand::{Resource, Rule};
+use super::loads::Loads;
 use super::solver::Solver;
 use crate::index::{IndexedHeap, Marks};
 use crate::time::{from_ordered_bits, ordered_bits};
@@ -34,6 +35,7 @@ pub(super) struct Activity {
     pub(super) rate: f64,
     pub(super) bound: f64,
     pub(super) penalty: f64,
+    pub(super) by_rate: bool,
     /// What a unit of work takes of each resource, if it is the same of all; 1 where rates themselves are shared; else 0.
     pub(super) unit: f64,
     /// The level at which it is held: infinite before it is solved, 0 where there is no common level.
@@ -107,6 +109,8 @@ pub struct Activities {
     pub(super) members: Vec<u32>,
     pub(super) component: Component,
     pub(super) solver: Solver,
+    /// What is taken of resources over time, where that is recorded.
+    pub(super) loads: Option<Box<Loads>>,
 }
 
 impl Activities {
@@ -137,6 +141,7 @@ impl Activities {
             members: Vec::new(),
             component: Component::default(),
             solver: Solver::default(),
+            loads: None,
         }
     }
 }

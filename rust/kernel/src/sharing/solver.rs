@@ -42,5 +42,5 @@ impl Solver {
 fn scale(rule: Rule, component: &Component, activity: usize) -> f64 {
     let weight =
         component.uses_of(activity).first().filter(|_| rule == Rule::MaxMin).map_or(1.0, |item| item.1);
-    1.0 / (component.penalty[activity] * weight)
+    1.0 / component.level(activity, weight)
 }

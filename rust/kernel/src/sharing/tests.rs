@@ -119,6 +119,35 @@ fn a_single_message_is_a_flow() {
 }
 
 #[test]
+fn a_bundle_shares_links_as_its_messages_would() {
+    let (platform, network) = (three_hosts(), network("max_min"));
+    let mut bundle = BundleBuilder::default();
+    let messages = [(0, 1, 4.0), (0, 1, 4.0), (0, 1, 2.0)];
+    bundle.make(&platform, &network, messages.into_iter()).expect("there is a route");
+    let demand = bundle.demand(0.0);
+    assert_eq!((demand.amount, demand.uses), (4.0, &[(0, 2.5)][..]));
+    let bandwidth = platform.links()[0].bandwidth;
+    let latency = platform.links()[0].latency;
+    let durations: Vec<f64> = bundle.durations(&platform, &network).collect();
+    assert_eq!(bundle.seconds(), 10.0 / bandwidth);
+    assert_eq!(durations, [10.0, 10.0, 6.0].map(|bytes| latency + bytes / bandwidth));
+    // Next to a flow: 2.5 parts of 3.5.
+    let mut activities = Activities::new(network.rule, resources(&platform));
+    let handle = activities.start(0.0, &demand, 0);
+    let mut builder = DemandBuilder::default();
+    builder.flow(&platform, &network, (0, 1), 100.0).expect("there is a route");
+    activities.start(0.0, &Demand { latency: 0.0, ..builder.demand() }, 1);
+    assert!((activities.rate(handle) - bandwidth / 3.5).abs() < 1e-12 * bandwidth);
+    // Two of them one after the other take twice as long, at the same rate.
+    let mut sum = BundleSum::default();
+    sum.begin(&platform);
+    sum.add(&platform, &demand);
+    sum.add(&platform, &demand);
+    assert_eq!(sum.seconds(), 2.0 * bundle.seconds());
+    assert_eq!((sum.demand(0.0).amount, sum.demand(0.0).uses), (8.0, &[(0, 2.5)][..]));
+}
+
+#[test]
 fn acknowledgements_and_factors_are_those_of_the_model() {
     let (platform, mut builder) = (three_hosts(), DemandBuilder::default());
     let network = Network {
@@ -164,11 +193,13 @@ fn mix(even: bool) -> impl Strategy<Value = (Vec<f64>, Mix)> {
     })
 }
 
-fn rates(rule: Rule, capacities: &[f64], mix: &Mix) -> Vec<f64> {
+/// The rates; `by_rate` says which activities are bundles.
+fn rates(rule: Rule, capacities: &[f64], mix: &Mix, by_rate: impl Fn(usize) -> bool) -> Vec<f64> {
     let mut activities = Activities::new(rule, capacities.iter().map(|&capacity| link(capacity)).collect());
     let mut handles = Vec::new();
-    for (uses, bound, penalty) in mix {
-        let demand = Demand { amount: 1.0, uses, bound: *bound, penalty: *penalty, latency: 0.0 };
+    for (at, (uses, bound, penalty)) in mix.iter().enumerate() {
+        let (bound, penalty, by_rate) = (*bound, *penalty, by_rate(at));
+        let demand = Demand { amount: 1.0, uses, bound, penalty, by_rate, ..Demand::default() };
         handles.push(activities.start(0.0, &demand, 0));
     }
     handles.into_iter().map(|handle| activities.rate(handle)).collect()
@@ -179,24 +210,24 @@ fn assert_fair(
     capacities: &[f64],
     mix: &Mix,
     rates: &[f64],
-    share: impl Fn(f64, f64) -> f64,
+    share: impl Fn(usize, f64, f64) -> f64,
 ) -> Result<(), TestCaseError> {
     let mut load = vec![0.0; capacities.len()];
     let mut most = vec![0.0_f64; capacities.len()];
-    for ((uses, _, penalty), &rate) in mix.iter().zip(rates) {
+    for (which, ((uses, _, penalty), &rate)) in mix.iter().zip(rates).enumerate() {
         for &(at, weight) in uses {
             load[at as usize] += weight * rate;
-            most[at as usize] = most[at as usize].max(share(weight, rate) * penalty);
+            most[at as usize] = most[at as usize].max(share(which, weight, rate) * penalty);
         }
     }
     for (load, capacity) in load.iter().zip(capacities) {
         prop_assert!(*load <= capacity * (1.0 + 1e-9));
     }
-    for ((uses, bound, penalty), &rate) in mix.iter().zip(rates) {
+    for (which, ((uses, bound, penalty), &rate)) in mix.iter().zip(rates).enumerate() {
         let bottleneck = |&(at, weight): &(u32, f64)| {
             let at = at as usize;
             load[at] >= capacities[at] * (1.0 - 1e-9)
-                && share(weight, rate) * penalty >= most[at] * (1.0 - 1e-9)
+                && share(which, weight, rate) * penalty >= most[at] * (1.0 - 1e-9)
         };
         prop_assert!(rate >= bound * (1.0 - 1e-9) || uses.iter().any(bottleneck), "{rates:?}");
     }
@@ -208,17 +239,30 @@ proptest! {
 
     #[test]
     fn everybody_has_a_bottleneck((capacities, mix) in mix(false)) {
-        assert_fair(&capacities, &mix, &rates(Rule::MaxMin, &capacities, &mix), |weight, rate| weight * rate)?;
+        let rates = rates(Rule::MaxMin, &capacities, &mix, |_| false);
+        assert_fair(&capacities, &mix, &rates, |_, weight, rate| weight * rate)?;
     }
 
     #[test]
     fn rates_are_max_min_fair((capacities, mix) in mix(false)) {
-        assert_fair(&capacities, &mix, &rates(Rule::Rates, &capacities, &mix), |_, rate| rate)?;
+        let rates = rates(Rule::Rates, &capacities, &mix, |_| false);
+        assert_fair(&capacities, &mix, &rates, |_, _, rate| rate)?;
+    }
+
+    /// Parallel tasks compete by what they take of a resource, bundles by what each of their messages takes.
+    #[test]
+    fn bundles_and_tasks_are_fair_to_each_other((capacities, mix) in mix(false), every in 1..4_usize) {
+        let by_rate = |which: usize| which.is_multiple_of(every);
+        let rates = rates(Rule::MaxMin, &capacities, &mix, by_rate);
+        assert_fair(&capacities, &mix, &rates, |which, weight, rate| {
+            if by_rate(which) { rate } else { weight * rate }
+        })?;
     }
 
     #[test]
     fn flows_are_max_min_fair((capacities, mix) in mix(true)) {
-        assert_fair(&capacities, &mix, &rates(Rule::MaxMin, &capacities, &mix), |weight, rate| weight * rate)?;
+        let rates = rates(Rule::MaxMin, &capacities, &mix, |_| false);
+        assert_fair(&capacities, &mix, &rates, |_, weight, rate| weight * rate)?;
     }
 }
 
@@ -292,7 +336,7 @@ proptest! {
             now = until;
             match act {
                 Act::Start(uses, amount, bound, latency) => {
-                    let demand = Demand { amount, uses: &uses, bound, latency, penalty: 1.0 };
+                    let demand = Demand { amount, uses: &uses, bound, latency, ..Demand::default() };
                     let handle = activities.start(now, &demand, tag as u64);
                     running.push((tag as u64, handle, uses, bound));
                 }
@@ -316,7 +360,7 @@ proptest! {
         let mut activities = machine(RULES[which]);
         for (tag, (_, act)) in acts.into_iter().enumerate() {
             if let Act::Start(uses, amount, bound, latency) = act {
-                let demand = Demand { amount, uses: &uses, bound, latency, penalty: 1.0 };
+                let demand = Demand { amount, uses: &uses, bound, latency, ..Demand::default() };
                 activities.start(0.0, &demand, tag as u64);
             }
         }

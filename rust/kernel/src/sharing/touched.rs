@@ -26,7 +26,7 @@ impl Activities {
     /// Solves every component that was touched.
     pub(super) fn flush(&mut self) {
         if self.fresh.is_empty() && self.touched.is_empty() {
-            return;
+            return self.note_loads();
         }
         let level = self.untouched_level();
         self.freed = f64::INFINITY;
@@ -50,6 +50,7 @@ impl Activities {
             }
         }
         self.touched = touched;
+        self.note_loads();
     }
 
     /// Whether the activities on a resource influence one another: on a fat pipe only by the rule that counts them.
@@ -180,7 +181,7 @@ impl Activities {
         if !exact {
             bound = bound.min(own.0 / own.1);
         }
-        component.close(bound, own, activity.penalty);
+        component.close(bound, own, (activity.penalty, activity.by_rate));
     }
 
     /// Takes the rates over; an activity whose rate is as it was is left alone. `common`: whether a level is behind them.
@@ -195,6 +196,9 @@ impl Activities {
             activity.remaining = (activity.remaining - activity.rate * (now - activity.since)).max(0.0);
             activity.since = now;
             activity.rate = rate;
+            if let Some(loads) = &mut self.loads {
+                self.uses.get(activity.uses).iter().for_each(|item| loads.change(item.resource));
+            }
             let end = if activity.remaining > 0.0 { now + activity.remaining / rate } else { now };
             if end.is_finite() {
                 self.ends.set(member, End::new(end, activity.sequence));

@@ -55,12 +55,14 @@ impl<F: Feed> Simulation<F> {
         let Some(running) = &mut self.state.applications else { return };
         let request = self.scenario.request(job);
         let asked = given.gpus.map_or(0, |gpu| u32::try_from(request.amounts[gpu]).unwrap_or(u32::MAX));
+        let carried = &given.jobs[job as usize];
+        let placement = self.state.jobs.placement(job);
         if running.ranks(job).is_empty() {
-            running.set_ranks(job, ranks_of_placement(self.state.jobs.placement(job)));
+            running.set_ranks(job, carried.rank_order.nodes(placement));
         }
+        running.keep_ranks(job, &ranks_of_placement(placement));
         let gpus = running.chosen_gpus.get(&job).copied().unwrap_or(asked);
         let hosts = given.hosts_of(running.ranks(job));
-        let carried = &given.jobs[job as usize];
         if let Err(error) = running.execution.start(self.state.now, job, carried, &hosts, gpus) {
             self.cursor.failure.get_or_insert((job, error.to_string()));
         }

@@ -24,6 +24,8 @@ pub struct ApplicationState {
     ranks: BTreeMap<u32, Vec<u32>>,
     /// What running jobs are to have from their next scheduling point on, by rank.
     pending: BTreeMap<u32, Vec<u32>>,
+    /// The nodes by rank of jobs whose ranks do not follow one another on their nodes, in their latest run.
+    unpacked: BTreeMap<u32, Vec<u32>>,
     /// GPUs per node of jobs for which the scheduler chose them.
     pub chosen_gpus: BTreeMap<u32, u32>,
     at_point: Vec<SchedulingPoint>,
@@ -39,6 +41,7 @@ impl ApplicationState {
             execution,
             ranks: BTreeMap::new(),
             pending: BTreeMap::new(),
+            unpacked: BTreeMap::new(),
             chosen_gpus: BTreeMap::new(),
             at_point: Vec::new(),
             next: Time::NEVER,
@@ -54,6 +57,21 @@ impl ApplicationState {
     /// Sets the nodes of a job by rank.
     pub fn set_ranks(&mut self, job: u32, nodes: Vec<u32>) {
         self.ranks.insert(job, nodes);
+    }
+
+    /// Keeps the nodes of a job by rank, beyond its end too, unless its ranks are packed: these follow from its placement.
+    pub fn keep_ranks(&mut self, job: u32, packed: &[u32]) {
+        let ranks = self.ranks(job);
+        if ranks == packed {
+            self.unpacked.remove(&job);
+        } else {
+            self.unpacked.insert(job, ranks.to_vec());
+        }
+    }
+
+    /// The nodes by rank of all jobs whose ranks were not packed when they started, by job.
+    pub fn unpacked_ranks(&self) -> impl Iterator<Item = (u32, &[u32])> {
+        self.unpacked.iter().map(|(job, nodes)| (*job, nodes.as_slice()))
     }
 
     /// What a running job is to have from its next scheduling point on, by rank; None where nothing was decided.

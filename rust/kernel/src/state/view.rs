@@ -90,6 +90,7 @@ impl<'a> View<'a> {
             requested_time: self.state.jobs.requested_time(job),
             calendar: self.calendar_of(job),
             order: self.state.machine.order(),
+            empty: &self.state.machine,
         }
     }
 

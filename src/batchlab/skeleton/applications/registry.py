@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from batchlab.skeleton.communicator import Communicator
+    from batchlab.vocabulary import Fidelity
 
 __all__ = ["APPLICATIONS", "arguments_of", "named", "named_application"]
 
@@ -64,6 +65,7 @@ def named(
     arguments: Mapping[str, Any] | None = None,
     *,
     options: MessageOptions | None = None,
+    fidelity: Fidelity = "exact",
 ) -> Skeleton:
     """Give a built-in skeleton.
 
@@ -77,6 +79,8 @@ def named(
         By name; those of its function.
     options
         How messages are passed.
+    fidelity
+        As for `Skeleton`; also among the arguments.
 
     Raises
     ------
@@ -92,17 +96,18 @@ def named(
     if name not in APPLICATIONS:
         raise ApplicationError(f"no skeleton is called {shown(name)}.{suggest(str(name), APPLICATIONS)}")
     given = dict(arguments or {})
+    fidelity = given.pop("fidelity", fidelity)
     known = [
         each for each in inspect.signature(APPLICATIONS[name]).parameters if each not in {"world", "family"}
     ]
     unknown = [each for each in given if each not in known]
     if unknown:
         raise ApplicationError(
-            f"{name}: no argument is called {shown(unknown[0])}.{suggest(unknown[0], known)}"
+            f"{name}: no argument is called {shown(unknown[0])}.{suggest(unknown[0], [*known, 'fidelity'])}"
         )
     function = partial(APPLICATIONS[name], **given)
     try:
-        return Skeleton(function, ranks, name=name, options=options or MessageOptions())
+        return Skeleton(function, ranks, name=name, options=options or MessageOptions(), fidelity=fidelity)
     except (TypeError, ValueError, ZeroDivisionError) as error:
         if isinstance(error, ApplicationError):
             raise

@@ -5,6 +5,7 @@
 mod engine;
 mod hardware;
 mod life;
+mod rounds;
 mod tasks;
 
 use std::collections::HashMap;

@@ -1,0 +1,139 @@
+//! Compact placements: the nodes around a centre (S22).
+//!
+//! With f feasible nodes and c centres: O(f log n + c f). The centres are a bounded number, so a machine of tens of thousands
+//! of nodes costs a few passes over what is free.
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::{Availability, NodeOrder};
+use crate::platform::Fabric;
+
+use super::filling::Filling;
+use super::in_order::Candidate;
+
+/// What is to be least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Closeness {
+    /// The sum of the hops from the centre to the nodes and back; then the most of one.
+    MeanHops,
+    /// The most hops of one node; then the sum.
+    Diameter,
+}
+
+impl Closeness {
+    /// All of them, by their names.
+    pub const NAMES: [(&str, Self); 2] = [("mean_hops", Self::MeanHops), ("diameter", Self::Diameter)];
+
+    fn score(self, sum: u64, most: u32) -> (u64, u64) {
+        match self {
+            Self::MeanHops => (sum, most.into()),
+            Self::Diameter => (most.into(), sum),
+        }
+    }
+}
+
+/// What `compact` goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compact {
+    /// What is to be least.
+    pub by: Closeness,
+    /// How many feasible nodes are tried as centres, at most.
+    pub centres: u32,
+}
+
+impl<A: Availability> Filling<'_, A> {
+    /// The nodes nearest to that centre around which they are closest.
+    pub(super) fn compact(&mut self, order: &NodeOrder, fabric: &Fabric, Compact { by, centres }: Compact) {
+        let list = self.candidates(order);
+        let mut around = Surroundings::new(fabric, &list, self.left.into());
+        let count = list.len().min(centres as usize);
+        let mut best: Option<((u64, u64), usize)> = None;
+        for at in (0..count).map(|number| number * list.len() / count) {
+            let Some((sum, most)) = around.measure(at) else { return };
+            let score = by.score(sum, most);
+            if best.is_none_or(|(least, _)| score < least) {
+                best = Some((score, at));
+            }
+        }
+        let Some((_, centre)) = best else { return };
+        for each in around.chosen(centre) {
+            self.fill(each.node);
+        }
+    }
+}
+
+/// Feasible nodes by how far they are from one of them.
+struct Surroundings<'a> {
+    fabric: &'a Fabric,
+    list: &'a [Candidate],
+    tasks: u64,
+    /// The distance of each node from the latest centre.
+    distances: Vec<u32>,
+    /// How many nodes and slots there are at each distance.
+    shells: Vec<(u64, u64)>,
+}
+
+impl<'a> Surroundings<'a> {
+    fn new(fabric: &'a Fabric, list: &'a [Candidate], tasks: u64) -> Self {
+        Self { fabric, list, tasks, distances: vec![0; list.len()], shells: Vec::new() }
+    }
+
+    /// Measures from a centre, and finds the distance at which the slots suffice, with the nodes and slots that are nearer;
+    /// None where all do not.
+    fn last_shell(&mut self, centre: usize) -> Option<Shell> {
+        self.shells.iter_mut().for_each(|shell| *shell = (0, 0));
+        for (each, distance) in self.list.iter().zip(&mut self.distances) {
+            *distance = self.fabric.round_trip(self.list[centre].node, each.node);
+            if *distance as usize >= self.shells.len() {
+                self.shells.resize(*distance as usize + 1, (0, 0));
+            }
+            let shell = &mut self.shells[*distance as usize];
+            *shell = (shell.0 + 1, shell.1 + each.slots);
+        }
+        let (mut slots, mut sum) = (0, 0);
+        for (distance, &(nodes, more)) in self.shells.iter().enumerate() {
+            if slots + more >= self.tasks {
+                return Some(Shell { distance: distance as u32, missing: self.tasks - slots, sum });
+            }
+            slots += more;
+            sum += nodes * distance as u64;
+        }
+        None
+    }
+
+    /// The sum of the distances of the nearest nodes that suffice, and the largest.
+    fn measure(&mut self, centre: usize) -> Option<(u64, u32)> {
+        let Shell { distance, missing, sum } = self.last_shell(centre)?;
+        let (mut slots, mut nodes) = (0, 0);
+        let last = self.list.iter().zip(&self.distances).filter(|(_, far)| **far == distance);
+        for (each, _) in last {
+            if slots >= missing {
+                break;
+            }
+            slots += each.slots;
+            nodes += 1;
+        }
+        Some((sum + nodes * u64::from(distance), distance))
+    }
+
+    /// The nearest nodes that suffice, as they are listed; of those that are as far as the last one the first.
+    fn chosen(&mut self, centre: usize) -> Vec<Candidate> {
+        let Some(Shell { distance, missing, .. }) = self.last_shell(centre) else { return Vec::new() };
+        let mut slots = 0;
+        let near = |(each, far): (&Candidate, &u32)| {
+            let is_last = *far == distance && slots < missing;
+            slots += if is_last { each.slots } else { 0 };
+            (*far < distance || is_last).then_some(*each)
+        };
+        self.list.iter().zip(&self.distances).filter_map(near).collect()
+    }
+}
+
+/// The farthest nodes that are needed.
+#[derive(Clone, Copy)]
+struct Shell {
+    distance: u32,
+    /// The slots that are needed of it.
+    missing: u64,
+    /// The sum of the distances of all nodes that are nearer.
+    sum: u64,
+}

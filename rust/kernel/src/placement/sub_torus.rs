@@ -1,0 +1,135 @@
+//! Box-shaped sub-tori of free nodes (S22).
+//!
+//! With R routers, d dimensions and s shapes of the smallest sufficient volume: O(n log n + s d R). There are as many shapes as
+//! ways to write the volume as a product of d sides.
+use std::cmp::Reverse;
+
+use crate::cluster::{Availability, NodeOrder};
+use crate::platform::Fabric;
+
+use super::filling::Filling;
+
+impl<A: Availability> Filling<'_, A> {
+    /// The first nodes of the first free box of the least surface, of the smallest volume that takes the job.
+    pub(super) fn sub_torus(&mut self, order: &NodeOrder, fabric: &Fabric) {
+        // As many as the largest node of the job's set takes when it is empty.
+        let each = self.want.empty.most_on_one(self.want.request).min(self.left);
+        if each == 0 {
+            return;
+        }
+        let (at_router, dimensions) = (fabric.sizes()[0], &fabric.sizes()[1..]);
+        let routers = self.left.div_ceil(each).div_ceil(at_router);
+        let mut boxes = smallest_boxes(dimensions, routers);
+        let free = self.free_nodes(order, each);
+        if (free.len() as u32) < self.left.div_ceil(each) {
+            return;
+        }
+        let mut lacking = vec![at_router; dimensions.iter().product::<u32>() as usize];
+        for &node in &free {
+            lacking[(fabric.place(node) / at_router) as usize] -= 1;
+        }
+        boxes.sort_unstable_by_key(|sides| (surface(sides, dimensions), Reverse(sides.clone())));
+        for sides in boxes {
+            let Some(corner) = first_free(&lacking, &sides, dimensions) else { continue };
+            for node in free
+                .into_iter()
+                .filter(|&node| is_inside(fabric.place(node) / at_router, corner, &sides, dimensions))
+            {
+                if !self.fill_up_to(node, each) {
+                    return;
+                }
+            }
+            return;
+        }
+    }
+
+    /// The nodes that admit so many tasks, in the order.
+    fn free_nodes(&self, order: &NodeOrder, tasks: u32) -> Vec<u32> {
+        let list = self.candidates(order);
+        list.into_iter().filter(|each| each.slots >= u64::from(tasks)).map(|each| each.node).collect()
+    }
+}
+
+/// The boxes of the smallest volume of at least so many routers, by their sides; none where the torus is smaller.
+fn smallest_boxes(dimensions: &[u32], least: u32) -> Vec<Vec<u32>> {
+    let all: u32 = dimensions.iter().product();
+    (least..=all)
+        .map(|volume| boxes_of(volume, dimensions))
+        .find(|boxes| !boxes.is_empty())
+        .unwrap_or_default()
+}
+
+fn boxes_of(volume: u32, dimensions: &[u32]) -> Vec<Vec<u32>> {
+    let Some((&size, others)) = dimensions.split_first() else {
+        return if volume == 1 { vec![Vec::new()] } else { Vec::new() };
+    };
+    let sides = (1..=size.min(volume)).filter(|side| volume.is_multiple_of(*side));
+    let whole = sides.flat_map(|side| {
+        boxes_of(volume / side, others).into_iter().map(move |rest| [&[side], rest.as_slice()].concat())
+    });
+    whole.collect()
+}
+
+/// The cables that leave a box; a side that goes all the way round has none.
+fn surface(sides: &[u32], dimensions: &[u32]) -> u32 {
+    let volume: u32 = sides.iter().product();
+    sides.iter().zip(dimensions).filter(|(side, size)| side < size).map(|(side, _)| 2 * volume / side).sum()
+}
+
+/// The first corner, by number, of a box at whose routers nothing is lacking. Boxes go round the ends of the dimensions.
+fn first_free(lacking: &[u32], sides: &[u32], dimensions: &[u32]) -> Option<u32> {
+    let mut sums = lacking.to_vec();
+    let mut weight = 1;
+    for (&side, &size) in sides.iter().zip(dimensions) {
+        sums = windows(&sums, side as usize, size as usize, weight);
+        weight *= size as usize;
+    }
+    let mut corners = sums.into_iter().enumerate().filter(|(_, lacks)| *lacks == 0);
+    corners.next().map(|(corner, _)| corner as u32)
+}
+
+/// For each router the sum over `side` routers from it on along one dimension.
+fn windows(values: &[u32], side: usize, length: usize, weight: usize) -> Vec<u32> {
+    let mut sums = vec![0; values.len()];
+    for base in (0..values.len()).filter(|router| (router / weight).is_multiple_of(length)) {
+        let value = |at: usize| values[base + at % length * weight];
+        let mut sum: u32 = (0..side).map(value).sum();
+        for at in 0..length {
+            sums[base + at * weight] = sum;
+            sum = sum + value(at + side) - value(at);
+        }
+    }
+    sums
+}
+
+fn is_inside(router: u32, corner: u32, sides: &[u32], dimensions: &[u32]) -> bool {
+    let (mut router, mut corner) = (router, corner);
+    sides.iter().zip(dimensions).all(|(&side, &size)| {
+        let offset = (router % size + size - corner % size) % size;
+        (router, corner) = (router / size, corner / size);
+        offset < side
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_are_of_the_smallest_volume() {
+        assert_eq!(smallest_boxes(&[4, 2], 3), [[3, 1]]);
+        assert_eq!(smallest_boxes(&[4, 2], 5), [[3, 2]]);
+        assert_eq!(smallest_boxes(&[4, 2], 4), [[2, 2], [4, 1]]);
+        assert!(smallest_boxes(&[4, 2], 9).is_empty());
+        assert_eq!((surface(&[2, 2], &[4, 2]), surface(&[4, 1], &[4, 2])), (4, 8));
+    }
+
+    #[test]
+    fn boxes_go_round() {
+        // A row of four of which the second is taken.
+        let lacking = [0, 1, 0, 0];
+        assert_eq!(first_free(&lacking, &[3], &[4]), Some(2));
+        assert!([2, 3, 0].iter().all(|&router| is_inside(router, 2, &[3], &[4])));
+        assert!(!is_inside(1, 2, &[3], &[4]));
+    }
+}

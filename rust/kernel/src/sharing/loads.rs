@@ -1,0 +1,97 @@
+//! What activities take of resources over time, where that is recorded: units in all, the greatest load, and for how long
+//! a resource was used and full.
+//!
+//! A load holds from one change to the next. At each change it is added up afresh, O(users of the resource), so that
+//! rounding does not build up; what held for no time does not count.
+use serde::{Deserialize, Serialize};
+
+use crate::index::Marks;
+
+/// Activities that should end together can do so so many units in the last place of the time apart: what holds no longer is
+/// no peak.
+const ROUNDING: f64 = 8.0 * f64::EPSILON;
+
+/// The load of a resource from the begin of the record on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoadTotals {
+    /// Units taken: the integral of the load.
+    pub units: f64,
+    /// The most units per second.
+    pub peak: f64,
+    /// Seconds with any load.
+    pub busy: f64,
+    /// Seconds in which several activities shared all that there is.
+    pub congested: f64,
+}
+
+/// What holds of a resource since its last change.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Current {
+    load: f64,
+    since: f64,
+    congested: bool,
+}
+
+impl Current {
+    fn add_to(self, totals: &mut LoadTotals, now: f64) {
+        let lasted = now - self.since;
+        if lasted <= 0.0 || self.load <= 0.0 {
+            return;
+        }
+        totals.units += self.load * lasted;
+        if lasted > ROUNDING * now {
+            totals.peak = totals.peak.max(self.load);
+        }
+        totals.busy += lasted;
+        totals.congested += if self.congested { lasted } else { 0.0 };
+    }
+}
+
+/// The loads of the first so many resources.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Loads {
+    totals: Vec<LoadTotals>,
+    current: Vec<Current>,
+    /// Resources of which users or their rates changed at the last change, each once.
+    pub(super) changed: Vec<u32>,
+    is_changed: Marks,
+}
+
+impl Loads {
+    /// Nothing was taken yet.
+    pub(super) fn new(count: usize) -> Self {
+        let mut is_changed = Marks::default();
+        is_changed.clear(count);
+        let (totals, current) = (vec![LoadTotals::default(); count], vec![Current::default(); count]);
+        Self { totals, current, changed: Vec::new(), is_changed }
+    }
+
+    /// The load of a resource is another from this instant on.
+    pub(super) fn change(&mut self, resource: u32) {
+        if (resource as usize) < self.totals.len() && self.is_changed.mark(resource) {
+            self.changed.push(resource);
+        }
+    }
+
+    /// The totals up to a time that is not before the last change.
+    pub(super) fn until(&self, now: f64) -> Vec<LoadTotals> {
+        let until = |(totals, current): (&LoadTotals, &Current)| {
+            let mut totals = *totals;
+            current.add_to(&mut totals, now);
+            totals
+        };
+        self.totals.iter().zip(&self.current).map(until).collect()
+    }
+
+    /// No resource is changed any more.
+    pub(super) fn settle(&mut self) {
+        self.is_changed.clear(0);
+    }
+
+    /// From now on this holds of a resource.
+    pub(super) fn set(&mut self, resource: u32, now: f64, load: f64, congested: bool) {
+        let current = &mut self.current[resource as usize];
+        current.add_to(&mut self.totals[resource as usize], now);
+        *current = Current { load, since: now, congested };
+    }
+}

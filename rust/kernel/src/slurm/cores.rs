@@ -1,0 +1,153 @@
+//! `select/cons_tres`: nodes are shared by CPUs and memory; best fit over runs of consecutive usable nodes.
+use super::offer::{Offer, runs};
+use super::situation::{Allotment, Amounts, Entry, Memory};
+
+/// What a node offers to a job.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    index: u32,
+    cpus: i64,
+}
+
+/// Looks again and again without the nodes that offer least, until the job fits.
+pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
+    let mut nodes: Vec<Node> = offer
+        .usable
+        .iter()
+        .map(|index| {
+            let place = index as usize;
+            Node { index, cpus: usable_cpus(entry, offer.machine[place], offer.left[place]) }
+        })
+        .filter(|node| node.cpus > 0)
+        .collect();
+    let least = entry.least_nodes() as usize;
+    let mut chosen = Attempt::of(entry, offer.most_nodes).evaluate(&mut nodes);
+    let most = nodes.iter().map(|node| node.cpus).max().unwrap_or(0);
+    for few in 1..most {
+        if chosen.is_some() || nodes.len() <= least {
+            break;
+        }
+        let before = nodes.len();
+        let mut left = before;
+        nodes.retain(|node| {
+            let stays = node.cpus > few || left <= least;
+            left -= usize::from(!stays);
+            stays
+        });
+        if nodes.len() < before || few == 1 {
+            chosen = Attempt::of(entry, offer.most_nodes).evaluate(&mut nodes);
+        }
+    }
+    let mut chosen = chosen?;
+    chosen.sort_unstable_by_key(|node| node.index);
+    let allot =
+        |node: Node| Allotment { node: node.index, cpus: node.cpus, memory: entry.memory.with(node.cpus) };
+    Some(chosen.into_iter().map(allot).collect())
+}
+
+/// The CPUs of a node that a job can use.
+fn usable_cpus(entry: &Entry, all: Amounts, left: Amounts) -> i64 {
+    let per_task = i64::from(entry.cpus_per_task);
+    let mut cpus = match entry.memory {
+        Memory::PerCpu(amount) if amount > 0 => left.cpus.min(left.memory / amount),
+        Memory::PerNode(amount) if left.memory < amount => 0,
+        _ => left.cpus,
+    };
+    if cpus < per_task * i64::from(entry.tasks_per_node.max(1)) || (entry.exclusive && left.cpus < all.cpus) {
+        return 0;
+    }
+    if per_task > 1 && entry.all_tasks() > 1 {
+        cpus -= cpus % per_task;
+    }
+    cpus
+}
+
+/// One attempt to fill a job.
+struct Attempt {
+    exclusive: bool,
+    /// CPUs that it takes of each node; 0 where it does not say how many tasks.
+    per_node: i64,
+    most_nodes: usize,
+    /// CPUs that are missing; of an exclusive job nodes.
+    missing: i64,
+    /// Nodes that the job asks for and has not got.
+    missing_nodes: i64,
+}
+
+impl Attempt {
+    fn of(entry: &Entry, most_nodes: u32) -> Self {
+        let cpus = i64::from(entry.all_tasks()) * i64::from(entry.cpus_per_task);
+        Self {
+            exclusive: entry.exclusive,
+            per_node: i64::from(entry.tasks_per_node * entry.cpus_per_task),
+            most_nodes: if entry.nodes > 0 { entry.nodes } else { most_nodes } as usize,
+            missing: if entry.exclusive { i64::from(entry.nodes) } else { cpus },
+            missing_nodes: i64::from(entry.least_nodes()),
+        }
+    }
+
+    /// The nodes with the CPUs on each. Where it fails, what it would have taken less of a node than this offers stays the
+    /// offer of that node, as in Slurm.
+    fn evaluate(mut self, nodes: &mut [Node]) -> Option<Vec<Node>> {
+        let places: Vec<usize> = (0..nodes.len()).collect();
+        let by_index: Vec<Node> = nodes.to_vec();
+        let mut runs = runs(&places, |&place| by_index[place].index);
+        let mut chosen: Vec<Node> = Vec::new();
+        while self.missing > 0 || self.missing_nodes > 0 {
+            let best = self.best_run(&runs, nodes)?;
+            let run = runs.remove(best);
+            let alone = self.one_node(run, nodes);
+            let run = alone.as_ref().map_or(run, std::slice::from_ref);
+            for &place in run {
+                if self.missing <= 0 && self.missing_nodes <= 0 {
+                    break;
+                }
+                if chosen.len() == self.most_nodes {
+                    return None;
+                }
+                if self.most_nodes - chosen.len() == 1 && nodes[place].cpus < self.missing {
+                    continue;
+                }
+                chosen.push(self.take(&mut nodes[place]));
+            }
+        }
+        Some(chosen)
+    }
+
+    /// The run that suffices with the fewest CPUs; where none does, that with the most.
+    fn best_run(&self, runs: &[&[usize]], nodes: &[Node]) -> Option<usize> {
+        let mut best: Option<(usize, bool, i64)> = None;
+        for (at, run) in runs.iter().enumerate() {
+            let total: i64 = run.iter().map(|&place| nodes[place].cpus).sum();
+            let suffices = total >= self.missing && run.len() as i64 >= self.missing_nodes;
+            let is_better = best.is_none_or(|(_, best_suffices, most)| {
+                (suffices && (!best_suffices || total < most)) || (!suffices && total > most)
+            });
+            if is_better {
+                best = Some((at, suffices, total));
+            }
+        }
+        best.map(|(at, ..)| at)
+    }
+
+    /// The node of a run with the fewest CPUs that suffices alone, where the job needs no other.
+    fn one_node(&self, run: &[usize], nodes: &[Node]) -> Option<usize> {
+        if self.missing_nodes > 1 {
+            return None;
+        }
+        let sufficient = run.iter().copied().filter(|&place| nodes[place].cpus >= self.missing);
+        sufficient.min_by_key(|&place| nodes[place].cpus)
+    }
+
+    fn take(&mut self, node: &mut Node) -> Node {
+        if !self.exclusive {
+            // One CPU at least stays for each further node that the job asks for.
+            let further = (self.missing_nodes - 1).max(0);
+            node.cpus = node.cpus.min((self.missing - further).max(1));
+        }
+        let cpus = if self.per_node > 0 { self.per_node } else { node.cpus };
+        self.missing -= cpus;
+        self.missing_nodes -= 1;
+        Node { index: node.index, cpus }
+    }
+}

@@ -1,0 +1,22 @@
+//! How Slurm's controller decides: which waiting jobs one call of its main loop or of its backfill starts, on which nodes.
+//!
+//! A call sees a [`Situation`] and gives a [`Verdict`] for each entry of the queue (S25). When calls are made, and in which
+//! order jobs wait, is not decided here.
+mod backfill;
+mod cores;
+mod estimate;
+mod linear;
+mod main_loop;
+mod node_bits;
+mod node_space;
+mod offer;
+mod parameters;
+mod select;
+mod situation;
+
+pub use backfill::backfill;
+pub use main_loop::main_loop;
+pub use node_bits::NodeBits;
+pub use parameters::BackfillParameters;
+pub use select::Select;
+pub use situation::{Allotment, Amounts, Entry, Held, Memory, Partition, Situation, Verdict};

@@ -1,0 +1,76 @@
+//! Sets of nodes as bits: what Slurm keeps for each instant of its plan.
+use std::iter;
+
+/// Some of the nodes of a machine. All operations O(nodes / 64); both sides are of one machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeBits(Vec<u64>);
+
+impl NodeBits {
+    /// No node of a machine of so many.
+    #[must_use]
+    pub fn none(nodes: usize) -> Self {
+        Self(vec![0; nodes.div_ceil(64)])
+    }
+
+    /// These nodes.
+    #[must_use]
+    pub fn of(nodes: usize, members: impl IntoIterator<Item = u32>) -> Self {
+        let mut bits = Self::none(nodes);
+        for node in members {
+            bits.insert(node);
+        }
+        bits
+    }
+
+    /// Adds a node.
+    pub fn insert(&mut self, node: u32) {
+        self.0[node as usize / 64] |= 1 << (node % 64);
+    }
+
+    /// Whether a node is one of them.
+    #[must_use]
+    pub fn contains(&self, node: u32) -> bool {
+        self.0[node as usize / 64] >> (node % 64) & 1 == 1
+    }
+
+    /// How many they are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Leaves those that are in the other set too.
+    pub fn keep(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own &= other);
+    }
+
+    /// Takes away those of the other set.
+    pub fn remove(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own &= !other);
+    }
+
+    /// Adds those of the other set.
+    pub fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);
+    }
+
+    /// Whether all of them are in the other set.
+    #[must_use]
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).all(|(own, other)| own & !other == 0)
+    }
+
+    /// Whether some of them are in the other set.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(own, other)| own & other != 0)
+    }
+
+    /// Them, by index.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().zip(0..).flat_map(|(&word, place)| {
+            let lowest_first = iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)));
+            lowest_first.take_while(|&rest| rest != 0).map(move |rest| place * 64 + rest.trailing_zeros())
+        })
+    }
+}

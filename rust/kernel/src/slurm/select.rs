@@ -1,0 +1,24 @@
+//! Which nodes a job gets: `SelectType`.
+use super::cores;
+use super::linear;
+use super::offer::Offer;
+use super::situation::{Allotment, Entry};
+
+/// How nodes are selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Select {
+    /// `select/linear`: jobs take whole nodes.
+    Linear,
+    /// `select/cons_tres` with `CR_Core_Memory` or `CR_CPU`: jobs share nodes by CPUs and memory.
+    Cores,
+}
+
+impl Select {
+    /// The nodes of an entry, by index, with what it gets on each; None where it does not fit.
+    pub(super) fn choose(self, entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
+        match self {
+            Self::Linear => linear::choose(entry, offer),
+            Self::Cores => cores::choose(entry, offer),
+        }
+    }
+}

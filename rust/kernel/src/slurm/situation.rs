@@ -1,0 +1,186 @@
+//! What one call of the controller sees, and what becomes of the jobs that wait.
+use super::node_bits::NodeBits;
+
+/// What a node has, or has left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amounts {
+    /// CPUs.
+    pub cpus: i64,
+    /// Memory, in the unit of the requests.
+    pub memory: i64,
+}
+
+/// What a job has on one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allotment {
+    /// The node.
+    pub node: u32,
+    /// Its CPUs there.
+    pub cpus: i64,
+    /// Its memory there.
+    pub memory: i64,
+}
+
+/// A job that holds nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    /// Its number, by which equal ends are ordered.
+    pub job: u32,
+    /// When it ends by its time limit, seconds.
+    pub end: f64,
+    /// What it holds.
+    pub allotments: Vec<Allotment>,
+    /// Its nodes.
+    pub nodes: NodeBits,
+}
+
+impl Held {
+    /// A job that holds these until an end, on a machine of so many nodes.
+    #[must_use]
+    pub fn new(job: u32, end: f64, allotments: Vec<Allotment>, nodes: usize) -> Self {
+        let nodes = NodeBits::of(nodes, allotments.iter().map(|each| each.node));
+        Self { job, end, allotments, nodes }
+    }
+}
+
+/// How a job asks for memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// So much on each node.
+    PerNode(i64),
+    /// So much for each CPU that it gets.
+    PerCpu(i64),
+}
+
+impl Memory {
+    /// What a job with so many CPUs on a node takes there.
+    #[must_use]
+    pub fn with(self, cpus: i64) -> i64 {
+        match self {
+            Self::PerNode(amount) => amount,
+            Self::PerCpu(amount) => amount * cpus,
+        }
+    }
+}
+
+/// A partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// Its nodes.
+    pub nodes: NodeBits,
+    /// The most nodes that a job may have there.
+    pub most_nodes: u32,
+}
+
+/// A job that waits, in one of its partitions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entry {
+    /// The number of the job.
+    pub job: u32,
+    /// The number of the partition.
+    pub partition: usize,
+    /// Its time limit there, seconds.
+    pub limit: f64,
+    /// The nodes that it asks for; 0 where it asks for none in particular.
+    pub nodes: u32,
+    /// Its tasks; 0 where they follow from nodes and tasks per node.
+    pub tasks: u32,
+    /// CPUs of each task.
+    pub cpus_per_task: u32,
+    /// Tasks on each node; 0 where it does not say.
+    pub tasks_per_node: u32,
+    /// Its memory.
+    pub memory: Memory,
+    /// Whether it takes whole idle nodes.
+    pub exclusive: bool,
+    /// Whether it may start or be planned at all: not where a limit of accounts or of its partition stands against it.
+    pub is_open: bool,
+}
+
+impl Entry {
+    /// The fewest nodes that it can run on.
+    #[must_use]
+    pub fn least_nodes(&self) -> u32 {
+        self.nodes.max(1)
+    }
+
+    /// Its tasks.
+    #[must_use]
+    pub fn all_tasks(&self) -> u32 {
+        if self.tasks > 0 { self.tasks } else { self.tasks_per_node.max(1) * self.least_nodes() }
+    }
+}
+
+/// What a call sees.
+#[derive(Clone, Debug)]
+pub struct Situation {
+    /// The second at which the call began.
+    pub now: f64,
+    /// What each node has when it is idle.
+    pub machine: Vec<Amounts>,
+    /// The nodes that are up and take jobs.
+    pub available: NodeBits,
+    /// The partitions.
+    pub partitions: Vec<Partition>,
+    /// The jobs that run.
+    pub running: Vec<Held>,
+    /// The jobs that are over, and whose nodes have not all answered.
+    pub completing: Vec<Held>,
+    /// The jobs that wait, in the order in which they are considered.
+    pub queue: Vec<Entry>,
+}
+
+impl Situation {
+    /// Number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.machine.len()
+    }
+
+    /// The nodes that are not free yet, though their jobs are over.
+    #[must_use]
+    pub fn completing_nodes(&self) -> NodeBits {
+        let mut nodes = NodeBits::none(self.nodes());
+        self.completing.iter().for_each(|held| nodes.add(&held.nodes));
+        nodes
+    }
+
+    /// What each node has left beside the jobs that run.
+    #[must_use]
+    pub fn left(&self) -> Vec<Amounts> {
+        let mut left = self.machine.clone();
+        self.running.iter().for_each(|held| take(&mut left, &held.allotments));
+        left
+    }
+}
+
+/// Takes what a job holds from what is left.
+pub(super) fn take(left: &mut [Amounts], allotments: &[Allotment]) {
+    for each in allotments {
+        let node = &mut left[each.node as usize];
+        node.cpus -= each.cpus;
+        node.memory -= each.memory;
+    }
+}
+
+/// Gives back what a job held.
+pub(super) fn give_back(left: &mut [Amounts], allotments: &[Allotment]) {
+    for each in allotments {
+        let node = &mut left[each.node as usize];
+        node.cpus += each.cpus;
+        node.memory += each.memory;
+    }
+}
+
+/// What becomes of an entry of the queue.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It starts now, on these nodes.
+    Started(Vec<Allotment>),
+    /// It is planned to start then, on these nodes.
+    Planned(f64, Vec<Allotment>),
+    /// It waits.
+    Waits,
+    /// It was not looked at: an entry of its partition before it did not fit, or the job has started.
+    NotTried,
+}

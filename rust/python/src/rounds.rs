@@ -1,0 +1,112 @@
+//! Programs of rounds: what aggregated skeletons are compiled to.
+use std::sync::Arc;
+
+use batchlab_kernel::application::{Entry, Message, MessageClasses, RoundProgram as Kernel, Work};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::messages::{alone, operation};
+use crate::network::NetworkPart;
+use crate::platform::Platform;
+
+const COLLECTIVE: u8 = 6;
+
+/// The messages of an aggregated skeleton in rounds.
+///
+/// Entry `i` is an operation as of `MessageProgram`, or of kind 6 the collective of the number `amount[i]`; rank `r` does
+/// those from `first[r]` to `first[r + 1]`. The messages of batch `b` are those from `batches[b]` to `batches[b + 1]`;
+/// batch 0 has those that ranks post themselves, and the others are rounds of collectives. Collective `c` has the batches
+/// `rounds[j]` for `j` from `calls[c]` to `calls[c + 1]`. `overheads` are the seconds before a send and after a receive
+/// of a collective. Message `m` is of class `classes[kinds[m]]`, and `envelope` bytes of its size are no payload. A
+/// `ValueError` says which list does not fit.
+#[pyclass(module = "batchlab._kernel", frozen)]
+pub struct RoundProgram {
+    pub kernel: Arc<Kernel>,
+}
+
+/// When each rank is done; and of each round when it began and ended; in seconds.
+type Times<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+#[pymethods]
+impl RoundProgram {
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "columns")]
+    fn new(
+        first: PyReadonlyArray1<'_, u32>,
+        kind: PyReadonlyArray1<'_, u8>,
+        amount: PyReadonlyArray1<'_, f64>,
+        source: PyReadonlyArray1<'_, u32>,
+        target: PyReadonlyArray1<'_, u32>,
+        size: PyReadonlyArray1<'_, f64>,
+        eager: PyReadonlyArray1<'_, bool>,
+        batches: PyReadonlyArray1<'_, u32>,
+        calls: PyReadonlyArray1<'_, u32>,
+        rounds: PyReadonlyArray1<'_, u32>,
+        overheads: (f64, f64),
+        classes: Vec<String>,
+        kinds: PyReadonlyArray1<'_, u16>,
+        envelope: f64,
+    ) -> PyResult<Self> {
+        let (kind, amount) = (kind.as_slice()?, amount.as_slice()?);
+        let (source, target) = (source.as_slice()?, target.as_slice()?);
+        let (size, eager) = (size.as_slice()?, eager.as_slice()?);
+        let equal = kind.len() == amount.len()
+            && [target.len(), size.len(), eager.len()].iter().all(|length| *length == source.len());
+        if !equal {
+            return Err(PyValueError::new_err("the columns differ in length"));
+        }
+        let entries: Option<Vec<Entry>> =
+            kind.iter().zip(amount).map(|(&kind, &amount)| entry(kind, amount)).collect();
+        let entries = entries.ok_or_else(|| PyValueError::new_err("an entry of no known kind"))?;
+        let message =
+            |at: usize| Message { from: source[at], to: target[at], bytes: size[at], eager: eager[at] };
+        let messages = (0..source.len()).map(message).collect();
+        let rounds = rounds.as_slice()?;
+        let of_call = |pair: &[u32]| rounds.get(pair[0] as usize..pair[1] as usize).map(<[u32]>::to_vec);
+        let calls: Option<Vec<Vec<u32>>> = calls.as_slice()?.windows(2).map(of_call).collect();
+        let calls = calls.ok_or_else(|| PyValueError::new_err("the calls do not divide the rounds"))?;
+        let (first, batches) = (first.as_slice()?.to_vec(), batches.as_slice()?.to_vec());
+        let classes = MessageClasses { names: classes, of: kinds.as_slice()?.to_vec(), envelope };
+        let kernel = Kernel::new(first, entries, messages, batches, calls, overheads)
+            .and_then(|program| program.with_classes(classes))
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Self { kernel: Arc::new(kernel) })
+    }
+
+    /// The places of the entries at which ranks stand that can never go on.
+    fn stuck<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.kernel.stuck().to_vec().into_pyarray(py)
+    }
+
+    /// The messages round by round, by their numbers, and the round of each; a message may go in several.
+    fn messages<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>) {
+        let (mut numbers, mut rounds) = (Vec::new(), Vec::new());
+        for round in 0..self.kernel.rounds() {
+            numbers.extend(self.kernel.numbers(self.kernel.shape_of(round)));
+            rounds.resize(numbers.len(), round);
+        }
+        (numbers.into_pyarray(py), rounds.into_pyarray(py))
+    }
+
+    /// Run alone on a platform, rank `r` on host `hosts[r]`. Where that cannot be, a `ValueError` says why.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        platform: &Platform,
+        model: NetworkPart,
+        hosts: PyReadonlyArray1<'py, u32>,
+    ) -> PyResult<Times<'py>> {
+        let run = alone(py, platform, model, hosts.as_slice()?, Work::Rounds(Arc::clone(&self.kernel)))?;
+        let begun: Vec<f64> = run.rounds.iter().map(|round| round.begun).collect();
+        let end: Vec<f64> = run.rounds.iter().map(|round| round.end).collect();
+        Ok((run.ends.into_pyarray(py), begun.into_pyarray(py), end.into_pyarray(py)))
+    }
+}
+
+fn entry(kind: u8, amount: f64) -> Option<Entry> {
+    if kind == COLLECTIVE {
+        return Some(Entry::Collective(amount as u32));
+    }
+    operation(kind, amount).map(Entry::Operation)
+}

@@ -1,0 +1,247 @@
+"""Workloads of applications: target jobs among those of a log, which run applications in the background."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.generate.random_streams import Floats, Integers, stream
+from batchlab.generate.spelling import Spelled, columns_of, spelled, weighted
+from batchlab.units import is_finite, is_whole
+from batchlab.workload.workload import Workload
+
+__all__ = ["Target", "mix"]
+
+# What a job has of another application, or in its place.
+_REPLACED = ("run_time", "application", "arguments", "job_type", "tasks_min", "tasks_max")
+_MOST = 10**9
+_COLUMN = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A job to be inserted into a log, once or several times.
+
+    Parameters
+    ----------
+    application
+        The built-in skeleton that it runs, with its arguments: ``"stencil_3d(size=512, iterations=10)"``.
+    tasks
+        How many ranks it has.
+    count
+        How often it is inserted.
+    requested_time
+        Its limit or estimate, in seconds; None: it has none.
+    others
+        Further columns, as ``{"tasks_per_node": 1}``; of a resource that the log's jobs ask for, what each
+        rank asks: 1 core, and nothing else, unless given.
+
+    Examples
+    --------
+    >>> Target.parse("stencil_3d(size=512), tasks=2048, requested_time=3600").tasks
+    2048
+    """
+
+    application: str
+    tasks: int
+    count: int = 1
+    requested_time: float | None = None
+    others: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        spelled(self.application)
+        for name in ("tasks", "count"):
+            value = getattr(self, name)
+            if not (is_whole(value) and 1 <= value <= _MOST):
+                raise WorkloadError(f"{name} = {shown(value)}; must be a whole number from 1 to 10^9.")
+        requested = self.requested_time
+        if requested is not None and not (is_finite(requested) and requested >= 0):
+            raise WorkloadError(f"requested_time = {shown(requested)}; must be a number of seconds >= 0.")
+
+    @classmethod
+    def parse(cls, text: str) -> "Target":
+        """Read ``"APPLICATION, tasks=N, column=value, …"``, as ``batchlab mix`` takes it.
+
+        Raises
+        ------
+        WorkloadError
+            If the text is none, there is no number of tasks, or a value breaks its rule.
+        """
+        application, given = columns_of(text, "target")
+        if "tasks" not in given:
+            raise WorkloadError(f"target {shown(text)}: says no tasks. Add the number of ranks: tasks=64.")
+        own = {name: given.pop(name) for name in ("tasks", "count", "requested_time") if name in given}
+        return cls(application, **own, others=given)  # type: ignore[arg-type]  # the fields are checked there
+
+
+def mix(
+    workload: Workload,
+    targets: Sequence[Target | str] = (),
+    *,
+    background: Mapping[str, float] | Sequence[str] = (),
+    share: float = 1.0,
+    exclusive: bool | None = None,
+    seed: int = 0,
+) -> Workload:
+    """Insert target jobs at random points of a log, and give its own jobs applications at random.
+
+    Parameters
+    ----------
+    workload
+        The log, of at least one job.
+    targets
+        The jobs to be inserted. A point is a place between two submissions of the log, each as likely, and
+        any time between the two: targets come as often as the log's jobs do.
+    background
+        The applications that the log's jobs run in place of their run times, on as many ranks as they have
+        tasks, with their weights: ``{"allreduce(size=1024)": 2, "stencil_2d(iterations=50)": 1}``. Each job
+        runs one of them, with a chance that is its weight over the sum. In a sequence all weigh the same.
+        ``{column}`` stands for what the log says of the job: ``"allreduce(seconds={run_time})"`` computes as
+        long as it ran there.
+    share
+        The part of the log's jobs, on average, that run one; the others keep their run times.
+    exclusive
+        Whether all jobs take nodes that are idle, and take them whole; as the log says unless given.
+    seed
+        The same seed gives the same mix. Points do not depend on the background, nor on other targets.
+
+    Returns
+    -------
+    Workload
+        Sorted by submit times, with the columns ``app_name``, ``app_args`` and ``mixed``: ``"target"``,
+        ``"background"``, or null for a job that was left as it is. Targets are numbered from the largest
+        ``job_id`` + 1 on.
+
+    Raises
+    ------
+    WorkloadError
+        If the log is empty, an argument breaks a rule, or no skeleton has such a name or arguments.
+
+    References
+    ----------
+    M. A. Obaida, J. Liu, "Simulation of HPC job scheduling and large-scale parallel workloads", WSC 2017,
+    sections 2.1 and 3.4.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> log = bl.generate.lublin(300, nodes=256, seed=1)
+    >>> target = bl.generate.Target("stencil_3d(size=512)", tasks=64, count=10, requested_time=3600)
+    >>> mixed = bl.generate.mix(log, [target], background=["allreduce(size=1024)", "stencil_2d"], seed=1)
+    >>> mixed.jobs["mixed"].value_counts(sort=True).rows()
+    [('background', 300), ('target', 10)]
+    """
+    if not len(workload):
+        raise WorkloadError("workload: has no jobs; mix needs at least one.")
+    if not (is_finite(share) and 0 <= share <= 1):
+        raise WorkloadError(f"share = {shown(share)}; must be a number from 0 to 1.")
+    chosen = weighted(background)
+    wanted = [each if isinstance(each, Target) else Target.parse(each) for each in _listed(targets)]
+    tables = [_with_background(workload, chosen, share, seed)]
+    first = int(workload.jobs["job_id"].max()) + 1  # type: ignore[arg-type]  # integers
+    for place, target in enumerate(wanted):
+        tables.append(_inserted(target, workload, first, stream(seed, f"points of target {place}")))
+        first += target.count
+    # Equal times: the log's jobs come first, then the targets in their order.
+    mixed = pl.concat(tables, how="diagonal_relaxed").sort("submit_time", maintain_order=True)
+    if exclusive is not None:
+        mixed = mixed.with_columns(exclusive=pl.lit(exclusive))
+    return Workload.from_table(
+        mixed,
+        resources=workload.resources,
+        overrun="keep",
+        invalid="raise",
+        header=workload.header,
+        applications=workload.applications or None,
+    )
+
+
+def _listed(targets: object) -> Sequence[Target | str]:
+    if isinstance(targets, Target | str) or not isinstance(targets, Sequence):
+        raise WorkloadError(f"targets = {shown(targets)}; must be a list of Target, or of texts for these.")
+    return targets
+
+
+def _with_background(
+    workload: Workload, chosen: Sequence[tuple[Spelled, float]], share: float, seed: int
+) -> pl.DataFrame:
+    """Give the log's jobs applications in place of their run times."""
+    jobs = workload.jobs
+    if not chosen:
+        return jobs.with_columns(mixed=pl.lit(None, pl.String))
+    runs = stream(seed, "background jobs").random(len(jobs)) < share
+    bounds = np.cumsum([weight for _, weight in chosen])
+    drawn = stream(seed, "background applications").random(len(jobs)) * bounds[-1]
+    which = np.minimum(np.searchsorted(bounds, drawn, side="right"), len(chosen) - 1)
+    given = pl.Series(runs)
+    columns = {
+        "app_name": pl.Series([each.name for each, _ in chosen])[which],
+        "app_args": _arguments([each.arguments for each, _ in chosen], which, jobs),
+        "mixed": pl.repeat("background", len(jobs), eager=True),
+    }
+    kept = [name for name in _REPLACED if name in jobs.columns]
+    return jobs.with_columns(
+        *(pl.when(~given).then(pl.col(name)).alias(name) for name in kept),
+        *(
+            pl.when(given).then(new).otherwise(_known(jobs, name)).alias(name)
+            for name, new in columns.items()
+        ),
+    )
+
+
+def _arguments(texts: Sequence[str | None], which: Integers, jobs: pl.DataFrame) -> pl.Series:
+    """Give each job the arguments of its application; ``{column}`` in these is what the log says there."""
+    columns = {f"text {place}": _filled(text, jobs) for place, text in enumerate(texts)}
+    filled = jobs.select(pl.Series("which", which), **columns)
+    parts = [pl.when(pl.col("which") == place).then(name) for place, name in enumerate(columns)]
+    return filled.select(pl.coalesce(parts).alias("app_args")).to_series()
+
+
+def _filled(text: str | None, jobs: pl.DataFrame) -> pl.Expr:
+    parts = _COLUMN.split(text or "")
+    for name in parts[1::2]:
+        if name not in jobs.columns:
+            raise WorkloadError(
+                f"background: {shown(text)} asks for a column {shown(name)}.{suggest(name, jobs.columns)}"
+            )
+    if text is None or len(parts) == 1:
+        return pl.lit(text, pl.String)
+    values = [pl.col(part).cast(pl.String) if place % 2 else pl.lit(part) for place, part in enumerate(parts)]
+    return pl.concat_str(values)
+
+
+def _known(jobs: pl.DataFrame, name: str) -> pl.Expr:
+    """Give what a job that is left alone has in a column of texts."""
+    known = name in jobs.columns and name != "mixed"
+    return pl.col(name).cast(pl.String) if known else pl.lit(None, pl.String)
+
+
+def _inserted(target: Target, workload: Workload, first: int, random: np.random.Generator) -> pl.DataFrame:
+    application = spelled(target.application)
+    resources = {name: int(name == "core") for name in workload.resources}
+    row = {
+        **resources,
+        **target.others,
+        "tasks": target.tasks,
+        "requested_time": target.requested_time,
+        "app_name": application.name,
+        "app_args": application.arguments,
+        "mixed": "target",
+    }
+    submit = _points(workload.jobs["submit_time"].to_numpy(), target.count, random)
+    numbers: Integers = np.arange(first, first + target.count)
+    return pl.DataFrame({"job_id": numbers, "submit_time": submit}).with_columns(
+        *(pl.lit(value).alias(name) for name, value in row.items())
+    )
+
+
+def _points(submit_time: Floats, count: int, random: np.random.Generator) -> Floats:
+    """Draw times between submissions that follow one another, each pair as likely; whole seconds."""
+    times = np.sort(submit_time)
+    before = random.integers(max(len(times) - 1, 1), size=count)
+    after = np.minimum(before + 1, len(times) - 1)
+    within = random.random(count)
+    return np.asarray(np.sort(times[before] + within * (times[after] - times[before])))

@@ -1,0 +1,114 @@
+"""How many nodes are free, and how many jobs run, over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from batchlab.plot.canvas import begin, choice
+from batchlab.plot.over_time import Line, Steps, over_time
+from batchlab.plot.placement import placements
+from batchlab.plot.results import Results, groups, steps_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from batchlab.plot.results import Group
+    from batchlab.result.result import Result
+
+__all__ = ["free_nodes"]
+
+Part: TypeAlias = Literal["nodes", "jobs"]
+
+_LABELS: dict[Part, str] = {"nodes": "free nodes", "jobs": "running jobs"}
+_STYLES = ("-", "--")
+
+
+def free_nodes(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    of: Part | None = None,
+    window: float | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw how many nodes no job holds, and how many jobs run, over time (Fig. 2 of [1]).
+
+    Nodes that are drained or asleep are free where no job is on them.
+
+    Parameters
+    ----------
+    results
+        One result, several, or a mapping of labels to results or to replications, of which the mean is taken.
+    ax
+        The axes to draw on; new ones unless given.
+    of
+        ``"nodes"`` or ``"jobs"``; unless given both: of several results the jobs in broken lines.
+    window
+        Seconds over which means are taken; 0 for none, chosen unless given.
+    title
+        A title, where one is wanted.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on.
+
+    Raises
+    ------
+    ResultError
+        If there is no such part, or the window is no duration.
+
+    References
+    ----------
+    [1] M. A. Obaida and J. Liu, "Simulation of HPC job scheduling and large-scale parallel workloads", WSC
+    2017.
+    """
+    found = groups(results)
+    if of is not None:
+        choice("of", of, _LABELS)
+    parts: Sequence[Part] = [*_LABELS] if of is None else [of]
+    label = "number" if len(parts) > 1 else _LABELS[parts[0]]
+    lines = [
+        _line(group, part, (index, place), (len(found), len(parts)))
+        for index, group in enumerate(found)
+        for place, part in enumerate(parts)
+    ]
+    return over_time(begin(ax, title=title), lines, label, window=window)
+
+
+def _line(group: Group, part: Part, place: tuple[int, int], counts: tuple[int, int]) -> Line:
+    courses = tuple(_free(each) if part == "nodes" else _running(each) for each in group.schedules)
+    if counts[0] == 1:
+        return Line(_LABELS[part], courses, place[1])
+    if counts[1] == 1:
+        return Line(group.label, courses, place[0])
+    return Line(f"{group.label}, {_LABELS[part]}", courses, place[0], _STYLES[place[1]])
+
+
+def _running(result: Result) -> Steps:
+    table = steps_of(result)
+    return Steps(table["time"].to_numpy(), table["running"].to_numpy().astype(np.float64))
+
+
+def _free(result: Result) -> Steps:
+    """Count the nodes on which no job is, at each instant of the timeline."""
+    table = steps_of(result)
+    if table.is_empty():
+        return Steps(np.zeros(0), np.zeros(0))
+    placed = placements(result)
+    node = np.concatenate((placed.node, placed.node))
+    time = np.concatenate((placed.start, placed.end))
+    change = np.repeat([1, -1], len(placed.node))
+    # Where a job follows another at one instant, the node is not free in between.
+    order = np.lexsort((-change, time, node))
+    there = np.cumsum(change[order])
+    before = there - change[order]
+    taken = np.where((before == 0) & (there == 1), -1, np.where((before == 1) & (there == 0), 1, 0))
+    times = table["time"].to_numpy()
+    change_at = np.zeros(len(times))
+    np.add.at(change_at, np.searchsorted(times, time[order]).clip(max=len(times) - 1), taken)
+    return Steps(times, result.system.nodes + np.cumsum(change_at))

@@ -1,0 +1,271 @@
+"""How much links of a torus or a dragonfly had to carry, as a map."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import ListedColormap, Normalize, to_rgba
+from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
+
+from batchlab.errors import ResultError
+from batchlab.placement.layout import Layout, layout_of
+from batchlab.platform import Dragonfly, Torus
+from batchlab.plot.canvas import GRID, INK, begin, choice, dress
+from batchlab.plot.results import Results, single
+from batchlab.plot.space import space
+from batchlab.plot.tiles import Tiles, tiles_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+    from batchlab.platform import Platform
+    from batchlab.result.result import Result
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+    Integers: TypeAlias = npt.NDArray[np.int64]
+
+__all__ = ["link_loads"]
+
+Measure: TypeAlias = Literal["mean_load", "peak_load", "bytes", "congested_time"]
+View: TypeAlias = Literal["slices", "3d"]
+
+_LABELS = {
+    "mean_load": "mean load of links",
+    "peak_load": "peak load of links",
+    "bytes": "bytes over links",
+    "congested_time": "congested time of links",
+}
+_SHARES = ("mean_load", "peak_load")
+_PLANE, _SPACE = 2, 3
+_SHADES: Any = ListedColormap(colormaps["inferno_r"](np.linspace(0.08, 0.95, 256)), "loads")
+_BLUE = re.compile(r"blue_link_between_group_(\d+)_and_(\d+)_.*_(UP|DOWN)$")
+_LOCAL = re.compile(r"(green|black)_link_in_(chassis|group)_(\d+)_.*_(UP|DOWN)$")
+
+
+def link_loads(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    of: Measure = "mean_load",
+    view: View = "slices",
+    title: str | None = None,
+) -> Axes:
+    """Draw what each link of a torus, or the links between the groups of a dragonfly, had to carry.
+
+    On a torus a line between two routers has the colour of the greater of its two directions; links along
+    further dimensions than two are dots at their routers, and those round the edges are short lines. Of a
+    dragonfly there is a matrix: from which group (row) to which (column), and on the diagonal the greatest
+    of the links within a group. Links that carried nothing are grey.
+
+    Parameters
+    ----------
+    results
+        One result, of ``simulate(…, messages=True)``; of replications the first is drawn.
+    ax
+        The axes to draw on; new ones unless given. In 3D those of ``projection="3d"``.
+    of
+        A column of `Result.links`: ``"mean_load"`` or ``"peak_load"``, as shares of the bandwidth,
+        ``"bytes"`` or ``"congested_time"``.
+    view
+        ``"slices"``, or ``"3d"`` for a torus of two or three dimensions.
+    title
+        A title, where one is wanted.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on; the scale of colours has axes of its own beside them.
+
+    Raises
+    ------
+    ResultError
+        If there are several groups, messages were not counted, or the nodes are those of neither.
+    """
+    choice("of", of, get_args(Measure))
+    choice("view", view, get_args(View))
+    result = single(results)
+    links = result.links
+    values = links[of].to_numpy().astype(np.float64)
+    if of in _SHARES:
+        values = values / np.maximum(links["bandwidth"].to_numpy(), np.finfo(np.float64).tiny)
+    layout = layout_of(result.system)
+    if isinstance(layout.topology, Torus):
+        wires = _wires(result, layout, values)
+        if view == "3d":
+            return _in_space(wires, layout, of, space(ax, title))
+        return _flat(begin(ax, title=title, size=(7.2, 4.4)), wires, tiles_of(result.system), of)
+    if isinstance(layout.topology, Dragonfly) and view == "slices":
+        return _matrix(
+            begin(ax, title=title, size=(5.4, 4.4)), links["link"].to_list(), layout.topology, values, of
+        )
+    kind = type(layout.topology).__name__
+    rule = "this map is for a torus, or in slices for a dragonfly; result.links has the numbers"
+    raise ResultError(f"the nodes are connected by a {kind}; {rule}.")
+
+
+@dataclass(frozen=True)
+class _Wires:
+    """Links between neighbouring routers: their numbers, the dimension, and the greater of both ways."""
+
+    one: Integers
+    other: Integers
+    dimension: Integers
+    value: Floats
+    sides: tuple[int, ...]
+
+    def coordinates(self, router: Integers) -> Integers:
+        """Give the coordinates of routers: int64, shape (routers, dimensions)."""
+        found = []
+        for side in self.sides:
+            found.append(router % side)
+            router = router // side
+        return np.stack(found, axis=-1)
+
+
+def _wires(result: Result, layout: Layout, values: Floats) -> _Wires:
+    platform: Platform = result.system.platform  # type: ignore[assignment]  # it has a layout
+    numbers = {link.name: number for number, link in enumerate(platform.links)}
+    hosts = dict(zip(layout.places, result.system.hosts, strict=True))
+    here, sides = layout.levels[0], layout.levels[1:]
+    wires: list[tuple[int, int, int, float]] = []
+    routers = {place // here: name for place, name in hosts.items()}
+    weight = 1
+    for dimension, side in enumerate(sides):
+        for router, name in routers.items():
+            at = router // weight % side
+            other = router + weight * ((at + 1) % side - at)
+            # Of two routers one link joins them, of one none.
+            if other in routers and other != router and not (side == _PLANE and at == 1):
+                ways = (platform.route(name, routers[other]), platform.route(routers[other], name))
+                between = [numbers[link] for way in ways for link in way.links if "_link_from_" in link]
+                wires.append((router, other, dimension, max(values[link] for link in between)))
+        weight *= side
+    table = np.array(wires, np.float64).reshape(-1, 4)
+    whole = table[:, :3].astype(np.int64)
+    return _Wires(whole[:, 0], whole[:, 1], whole[:, 2], table[:, 3], sides)
+
+
+def _segments(
+    start: Floats, end: Floats, along: Integers, around: npt.NDArray[np.bool_]
+) -> tuple[Floats, Integers]:
+    """Give lines between points, of which those round the edge become two short ones; and whose each is."""
+    own = np.arange(len(start))
+    step = np.zeros_like(start)
+    step[own, along] = 0.5
+    straight = np.stack([start, end], axis=1)[~around]
+    out = np.stack([start, start + step], axis=1)[around]
+    back = np.stack([end - step, end], axis=1)[around]
+    return np.concatenate([straight, out, back]), np.concatenate([own[~around], own[around], own[around]])
+
+
+def _flat(ax: Axes, wires: _Wires, tiles: Tiles, of: Measure) -> Axes:
+    scale = _scale(wires.value, of)
+    inside = wires.dimension < _PLANE
+    start, end = (np.stack(tiles.routers(each[inside]), axis=1) for each in (wires.one, wires.other))
+    along, value = wires.dimension[inside], wires.value[inside]
+    at_edge = wires.coordinates(wires.other[inside])[np.arange(inside.sum()), along] == 0
+    lines, whose = _segments(start, end, along, at_edge)
+    # What carries most is drawn last.
+    order = np.argsort(value[whose], kind="stable")
+    colours = _colours(scale, value[whose][order])
+    many = len(lines) > 20_000  # noqa: PLR2004  # a file of so many lines is slow to open
+    ax.add_collection(LineCollection([*lines[order]], colors=colours, linewidths=2.0, rasterized=many))
+    routers = np.arange(int(np.prod(wires.sides)))
+    deeper = np.zeros(len(routers))
+    for each in (wires.one, wires.other):
+        np.maximum.at(deeper, each[~inside], wires.value[~inside])
+    x, y = tiles.routers(routers)
+    size = min(30.0, max(1.0, 20_000 / len(routers)))
+    ax.scatter(x, y, s=size, c=_colours(scale, deeper), zorder=3, linewidths=0.3, edgecolors="white")
+    tiles.dress(ax)
+    if len(wires.sides) > _PLANE:
+        ax.set_xlabel(f"{ax.get_xlabel()}; dots: links to other slices")
+    _colour_bar(ax, scale, of)
+    dress(ax, grid=None)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def _in_space(wires: _Wires, layout: Layout, of: Measure, ax: Any) -> Axes:  # noqa: ANN401  # matplotlib's 3D axes have no types
+    from mpl_toolkits.mplot3d.art3d import Line3DCollection  # type: ignore[import-untyped]  # noqa: PLC0415  # only in 3D
+
+    if len(layout.levels) > 1 + _SPACE:
+        raise ResultError("view = '3d' needs a torus of at most three dimensions; use view='slices'.")
+    scale = _scale(wires.value, of)
+    start, end = (np.zeros((len(wires.one), _SPACE)) for _ in range(2))
+    start[:, : len(wires.sides)] = wires.coordinates(wires.one)
+    end[:, : len(wires.sides)] = wires.coordinates(wires.other)
+    at_edge = end[np.arange(len(end)), wires.dimension] == 0
+    lines, whose = _segments(start, end, wires.dimension, at_edge)
+    value = wires.value[whose]
+    widths = 0.5 + 2.0 * scale(value)
+    ax.add_collection3d(Line3DCollection([*lines], colors=_colours(scale, value), linewidths=widths))
+    for name, side in zip("xyz", (*wires.sides, 1, 1), strict=False):
+        getattr(ax, f"set_{name}lim")(-0.5, side - 0.5)
+    _colour_bar(ax, scale, of)
+    drawn: Axes = ax
+    return drawn
+
+
+def _matrix(ax: Axes, names: list[str], topology: Dragonfly, values: Floats, of: Measure) -> Axes:
+    groups = topology.groups
+    matrix = np.zeros((groups, groups))
+    seen = {"green": 0, "black": 0}
+    in_group = {kind: sum(name.startswith(kind) for name in names) // groups for kind in seen}
+    for name, value in zip(names, values, strict=True):
+        blue, local = _BLUE.search(name), _LOCAL.search(name)
+        if blue:
+            one, other = int(blue[1]), int(blue[2])
+            pair = (one, other) if blue[3] == "UP" else (other, one)
+            matrix[pair] = max(matrix[pair], value)
+        elif local:
+            # They come group by group.
+            group = seen[local[1]] // in_group[local[1]]
+            seen[local[1]] += 1
+            matrix[group, group] = max(matrix[group, group], value)
+    scale = _scale(matrix.ravel(), of)
+    edges = np.arange(groups + 1) - 0.5
+    colours = _colours(scale, matrix.ravel()).reshape(groups, groups, 4)
+    ax.pcolormesh(edges, edges, colours, edgecolors="white", linewidth=0.6 if groups <= 40 else 0.0)  # noqa: PLR2004  # else all is white
+    ax.invert_yaxis()
+    ax.set_aspect("equal")
+    ax.set_xlabel("to group (on the diagonal: within it)")
+    ax.set_ylabel("from group")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(10, integer=True))
+    _colour_bar(ax, scale, of)
+    dress(ax, grid=None)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def _scale(values: Floats, of: Measure) -> Normalize:
+    most = float(values.max(initial=0.0))
+    return Normalize(0.0, most or (1.0 if of in _SHARES else 1e-9))
+
+
+def _colours(scale: Normalize, values: Floats) -> Floats:
+    colours: Floats = np.asarray(_SHADES(scale(values)), np.float64)
+    colours[values <= 0] = to_rgba(GRID)
+    return colours
+
+
+def _colour_bar(ax: Axes, scale: Normalize, of: Measure) -> None:
+    figure = ax.get_figure()
+    if figure is None:
+        return
+    bar = figure.colorbar(ScalarMappable(scale, _SHADES), ax=ax, shrink=0.8, pad=0.03, aspect=25)
+    if of in _SHARES:
+        bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+    else:
+        bar.ax.yaxis.set_major_formatter(EngFormatter(unit="B" if of == "bytes" else "s"))
+    bar.set_label(_LABELS[of], color=INK)
+    bar.ax.tick_params(colors=INK, labelsize="small")
+    bar.outline.set_visible(False)

@@ -1,0 +1,147 @@
+"""How much longer jobs with applications took than they take alone on their nodes."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from batchlab._kernel import ApplicationJobs, run_job_alone
+from batchlab.errors import ResultError, shown
+from batchlab.vocabulary import JOB_STATES
+from batchlab.workload.application_jobs import application_jobs
+from batchlab.workload.requests import amounts
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from batchlab.platform import Platform
+    from batchlab.result.service_intervals import ServedRun
+
+    Numbers = npt.NDArray[np.uint32]
+
+__all__ = ["UNDEFINED", "interference_table"]
+
+UNDEFINED = ("resized", "interrupted")
+"""Why there is no run alone to compare with."""
+
+_COMPLETED = JOB_STATES.index("completed")
+
+
+def interference_table(run: ServedRun, threads: int | None) -> pl.DataFrame:
+    """Compare the run of each completed job with one alone on its nodes; see `Result.interference`.
+
+    Parameters
+    ----------
+    run
+        What of a result says how its jobs ran, on a platform.
+    threads
+        How many runs are under way at once; as many as there are processors unless given.
+
+    Raises
+    ------
+    ResultError
+        If the system has no platform, the number of threads is none, or a job cannot run alone.
+    """
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise ResultError(f"threads = {shown(threads)}; must be a whole number >= 1.")
+    platform = run.system.platform
+    if platform is None:
+        rule = "jobs disturb each other on one: use System.of(platform)"
+        raise ResultError(f"the system has no platform; {rule}.")
+    carried = application_jobs(run.workload)
+    rows = np.zeros(0, np.int64)
+    if carried is not None:
+        rows = np.flatnonzero((run.outcome.state == _COMPLETED) & (carried["application"] >= 0))
+    why = _undefined(run, rows)
+    begin, end = _served(run)
+    over = np.full(len(rows), np.nan)
+    known = np.array([each is None for each in why], bool)
+    if carried is not None and known.any():
+        alone = _Alone(run, platform, ApplicationJobs(carried), begin)
+        with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+            over[known] = [*pool.map(alone.end, rows[known].tolist())]
+    shared, own = end[rows] - begin[rows], over - begin[rows]
+    # A job that takes no time takes no longer.
+    slowdown = np.divide(shared, own, out=np.where(known, 1.0, np.nan), where=own > 0)
+    return pl.DataFrame(
+        [
+            run.workload.jobs["job_id"].gather(rows),
+            pl.Series("row", rows.astype(np.uint32)),
+            pl.Series("run_time", shared),
+            pl.Series("run_time_alone", own, nan_to_null=True),
+            pl.Series("slowdown", slowdown, nan_to_null=True),
+            pl.Series("undefined", why, dtype=pl.Enum(UNDEFINED)),
+        ]
+    )
+
+
+def _undefined(run: ServedRun, rows: npt.NDArray[np.int64]) -> list[str | None]:
+    """Say why jobs have no run alone: what they did followed from others."""
+    outcome = run.outcome
+    groups = {"resized": outcome.resizes, "interrupted": outcome.interruptions}
+    found = {
+        name: set() if columns is None else {*columns["row"].tolist()} for name, columns in groups.items()
+    }
+    return [next((name for name in UNDEFINED if row in found[name]), None) for row in rows.tolist()]
+
+
+def _served(run: ServedRun) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Give from when to when applications ran, without launch and completion."""
+    outcome = run.outcome
+    begin, end = outcome.start_time, outcome.end_time
+    if outcome.launch_time is not None:
+        begin = begin + outcome.launch_time
+    if outcome.completion_time is not None:
+        end = end - outcome.completion_time
+    return begin, end
+
+
+class _Alone:
+    """Runs jobs alone on the nodes that they had, rank by rank."""
+
+    def __init__(
+        self, run: ServedRun, platform: Platform, jobs: ApplicationJobs, begin: npt.NDArray[np.float64]
+    ) -> None:
+        # Most results have no platform, and start without its rooms.
+        from batchlab.platform.network_model import NetworkModel  # noqa: PLC0415
+
+        system, workload = run.system, run.workload
+        self.jobs, self.platform = jobs, platform.kernel
+        self.network = NetworkModel.of(run.options.sharing).kernel
+        numbers = {name: number for number, name in enumerate(platform.kernel.hosts)}
+        self.hosts = np.array([numbers[name] for name in system.hosts], np.uint32)
+        gpus = amounts(workload, system)[system.resources.index("gpu")] if "gpu" in system.resources else 0
+        self.gpus = np.broadcast_to(np.asarray(gpus), len(workload))
+        self.begin, self.run, self.ranks = begin, run, _unpacked(run)
+
+    def end(self, row: int) -> float:
+        """Say when a job would have been done."""
+        hosts = self.hosts[self.ranks[row] if row in self.ranks else _packed(self.run, row)]
+        clips, begin = self.run.options.clip_requests, float(self.begin[row])
+        gpus = int(self.gpus[row])
+        try:
+            return run_job_alone(
+                self.jobs, row, self.platform, self.network, hosts, gpus, begin, clip_requests=clips
+            )
+        except ValueError as error:
+            job = self.run.workload.jobs["job_id"][row]
+            raise ResultError(f"job {job} cannot run alone: {error}") from None
+
+
+def _packed(run: ServedRun, row: int) -> Numbers:
+    outcome = run.outcome
+    here = slice(outcome.placement_offsets[row], outcome.placement_offsets[row + 1])
+    return np.repeat(outcome.placement_nodes[here], outcome.placement_tasks[here])
+
+
+def _unpacked(run: ServedRun) -> dict[int, Numbers]:
+    """Give the nodes of jobs by rank whose ranks do not follow one another on their nodes."""
+    kept = run.outcome.ranks
+    if kept is None:
+        return {}
+    parts = np.split(kept["nodes"], kept["offsets"][1:-1])
+    return dict(zip(kept["row"].tolist(), parts, strict=False))

@@ -1,0 +1,65 @@
+"""The column ``rank_order``: how the ranks of a job take the places on its nodes."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.units import is_whole
+from batchlab.vocabulary import RANK_ORDERS, RankOrder
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["RANK_ORDER"]
+
+RANK_ORDER = "rank_order"
+_FORM = 'must be packed, cyclic, or each rank once in the order in which they take places, as "0,2,1,3"'
+
+
+def written(given: object, where: str) -> str | None:
+    """Write a rank order as the column has it: a name, or ranks."""
+    if given is None or isinstance(given, str):
+        return given
+    if isinstance(given, Sequence) and all(is_whole(rank) for rank in given):
+        return ",".join(map(str, given))
+    raise WorkloadError(f"{where}: {RANK_ORDER} = {shown(given)}; {_FORM}.")
+
+
+def check_rank_order(text: str, tasks: int, job_type: str, where: str) -> None:
+    """Refuse what is no rank order, or none of so many tasks."""
+    order = rank_order(text)
+    if order is None:
+        raise WorkloadError(f"{where}: {RANK_ORDER} = {shown(text)}; {_FORM}.{suggest(text, RANK_ORDERS)}")
+    if isinstance(order, str):
+        return
+    if job_type != "rigid":
+        rule = f"a list is for rigid jobs; this one is {job_type}. Give a rule by name"
+        raise WorkloadError(f"{where}: {RANK_ORDER} = {shown(text)}; {rule}.")
+    if sorted(order) != [*range(tasks)]:
+        raise WorkloadError(
+            f"{where}: {RANK_ORDER} = {shown(text)}; must have each of the ranks 0 to {tasks - 1} once."
+        )
+
+
+def rank_order(text: str | None) -> RankOrder | list[int] | None:
+    """Read a rank order; None where the text is none. Packed unless said."""
+    name = "packed" if text is None else text.strip().lower()
+    if name in RANK_ORDERS:
+        return name
+    ranks = name.replace(",", " ").split()
+    return [int(rank) for rank in ranks] if ranks and all(map(str.isdecimal, ranks)) else None
+
+
+def rank_orders(jobs: pl.DataFrame) -> "tuple[npt.NDArray[np.int64], Sequence[str | list[int]]]":
+    """Give the distinct rank orders of jobs, and which of them each job has."""
+    empty = pl.repeat(None, jobs.height, dtype=pl.String, eager=True)
+    texts = jobs[RANK_ORDER] if RANK_ORDER in jobs.columns else empty
+    distinct = texts.unique(maintain_order=True)
+    known = distinct.to_list()
+    places = {text: place for place, text in enumerate(known)}
+    orders = [rank_order(text) for text in known]
+    column = pl.Series([places[text] for text in texts], dtype=pl.Int64).to_numpy()
+    return column, [order for order in orders if order is not None]
