@@ -21,7 +21,23 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert "mira              49,152  786,432       4  IBM Blue Gene/Q Mira, Argonne" in lines
     assert [line.split()[0] for line in lines[1 : len(machines.NAMES) + 1]] == list(machines.NAMES)
+    assert "platform:cielo           9,216    147,456  torus (16 × 12 × 24)" in lines
     assert max(map(len, lines)) <= 80
+
+
+def test_ready_platforms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A name with the prefix is one; a name without says so."""
+    assert bl.read_system("platform:sdsc-sp2") == bl.System.of(
+        bl.Platform.machine("sdsc-sp2"), name="sdsc-sp2"
+    )
+    log = tmp_path / "log.csv"
+    log.write_text("submit_time,run_time,tasks\n0,60,8\n")
+    assert main(["run", str(log), "--system", "platform:sdsc-sp2"]) == 0
+    assert "sdsc-sp2, 128 nodes" in capsys.readouterr().out
+    assert main(["run", str(log), "--system", "cielo"]) == 2
+    assert "The platform of this name is platform:cielo." in capsys.readouterr().err
+    assert main(["run", str(log), "--system", "platform:ciel"]) == 2
+    assert "Did you mean 'cielo'?" in capsys.readouterr().err
 
 
 def test_the_list_for_programs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from batchlab.platform import Cluster, Host, Link, Platform, Topology, Way, Zone
 
-__all__ = ["platform"]
+__all__ = ["described_topology", "platform"]
 
 _OTHER_ROLES = {"storage": "storage", "burst_buffer": "burst buffers", "batch": "batch system"}
 _LINE = "{:14}{}"
@@ -103,7 +103,7 @@ def _tree(zone: Zone | Cluster, depth: int) -> Iterator[str]:
     title = "  " * depth + zone.name
     if isinstance(zone, Cluster):
         names = [f"{zone.prefix}{number}{zone.suffix}" for number in zone.numbers]
-        yield f"{title}  {_topology(zone.topology)} of {_some(names)}"
+        yield f"{title}  {described_topology(zone.topology)} of {_some(names)}"
         return
     routes = f", {len(zone.routes)} given" if zone.routes else ""
     hosts = f": {_some([host.name for host in zone.hosts])}" if zone.hosts else ""
@@ -112,7 +112,7 @@ def _tree(zone: Zone | Cluster, depth: int) -> Iterator[str]:
         yield from _tree(member, depth + 1)
 
 
-def _topology(topology: Topology) -> str:
+def described_topology(topology: Topology) -> str:
     """Say what connects the nodes of a cluster."""
     from batchlab.platform import Dragonfly, FatTree, Torus  # noqa: PLC0415  # --help does without
 

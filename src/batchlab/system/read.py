@@ -24,6 +24,7 @@ __all__ = ["located", "read_system", "write_system"]
 _DOCUMENTS = DocumentReader(SystemDescriptionError, most=16, numbers="amounts go up to 2^53")
 _BEGINNING = 4096
 _NAME = re.compile(r"[\w-]+")
+_PLATFORM = "platform:"
 _SLURM = re.compile(
     rb"^\s*(?:ClusterName|ControlMachine|SlurmctldHost|NodeName|PartitionName)\s*=",
     re.IGNORECASE | re.MULTILINE,
@@ -42,7 +43,8 @@ def read_system(path: str | os.PathLike[str]) -> System:
         ``sacctmgr`` beside it (`batchlab.slurm.read_configuration`).
         Names that end in ``.toml``, ``.json``, ``.xml`` or ``.conf`` are believed; otherwise the content
         decides.
-        Where there is no such file: the name of a ready machine (`batchlab.system.machines`), as ``"mira"``.
+        Where there is no such file: the name of a ready machine (`batchlab.system.machines`), as ``"mira"``; or
+        of a ready platform (`batchlab.platform.machines`), as ``"platform:cielo"``.
 
     Returns
     -------
@@ -63,6 +65,8 @@ def read_system(path: str | os.PathLike[str]) -> System:
     from batchlab.system import accasim, toml_format  # noqa: PLC0415
 
     file = located(path)
+    if file.startswith(_PLATFORM):
+        return _ready_platform(file.removeprefix(_PLATFORM))
     if _is_slurm(file):
         return _of_slurm(file)
     try:
@@ -86,14 +90,15 @@ def located(path: str | os.PathLike[str], folder: str | os.PathLike[str] = "") -
     Parameters
     ----------
     path
-        A file, or the name of a ready machine. A file comes before a machine of its name.
+        A file, or the name of a ready machine or platform. A file comes before a machine of its name.
     folder
         Where relative paths begin.
 
     Returns
     -------
     str
-        The file. Whether it is there is checked only if it could be a name.
+        The file; of a ready platform its name as it is given. Whether the file is there is checked only if it
+        could be a name.
 
     Raises
     ------
@@ -101,6 +106,8 @@ def located(path: str | os.PathLike[str], folder: str | os.PathLike[str] = "") -
         If there is neither a file nor a machine of this name.
     """
     name = os.fspath(path)
+    if name.startswith(_PLATFORM):
+        return name
     file = os.fspath(Path(folder, name)) if os.fspath(folder) else name
     # A folder of results may well be called like the machine.
     if _NAME.fullmatch(name) is None or (Path(file).exists() and not Path(file).is_dir()):
@@ -110,7 +117,14 @@ def located(path: str | os.PathLike[str], folder: str | os.PathLike[str] = "") -
     try:
         return os.fspath(machines.find(name).path)
     except SystemDescriptionError as error:
-        raise SystemDescriptionError(f"{shown_path(file)}: there is no such file; {error}") from None
+        raise SystemDescriptionError(f"{shown_path(file)}: there is no such file; {error}{_hint(name)}") from None
+
+
+def _hint(name: str) -> str:
+    from batchlab.platform.machines import MACHINES  # noqa: PLC0415  # only needed here
+
+    known = name.strip().lower()
+    return f" The platform of this name is {_PLATFORM}{known}." if known in MACHINES else ""
 
 
 def _is_xml(file: str) -> bool:
@@ -145,6 +159,13 @@ def _of_slurm(file: str) -> System:
     from batchlab.system.slurm import translate  # noqa: PLC0415  # as above
 
     return translate(read_configuration(file)).system
+
+
+def _ready_platform(name: str) -> System:
+    from batchlab.platform import Platform  # noqa: PLC0415  # only platforms need it
+    from batchlab.system.system import System  # noqa: PLC0415
+
+    return System.of(Platform.machine(name), name=name)
 
 
 def _on_platform(file: str) -> System:
