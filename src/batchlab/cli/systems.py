@@ -39,7 +39,7 @@ def list_systems(*, form: FormatOption = "text") -> None:
     platforms = {f"platform:{name}": machine for name, machine in MACHINES.items()}
     if form == "json":
         rows = [_row(machine, system) for machine, system in described]
-        rows += [_platform_row(name, machine) for name, machine in platforms.items()]
+        rows += [_platform_row(name, ready) for name, ready in platforms.items()]
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     typer.echo(_LINE.format("name", "nodes", "cores", "queues", "machine"))
@@ -47,9 +47,11 @@ def list_systems(*, form: FormatOption = "text") -> None:
         sizes = f"{system.nodes:,}", f"{system.processors:,}"
         typer.echo(_LINE.format(machine.name, *sizes, len(system.queues) or "", machine.summary))
     typer.echo("\nPlatforms, on which applications send messages:")
-    for name, machine in platforms.items():
-        nodes = machine.topology.nodes or 0
-        typer.echo(_PLATFORM_LINE.format(name, nodes, nodes * machine.cores, described_topology(machine.topology)))
+    for name, ready in platforms.items():
+        nodes = ready.topology.nodes or 0
+        typer.echo(
+            _PLATFORM_LINE.format(name, nodes, nodes * ready.cores, described_topology(ready.topology))
+        )
     typer.echo("\nTo run one: batchlab run TRACE --system NAME")
     typer.echo("To change one: batchlab systems show NAME > my.toml")
 

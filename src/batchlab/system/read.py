@@ -117,7 +117,9 @@ def located(path: str | os.PathLike[str], folder: str | os.PathLike[str] = "") -
     try:
         return os.fspath(machines.find(name).path)
     except SystemDescriptionError as error:
-        raise SystemDescriptionError(f"{shown_path(file)}: there is no such file; {error}{_hint(name)}") from None
+        raise SystemDescriptionError(
+            f"{shown_path(file)}: there is no such file; {error}{_hint(name)}"
+        ) from None
 
 
 def _hint(name: str) -> str:
