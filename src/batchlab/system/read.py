@@ -43,8 +43,8 @@ def read_system(path: str | os.PathLike[str]) -> System:
         ``sacctmgr`` beside it (`batchlab.slurm.read_configuration`).
         Names that end in ``.toml``, ``.json``, ``.xml`` or ``.conf`` are believed; otherwise the content
         decides.
-        Where there is no such file: the name of a ready machine (`batchlab.system.machines`), as ``"mira"``; or
-        of a ready platform (`batchlab.platform.machines`), as ``"platform:cielo"``.
+        Where there is no such file: the name of a ready machine (`batchlab.system.machines`), as ``"mira"``;
+        or of a ready platform (`batchlab.platform.machines`), as ``"platform:cielo"``.
 
     Returns
     -------
