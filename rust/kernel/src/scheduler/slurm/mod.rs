@@ -97,7 +97,8 @@ impl Slurm {
             setup: Arc::new(Setup { select: settings.select, machine: nodes, partitions, backfill }),
             description,
             clock: Clock::new(settings, seed),
-            depth: settings.default_queue_depth,
+            // One more than is asked for, as in Slurm, which counts before it compares.
+            depth: settings.default_queue_depth.saturating_add(1),
             epilog: settings.epilog,
             is_disturbed: false,
             is_completing: false,
