@@ -166,6 +166,8 @@ impl Clock {
     fn touch(&mut self, now: f64) {
         if let Some(thread) = &mut self.backfill {
             thread.changed = now.floor() as i64;
+            // It has woken in vain before.
+            thread.next = thread.next.max(waking_at(now, thread.phase));
         }
     }
 
@@ -182,7 +184,7 @@ impl Clock {
 
     /// Whether backfill is called now.
     pub(super) fn backfill_is_due(&self, now: f64) -> bool {
-        self.next_backfill(now) <= Time(now)
+        self.next_backfill() <= Time(now)
     }
 
     /// The main loop was called now, by its thread or directly. Whether it started jobs, met one without room, and left
@@ -217,15 +219,15 @@ impl Clock {
     /// When the next call is due that may matter, after what happened until now.
     pub(super) fn next_due(&self, now: f64) -> Time {
         let main = self.main.due(now).map_or(Time::NEVER, |second| Time(second as f64 + self.main.phase));
-        main.min(self.next_backfill(now))
+        main.min(self.next_backfill())
     }
 
     /// The next cycle of backfill that may matter.
-    fn next_backfill(&self, now: f64) -> Time {
+    fn next_backfill(&self) -> Time {
         let Some(thread) = &self.backfill else { return Time::NEVER };
         let at = |second: i64| Time(second as f64 + thread.phase);
         if thread.is_stale {
-            return at(thread.next.max(waking_at(now, thread.phase)));
+            return at(thread.next);
         }
         if thread.holds_until == f64::INFINITY {
             return Time::NEVER;
