@@ -71,13 +71,17 @@ def random_controller(rng: Random) -> Controller:
 
 def random_job(row: int, submit_time: float, machine: Machine, rng: Random) -> SlurmJob:
     """Give a job that fits where it may run."""
-    partitions = sorted(rng.sample(range(len(machine.partitions)), rng.choice((1, min(2, len(machine.partitions))))))
+    partitions = sorted(
+        rng.sample(range(len(machine.partitions)), rng.choice((1, min(2, len(machine.partitions)))))
+    )
     few = min(len(machine.partitions[partition][0]) for partition in partitions)
     cpus = rng.choice((1, 1, 2)) if machine.nodes[0][0] > 1 else 1
     is_uneven = len({*machine.nodes}) > 1
     kind = rng.choice(("plain", "plain", "per_node", "exclusive"))
     kind = "plain" if is_uneven and kind == "exclusive" else kind
-    per_node = rng.choice((1, 2)) if kind != "plain" and cpus * 2 <= machine.nodes[0][0] else int(kind != "plain")
+    per_node = (
+        rng.choice((1, 2)) if kind != "plain" and cpus * 2 <= machine.nodes[0][0] else int(kind != "plain")
+    )
     of_node = per_node or min(cpus_of // cpus for cpus_of, _ in machine.nodes)
     nodes = rng.randint(1, few) if rng.random() < 0.3 else 1
     tasks = nodes * per_node if per_node else rng.randint(1, max(nodes * of_node, 1))

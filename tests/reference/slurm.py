@@ -241,9 +241,7 @@ class Backfill:
             else:
                 time = start
 
-    def now_or_never(
-        self, entry: Entry, usable: frozenset[int], most: int
-    ) -> tuple[float, Chosen] | None:
+    def now_or_never(self, entry: Entry, usable: frozenset[int], most: int) -> tuple[float, Chosen] | None:
         chosen = self.machine.choose(entry, usable, self.machine.left(self.held), most)
         if chosen is None or {part.node for part in chosen} & self.completing:
             return None

@@ -140,7 +140,9 @@ class Run:
             job, left = by_row[entry.job], by_row[entry.job].tasks
             spread = list[tuple[int, int]]()
             for part in parts:
-                of_node = self.tasks_of_node(job, entry.partition) if self.whole(job) else part.cpus // job.cpus
+                of_node = (
+                    self.tasks_of_node(job, entry.partition) if self.whole(job) else part.cpus // job.cpus
+                )
                 tasks = min(of_node, left)
                 left -= tasks
                 spread.append((part.node, tasks))
@@ -196,11 +198,15 @@ def run(
     """Give when each job starts, and how many of its tasks are on which nodes; jobs that never start are left out."""
     state = Run(machine, controller, jobs, drained, launch, completion)
     phase = controller.main_phase % 1
-    first = floor(min(job.submit_time for job in jobs)) - 2 * controller.sched_interval
+    begins = [job.submit_time for job in jobs] + [each.begin for each in drained]
+    first = floor(min(begins)) - 2 * controller.sched_interval
     main = backfill = first
     state.now = first - 1.0
     # Where nothing happens for so long, nothing is left to happen.
-    idle, quiet = 0.0, 3.0 * (controller.sched_interval + controller.bf_interval) + controller.batch_sched_delay
+    idle, quiet = (
+        0.0,
+        3.0 * (controller.sched_interval + controller.bf_interval) + controller.batch_sched_delay,
+    )
     while True:
         event = state.next_event()
         wakings = main + phase, backfill + controller.backfill_phase

@@ -5,12 +5,12 @@ use super::estimate::Occupation;
 use super::node_bits::NodeBits;
 use super::node_space::NodeSpace;
 use super::parameters::Setup;
-use super::situation::{Allotment, Entry, Held, Situation, Verdict};
+use super::situation::{Allotment, Entry, Held, Partition, Situation, Verdict};
 
 /// What becomes of each entry of the queue.
 #[must_use]
 pub fn backfill(setup: &Setup, situation: &Situation, queue: &[Entry]) -> Vec<Verdict> {
-    let mut call = Backfill::new(setup, situation);
+    let mut call = Backfill::new(setup, situation.clone());
     queue.iter().map(|entry| call.consider(setup, entry)).collect()
 }
 
@@ -18,7 +18,8 @@ pub fn backfill(setup: &Setup, situation: &Situation, queue: &[Entry]) -> Vec<Ve
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Backfill {
     now: f64,
-    available: NodeBits,
+    /// The nodes of each partition that take jobs.
+    members: Vec<NodeBits>,
     occupation: Occupation,
     space: NodeSpace,
     completing: NodeBits,
@@ -37,14 +38,19 @@ pub struct Backfill {
 impl Backfill {
     /// A call that begins now.
     #[must_use]
-    pub fn new(setup: &Setup, situation: &Situation) -> Self {
+    pub fn new(setup: &Setup, situation: Situation) -> Self {
         let partitions = setup.partitions.len();
+        let members = |partition: &Partition| {
+            let mut nodes = partition.nodes.clone();
+            nodes.keep(&situation.available);
+            nodes
+        };
         Self {
             now: situation.now,
-            available: situation.available.clone(),
-            occupation: Occupation::of(setup, situation),
+            members: setup.partitions.iter().map(members).collect(),
             space: NodeSpace::new(situation.now, situation.available.clone(), &setup.backfill),
             completing: situation.completing_nodes(setup.nodes()),
+            occupation: Occupation::of(setup, situation),
             started: Vec::new(),
             tested: 0,
             tested_of: vec![0; partitions],
@@ -106,12 +112,10 @@ impl Backfill {
     /// When a job can start beside the plans made so far, and where.
     fn earliest(&mut self, setup: &Setup, entry: &Entry, only_now: bool) -> Option<(f64, Vec<Allotment>)> {
         let now = self.now;
-        let partition = &setup.partitions[entry.partition];
-        let mut nodes = partition.nodes.clone();
-        nodes.keep(&self.available);
         let mut from = now;
         loop {
-            let (usable, later) = self.space.free(&nodes, from, from.max(now) + entry.limit);
+            let (usable, later) =
+                self.space.free(&self.members[entry.partition], from, from.max(now) + entry.limit);
             self.heed_free(from, entry.limit);
             if only_now {
                 return self.fits_now(setup, entry, &usable);

@@ -1,9 +1,10 @@
 //! When and where a job could start if nothing but the jobs that run stood against it: `_will_run_test`.
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
+use super::cores::{usable_cpus, wanted_cpus};
+use super::linear;
 use super::node_bits::NodeBits;
 use super::offer::Offer;
 use super::parameters::Setup;
@@ -20,26 +21,32 @@ pub(super) struct Occupation {
     left: Vec<Amounts>,
     /// The nodes of which nothing is held.
     idle: NodeBits,
+    /// Whether several jobs hold a node.
+    shares_nodes: bool,
     /// By end, then number.
     held: Vec<Held>,
 }
 
 impl Occupation {
-    pub(super) fn of(setup: &Setup, situation: &Situation) -> Self {
-        let mut held = situation.running.clone();
+    pub(super) fn of(setup: &Setup, situation: Situation) -> Self {
+        let Situation { now, running: mut held, completing, .. } = situation;
         if setup.select == Select::Linear {
             // Nodes that have not answered count as held until now.
-            held.extend(situation.completing.iter().map(|each| Held { end: situation.now, ..each.clone() }));
+            held.extend(completing.into_iter().map(|each| Held { end: now, ..each }));
         }
         let mut left = setup.machine.clone();
+        let mut taken = NodeBits::none(left.len());
+        let mut shares_nodes = false;
         for each in &held {
             take(&mut left, &each.allotments);
+            shares_nodes |= taken.meets(&each.nodes);
+            taken.add(&each.nodes);
         }
         held.sort_by(order);
         let is_idle = |&(_, (all, left)): &(u32, (&Amounts, &Amounts))| all == left;
         let nodes = (0..).zip(setup.machine.iter().zip(&left)).filter(is_idle);
         let idle = NodeBits::of(left.len(), nodes.map(|(node, _)| node));
-        Self { now: situation.now, left, idle, held }
+        Self { now, left, idle, shares_nodes, held }
     }
 
     /// A job starts now.
@@ -94,13 +101,16 @@ impl Occupation {
         let mut idle = self.idle.clone();
         idle.keep(usable);
         let mut last = None;
-        let mut left = Cow::Borrowed(&self.left);
+        let mut left = if self.shares_nodes { self.left.clone() } else { Vec::new() };
         let mut removal = Removal::new(&self.held, usable, setup.backfill.epoch);
         while idle.count() < wanted {
             let held = removal.next_job()?;
             last = Some(held.end);
-            let left = left.to_mut();
-            give_back(left, &held.allotments);
+            if !self.shares_nodes {
+                idle.add_within(&held.nodes, usable);
+                continue;
+            }
+            give_back(&mut left, &held.allotments);
             for each in &held.allotments {
                 let node = each.node as usize;
                 if left[node] == setup.machine[node] && usable.contains(each.node) {
@@ -108,9 +118,7 @@ impl Occupation {
                 }
             }
         }
-        let most_nodes = setup.partitions[entry.partition].most_nodes;
-        let offer = Offer { usable: &idle, machine: &setup.machine, left: &left, most_nodes };
-        Some((last, setup.select.choose(entry, offer)?))
+        Some((last, linear::choose_of(entry, &idle, &setup.machine)?))
     }
 
     /// Shared nodes: tried after each group of jobs that is removed.
@@ -120,16 +128,33 @@ impl Occupation {
         entry: &Entry,
         usable: &NodeBits,
     ) -> Option<(Option<f64>, Vec<Allotment>)> {
-        if let Some(chosen) = self.choose_now(setup, entry, usable) {
+        let offered = |left: &[Amounts], node: u32| {
+            let place = node as usize;
+            usable_cpus(entry, setup.machine[place], left[place])
+        };
+        let wanted = wanted_cpus(entry);
+        let mut sum: i64 = usable.iter().map(|node| offered(&self.left, node)).sum();
+        if sum >= wanted
+            && let Some(chosen) = self.choose_now(setup, entry, usable)
+        {
             return Some((None, chosen));
         }
         let most_nodes = setup.partitions[entry.partition].most_nodes;
         let mut left = self.left.clone();
         let mut removal = Removal::new(&self.held, usable, setup.backfill.epoch);
         loop {
-            let last = removal.next_group(&mut left)?;
+            // Where all nodes together offer too little the job does not fit, however it is tried.
+            let last = removal.next_group(|held| {
+                let nodes =
+                    || held.allotments.iter().map(|each| each.node).filter(|&node| usable.contains(node));
+                sum -= nodes().map(|node| offered(&left, node)).sum::<i64>();
+                give_back(&mut left, &held.allotments);
+                sum += nodes().map(|node| offered(&left, node)).sum::<i64>();
+            })?;
             let offer = Offer { usable, machine: &setup.machine, left: &left, most_nodes };
-            if let Some(chosen) = setup.select.choose(entry, offer) {
+            if sum >= wanted
+                && let Some(chosen) = setup.select.choose(entry, offer)
+            {
                 return Some((Some(last), chosen));
             }
         }
@@ -167,7 +192,7 @@ impl<'a> Removal<'a> {
 
     /// Takes the jobs on usable nodes away whose ends are within the window: the last end. Others are passed over without a
     /// look at the window.
-    fn next_group(&mut self, left: &mut [Amounts]) -> Option<f64> {
+    fn next_group(&mut self, mut remove: impl FnMut(&Held)) -> Option<f64> {
         let mut last = None;
         while let Some(held) = self.held.get(self.next) {
             self.next += 1;
@@ -179,7 +204,7 @@ impl<'a> Removal<'a> {
                 end + (WINDOW - end.rem_euclid(WINDOW)) - self.epoch
             });
             last = Some(held.end);
-            give_back(left, &held.allotments);
+            remove(held);
             if self.next_is_beyond() {
                 break;
             }

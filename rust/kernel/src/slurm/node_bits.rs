@@ -61,6 +61,12 @@ impl NodeBits {
         self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);
     }
 
+    /// Adds those of the other set that are in a third.
+    pub fn add_within(&mut self, other: &Self, third: &Self) {
+        let others = other.0.iter().zip(&third.0);
+        self.0.iter_mut().zip(others).for_each(|(own, (other, third))| *own |= other & third);
+    }
+
     /// Whether all of them are in the other set.
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {

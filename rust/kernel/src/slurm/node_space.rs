@@ -63,7 +63,9 @@ impl NodeSpace {
 
     /// Until when the nodes that are free from now on for so many seconds are these, if no plan is made.
     pub(super) fn free_holds_until(&self, now: f64, seconds: f64) -> f64 {
-        let first = self.records.iter().find(|record| record.end > now);
+        // The last record ends with the window, which moves on with the time.
+        let within = &self.records[..self.records.len() - 1];
+        let first = within.iter().find(|record| record.end > now);
         let beyond = self.records.iter().find(|record| record.begin > now + seconds);
         let until = first.map_or(f64::INFINITY, |record| record.end);
         beyond.map_or(until, |record| until.min(record.begin - seconds))

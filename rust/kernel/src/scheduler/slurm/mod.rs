@@ -154,7 +154,7 @@ impl Slurm {
                 (Kind::Main(Box::new(call), by_thread, depth), depth.saturating_add(1))
             }
             None => {
-                let call = Backfill::new(&self.setup, &situation);
+                let call = Backfill::new(&self.setup, situation);
                 (Kind::Backfill(Box::new(call)), usize::MAX)
             }
         };
