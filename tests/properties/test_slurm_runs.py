@@ -1,4 +1,4 @@
-"""The kernel runs whole workloads under Slurm's controller as the reference does, job by job and node by node."""
+"""The kernel runs workloads under Slurm's controller as the reference does, job by job and node by node."""
 
 from collections import Counter
 from dataclasses import dataclass, fields
@@ -102,7 +102,7 @@ def random_job(row: int, submit_time: float, machine: Machine, rng: Random) -> S
 
 def random_case(number: int) -> SlurmCase:
     """Give a run with a queue now and then, and with pauses."""
-    rng = Random(number)
+    rng = Random(number)  # noqa: S311  # no secret
     machine = random_machine(rng)
     time, jobs = float(rng.randrange(200)), list[SlurmJob]()
     for row in range(rng.randint(1, 25)):

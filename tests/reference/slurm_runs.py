@@ -195,7 +195,7 @@ def run(
     launch: float = 0.0,
     completion: float = 0.0,
 ) -> dict[int, Place]:
-    """Give when each job starts, and how many of its tasks are on which nodes; jobs that never start are left out."""
+    """Give when and where each job starts, with how many tasks on each node; some jobs never start."""
     state = Run(machine, controller, jobs, drained, launch, completion)
     phase = controller.main_phase % 1
     begins = [job.submit_time for job in jobs] + [each.begin for each in drained]

@@ -1,6 +1,7 @@
 """Simulations under Slurm's controller (S24), by hand."""
 
 import re
+from typing import Any
 
 import pytest
 
@@ -11,10 +12,10 @@ from batchlab.policy import SlurmParameters
 SYSTEM = bl.System.homogeneous(nodes=2, resources={"core": 2, "mem": 8, "gpu": 1})
 
 
-def starts(spec: str, system: bl.System = SYSTEM, **columns: list[object]) -> list[float | None]:
+def starts(spec: str, system: bl.System = SYSTEM, **columns: Any) -> list[float | None]:  # noqa: ANN401  # columns of several types
     """Run jobs that come at once unless `columns` say otherwise."""
     count = len(columns["tasks"])
-    usual: dict[str, list[object]] = {
+    usual = {
         "submit_time": [10.0] * count,
         "run_time": [30.0] * count,
         "requested_time": [60.0] * count,
@@ -25,7 +26,7 @@ def starts(spec: str, system: bl.System = SYSTEM, **columns: list[object]) -> li
 
 def test_the_main_loop_is_called_at_times_of_its_own() -> None:
     """At 0.25 s past each second, three seconds apart; the whole queue at 0.25, 60.25, and so on."""
-    times: list[object] = [10.0, 11.0, 12.0]
+    times = [10.0, 11.0, 12.0]
     found = starts("slurm(main_phase=0.25, backfill=false)", submit_time=times, tasks=[1, 1, 1])
     assert found == [10.25, 13.25, 40.25]
     spec = "slurm(main_phase=0.25, backfill=false, batch_sched_delay=50)"
@@ -47,8 +48,8 @@ def test_select() -> None:
 
 
 def test_backfill_starts_what_delays_no_plan() -> None:
-    """Behind a job of both nodes, one of a minute starts beside one of three minutes, one of five does not."""
-    columns: dict[str, list[object]] = {
+    """Behind a job of both nodes, one of a minute starts beside one of three, one of five minutes not."""
+    columns: dict[str, Any] = {
         "tasks": [2, 4, 2, 2],
         "run_time": [170.0, 60.0, 280.0, 50.0],
         "requested_time": [180.0, 60.0, 300.0, 60.0],
@@ -66,7 +67,7 @@ def test_limits_are_asked_before_each_job() -> None:
 
 
 def test_a_controller_with_nothing_to_do_costs_nothing() -> None:
-    """Between two jobs a year apart, and while one runs for a year and another waits, there are a few instants."""
+    """Between two jobs a year apart, and while one runs for a year, there are a few instants."""
     year = 31_536_000.0
     jobs = {
         "submit_time": [10.0, year, year],
@@ -125,7 +126,7 @@ def test_forks_and_snapshots_go_on_alike() -> None:
         ("slurm(select=cores)", {"tasks": [3], "tasks_per_node": [2]}, "3 tasks at 2 per node"),
     ],
 )
-def test_jobs_that_are_not_modelled(spec: str, columns: dict[str, list[object]], message: str) -> None:
+def test_jobs_that_are_not_modelled(spec: str, columns: dict[str, Any], message: str) -> None:
     """They are refused before the run."""
     with pytest.raises(PolicyError, match=re.escape(message)):
         starts(spec, **columns)
@@ -137,11 +138,9 @@ def test_systems_that_are_not_modelled() -> None:
     with pytest.raises(PolicyError, match="whole nodes must be alike"):
         starts("slurm", uneven, tasks=[1])
     assert starts("slurm(select=cores, main_phase=0)", uneven, tasks=[1]) == [10.0]
+    quality = bl.QualityOfService("high", preempts=("low",)), bl.QualityOfService("low")
     preempting = bl.System.homogeneous(
-        nodes=1,
-        resources={"core": 1},
-        preemption=bl.Preemption(by="qos"),
-        qos=(bl.QualityOfService("high", preempts=("low",)), bl.QualityOfService("low")),
+        nodes=1, resources={"core": 1}, preemption=bl.Preemption(by="qos"), qos=quality
     )
     with pytest.raises(PolicyError, match="slurm does not model preemption yet"):
         starts("slurm", preempting, tasks=[1])

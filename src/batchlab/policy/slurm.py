@@ -70,8 +70,8 @@ class SlurmParameters:
     epoch
         Seconds of the clock (since 1970) at time 0 of the workload.
     main_phase
-        When the main loop looks at the whole queue, seconds within `sched_interval`; drawn from the seed of the run
-        unless given.
+        When the main loop looks at the whole queue, seconds within `sched_interval`; drawn from the seed of
+        the run unless given.
     backfill_phase
         When within a second backfill wakes; drawn unless given.
 

@@ -82,8 +82,8 @@ pub const BACKFILLING: [Entry; 5] = [
         name: "slurm",
         summary: "starts and plans jobs as Slurm's controller does, when its threads do: slurm(bf_interval=30)",
         source: "A. B. Yoo, M. A. Jette, M. Grondona: SLURM: Simple Linux Utility for Resource Management. JSSPP 2003",
-        build: |machine, Arguments { slurm, seed, .. }| {
-            Some(Scheduler::Slurm(Box::new(Slurm::new(slurm?, machine, seed))))
+        build: |Machine { resources, capacity, node_sets, .. }, Arguments { slurm, seed, .. }| {
+            Some(Scheduler::Slurm(Box::new(Slurm::new(slurm?, resources, capacity, node_sets, seed))))
         },
     },
 ];

@@ -1,13 +1,12 @@
 //! Jobs of a simulation as the controller sees them.
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{NodeTasks, Request};
+use crate::cluster::{NodeSets, NodeTasks, Request};
 use crate::scenario::Scenario;
 use crate::slurm::{Allotment, Amounts, Entry, Held, Memory, NodeBits, Partition, Select, Setup, Situation};
 use crate::state::{Phase, View};
 use crate::workload::Job;
 
-use super::super::registry::Machine;
 use super::settings::SlurmSettings;
 
 /// A job without a limit counts as one of a year.
@@ -31,8 +30,12 @@ impl Description {
     }
 
     /// The nodes and partitions of a machine: each of its node sets is a partition.
-    pub(super) fn machine(&self, machine: Machine<'_>) -> (Vec<Amounts>, Vec<Partition>) {
-        let Machine { resources, capacity, node_sets, .. } = machine;
+    pub(super) fn machine(
+        &self,
+        resources: usize,
+        capacity: &[i64],
+        node_sets: &NodeSets,
+    ) -> (Vec<Amounts>, Vec<Partition>) {
         let amounts = |node: &[i64]| self.amounts(node, 1);
         let nodes: Vec<Amounts> = capacity.chunks_exact(resources).map(amounts).collect();
         let partition = |set| {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::Unanswered;
+use crate::cluster::{NodeSets, Unanswered};
 use crate::decision::{Decision, Where};
 use crate::placement::Allocator;
 use crate::scenario::Scenario;
@@ -19,7 +19,6 @@ use crate::slurm::{Backfill, BackfillParameters, Entry, MainLoop, Setup, Verdict
 use crate::state::View;
 use crate::time::Time;
 
-use super::registry::Machine;
 use super::{SchedulingRule, Step};
 
 use clock::{BackfillCall, Clock, MainCall};
@@ -82,9 +81,15 @@ pub struct Slurm {
 
 impl Slurm {
     /// The rule before the run begins.
-    pub(super) fn new(settings: &SlurmSettings, machine: Machine<'_>, seed: u64) -> Self {
+    pub(super) fn new(
+        settings: &SlurmSettings,
+        resources: usize,
+        capacity: &[i64],
+        node_sets: &NodeSets,
+        seed: u64,
+    ) -> Self {
         let description = Description::new(settings);
-        let (nodes, partitions) = description.machine(machine);
+        let (nodes, partitions) = description.machine(resources, capacity, node_sets);
         let backfill = BackfillParameters {
             resolution: settings.bf_resolution,
             window: settings.bf_window,
