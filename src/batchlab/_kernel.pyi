@@ -256,9 +256,29 @@ class PolicyNames(TypedDict):
     backfill: str
     allocator: str
     reservations: int
+    slurm: ControllerSettings | None
     seed: int
     critical: list[int]
     mapping: MappingSettings | None
+
+class ControllerSettings(TypedDict):
+    select: str
+    core: int | None
+    memory: int | None
+    batch_sched_delay: int
+    sched_interval: int
+    default_queue_depth: int
+    epilog: bool
+    backfill: bool
+    bf_interval: int
+    bf_resolution: float
+    bf_window: float
+    bf_max_job_test: int
+    bf_max_job_part: int
+    bf_job_part_count_reserve: int
+    epoch: float
+    main_phase: float | None
+    backfill_phase: float | None
 
 class MappingSettings(TypedDict):
     order: list[int]

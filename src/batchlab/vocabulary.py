@@ -20,6 +20,7 @@ __all__ = [
     "LARGEST_SEED",
     "LOG_FORMATS",
     "LUBLIN_KINDS",
+    "NODE_SELECTIONS",
     "ORDERS_AT_INSTANT",
     "OVERRUN_ACTIONS",
     "PREEMPTION_GROUNDS",
@@ -48,6 +49,7 @@ __all__ = [
     "KeyEventName",
     "LogFormat",
     "LublinKind",
+    "NodeSelection",
     "OrderAtInstant",
     "OrderName",
     "OverrunAction",
@@ -133,6 +135,10 @@ KEY_EVENTS: tuple[KeyEventName, ...] = get_args(KeyEventName)
 OrderAtInstant = Literal["completions_first", "arrivals_first", "event_by_event"]
 ORDERS_AT_INSTANT: tuple[OrderAtInstant, ...] = get_args(OrderAtInstant)
 """What comes first of the events of one instant."""
+
+NodeSelection = Literal["linear", "cores"]
+NODE_SELECTIONS: tuple[NodeSelection, ...] = get_args(NodeSelection)
+"""Which nodes Slurm's controller gives to jobs: whole ones, or shared by CPUs and memory."""
 
 JobCheck = Literal["nodes", "total", "none"]
 JOB_CHECKS: tuple[JobCheck, ...] = get_args(JobCheck)
@@ -233,7 +239,7 @@ OrderName = Literal[
     "multifactor",
     "reject",
 ]
-BackfillName = Literal["none", "first_fit", "easy", "conservative"]
+BackfillName = Literal["none", "first_fit", "easy", "conservative", "slurm"]
 DisciplineName = Literal[
     "lcfs",
     "lpf",

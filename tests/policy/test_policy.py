@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batchlab.errors import PolicyError, PolicyNotFound
-from batchlab.policy import ALLOCATORS, BACKFILLS, DISCIPLINES, ORDERS, Policy
-from batchlab.vocabulary import FAVOURED_SIZES
+from batchlab.policy import ALLOCATORS, BACKFILLS, DISCIPLINES, ORDERS, Policy, SlurmParameters
+from batchlab.vocabulary import FAVOURED_SIZES, NODE_SELECTIONS
 
 FORMULAS = (
     st.text(st.characters(exclude_characters="\"'", exclude_categories=["C", "Z"]) | st.just(" "), min_size=1)
@@ -29,16 +29,43 @@ ORDER_SPECS = (
         st.floats(0, 2**53),
     )
 )
-POLICIES = st.just(Policy(order="reject")) | (
-    st.builds(Policy, ORDER_SPECS, st.sampled_from(sorted(BACKFILLS)), st.sampled_from(sorted(ALLOCATORS)))
-    | st.builds(
-        Policy,
-        st.just("fcfs"),
-        st.sampled_from(sorted(DISCIPLINES)),
-        st.sampled_from(sorted(ALLOCATORS)),
-    )
-    | st.builds(
-        Policy, ORDER_SPECS, st.just("easy"), st.sampled_from(sorted(ALLOCATORS)), st.integers(1, 2**31 - 1)
+SLURM = st.builds(
+    SlurmParameters,
+    select=st.sampled_from(NODE_SELECTIONS),
+    backfill=st.booleans(),
+    epilog=st.booleans(),
+    batch_sched_delay=st.integers(0, 1000),
+    sched_interval=st.integers(30, 1000),
+    default_queue_depth=st.integers(1, 1000),
+    bf_interval=st.integers(1, 1000),
+    bf_job_part_count_reserve=st.integers(0, 1000),
+    epoch=st.integers(-(2**40), 2**40),
+    main_phase=st.none() | st.floats(0, 29),
+    backfill_phase=st.none() | st.floats(0, 1, exclude_max=True),
+)
+POLICIES = (
+    st.builds(Policy, ORDER_SPECS, st.just("slurm"), slurm=SLURM)
+    | st.just(Policy(order="reject"))
+    | (
+        st.builds(
+            Policy,
+            ORDER_SPECS,
+            st.sampled_from(sorted(BACKFILLS.keys() - {"slurm"})),
+            st.sampled_from(sorted(ALLOCATORS)),
+        )
+        | st.builds(
+            Policy,
+            st.just("fcfs"),
+            st.sampled_from(sorted(DISCIPLINES)),
+            st.sampled_from(sorted(ALLOCATORS)),
+        )
+        | st.builds(
+            Policy,
+            ORDER_SPECS,
+            st.just("easy"),
+            st.sampled_from(sorted(ALLOCATORS)),
+            st.integers(1, 2**31 - 1),
+        )
     )
 )
 

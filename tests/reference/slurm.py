@@ -1,13 +1,14 @@
 """One call of Slurm's controller in plain Python, with sets of nodes (S25)."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import floor
+from math import floor, inf
 
 from batchlab.slurm import Allotment, Entry, Held, Situation
 
-__all__ = ["Machine", "backfill", "main_loop"]
+__all__ = ["WAITS", "Backfill", "Machine", "Verdict", "backfill", "begun", "main_loop"]
 
 Left = list[list[int]]
 Chosen = list[Allotment]
@@ -30,6 +31,9 @@ class Machine:
     resolution: float = 60.0
     window: float = 86_400.0
     epoch: float = 0.0
+    max_entries: float = inf
+    max_entries_of_partition: int = 0
+    plans_of_partition: int = 0
 
     def rounded(self, time: float) -> float:
         return floor((time + self.epoch) / self.resolution) * self.resolution - self.epoch
@@ -183,15 +187,23 @@ class Backfill:
     records: list[tuple[float, float, frozenset[int]]]
     completing: set[int]
     started: set[int] = field(default_factory=set)
+    tested: Counter[int] = field(default_factory=Counter)
+    plans: Counter[int] = field(default_factory=Counter)
+    puts_off: bool = False
 
     def consider(self, entry: Entry) -> Verdict:
-        if entry.job in self.started:
+        part, most = entry.partition, self.machine.max_entries_of_partition
+        if entry.job in self.started or self.tested.total() >= self.machine.max_entries:
             return NOT_TRIED
+        if most and self.tested[part] >= most:
+            return NOT_TRIED
+        self.tested[part] += 1
         found = self.earliest(entry) if entry.is_open else None
         if found is None:
             return WAITS
         start, chosen = found
         if start > self.situation.now:
+            self.plans[part] += 1
             self.plan({part.node for part in chosen}, start, start + entry.limit)
             return "planned", start, chosen
         self.started.add(entry.job)
@@ -205,12 +217,15 @@ class Backfill:
         time = now
         while True:
             usable, later = self.usable(nodes, time, max(time, now) + entry.limit)
+            if 0 < self.machine.plans_of_partition <= self.plans[entry.partition]:
+                return self.now_or_never(entry, usable, most)
             found = self.estimate(entry, usable, most) if len(usable) >= max(entry.nodes, 1) else None
             if found is None:
                 if later is None:
                     return None
                 time = later
                 continue
+            self.puts_off |= found[0] < time
             start, chosen = max(found[0], time), found[1]
             own = {part.node for part in chosen}
             if start <= now and own & self.completing:
@@ -225,6 +240,12 @@ class Backfill:
                 return None
             else:
                 time = start
+
+    def now_or_never(self, entry: Entry, usable: frozenset[int], most: int) -> tuple[float, Chosen] | None:
+        chosen = self.machine.choose(entry, usable, self.machine.left(self.held), most)
+        if chosen is None or {part.node for part in chosen} & self.completing:
+            return None
+        return self.situation.now, chosen
 
     def usable(self, nodes: frozenset[int], time: float, end: float) -> tuple[frozenset[int], float | None]:
         free, later = nodes, None
@@ -300,6 +321,12 @@ class Backfill:
 
 def backfill(machine: Machine, situation: Situation) -> list[Verdict]:
     """Give what becomes of each entry."""
+    call = begun(machine, situation)
+    return [call.consider(entry) for entry in situation.queue]
+
+
+def begun(machine: Machine, situation: Situation) -> Backfill:
+    """Give a call that has looked at no entry yet."""
     now = situation.now
     held = [*situation.running]
     if machine.select == "linear":
@@ -307,5 +334,4 @@ def backfill(machine: Machine, situation: Situation) -> list[Verdict]:
     begin = machine.rounded(now)
     records = [(begin, begin + machine.window, frozenset(situation.available))]
     completing = {part.node for each in situation.completing for part in each.allotments}
-    call = Backfill(machine, situation, held, records, completing)
-    return [call.consider(entry) for entry in situation.queue]
+    return Backfill(machine, situation, held, records, completing)

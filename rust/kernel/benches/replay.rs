@@ -112,6 +112,7 @@ fn opened(jobs: &[Job], nodes: usize, cores: i64, policy: &str) -> Simulation<Re
         backfill: part("none"),
         allocator: part("first_fit"),
         reservations: 1,
+        slurm: None,
         seed: 0,
         critical: Vec::new(),
         mapping: None,

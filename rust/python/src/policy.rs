@@ -1,7 +1,9 @@
 //! A policy as the Python side hands it over.
 use batchlab_kernel::accounting::Multifactor;
 use batchlab_kernel::placement::{Blocks, Closeness, Compact, Mapping, Threshold};
-use batchlab_kernel::scheduler::PolicyChoice;
+use batchlab_kernel::scheduler::{PolicyChoice, SlurmSettings};
+use batchlab_kernel::slurm::Select;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::accounting::Settings;
@@ -17,9 +19,61 @@ pub struct PolicyNames {
     backfill: String,
     allocator: String,
     reservations: usize,
+    slurm: Option<ControllerSettings>,
     seed: u64,
     critical: Vec<usize>,
     mapping: Option<MappingSettings>,
+}
+
+/// The parameters of `slurm`, and which resources are CPUs and memory.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct ControllerSettings {
+    select: String,
+    core: Option<usize>,
+    memory: Option<usize>,
+    batch_sched_delay: i64,
+    sched_interval: i64,
+    default_queue_depth: usize,
+    epilog: bool,
+    backfill: bool,
+    bf_interval: i64,
+    bf_resolution: f64,
+    bf_window: f64,
+    bf_max_job_test: usize,
+    bf_max_job_part: usize,
+    bf_job_part_count_reserve: usize,
+    epoch: f64,
+    main_phase: Option<f64>,
+    backfill_phase: Option<f64>,
+}
+
+impl TryFrom<ControllerSettings> for SlurmSettings {
+    type Error = PyErr;
+
+    fn try_from(given: ControllerSettings) -> PyResult<Self> {
+        let select = Select::named(&given.select)
+            .ok_or_else(|| PyValueError::new_err(format!("no selection is called '{}'", given.select)))?;
+        Ok(Self {
+            select,
+            core: given.core,
+            memory: given.memory,
+            batch_sched_delay: given.batch_sched_delay,
+            sched_interval: given.sched_interval,
+            default_queue_depth: given.default_queue_depth,
+            epilog: given.epilog,
+            backfill: given.backfill,
+            bf_interval: given.bf_interval,
+            bf_resolution: given.bf_resolution,
+            bf_window: given.bf_window,
+            bf_max_job_test: given.bf_max_job_test,
+            bf_max_job_part: given.bf_max_job_part,
+            bf_job_part_count_reserve: given.bf_job_part_count_reserve,
+            epoch: given.epoch,
+            main_phase: given.main_phase,
+            backfill_phase: given.backfill_phase,
+        })
+    }
 }
 
 /// An order of the nodes, and the parameters of the rule that goes by it.
@@ -63,12 +117,25 @@ impl TryFrom<PolicyNames> for PolicyChoice {
             backfill,
             allocator,
             reservations,
+            slurm,
             seed,
             critical,
             mapping,
         } = names;
+        let slurm = slurm.map(SlurmSettings::try_from).transpose()?;
         let multifactor = multifactor.map(Multifactor::try_from).transpose()?;
         let mapping = mapping.map(Mapping::from);
-        Ok(Self { order, argument, multifactor, backfill, allocator, reservations, seed, critical, mapping })
+        Ok(Self {
+            order,
+            argument,
+            multifactor,
+            backfill,
+            allocator,
+            reservations,
+            slurm,
+            seed,
+            critical,
+            mapping,
+        })
     }
 }

@@ -157,6 +157,9 @@ impl Simulation {
             scenario.accounts = Some(Box::new(accounts));
             usage = Some(begun);
         }
+        if let Some(reason) = policy.scheduler.refusal(&scenario, state.machine.capacity()) {
+            return Err(PyValueError::new_err(reason));
+        }
         let mut kernel = Kernel::new(scenario, state, policy, agenda, feed)
             .with_listeners(Listeners { estimates, every_instant })
             .with_recorders(recorders);
@@ -270,6 +273,9 @@ impl Simulation {
         let parts = PolicyChoice::try_from(policy)?
             .parts(&capacities, &formula_names(&self.names))
             .map_err(PyValueError::new_err)?;
+        if let Some(reason) = parts.scheduler.refusal(self.kernel.scenario(), machine.capacity()) {
+            return Err(PyValueError::new_err(reason));
+        }
         self.kernel.adopt(parts);
         self.asking = None;
         Ok(())

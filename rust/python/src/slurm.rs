@@ -1,7 +1,7 @@
 //! Slurm's controller: one call of its main loop or of its backfill, decided from what it sees.
 use batchlab_kernel::slurm::{
-    Allotment, Amounts, BackfillParameters, Entry, Held, Memory, NodeBits, Partition, Select, Situation,
-    Verdict, backfill, main_loop,
+    Allotment, Amounts, BackfillParameters, Entry, Held, Memory, NodeBits, Partition, Select, Setup,
+    Situation, Verdict, backfill, main_loop,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -53,12 +53,7 @@ impl QueueEntry {
 /// The part of a controller that does not change from call to call.
 #[pyclass(module = "batchlab._kernel", frozen)]
 pub struct SlurmController {
-    select: Select,
-    machine: Vec<Amounts>,
-    partitions: Vec<Partition>,
-    resolution: f64,
-    window: f64,
-    epoch: f64,
+    setup: Setup,
 }
 
 #[pymethods]
@@ -74,18 +69,16 @@ impl SlurmController {
         window: f64,
         epoch: f64,
     ) -> PyResult<Self> {
-        let select = match select {
-            "linear" => Select::Linear,
-            "cores" => Select::Cores,
-            other => return Err(PyValueError::new_err(format!("no selection is called '{other}'"))),
-        };
+        let select = Select::named(select)
+            .ok_or_else(|| PyValueError::new_err(format!("no selection is called '{select}'")))?;
         let nodes = machine.len();
         let partitions = partitions
             .into_iter()
             .map(|(members, most_nodes)| Ok(Partition { nodes: bits(nodes, members)?, most_nodes }))
             .collect::<PyResult<_>>()?;
         let machine = machine.into_iter().map(|(cpus, memory)| Amounts { cpus, memory }).collect();
-        Ok(Self { select, machine, partitions, resolution, window, epoch })
+        let backfill = BackfillParameters::unlimited(resolution, window, epoch);
+        Ok(Self { setup: Setup { select, machine, partitions, backfill } })
     }
 
     /// The main loop: for each entry of the queue what becomes of it.
@@ -97,8 +90,8 @@ impl SlurmController {
         completing: Vec<Holder>,
         queue: Vec<QueueEntry>,
     ) -> PyResult<Vec<Outcome>> {
-        let situation = self.situation(now, available, running, completing, &queue)?;
-        Ok(main_loop(&situation, self.select).into_iter().map(outcome).collect())
+        let situation = self.situation(now, available, running, completing)?;
+        Ok(main_loop(&self.setup, &situation, &self.entries(&queue)?).into_iter().map(outcome).collect())
     }
 
     /// Backfill: for each entry of the queue what becomes of it.
@@ -110,10 +103,8 @@ impl SlurmController {
         completing: Vec<Holder>,
         queue: Vec<QueueEntry>,
     ) -> PyResult<Vec<Outcome>> {
-        let situation = self.situation(now, available, running, completing, &queue)?;
-        let parameters =
-            BackfillParameters { resolution: self.resolution, window: self.window, epoch: self.epoch };
-        Ok(backfill(&situation, self.select, &parameters).into_iter().map(outcome).collect())
+        let situation = self.situation(now, available, running, completing)?;
+        Ok(backfill(&self.setup, &situation, &self.entries(&queue)?).into_iter().map(outcome).collect())
     }
 }
 
@@ -124,22 +115,20 @@ impl SlurmController {
         available: Vec<u32>,
         running: Vec<Holder>,
         completing: Vec<Holder>,
-        queue: &[QueueEntry],
     ) -> PyResult<Situation> {
-        let nodes = self.machine.len();
-        if let Some(entry) = queue.iter().find(|entry| entry.partition >= self.partitions.len()) {
+        let nodes = self.setup.nodes();
+        let available = bits(nodes, available)?;
+        let (running, completing) = (holders(nodes, running)?, holders(nodes, completing)?);
+        Ok(Situation { now, available, running, completing })
+    }
+
+    fn entries(&self, queue: &[QueueEntry]) -> PyResult<Vec<Entry>> {
+        let count = self.setup.partitions.len();
+        if let Some(entry) = queue.iter().find(|entry| entry.partition >= count) {
             let (job, partition) = (entry.job, entry.partition);
             return Err(PyValueError::new_err(format!("job {job}: there is no partition {partition}")));
         }
-        Ok(Situation {
-            now,
-            machine: self.machine.clone(),
-            available: bits(nodes, available)?,
-            partitions: self.partitions.clone(),
-            running: holders(nodes, running)?,
-            completing: holders(nodes, completing)?,
-            queue: queue.iter().map(QueueEntry::to_kernel).collect(),
-        })
+        Ok(queue.iter().map(QueueEntry::to_kernel).collect())
     }
 }
 

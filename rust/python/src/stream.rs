@@ -123,6 +123,10 @@ impl SwfStream {
         scenario.job_check = parse_job_check(job_check)?;
         let capacities = Capacities { resources, amounts, node_sets, has_calendar: false };
         let policy = PolicyChoice::try_from(policy)?;
+        if policy.slurm.is_some() {
+            let rule = "slurm checks all jobs before a run; leave --stream out";
+            return Err(PyValueError::new_err(rule));
+        }
         let names: Vec<&str> = FORMULA_NAMES.into_iter().chain(FIELD_NAMES).collect();
         let options = StreamOptions {
             processor: machine.processor.clone(),

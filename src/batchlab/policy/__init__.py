@@ -14,6 +14,7 @@ from batchlab.policy.registry import (
     Rule,
 )
 from batchlab.policy.scheduler import ExternalScheduler, Scheduler
+from batchlab.policy.slurm import SlurmParameters
 
 __all__ = [
     "ALLOCATORS",
@@ -29,4 +30,5 @@ __all__ = [
     "Policy",
     "Rule",
     "Scheduler",
+    "SlurmParameters",
 ]

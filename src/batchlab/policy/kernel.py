@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from batchlab._kernel import FactorSettings, PolicyNames
+    from batchlab._kernel import ControllerSettings, FactorSettings, PolicyNames
     from batchlab.policy.policy import Policy
+    from batchlab.policy.slurm import SlurmParameters
     from batchlab.system import System
 
 __all__ = ["CRITICAL", "KEY_COLUMN", "OF_COLUMNS", "SCORE_COLUMN", "policy_names", "takes_now"]
@@ -50,9 +51,34 @@ def policy_names(policy: Policy, seed: int, system: System) -> PolicyNames:
         "backfill": "external" if decides else policy.backfill,
         "allocator": _allocator(policy).partition("(")[0],
         "reservations": 1 if decides else policy.reservations,
+        "slurm": None if policy.slurm is None else _controller(policy.slurm, system),
         "seed": seed,
         "mapping": mapping_of(name, system) if (name := _allocator(policy)) != "external" else None,
         "critical": [system.resources.index(name) for name in CRITICAL if name in system.resources],
+    }
+
+
+def _controller(parameters: SlurmParameters, system: System) -> ControllerSettings:
+    """Give the parameters of the rule ``slurm``, and which resources are its CPUs and its memory."""
+    index = {name: place for place, name in enumerate(system.resources)}
+    return {
+        "select": parameters.select,
+        "core": index.get("core"),
+        "memory": index.get("mem"),
+        "batch_sched_delay": parameters.batch_sched_delay,
+        "sched_interval": parameters.sched_interval,
+        "default_queue_depth": parameters.default_queue_depth,
+        "epilog": parameters.epilog,
+        "backfill": parameters.backfill,
+        "bf_interval": parameters.bf_interval,
+        "bf_resolution": float(parameters.bf_resolution),
+        "bf_window": float(parameters.bf_window),
+        "bf_max_job_test": parameters.bf_max_job_test,
+        "bf_max_job_part": parameters.bf_max_job_part,
+        "bf_job_part_count_reserve": parameters.bf_job_part_count_reserve,
+        "epoch": float(parameters.epoch),
+        "main_phase": parameters.main_phase,
+        "backfill_phase": parameters.backfill_phase,
     }
 
 

@@ -6,7 +6,7 @@
     name     = an order, a backfilling rule (with the order fcfs unless given), a discipline, or a scheduler
     argument = key "=" value | value            (a value without a key: the seed or the formula)
     keys     : order, backfill, allocator, reservations, predictor; seed for random, growth for sbp,
-               and those of `Multifactor` for multifactor
+               those of `Multifactor` for multifactor, and those of `SlurmParameters` for slurm
 
 ``easy`` is ``fcfs`` with backfill ``easy``; ``first_fit`` is ``fcfs(backfill=first_fit)``.
 """
@@ -34,6 +34,7 @@ from batchlab.policy.registry import (
     SIZE_ORDERS,
 )
 from batchlab.policy.scheduler import Scheduler
+from batchlab.policy.slurm import SLURM_KEYS, SlurmParameters, slurm_parameters
 from batchlab.vocabulary import LARGEST_SEED
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Policy:
         that do not change; or of the columns of the waiting jobs and now, for keys that do. It returns one
         number per job, the smallest first.
     backfill
-        ``"none"``, ``"first_fit"``, ``"easy"`` or ``"conservative"``; or a name in
+        ``"none"``, ``"first_fit"``, ``"easy"``, ``"conservative"`` or ``"slurm"``; or a name in
         `batchlab.policy.DISCIPLINES`, which has an order of its own: `order` is ``"fcfs"`` then.
     allocator
         A name in `batchlab.policy.ALLOCATORS`, with its parameters where it has any, as
@@ -83,6 +84,8 @@ class Policy:
         What run times are taken to be: a name in `batchlab.policy.PREDICTORS`, or a `Predictor`.
     scheduler
         A `Scheduler`, which takes the place of the backfilling rule and sees the queue in `order`.
+    slurm
+        The parameters of the backfilling rule ``slurm``; the usual ones unless given.
 
     Raises
     ------
@@ -105,6 +108,7 @@ class Policy:
     reservations: int = 1
     predictor: PredictorName | Predictor = "requested"
     scheduler: Scheduler | None = None
+    slurm: SlurmParameters | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.order, str):
@@ -129,7 +133,24 @@ class Policy:
             raise PolicyError(f"order = {shown(_name_of(self.order))}; {rule}")
         if self.order == "reject" and (self.backfill, self.allocator) != ("none", "first_fit"):
             raise PolicyError("reject starts no job; it goes with no backfilling rule and no allocator.")
+        self._check_slurm()
         self._check_pieces()
+
+    def _check_slurm(self) -> None:
+        """Check that the rule ``slurm`` has its parameters, and nothing that it does not ask."""
+        if not isinstance(cast("object", self.slurm), SlurmParameters | None):
+            raise PolicyError(f"slurm = {shown(self.slurm)}; must be SlurmParameters.")
+        if self.backfill != "slurm":
+            if self.slurm is not None:
+                rule = f"goes with backfill slurm, not with {self.backfill}; leave it out."
+                raise PolicyError(f"slurm = {shown(self.slurm)} {rule}")
+            return
+        object.__setattr__(self, "slurm", self.slurm or SlurmParameters())
+        for piece, usual in (("allocator", "first_fit"), ("predictor", "requested")):
+            given = getattr(self, piece)
+            if given != usual:
+                rule = "Slurm's controller selects nodes itself and goes by time limits; leave it out."
+                raise PolicyError(f"{piece} = {shown(_name_of(given))}; {rule}")
 
     def _check_pieces(self) -> None:
         """Check that what is written in Python goes together with the rest."""
@@ -170,8 +191,9 @@ class Policy:
         arguments: list[str] = []
         order = _name_of(self.order)
         name, argument = order.partition("(")[0], _argument(order)
-        if self.scheduler is not None or self.backfill in {"easy", "conservative", *DISCIPLINES}:
+        if self.scheduler is not None or self.backfill in {"easy", "conservative", "slurm", *DISCIPLINES}:
             name = self.backfill if self.scheduler is None else _name_of(self.scheduler)
+            arguments += [self.slurm.arguments] if self.slurm and self.slurm.arguments else []
             arguments += [f"order={order}"] if self.order != "fcfs" else []
             if isinstance(self.scheduler, Malleable):
                 name, _, argument = str(self.scheduler).removesuffix(")").partition("(")
@@ -225,14 +247,17 @@ def as_policy(policy: object, argument: str = "policy =") -> Policy:
 def _policy(text: spec.Spec, call: spec.Call) -> Policy:
     """Build the policy that a parsed spec names."""
     chosen = _head(text, call)
+    own = SLURM_KEYS if "slurm" in chosen else ("order",) if "scheduler" in chosen else ()
     for key in _KEYS:
-        if key not in call.keys or (key == "order" and "scheduler" in chosen):
+        if key not in call.keys or key in own:
             continue
         argument = call.keys[key]
         where = text.where(argument.position)
         if key in chosen:
             raise PolicyError(f"{key} is given twice, by {call.name!r} and by '{key}='; keep one.{where}")
         chosen[key] = _chosen(text, key, argument)
+        if chosen[key] == "slurm" and isinstance(argument.value, spec.Call):
+            chosen["slurm"] = slurm_parameters(text, argument.value)
     try:
         return Policy(**chosen)  # type: ignore[arg-type]  # _chosen gives each key its type
     except PolicyError as error:
@@ -240,12 +265,15 @@ def _policy(text: spec.Spec, call: spec.Call) -> Policy:
         raise PolicyError(f"{error}{text.where(call.position)}") from None
 
 
-def _head(text: spec.Spec, call: spec.Call) -> dict[str, str | int | Scheduler]:
+def _head(text: spec.Spec, call: spec.Call) -> dict[str, str | int | Scheduler | SlurmParameters]:
     """Take the order, the backfilling rule or the scheduler that a spec begins with."""
     if call.name in SCHEDULERS:
         return {"scheduler": _scheduler(text, call)}
     if call.name in ORDERS:
         return {"order": _order(text, call, _KEYS[1:])}
+    if call.name == "slurm":
+        _refuse_others(text, call, (*_KEYS, *SLURM_KEYS))
+        return {"backfill": call.name, "slurm": slurm_parameters(text, call)}
     if call.name in BACKFILLS:
         _refuse_others(text, call, _KEYS)
         return {"backfill": call.name}
@@ -286,7 +314,7 @@ def _chosen(text: spec.Spec, key: str, argument: spec.Argument) -> str | int:
         return _order(text, value)
     if key == "allocator":
         return _allocator(text, value)
-    _refuse_others(text, value)
+    _refuse_others(text, value, SLURM_KEYS if value.name == "slurm" else ())
     kind, table = _TABLES[key]
     return _known(kind, value.name, table, where)
 

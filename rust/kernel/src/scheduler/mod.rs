@@ -17,6 +17,7 @@ mod policy_choice;
 mod registry;
 mod shadow;
 mod shadow_capacity;
+mod slurm;
 mod victims;
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::cluster::Unanswered;
 use crate::decision::Decision;
 use crate::placement::Allocator;
+use crate::scenario::Scenario;
 use crate::state::View;
 use crate::time::Time;
 
@@ -36,6 +38,7 @@ pub use external::External;
 pub use first_fit::FirstFit;
 pub use policy_choice::{Capacities, PolicyChoice, PolicyParts};
 pub use registry::{BACKFILLING, Entry};
+pub use slurm::{Slurm, SlurmSettings};
 
 /// What a rule does next in its pass.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +71,14 @@ pub trait SchedulingRule {
     /// Takes note that nodes came or went, or that jobs left queue or nodes otherwise than by starting or ending.
     fn disturbed(&mut self) {}
 
+    /// Takes note that the run of a job is over which holds its nodes for a while yet.
+    fn completing(&mut self) {}
+
+    /// Whether it is asked when that happens.
+    fn heeds_completing(&self) -> bool {
+        false
+    }
+
     /// Lets the next clone share what is kept of single jobs.
     fn share(&mut self) {}
 
@@ -99,6 +110,8 @@ pub enum Scheduler {
     EasyReservations(Box<EasyReservations>),
     /// `conservative`: no job is delayed by a later one.
     Conservative(Box<Conservative>),
+    /// `slurm`: the main loop and the backfill scheduler of Slurm's controller, when their threads call them.
+    Slurm(Box<Slurm>),
     /// A discipline, which suspends and resumes jobs.
     Discipline(Box<Discipline>),
     /// A scheduler outside the kernel decides.
@@ -140,7 +153,13 @@ impl Scheduler {
     /// Whether its passes plan for all jobs, also where none may start.
     #[must_use]
     pub fn plans_ahead(&self) -> bool {
-        matches!(self, Self::External(_) | Self::Conservative(_))
+        matches!(self, Self::External(_) | Self::Conservative(_) | Self::Slurm(_))
+    }
+
+    /// What of a run the rule does not model, on a machine of these capacities; None where it models all.
+    #[must_use]
+    pub fn refusal(&self, scenario: &Scenario, capacity: &[i64]) -> Option<String> {
+        if let Self::Slurm(rule) = self { rule.refusal(scenario, capacity) } else { None }
     }
 }
 
@@ -153,6 +172,7 @@ macro_rules! of_rule {
             Scheduler::Easy($rule) => $call,
             Scheduler::EasyReservations($rule) => $call,
             Scheduler::Conservative($rule) => $call,
+            Scheduler::Slurm($rule) => $call,
             Scheduler::Discipline($rule) => $call,
             Scheduler::External($rule) => $call,
             Scheduler::Reject => $otherwise,
@@ -167,6 +187,14 @@ impl SchedulingRule for Scheduler {
 
     fn disturbed(&mut self) {
         of_rule!(self, rule => rule.disturbed(), ());
+    }
+
+    fn completing(&mut self) {
+        of_rule!(self, rule => rule.completing(), ());
+    }
+
+    fn heeds_completing(&self) -> bool {
+        of_rule!(self, rule => rule.heeds_completing(), false)
     }
 
     fn share(&mut self) {

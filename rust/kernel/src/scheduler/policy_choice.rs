@@ -9,7 +9,8 @@ use crate::priority::{self, Expression, Priority};
 use super::External;
 use super::Scheduler;
 use super::disciplines::{self, Discipline};
-use super::registry::{BACKFILLING, Machine};
+use super::registry::{Arguments, BACKFILLING, Machine};
+use super::slurm::SlurmSettings;
 
 /// The name that stands for a part that is outside the kernel.
 const EXTERNAL: &str = "external";
@@ -29,6 +30,8 @@ pub struct PolicyChoice {
     pub allocator: String,
     /// How many jobs EASY does not delay.
     pub reservations: usize,
+    /// The parameters of `slurm`.
+    pub slurm: Option<SlurmSettings>,
     /// The seed of the run.
     pub seed: u64,
     /// The resources that `balanced` spares.
@@ -98,7 +101,9 @@ impl PolicyChoice {
         }
         let rule = BACKFILLING.iter().find(|entry| entry.name == self.backfill);
         let rule = rule.ok_or_else(|| format!("no backfilling rule named '{}'", self.backfill))?;
-        Ok((rule.build)(machine, self.reservations))
+        let arguments =
+            Arguments { reservations: self.reservations, slurm: self.slurm.as_ref(), seed: self.seed };
+        (rule.build)(machine, arguments).ok_or_else(|| format!("{}: its parameters are not given", rule.name))
     }
 
     fn allocator(&self, nodes: usize) -> Result<Allocator, String> {

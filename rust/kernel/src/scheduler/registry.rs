@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use crate::cluster::NodeSets;
 
-use super::{Blocking, Conservative, EasyReservations, FirstFit, Scheduler};
+use super::{Blocking, Conservative, EasyReservations, FirstFit, Scheduler, Slurm, SlurmSettings};
 
 /// The machine that a rule is made for.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,17 @@ pub struct Machine<'a> {
     pub has_calendar: bool,
 }
 
+/// What a rule is set up with.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a> {
+    /// How many jobs EASY does not delay.
+    pub reservations: usize,
+    /// The parameters of `slurm`.
+    pub slurm: Option<&'a SlurmSettings>,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
 /// A backfilling rule: its name, what it does, its source, and how it is made.
 pub struct Entry {
     /// The name in spec strings.
@@ -26,35 +37,36 @@ pub struct Entry {
     pub summary: &'static str,
     /// The publication, where it comes from one.
     pub source: &'static str,
-    /// Makes it, with this many reservations.
-    pub build: fn(Machine<'_>, usize) -> Scheduler,
+    /// Makes it; None where an argument is missing.
+    pub build: fn(Machine<'_>, Arguments<'_>) -> Option<Scheduler>,
 }
 
 /// All backfilling rules of the kernel.
-pub const BACKFILLING: [Entry; 4] = [
+pub const BACKFILLING: [Entry; 5] = [
     Entry {
         name: "none",
         summary: "starts jobs in order, and stops at the first that does not fit",
         source: "",
-        build: |_, _| Scheduler::Blocking(Blocking::default()),
+        build: |_, _| Some(Scheduler::Blocking(Blocking::default())),
     },
     Entry {
         name: "first_fit",
         summary: "starts every job that fits, in order",
         source: "",
-        build: |_, _| Scheduler::FirstFit(FirstFit::default()),
+        build: |_, _| Some(Scheduler::FirstFit(FirstFit::default())),
     },
     Entry {
         name: "easy",
         summary: "a later job may start if it does not delay the first that waits",
         source: "D. A. Lifka: The ANL/IBM SP scheduling system. JSSPP 1995",
-        build: |Machine { resources, capacity, node_sets, has_calendar }, reservations| match reservations {
+        build: |Machine { resources, capacity, node_sets, has_calendar }, Arguments { reservations, .. }| {
             // Where nodes are reserved the totals say too little about when the head starts.
-            1 if !has_calendar => Scheduler::Easy(Box::default()),
-            count => {
-                let rule = EasyReservations::new(count, resources, capacity, node_sets);
+            Some(if reservations == 1 && !has_calendar {
+                Scheduler::Easy(Box::default())
+            } else {
+                let rule = EasyReservations::new(reservations, resources, capacity, node_sets);
                 Scheduler::EasyReservations(Box::new(rule))
-            }
+            })
         },
     },
     Entry {
@@ -63,7 +75,15 @@ pub const BACKFILLING: [Entry; 4] = [
         source: "A. W. Mu'alem, D. G. Feitelson: Utilization, predictability, workloads, and user runtime estimates in \
                  scheduling the IBM SP2 with backfilling. IEEE TPDS 12(6), 2001",
         build: |Machine { resources, capacity, node_sets, .. }, _| {
-            Scheduler::Conservative(Box::new(Conservative::new(resources, capacity, node_sets)))
+            Some(Scheduler::Conservative(Box::new(Conservative::new(resources, capacity, node_sets))))
+        },
+    },
+    Entry {
+        name: "slurm",
+        summary: "starts and plans jobs as Slurm's controller does, when its threads do: slurm(bf_interval=30)",
+        source: "A. B. Yoo, M. A. Jette, M. Grondona: SLURM: Simple Linux Utility for Resource Management. JSSPP 2003",
+        build: |Machine { resources, capacity, node_sets, .. }, Arguments { slurm, seed, .. }| {
+            Some(Scheduler::Slurm(Box::new(Slurm::new(slurm?, resources, capacity, node_sets, seed))))
         },
     },
 ];

@@ -1,4 +1,6 @@
 //! What happens at one instant before its passes, in the order of the agenda.
+use crate::scheduler::SchedulingRule;
+use crate::state::Phase;
 use crate::time::Time;
 use crate::workload::JobState;
 
@@ -255,6 +257,8 @@ impl<F: Feed> Simulation<F> {
         self.close_key_event();
         let goes_on = if at_limit { self.cut_run(run) } else { self.go_on_to_next_phase(run) };
         if goes_on {
+            let is_over = matches!(self.state.running.get(run).phase, Phase::Completing(_));
+            self.cursor.pass_is_due |= is_over && self.scheduler.heeds_completing();
             return;
         }
         let job = self.state.running.get(run).job;

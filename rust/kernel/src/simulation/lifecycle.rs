@@ -3,7 +3,7 @@ use crate::cluster::{EmptyMachine, PlacementRequest};
 use crate::control::KeyEvent;
 use crate::record::Change;
 use crate::scenario::{JobCheck, WallTime};
-use crate::scheduler::Scheduler;
+use crate::scheduler::{Scheduler, SchedulingRule};
 use crate::state::{Phase, Violation};
 use crate::time::Time;
 use crate::workload::{JobState, Rejection};
@@ -218,8 +218,10 @@ impl<F: Feed> Simulation<F> {
         let Some(((end, _), run)) = self.state.work.next() else { return false };
         let means_more =
             self.phases_mean_more() || self.state.sleep.is_some() || self.scenario.calendar.is_some();
-        let is_suspending = self.state.running.get(run).phase == Phase::Suspending;
-        if end >= besides || means_more || is_suspending || self.view().is_last_phase(run) {
+        let phase = self.state.running.get(run).phase;
+        let is_heeded = phase == Phase::Running && self.scheduler.heeds_completing();
+        let means_more = means_more || is_heeded || phase == Phase::Suspending;
+        if end >= besides || means_more || self.view().is_last_phase(run) {
             return false;
         }
         self.state.now = end.0;
@@ -244,6 +246,7 @@ impl<F: Feed> Simulation<F> {
         }
         self.state.forgo_work(&self.scenario, job);
         self.leave_work(job, run, Phase::Completing(killed), completion);
+        self.scheduler.completing();
         true
     }
 

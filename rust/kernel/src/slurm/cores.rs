@@ -45,8 +45,13 @@ pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> 
     Some(chosen.into_iter().map(allot).collect())
 }
 
+/// How many CPUs nodes must offer at least for a job to fit; those that are taken whole are counted otherwise.
+pub(super) fn wanted_cpus(entry: &Entry) -> i64 {
+    if entry.exclusive { 1 } else { i64::from(entry.all_tasks()) * i64::from(entry.cpus_per_task) }
+}
+
 /// The CPUs of a node that a job can use.
-fn usable_cpus(entry: &Entry, all: Amounts, left: Amounts) -> i64 {
+pub(super) fn usable_cpus(entry: &Entry, all: Amounts, left: Amounts) -> i64 {
     let per_task = i64::from(entry.cpus_per_task);
     let mut cpus = match entry.memory {
         Memory::PerCpu(amount) if amount > 0 => left.cpus.min(left.memory / amount),

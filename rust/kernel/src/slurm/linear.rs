@@ -1,30 +1,49 @@
 //! `select/linear`: whole nodes, best fit over runs of consecutive free ones.
-use super::offer::{Offer, runs};
-use super::situation::{Allotment, Entry};
+use super::node_bits::NodeBits;
+use super::offer::Offer;
+use super::situation::{Allotment, Amounts, Entry};
 
-/// The smallest run that suffices; where none does all of the largest, and so on.
+/// Some of the nodes of an offer that are idle: the smallest run that suffices; where none does all of the largest, and so
+/// on.
 pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
-    let wanted = entry.least_nodes() as usize;
     let is_idle = |&node: &u32| offer.left[node as usize] == offer.machine[node as usize];
-    let free: Vec<u32> = offer.usable.iter().filter(is_idle).collect();
-    if free.len() < wanted {
+    let idle = NodeBits::of(offer.machine.len(), offer.usable.iter().filter(is_idle));
+    choose_of(entry, &idle, offer.machine)
+}
+
+/// The same of nodes that are idle, all of them.
+pub(super) fn choose_of(entry: &Entry, idle: &NodeBits, machine: &[Amounts]) -> Option<Vec<Allotment>> {
+    let mut missing = entry.least_nodes() as usize;
+    if idle.count() < missing {
         return None;
     }
-    let mut runs = runs(&free, |&node| node);
-    let mut chosen = Vec::with_capacity(wanted);
-    while chosen.len() < wanted {
-        let missing = wanted - chosen.len();
-        let sufficient = (0..runs.len()).filter(|&run| runs[run].len() >= missing);
+    let mut runs = runs(idle);
+    let mut chosen = Vec::with_capacity(missing);
+    while missing > 0 {
+        let sufficient = (0..runs.len()).filter(|&run| runs[run].1 >= missing);
         // The first of equal ones.
-        let best = sufficient.min_by_key(|&run| runs[run].len());
-        let best = best.or_else(|| (0..runs.len()).rev().max_by_key(|&run| runs[run].len()))?;
-        let run = runs.remove(best);
-        chosen.extend_from_slice(&run[..missing.min(run.len())]);
+        let best = sufficient.min_by_key(|&run| runs[run].1);
+        let best = best.or_else(|| (0..runs.len()).rev().max_by_key(|&run| runs[run].1))?;
+        let (first, length) = runs.remove(best);
+        let taken = missing.min(length);
+        missing -= taken;
+        chosen.extend((first..).take(taken).map(|node| {
+            let Amounts { cpus, memory } = machine[node as usize];
+            Allotment { node, cpus, memory }
+        }));
     }
-    chosen.sort_unstable();
-    let whole = |node: u32| {
-        let all = offer.machine[node as usize];
-        Allotment { node, cpus: all.cpus, memory: all.memory }
-    };
-    Some(chosen.into_iter().map(whole).collect())
+    chosen.sort_unstable_by_key(|each| each.node);
+    Some(chosen)
+}
+
+/// Runs of neighbours: the first node of each, and how many they are.
+fn runs(nodes: &NodeBits) -> Vec<(u32, usize)> {
+    let mut runs: Vec<(u32, usize)> = Vec::new();
+    for node in nodes.iter() {
+        match runs.last_mut() {
+            Some((first, length)) if *first + *length as u32 == node => *length += 1,
+            _ => runs.push((node, 1)),
+        }
+    }
+    runs
 }

@@ -1,51 +1,81 @@
 //! The main loop: `schedule()`.
+use serde::{Deserialize, Serialize};
+
 use super::node_bits::NodeBits;
 use super::offer::Offer;
-use super::select::Select;
-use super::situation::{Situation, Verdict, take};
+use super::parameters::Setup;
+use super::situation::{Amounts, Entry, Situation, Verdict, take};
 
-/// Starts jobs in order. The first of a partition that does not fit closes it for this call, and takes its nodes away from
-/// the partitions behind.
+/// What becomes of each entry of the queue, in a call that looks at all of them.
 #[must_use]
-pub fn main_loop(situation: &Situation, select: Select) -> Vec<Verdict> {
-    let mut left = situation.left();
-    let mut away = situation.completing_nodes();
-    let mut closed = vec![false; situation.partitions.len()];
-    let mut started: Vec<u32> = Vec::new();
-    let mut verdicts = Vec::with_capacity(situation.queue.len());
-    for entry in &situation.queue {
-        if closed[entry.partition] || started.contains(&entry.job) {
-            verdicts.push(Verdict::NotTried);
-            continue;
-        }
-        if !entry.is_open {
-            verdicts.push(Verdict::Waits);
-            continue;
-        }
-        let partition = &situation.partitions[entry.partition];
-        let usable = usable(situation, &partition.nodes, &away);
-        let offer = Offer {
-            usable: &usable,
-            machine: &situation.machine,
-            left: &left,
-            most_nodes: partition.most_nodes,
-        };
-        verdicts.push(if let Some(chosen) = select.choose(entry, offer) {
-            take(&mut left, &chosen);
-            started.push(entry.job);
-            Verdict::Started(chosen)
-        } else {
-            closed[entry.partition] = true;
-            away.add(&partition.nodes);
-            Verdict::Waits
-        });
-    }
-    verdicts
+pub fn main_loop(setup: &Setup, situation: &Situation, queue: &[Entry]) -> Vec<Verdict> {
+    let mut call = MainLoop::new(setup, situation);
+    queue.iter().map(|entry| call.consider(setup, entry)).collect()
 }
 
-fn usable(situation: &Situation, nodes: &NodeBits, away: &NodeBits) -> NodeBits {
-    let mut usable = nodes.clone();
-    usable.keep(&situation.available);
-    usable.remove(away);
-    usable
+/// A call on its way. It starts jobs in order. The first of a partition that does not fit closes it for this call, and takes
+/// its nodes away from the partitions behind.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MainLoop {
+    available: NodeBits,
+    left: Vec<Amounts>,
+    away: NodeBits,
+    closed: Vec<bool>,
+    started: Vec<u32>,
+}
+
+impl MainLoop {
+    /// A call that begins now.
+    #[must_use]
+    pub fn new(setup: &Setup, situation: &Situation) -> Self {
+        let mut left = setup.machine.clone();
+        situation.running.iter().for_each(|held| take(&mut left, &held.allotments));
+        Self {
+            available: situation.available.clone(),
+            left,
+            away: situation.completing_nodes(setup.nodes()),
+            closed: vec![false; setup.partitions.len()],
+            started: Vec::new(),
+        }
+    }
+
+    /// Starts a job, or lets it wait.
+    pub fn consider(&mut self, setup: &Setup, entry: &Entry) -> Verdict {
+        if self.closed[entry.partition] || self.started.contains(&entry.job) {
+            return Verdict::NotTried;
+        }
+        if !entry.is_open {
+            return Verdict::Waits;
+        }
+        let partition = &setup.partitions[entry.partition];
+        let mut usable = partition.nodes.clone();
+        usable.keep(&self.available);
+        usable.remove(&self.away);
+        let offer = Offer {
+            usable: &usable,
+            machine: &setup.machine,
+            left: &self.left,
+            most_nodes: partition.most_nodes,
+        };
+        if let Some(chosen) = setup.select.choose(entry, offer) {
+            take(&mut self.left, &chosen);
+            self.started.push(entry.job);
+            return Verdict::Started(chosen);
+        }
+        self.closed[entry.partition] = true;
+        self.away.add(&partition.nodes);
+        Verdict::Waits
+    }
+
+    /// Whether some entry did not fit.
+    #[must_use]
+    pub fn met_no_room(&self) -> bool {
+        self.closed.contains(&true)
+    }
+
+    /// Whether entries of all partitions did not fit, so that none behind is tried.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        !self.closed.contains(&false)
+    }
 }

@@ -14,9 +14,9 @@ mod parameters;
 mod select;
 mod situation;
 
-pub use backfill::backfill;
-pub use main_loop::main_loop;
+pub use backfill::{Backfill, backfill};
+pub use main_loop::{MainLoop, main_loop};
 pub use node_bits::NodeBits;
-pub use parameters::BackfillParameters;
+pub use parameters::{BackfillParameters, Setup};
 pub use select::Select;
 pub use situation::{Allotment, Amounts, Entry, Held, Memory, Partition, Situation, Verdict};

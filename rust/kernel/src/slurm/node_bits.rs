@@ -1,8 +1,10 @@
 //! Sets of nodes as bits: what Slurm keeps for each instant of its plan.
 use std::iter;
 
+use serde::{Deserialize, Serialize};
+
 /// Some of the nodes of a machine. All operations O(nodes / 64); both sides are of one machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeBits(Vec<u64>);
 
 impl NodeBits {
@@ -25,6 +27,11 @@ impl NodeBits {
     /// Adds a node.
     pub fn insert(&mut self, node: u32) {
         self.0[node as usize / 64] |= 1 << (node % 64);
+    }
+
+    /// Takes a node away.
+    pub fn take_out(&mut self, node: u32) {
+        self.0[node as usize / 64] &= !(1 << (node % 64));
     }
 
     /// Whether a node is one of them.
@@ -54,6 +61,12 @@ impl NodeBits {
         self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);
     }
 
+    /// Adds those of the other set that are in a third.
+    pub fn add_within(&mut self, other: &Self, third: &Self) {
+        let others = other.0.iter().zip(&third.0);
+        self.0.iter_mut().zip(others).for_each(|(own, (other, third))| *own |= other & third);
+    }
+
     /// Whether all of them are in the other set.
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
@@ -64,6 +77,13 @@ impl NodeBits {
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).any(|(own, other)| own & other != 0)
+    }
+
+    /// Whether some of these nodes are in `next` that are not both in `free` and `here`.
+    #[must_use]
+    pub fn gains(&self, free: &Self, here: &Self, next: &Self) -> bool {
+        let words = self.0.iter().zip(&next.0).zip(free.0.iter().zip(&here.0));
+        words.into_iter().any(|((own, next), (free, here))| own & next & !(free & here) != 0)
     }
 
     /// Them, by index.

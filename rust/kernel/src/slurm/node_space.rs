@@ -1,9 +1,13 @@
 //! The plan of one backfill call: which nodes are free of plans when (`node_space_map`).
+//!
+//! A plan costs O(records + records in it · nodes / 64), a look for free nodes O(records up to its end · nodes / 64).
+use serde::{Deserialize, Serialize};
+
 use super::node_bits::NodeBits;
 use super::parameters::BackfillParameters;
 
 /// The nodes that no plan holds from one time to another.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Record {
     begin: f64,
     end: f64,
@@ -11,19 +15,29 @@ struct Record {
 }
 
 /// The records, one after the other in time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct NodeSpace {
     records: Vec<Record>,
     /// Plans begin and end at multiples of so many seconds of the clock.
     resolution: f64,
     epoch: f64,
+    window: f64,
+    /// The second from which on the records reach so far that a plan that is cut now, or is none, is there whole.
+    holds_until: f64,
 }
 
 impl NodeSpace {
     /// No plan: these nodes are free from now, rounded down, over a window of so many seconds.
     pub(super) fn new(now: f64, free: NodeBits, parameters: &BackfillParameters) -> Self {
-        let BackfillParameters { resolution, window, epoch } = *parameters;
+        let BackfillParameters { resolution, window, epoch, .. } = *parameters;
         let begin = rounded_down(now, resolution, epoch);
-        Self { records: vec![Record { begin, end: begin + window, free }], resolution, epoch }
+        let records = vec![Record { begin, end: begin + window, free }];
+        Self { records, resolution, epoch, window, holds_until: f64::INFINITY }
+    }
+
+    /// The second from which on the records reach so far that a plan that is cut now, or is none, is there whole.
+    pub(super) fn holds_until(&self) -> f64 {
+        self.holds_until
     }
 
     /// Those of the nodes that are free of plans from `start` to `end`; a plan that begins just at the end counts. And the end
@@ -31,54 +45,76 @@ impl NodeSpace {
     pub(super) fn free(&self, nodes: &NodeBits, start: f64, end: f64) -> (NodeBits, Option<f64>) {
         let mut free = nodes.clone();
         let mut later = None;
-        for (place, record) in self.records.iter().enumerate() {
-            if record.end > start
-                && later.is_none()
+        let first = self.records.partition_point(|record| record.end <= start);
+        for (place, record) in self.records.iter().enumerate().skip(first) {
+            if later.is_none()
                 && let Some(next) = self.records.get(place + 1)
-                && gains(nodes, &free, &record.free, &next.free)
+                && nodes.gains(&free, &record.free, &next.free)
             {
                 later = Some(record.end);
             }
-            if record.end > start {
-                if record.begin > end {
-                    break;
-                }
-                free.keep(&record.free);
+            if record.begin > end {
+                break;
             }
+            free.keep(&record.free);
         }
         (free, later)
     }
 
+    /// Until when the nodes that are free from now on for so many seconds are these, if no plan is made.
+    pub(super) fn free_holds_until(&self, now: f64, seconds: f64) -> f64 {
+        // The last record ends with the window, which moves on with the time.
+        let within = &self.records[..self.records.len() - 1];
+        let first = within.iter().find(|record| record.end > now);
+        let beyond = self.records.iter().find(|record| record.begin > now + seconds);
+        let until = first.map_or(f64::INFINITY, |record| record.end);
+        beyond.map_or(until, |record| until.min(record.begin - seconds))
+    }
+
     /// Whether some plan holds one of these nodes in [start, end), rounded.
-    pub(super) fn overlaps(&self, nodes: &NodeBits, start: f64, end: f64) -> bool {
+    pub(super) fn overlaps(&mut self, nodes: &NodeBits, start: f64, end: f64) -> bool {
         let (start, end) = (self.rounded(start), self.rounded(end));
-        let mut records = self.records.iter();
-        records.any(|record| record.end > start && record.begin < end && !nodes.is_within(&record.free))
+        self.heed_window(start);
+        let first = self.records.partition_point(|record| record.end <= start);
+        let within = self.records[first..].iter().take_while(|record| record.begin < end);
+        within.into_iter().any(|record| !nodes.is_within(&record.free))
     }
 
     /// Plans a job on these nodes in [start, end), rounded down.
     pub(super) fn plan(&mut self, nodes: &NodeBits, start: f64, end: f64) {
         let start = self.rounded(start).max(self.records[0].begin);
         let end = self.rounded(end).max(start + self.resolution);
-        let mut records = Vec::with_capacity(self.records.len() + 2);
-        for record in self.records.drain(..) {
-            let mut begin = record.begin;
-            for cut in [start, end, record.end] {
-                if begin < cut && cut <= record.end {
-                    let mut free = record.free.clone();
-                    if begin >= start && cut <= end {
-                        free.remove(nodes);
-                    }
-                    records.push(Record { begin, end: cut, free });
-                    begin = cut;
-                }
+        self.heed_window(end);
+        self.cut_at(start);
+        self.cut_at(end);
+        for record in &mut self.records {
+            if record.begin >= start && record.end <= end {
+                record.free.remove(nodes);
             }
         }
-        self.records = records;
         // Of neighbours that are equal the first two become one.
         if let Some(place) = self.records.windows(2).position(|pair| pair[0].free == pair[1].free) {
             self.records[place].end = self.records[place + 1].end;
             self.records.remove(place + 1);
+        }
+    }
+
+    /// Cuts the record in which a time lies in two.
+    fn cut_at(&mut self, time: f64) {
+        let place = self.records.partition_point(|record| record.end <= time);
+        if let Some(record) = self.records.get_mut(place)
+            && record.begin < time
+        {
+            let before = Record { end: time, ..record.clone() };
+            record.begin = time;
+            self.records.insert(place, before);
+        }
+    }
+
+    /// What lies at the end of the window or after it is known when the window has moved on.
+    fn heed_window(&mut self, time: f64) {
+        if time >= self.records[0].begin + self.window {
+            self.holds_until = self.holds_until.min(time - self.window + self.resolution);
         }
     }
 
@@ -90,12 +126,4 @@ impl NodeSpace {
 /// A time rounded down to a multiple of the resolution on the clock.
 fn rounded_down(time: f64, resolution: f64, epoch: f64) -> f64 {
     ((time + epoch) / resolution).floor() * resolution - epoch
-}
-
-/// Whether the next record has nodes that are not free up to this one.
-fn gains(nodes: &NodeBits, free: &NodeBits, here: &NodeBits, next: &NodeBits) -> bool {
-    let (mut so_far, mut then) = (free.clone(), nodes.clone());
-    so_far.keep(here);
-    then.keep(next);
-    !then.is_within(&so_far)
 }

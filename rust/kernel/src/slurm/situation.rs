@@ -1,8 +1,10 @@
 //! What one call of the controller sees, and what becomes of the jobs that wait.
+use serde::{Deserialize, Serialize};
+
 use super::node_bits::NodeBits;
 
 /// What a node has, or has left.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amounts {
     /// CPUs.
     pub cpus: i64,
@@ -11,7 +13,7 @@ pub struct Amounts {
 }
 
 /// What a job has on one node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allotment {
     /// The node.
     pub node: u32,
@@ -22,7 +24,7 @@ pub struct Allotment {
 }
 
 /// A job that holds nodes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Held {
     /// Its number, by which equal ends are ordered.
     pub job: u32,
@@ -44,7 +46,7 @@ impl Held {
 }
 
 /// How a job asks for memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Memory {
     /// So much on each node.
     PerNode(i64),
@@ -64,7 +66,7 @@ impl Memory {
 }
 
 /// A partition.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partition {
     /// Its nodes.
     pub nodes: NodeBits,
@@ -73,7 +75,7 @@ pub struct Partition {
 }
 
 /// A job that waits, in one of its partitions.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The number of the job.
     pub job: u32,
@@ -111,46 +113,26 @@ impl Entry {
     }
 }
 
-/// What a call sees.
-#[derive(Clone, Debug)]
+/// What a call sees besides the jobs that wait.
+#[derive(Clone, Debug, Default)]
 pub struct Situation {
     /// The second at which the call began.
     pub now: f64,
-    /// What each node has when it is idle.
-    pub machine: Vec<Amounts>,
     /// The nodes that are up and take jobs.
     pub available: NodeBits,
-    /// The partitions.
-    pub partitions: Vec<Partition>,
     /// The jobs that run.
     pub running: Vec<Held>,
     /// The jobs that are over, and whose nodes have not all answered.
     pub completing: Vec<Held>,
-    /// The jobs that wait, in the order in which they are considered.
-    pub queue: Vec<Entry>,
 }
 
 impl Situation {
-    /// Number of nodes.
+    /// The nodes that are not free yet, though their jobs are over, on a machine of so many.
     #[must_use]
-    pub fn nodes(&self) -> usize {
-        self.machine.len()
-    }
-
-    /// The nodes that are not free yet, though their jobs are over.
-    #[must_use]
-    pub fn completing_nodes(&self) -> NodeBits {
-        let mut nodes = NodeBits::none(self.nodes());
-        self.completing.iter().for_each(|held| nodes.add(&held.nodes));
-        nodes
-    }
-
-    /// What each node has left beside the jobs that run.
-    #[must_use]
-    pub fn left(&self) -> Vec<Amounts> {
-        let mut left = self.machine.clone();
-        self.running.iter().for_each(|held| take(&mut left, &held.allotments));
-        left
+    pub fn completing_nodes(&self, nodes: usize) -> NodeBits {
+        let mut found = NodeBits::none(nodes);
+        self.completing.iter().for_each(|held| found.add(&held.nodes));
+        found
     }
 }
 

@@ -71,11 +71,20 @@ impl JobQueue {
     /// The jobs that rules look at, in order. O(q).
     #[must_use]
     pub fn jobs(&self) -> Vec<u32> {
-        let mut queued = Vec::with_capacity(self.index.len());
-        self.index.visit(&mut |rank: Rank| {
-            queued.push(rank.job);
-            true
-        });
+        self.first_jobs(usize::MAX)
+    }
+
+    /// The first so many of them. O(number).
+    #[must_use]
+    pub fn first_jobs(&self, most: usize) -> Vec<u32> {
+        let count = self.index.len().min(most);
+        let mut queued = Vec::with_capacity(count);
+        if count > 0 {
+            self.index.visit(&mut |rank: Rank| {
+                queued.push(rank.job);
+                queued.len() < count
+            });
+        }
         queued
     }
 }

@@ -81,6 +81,7 @@ impl Case {
             backfill: self.backfill.into(),
             allocator: self.allocator.into(),
             reservations: self.reservations,
+            slurm: None,
             seed: 0,
             critical: Vec::new(),
             mapping: None,

@@ -1,0 +1,264 @@
+//! Jobs of a simulation as the controller sees them.
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::{NodeSets, NodeTasks, Request};
+use crate::scenario::Scenario;
+use crate::slurm::{Allotment, Amounts, Entry, Held, Memory, NodeBits, Partition, Select, Setup, Situation};
+use crate::state::{Phase, View};
+use crate::workload::Job;
+
+use super::settings::SlurmSettings;
+
+/// A job without a limit counts as one of a year.
+const YEAR: f64 = 365.0 * 86_400.0;
+const MINUTE: f64 = 60.0;
+
+/// How jobs and nodes of a simulation are described to the controller.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Description {
+    core: Option<usize>,
+    memory: Option<usize>,
+    select: Select,
+    /// By request: how many of its tasks an idle node of its set takes; 0 where that is not known yet.
+    tasks_of_node: Vec<u32>,
+}
+
+impl Description {
+    pub(super) fn new(settings: &SlurmSettings) -> Self {
+        let SlurmSettings { core, memory, select, .. } = *settings;
+        Self { core, memory, select, tasks_of_node: Vec::new() }
+    }
+
+    /// The nodes and partitions of a machine: each of its node sets is a partition.
+    pub(super) fn machine(
+        &self,
+        resources: usize,
+        capacity: &[i64],
+        node_sets: &NodeSets,
+    ) -> (Vec<Amounts>, Vec<Partition>) {
+        let amounts = |node: &[i64]| self.amounts(node, 1);
+        let nodes: Vec<Amounts> = capacity.chunks_exact(resources).map(amounts).collect();
+        let partition = |set| {
+            let members = NodeBits::of(nodes.len(), node_sets.nodes_from(set, 0));
+            Partition { nodes: members, most_nodes: nodes.len() as u32 }
+        };
+        let partitions = node_sets.ids().map(partition).collect();
+        (nodes, partitions)
+    }
+
+    /// Amounts of resources, or of so many tasks that ask for them.
+    fn amounts(&self, amounts: &[i64], tasks: u32) -> Amounts {
+        let of = |resource: Option<usize>| resource.map(|resource| amounts[resource] * i64::from(tasks));
+        Amounts { cpus: of(self.core).unwrap_or(i64::from(tasks)), memory: of(self.memory).unwrap_or(0) }
+    }
+
+    fn cpus_per_task(&self, request: &Request) -> u32 {
+        self.core.map_or(1, |core| request.amounts[core].max(1) as u32)
+    }
+
+    fn memory_of(&self, request: &Request) -> Memory {
+        let memory = self.memory.map_or(0, |memory| request.amounts[memory]);
+        Memory::PerCpu(memory / i64::from(self.cpus_per_task(request)))
+    }
+
+    /// How many tasks of a request an idle node of its set takes; its nodes are alike where that matters.
+    fn tasks_of_node(&mut self, view: View<'_>, request: u32) -> u32 {
+        let place = request as usize;
+        if place >= self.tasks_of_node.len() {
+            self.tasks_of_node.resize(place + 1, 0);
+        }
+        if self.tasks_of_node[place] == 0 {
+            let machine = &view.state.machine;
+            let wanted = view.scenario.requests.get(request);
+            let nodes = view.scenario.node_sets.nodes_from(wanted.nodes, 0);
+            let slots = nodes.map(|node| wanted.slots(machine.capacity_of(node), true));
+            self.tasks_of_node[place] = slots.max().unwrap_or(0).max(1);
+        }
+        self.tasks_of_node[place]
+    }
+
+    /// A waiting job in one of its partitions.
+    pub(super) fn entry(&mut self, view: View<'_>, job: u32, request: u32) -> Entry {
+        let Job { row, tasks, .. } = *view.scenario.job(job);
+        let asked = view.scenario.requests.get(request);
+        let has_whole_nodes = self.select == Select::Linear || asked.exclusive;
+        let per_node = if has_whole_nodes { 0 } else { asked.tasks_per_node.min(tasks) };
+        let nodes = match per_node {
+            0 if has_whole_nodes => tasks.div_ceil(self.tasks_of_node(view, request)),
+            0 => 0,
+            tasks_per_node => tasks.div_ceil(tasks_per_node),
+        };
+        Entry {
+            job: row as u32,
+            partition: asked.nodes.index(),
+            limit: limit(view, job),
+            nodes,
+            tasks,
+            cpus_per_task: self.cpus_per_task(asked),
+            tasks_per_node: per_node,
+            memory: self.memory_of(asked),
+            exclusive: asked.exclusive,
+            is_open: view.over_limit(job).is_none(),
+        }
+    }
+
+    /// The tasks of a job on the nodes that it gets: each takes as many as its CPUs have room for, the last what is left.
+    pub(super) fn placement(
+        &mut self,
+        view: View<'_>,
+        job: u32,
+        request: u32,
+        chosen: &[Allotment],
+    ) -> Vec<NodeTasks> {
+        let asked = view.scenario.requests.get(request);
+        let has_whole_nodes = self.select == Select::Linear || asked.exclusive;
+        let per_task = i64::from(self.cpus_per_task(asked));
+        let mut left = view.scenario.job(job).tasks;
+        let of_node = if has_whole_nodes { self.tasks_of_node(view, request) } else { 0 };
+        let tasks_on = |each: &Allotment| {
+            let room = if has_whole_nodes { of_node } else { (each.cpus / per_task) as u32 };
+            let tasks = room.min(left);
+            left -= tasks;
+            NodeTasks { node: each.node, tasks }
+        };
+        chosen.iter().map(tasks_on).filter(|part| part.tasks > 0).collect()
+    }
+
+    /// What a running job holds, until when.
+    fn held(&self, view: View<'_>, job: u32, machine: &[Amounts]) -> Held {
+        let asked = view.scenario.request(job);
+        let allot = |part: &NodeTasks| {
+            let all = machine[part.node as usize];
+            let tasks = self.amounts(&asked.amounts, part.tasks);
+            let own = match (self.select, asked.exclusive) {
+                (Select::Linear, _) => all,
+                (Select::Cores, true) => {
+                    Amounts { cpus: all.cpus, memory: self.memory_of(asked).with(all.cpus) }
+                }
+                (Select::Cores, false) => Amounts { cpus: tasks.cpus.max(i64::from(part.tasks)), ..tasks },
+            };
+            Allotment { node: part.node, cpus: own.cpus, memory: own.memory }
+        };
+        let placement = view.state.jobs.placement_by_index(job);
+        let end = view.state.jobs.start_time(job).floor() + limit(view, job);
+        Held::new(
+            view.scenario.job(job).row as u32,
+            end,
+            placement.iter().map(allot).collect(),
+            machine.len(),
+        )
+    }
+
+    /// What a call sees at this instant.
+    pub(super) fn situation(&self, view: View<'_>, setup: &Setup) -> Situation {
+        let (mut running, mut completing) = (Vec::new(), Vec::new());
+        for job in view.state.running.jobs() {
+            let phase = view.state.jobs.run(job).map(|run| view.state.running.get(run).phase);
+            let group =
+                if matches!(phase, Some(Phase::Completing(_))) { &mut completing } else { &mut running };
+            group.push(self.held(view, job, &setup.machine));
+        }
+        completing.sort_unstable_by_key(|held: &Held| held.job);
+        let available = available(view, setup.nodes());
+        Situation { now: view.now().floor(), available, running, completing }
+    }
+
+    /// Why the rule cannot schedule these jobs; None where it can.
+    pub(super) fn refusal(
+        &self,
+        scenario: &Scenario,
+        machine: &[Amounts],
+        capacity: &[i64],
+    ) -> Option<String> {
+        let wider = capacity.len() / machine.len().max(1);
+        let mut checked = vec![false; 0];
+        for slot in 0..scenario.jobs.len() as u32 {
+            for &request in scenario.alternatives(slot) {
+                let asked = scenario.requests.get(request);
+                let tasks = scenario.job(slot).tasks;
+                if let Some(reason) = self.uneven(asked, tasks) {
+                    return Some(format!("the job of row {}: {reason}", scenario.job(slot).row));
+                }
+                let place = request as usize;
+                if place >= checked.len() {
+                    checked.resize(place + 1, false);
+                }
+                if std::mem::replace(&mut checked[place], true) {
+                    continue;
+                }
+                if let Some(reason) = self.unlike(scenario, asked, capacity, wider) {
+                    return Some(format!("the job of row {}: {reason}", scenario.job(slot).row));
+                }
+            }
+        }
+        None
+    }
+
+    /// What of a job with so many tasks is not modelled.
+    fn uneven(&self, asked: &Request, tasks: u32) -> Option<String> {
+        let per_node = asked.tasks_per_node.min(tasks);
+        let is_shared = self.select == Select::Cores && !asked.exclusive;
+        (is_shared && per_node > 0 && !tasks.is_multiple_of(per_node)).then(|| {
+            format!("{tasks} tasks at {per_node} per node; under select=cores they must fill their nodes")
+        })
+    }
+
+    /// What of a request is not modelled.
+    fn unlike(
+        &self,
+        scenario: &Scenario,
+        asked: &Request,
+        capacity: &[i64],
+        resources: usize,
+    ) -> Option<String> {
+        let known = [self.core, self.memory];
+        let other = (0..resources).find(|&place| asked.amounts[place] > 0 && !known.contains(&Some(place)));
+        if other.is_some() {
+            return Some(
+                "it asks for a resource besides core and mem; slurm does not schedule others yet".into(),
+            );
+        }
+        let per_task = i64::from(self.cpus_per_task(asked));
+        let memory = self.memory.map_or(0, |memory| asked.amounts[memory]);
+        if self.select == Select::Cores && memory % per_task != 0 {
+            return Some(format!(
+                "{memory} of mem for a task of {per_task} cores; under select=cores it must be a multiple, as Slurm counts \
+                 memory per CPU"
+            ));
+        }
+        if self.select == Select::Linear || asked.exclusive {
+            let nodes = scenario.node_sets.nodes_from(asked.nodes, 0);
+            let slots = |node: u32| {
+                let from = node as usize * resources;
+                asked.slots(&capacity[from..from + resources], true)
+            };
+            let found: Vec<u32> = nodes.map(slots).collect();
+            if found.iter().any(|&slots| slots != found[0]) {
+                return Some(
+                    "its nodes take different numbers of its tasks; whole nodes must be alike in its partition".into(),
+                );
+            }
+        }
+        None
+    }
+}
+
+/// The time limit of a job, seconds: Slurm counts whole minutes.
+fn limit(view: View<'_>, job: u32) -> f64 {
+    let minutes = (view.state.jobs.estimate(job) / MINUTE).ceil().max(1.0);
+    (minutes * MINUTE).min(YEAR)
+}
+
+/// The nodes that take jobs: those that offer all that they have.
+fn available(view: View<'_>, nodes: usize) -> NodeBits {
+    let machine = &view.state.machine;
+    if !machine.has_unavailable() {
+        return NodeBits::of(nodes, 0..nodes as u32);
+    }
+    let (offered, width) = (machine.available(), machine.resources());
+    let is_whole = |&node: &u32| {
+        let from = node as usize * width;
+        !machine.is_drained(node) && offered[from..from + width] == *machine.capacity_of(node)
+    };
+    NodeBits::of(nodes, (0..nodes as u32).filter(is_whole))
+}

@@ -1,0 +1,263 @@
+//! `slurm`: the two schedulers of Slurm's controller, called when its threads call them (S25).
+//!
+//! An instant at which no call is due costs O(1). A call costs O(nodes + running jobs) and what it looks at: the main loop
+//! up to the first job of each partition without room, backfill every waiting job up to `bf_max_job_test`, each
+//! O((plans + running jobs) · nodes / 64).
+mod clock;
+mod entries;
+mod settings;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::{NodeSets, Unanswered};
+use crate::decision::{Decision, Where};
+use crate::placement::Allocator;
+use crate::scenario::Scenario;
+use crate::slurm::{Backfill, BackfillParameters, Entry, MainLoop, Setup, Verdict};
+use crate::state::View;
+use crate::time::Time;
+
+use super::{SchedulingRule, Step};
+
+use clock::{BackfillCall, Clock, MainCall};
+use entries::Description;
+pub use settings::SlurmSettings;
+
+/// A call on its way.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Call {
+    kind: Kind,
+    /// The entries of the queue, each a job and its request, in order; and the next of them.
+    queue: Vec<(u32, u32)>,
+    next: usize,
+    started: bool,
+}
+
+/// What is called.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Kind {
+    /// The main loop, by its thread or directly; how many entries it looks at.
+    Main(Box<MainLoop>, bool, usize),
+    /// Backfill.
+    Backfill(Box<Backfill>),
+}
+
+impl Kind {
+    fn consider(&mut self, setup: &Setup, entry: &Entry) -> Verdict {
+        match self {
+            Self::Main(main, ..) => main.consider(setup, entry),
+            Self::Backfill(backfill) => backfill.consider(setup, entry),
+        }
+    }
+
+    /// Whether nothing becomes of the entries from this place on.
+    fn is_over(&self, setup: &Setup, place: usize) -> bool {
+        match self {
+            Self::Main(main, _, depth) => place >= *depth || main.is_over(),
+            Self::Backfill(backfill) => backfill.is_over(setup),
+        }
+    }
+}
+
+/// The rule.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Slurm {
+    setup: Arc<Setup>,
+    description: Description,
+    clock: Clock,
+    depth: usize,
+    epilog: bool,
+    /// Whether nodes or jobs have changed otherwise than by submissions and ends.
+    is_disturbed: bool,
+    /// Whether the run of a job is over whose nodes are not free yet.
+    is_completing: bool,
+    /// Whether the main loop is to be called at once.
+    calls_at_once: bool,
+    call: Option<Call>,
+    due: Time,
+}
+
+impl Slurm {
+    /// The rule before the run begins.
+    pub(super) fn new(
+        settings: &SlurmSettings,
+        resources: usize,
+        capacity: &[i64],
+        node_sets: &NodeSets,
+        seed: u64,
+    ) -> Self {
+        let description = Description::new(settings);
+        let (nodes, partitions) = description.machine(resources, capacity, node_sets);
+        let backfill = BackfillParameters {
+            resolution: settings.bf_resolution,
+            window: settings.bf_window,
+            epoch: settings.epoch,
+            max_entries: settings.bf_max_job_test,
+            max_entries_of_partition: settings.bf_max_job_part,
+            plans_of_partition: settings.bf_job_part_count_reserve,
+        };
+        Self {
+            setup: Arc::new(Setup { select: settings.select, machine: nodes, partitions, backfill }),
+            description,
+            clock: Clock::new(settings, seed),
+            // One more than is asked for, as in Slurm, which counts before it compares.
+            depth: settings.default_queue_depth.saturating_add(1),
+            epilog: settings.epilog,
+            is_disturbed: false,
+            is_completing: false,
+            calls_at_once: false,
+            call: None,
+            due: Time::NEVER,
+        }
+    }
+
+    /// What of a run the rule does not model; None where it models all.
+    pub(super) fn refusal(&self, scenario: &Scenario, capacity: &[i64]) -> Option<String> {
+        let parts = [
+            (scenario.calendar.is_some(), "reservations of the machine"),
+            (scenario.preemption.is_some(), "preemption"),
+            (scenario.sleep.is_some(), "nodes that sleep"),
+            (scenario.applications.is_some(), "applications"),
+            (scenario.service.is_some(), "service rates"),
+            (
+                scenario.limits.as_ref().is_some_and(|limits| limits.some_block()),
+                "limits that block the queue",
+            ),
+        ];
+        if let Some((_, part)) = parts.iter().find(|(is_there, _)| *is_there) {
+            return Some(format!("slurm does not model {part} yet; leave them out, or take another policy"));
+        }
+        let refused = self.description.refusal(scenario, &self.setup.machine, capacity);
+        refused.map(|reason| format!("{reason}. Change the jobs, or take another policy"))
+    }
+
+    /// The entries of the waiting jobs, in order.
+    fn entries(view: View<'_>, most: usize) -> Vec<(u32, u32)> {
+        let jobs = view.state.queue.first_jobs(most);
+        let entries = |job| view.scenario.alternatives(job).iter().map(move |&request| (job, request));
+        jobs.into_iter().flat_map(entries).collect()
+    }
+
+    /// The call that is made next at this instant.
+    fn next_call(&mut self, view: View<'_>) -> Option<Call> {
+        let now = view.now();
+        let main = if std::mem::take(&mut self.calls_at_once) {
+            Some((false, self.depth))
+        } else {
+            let depth = |is_full| if is_full { usize::MAX } else { self.depth };
+            self.clock.main_is_due(now).map(|is_full| (true, depth(is_full)))
+        };
+        if main.is_none() && !self.clock.backfill_is_due(now) {
+            return None;
+        }
+        let situation = self.description.situation(view, &self.setup);
+        let (kind, most) = match main {
+            Some((by_thread, depth)) => {
+                let call = MainLoop::new(&self.setup, &situation);
+                (Kind::Main(Box::new(call), by_thread, depth), depth.saturating_add(1))
+            }
+            None => {
+                let call = Backfill::new(&self.setup, situation);
+                (Kind::Backfill(Box::new(call)), usize::MAX)
+            }
+        };
+        Some(Call { kind, queue: Self::entries(view, most), next: 0, started: false })
+    }
+
+    /// Goes through the entries until one starts: which job, with which request, and what it gets.
+    fn next_start(&mut self, view: View<'_>) -> Option<Decision> {
+        let call = self.call.as_mut()?;
+        while let Some(&(job, request)) = call.queue.get(call.next) {
+            if call.kind.is_over(&self.setup, call.next) {
+                return None;
+            }
+            call.next += 1;
+            let entry = self.description.entry(view, job, request);
+            if let Verdict::Started(chosen) = call.kind.consider(&self.setup, &entry) {
+                call.started = true;
+                let placement = self.description.placement(view, job, request, &chosen);
+                return Some(Decision::Start { job, place: Where::Nodes(placement), tasks: None });
+            }
+        }
+        None
+    }
+
+    /// Takes note of what a call found.
+    fn end_call(&mut self, view: View<'_>) {
+        let Some(call) = self.call.take() else { return };
+        let now = view.now();
+        match call.kind {
+            Kind::Main(main, by_thread, _) => {
+                let is_cut = call.next < call.queue.len() && !main.is_over();
+                let (started, met_no_room) = (call.started, main.met_no_room());
+                self.clock.called_main(now, by_thread, MainCall { started, met_no_room, is_cut });
+            }
+            Kind::Backfill(backfill) => {
+                let holds = if order_may_change(view) { now.floor() + 1.0 } else { backfill.holds_until() };
+                let holds_until = if call.queue.is_empty() { f64::INFINITY } else { holds };
+                let (started, puts_off) = (call.started, backfill.puts_off());
+                self.clock.called_backfill(now, BackfillCall { started, puts_off, holds_until });
+            }
+        }
+    }
+}
+
+/// Whether the order of the queue, or what its jobs may have, changes without an event.
+fn order_may_change(view: View<'_>) -> bool {
+    view.state.calculation.is_some()
+        || view.scenario.limits.as_ref().is_some_and(|limits| limits.counts_minutes())
+}
+
+impl SchedulingRule for Slurm {
+    fn disturbed(&mut self) {
+        self.is_disturbed = true;
+    }
+
+    fn completing(&mut self) {
+        self.is_completing = true;
+    }
+
+    fn heeds_completing(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, view: View<'_>, _: bool) -> bool {
+        let now = view.now();
+        self.clock.catch_up(now);
+        let has_run = |&job: &u32| !view.state.jobs.start_time(job).is_nan();
+        let has_ended = view.state.ended.iter().any(has_run);
+        let is_wanted = std::mem::take(&mut self.is_disturbed) || !view.state.queue.arrived.is_empty();
+        if has_ended || is_wanted || std::mem::take(&mut self.is_completing) {
+            self.clock.change(now);
+        }
+        self.calls_at_once = has_ended && self.epilog;
+        if is_wanted || (has_ended && !self.epilog) {
+            self.clock.want_main();
+        }
+        self.due = self.clock.next_due(now);
+        self.calls_at_once || self.due <= Time(now)
+    }
+
+    fn propose(&mut self, view: View<'_>, _: &mut Allocator) -> Result<Step, Unanswered> {
+        if self.call.is_none() {
+            self.call = self.next_call(view);
+            if self.call.is_none() {
+                self.due = self.clock.next_due(view.now());
+                return Ok(Step::Done);
+            }
+        }
+        match self.next_start(view) {
+            Some(start) => Ok(Step::Propose(start)),
+            None => {
+                self.end_call(view);
+                Ok(Step::Continue)
+            }
+        }
+    }
+
+    fn next_due(&self) -> Time {
+        self.due
+    }
+}

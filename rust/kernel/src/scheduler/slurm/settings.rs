@@ -1,0 +1,41 @@
+//! The parameters of the rule.
+use crate::slurm::Select;
+
+/// The parameters of the rule, whose names are Slurm's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SlurmSettings {
+    /// Which nodes jobs get.
+    pub select: Select,
+    /// The resource that counts CPUs; None where each node is one.
+    pub core: Option<usize>,
+    /// The resource that is memory.
+    pub memory: Option<usize>,
+    /// `batch_sched_delay`: whole seconds from one call of the main loop to the next, at least.
+    pub batch_sched_delay: i64,
+    /// `sched_interval`: whole seconds from one call that looks at the whole queue to the next.
+    pub sched_interval: i64,
+    /// `default_queue_depth`: so many entries are looked at in other calls.
+    pub default_queue_depth: usize,
+    /// Whether nodes call the main loop as soon as they are free, and are not found free at its next call.
+    pub epilog: bool,
+    /// Whether there is a backfill scheduler.
+    pub backfill: bool,
+    /// `bf_interval`: whole seconds from one cycle to the next.
+    pub bf_interval: i64,
+    /// `bf_resolution`, seconds.
+    pub bf_resolution: f64,
+    /// `bf_window`, seconds.
+    pub bf_window: f64,
+    /// `bf_max_job_test`.
+    pub bf_max_job_test: usize,
+    /// `bf_max_job_part`; 0 for all.
+    pub bf_max_job_part: usize,
+    /// `bf_job_part_count_reserve`; 0 for all.
+    pub bf_job_part_count_reserve: usize,
+    /// Seconds of the clock at time 0.
+    pub epoch: f64,
+    /// When the main loop looks at the whole queue, seconds within `sched_interval`; drawn where it is None.
+    pub main_phase: Option<f64>,
+    /// When within a second the backfill scheduler wakes; drawn where it is None.
+    pub backfill_phase: Option<f64>,
+}

@@ -1,0 +1,176 @@
+"""The backfilling rule ``slurm``: the parameters of Slurm's controller by their names in slurm.conf."""
+
+from __future__ import annotations
+
+import operator
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, cast
+
+from batchlab.errors import PolicyError, shown, suggest
+from batchlab.policy import spec
+from batchlab.vocabulary import NODE_SELECTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from batchlab.vocabulary import NodeSelection
+
+__all__ = ["SLURM_KEYS", "SlurmParameters", "slurm_parameters"]
+
+_YEAR = 31_536_000
+_MOST = 10**9
+_NAMED: Mapping[object, object] = {"true": True, "false": False}
+# The least and the most of each whole number.
+_WHOLE = {
+    "batch_sched_delay": (0, _YEAR),
+    "sched_interval": (1, _YEAR),
+    "default_queue_depth": (1, _MOST),
+    "bf_interval": (1, _YEAR),
+    "bf_resolution": (1, _YEAR),
+    "bf_window": (1, _YEAR),
+    "bf_max_job_test": (1, _MOST),
+    "bf_max_job_part": (0, _MOST),
+    "bf_job_part_count_reserve": (0, _MOST),
+    "epoch": (-(2**40), 2**40),
+}
+
+
+@dataclass(frozen=True)
+class SlurmParameters:
+    """What the backfilling rule ``slurm`` is set up with; names and usual values are slurm.conf's.
+
+    Parameters
+    ----------
+    select
+        Which nodes a job gets, a name of `batchlab.vocabulary.NODE_SELECTIONS`: ``"linear"``, whole nodes; or
+        ``"cores"``, shared by CPUs and memory.
+    backfill
+        Whether there is a backfill scheduler; without one it is ``sched/builtin``.
+    epilog
+        Whether nodes run an epilog: its end has the main loop called at once.
+    batch_sched_delay
+        From one call of the main loop to the next, whole seconds, at least.
+    sched_interval
+        From one look of the main loop at the whole queue to the next, whole seconds from 1 on.
+    default_queue_depth
+        How many jobs its other calls look at.
+    bf_interval
+        From one cycle of backfill to the next, whole seconds from 1 on.
+    bf_resolution
+        Plans begin and end at multiples of so many seconds of the clock.
+    bf_window
+        How far ahead backfill plans, seconds; in slurm.conf minutes.
+    bf_max_job_test
+        How many jobs a cycle looks at.
+    bf_max_job_part
+        How many of each partition; 0 for all.
+    bf_job_part_count_reserve
+        How many jobs of each partition are planned; those behind may only start now. 0 for all.
+    epoch
+        Seconds of the clock (since 1970) at time 0 of the workload.
+    main_phase
+        When the main loop looks at the whole queue, seconds within `sched_interval`; drawn from the seed of
+        the run unless given.
+    backfill_phase
+        When within a second backfill wakes; drawn unless given.
+
+    Raises
+    ------
+    PolicyError
+        If a value breaks its rule.
+
+    Notes
+    -----
+    S25 of docs/semantics.md.
+    """
+
+    select: NodeSelection = "linear"
+    backfill: bool = True
+    epilog: bool = False
+    batch_sched_delay: int = 3
+    sched_interval: int = 60
+    default_queue_depth: int = 100
+    bf_interval: int = 30
+    bf_resolution: int = 60
+    bf_window: int = 86_400
+    bf_max_job_test: int = 500
+    bf_max_job_part: int = 0
+    bf_job_part_count_reserve: int = 0
+    epoch: int = 0
+    main_phase: float | None = None
+    backfill_phase: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.select not in NODE_SELECTIONS:
+            known = suggest(str(self.select), NODE_SELECTIONS)
+            raise PolicyError(f"select = {shown(self.select)}; must name how nodes are selected.{known}")
+        for key in ("backfill", "epilog"):
+            value = getattr(self, key)
+            if not isinstance(value, bool):
+                raise PolicyError(f"{key} = {shown(value)}; must be true or false.")
+        for key, (least, most) in _WHOLE.items():
+            object.__setattr__(self, key, _whole(key, getattr(self, key), least, most))
+        ends = {"main_phase": self.sched_interval, "backfill_phase": 1}
+        for key, end in ends.items():
+            if getattr(self, key) is not None:
+                object.__setattr__(self, key, _phase(key, getattr(self, key), end))
+
+    @property
+    def arguments(self) -> str:
+        """What stands in the parentheses of the spec: what is as it would be unsaid is left out."""
+        said = [each for each in fields(self) if getattr(self, each.name) != each.default]
+        return ", ".join(f"{each.name}={_written(getattr(self, each.name))}" for each in said)
+
+
+SLURM_KEYS = tuple(each.name for each in fields(SlurmParameters))
+"""The keys of ``slurm``."""
+
+
+def slurm_parameters(text: spec.Spec, call: spec.Call) -> SlurmParameters:
+    """Read the parameters of ``slurm``; keys that are none of its own are left to others.
+
+    Raises
+    ------
+    PolicyError
+        If a value breaks its rule.
+    """
+    chosen: dict[str, object] = {}
+    for key in SLURM_KEYS:
+        if key in call.keys:
+            value = call.keys[key].value
+            name = value.name if isinstance(value, spec.Call) else value
+            chosen[key] = _NAMED.get(name, name)
+            # A value that is wrong by itself is found with its place.
+            _made({key: chosen[key]} if key != "main_phase" else chosen, text.where(call.keys[key].position))
+    return _made(chosen, text.where(call.position))
+
+
+def _made(chosen: Mapping[str, object], where: str) -> SlurmParameters:
+    try:
+        return SlurmParameters(**cast("dict[str, Any]", chosen))
+    except PolicyError as error:
+        raise PolicyError(f"{error}{where}") from None
+
+
+def _whole(key: str, value: object, least: int, most: int) -> int:
+    if not isinstance(value, bool):
+        with suppress(TypeError):
+            number = operator.index(value)  # type: ignore[arg-type]  # that is the question
+            if least <= number <= most:
+                return number
+    raise PolicyError(f"{key} = {shown(value)}; must be an integer from {least} to {most}.")
+
+
+def _phase(key: str, value: object, end: int) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < end:
+        return float(value)
+    raise PolicyError(f"{key} = {shown(value)}; must be seconds from 0 to less than {end}.")
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

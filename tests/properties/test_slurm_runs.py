@@ -1,0 +1,209 @@
+"""The kernel runs workloads under Slurm's controller as the reference does, job by job and node by node."""
+
+from collections import Counter
+from dataclasses import dataclass, fields
+from itertools import groupby
+from random import Random
+
+import polars as pl
+import pytest
+
+import batchlab as bl
+from batchlab.options import Overheads
+from batchlab.policy import Policy, SlurmParameters
+from reference.slurm import Machine
+from reference.slurm_runs import Controller, DrainedNode, Place, SlurmJob, run
+
+CASES = 480
+CHUNKS = 8
+
+
+@dataclass(frozen=True)
+class SlurmCase:
+    """A run."""
+
+    machine: Machine
+    controller: Controller
+    jobs: list[SlurmJob]
+    drained: list[DrainedNode]
+    launch: float
+    completion: float
+
+
+def random_machine(rng: Random) -> Machine:
+    """Give equal or different nodes, in one partition or in several that may overlap."""
+    count, select = rng.randint(1, 10), rng.choice(("linear", "cores"))
+    node = (rng.choice((1, 4)), 8)
+    nodes = [node] * count
+    if select == "cores" and rng.random() < 0.3:
+        nodes = [(rng.choice((4, 6)), rng.choice((8, 16))) for _ in range(count)]
+    partitions = {frozenset(range(count))}
+    for _ in range(rng.choice((0, 0, 1, 2))):
+        first = rng.randrange(count)
+        partitions.add(frozenset(range(first, rng.randint(first + 1, count))))
+    return Machine(
+        nodes,
+        [(members, count) for members in sorted(partitions, key=lambda nodes: (-len(nodes), min(nodes)))],
+        select=select,
+        resolution=rng.choice((1.0, 60.0)),
+        window=rng.choice((300.0, 86_400.0)),
+        epoch=float(rng.randrange(100)),
+        max_entries=rng.choice((500, 500, 3)),
+        max_entries_of_partition=rng.choice((0, 0, 2)),
+        plans_of_partition=rng.choice((0, 0, 1, 2)),
+    )
+
+
+def random_controller(rng: Random) -> Controller:
+    """Give intervals that are short beside the jobs, or usual ones."""
+    interval = rng.choice((60, 20))
+    return Controller(
+        backfill=rng.random() < 0.8,
+        epilog=rng.random() < 0.3,
+        batch_sched_delay=rng.choice((0, 3, 7)),
+        sched_interval=interval,
+        default_queue_depth=rng.choice((100, 100, 2)),
+        bf_interval=rng.choice((1, 2, 30)),
+        main_phase=rng.randrange(8 * interval) / 8,
+        backfill_phase=rng.randrange(8) / 8,
+    )
+
+
+def random_job(row: int, submit_time: float, machine: Machine, rng: Random) -> SlurmJob:
+    """Give a job that fits where it may run."""
+    partitions = sorted(
+        rng.sample(range(len(machine.partitions)), rng.choice((1, min(2, len(machine.partitions)))))
+    )
+    few = min(len(machine.partitions[partition][0]) for partition in partitions)
+    cpus = rng.choice((1, 1, 2)) if machine.nodes[0][0] > 1 else 1
+    is_uneven = len({*machine.nodes}) > 1
+    kind = rng.choice(("plain", "plain", "per_node", "exclusive"))
+    kind = "plain" if is_uneven and kind == "exclusive" else kind
+    per_node = (
+        rng.choice((1, 2)) if kind != "plain" and cpus * 2 <= machine.nodes[0][0] else int(kind != "plain")
+    )
+    of_node = per_node or min(cpus_of // cpus for cpus_of, _ in machine.nodes)
+    nodes = rng.randint(1, few) if rng.random() < 0.3 else 1
+    tasks = nodes * per_node if per_node else rng.randint(1, max(nodes * of_node, 1))
+    run_time = rng.choice((0.5, 1.0, 5.0, 20.0, 61.0, 130.0)) * rng.randint(1, 3)
+    return SlurmJob(
+        row,
+        submit_time,
+        run_time,
+        rng.choice((1.0, 1.0, 1.5, 3.0)) * run_time if rng.random() < 0.8 else 0.75 * run_time,
+        tasks,
+        tuple(partitions),
+        cpus,
+        memory=rng.choice((0, 0, 1)) * cpus,
+        tasks_per_node=per_node,
+        exclusive=kind == "exclusive",
+    )
+
+
+def random_case(number: int) -> SlurmCase:
+    """Give a run with a queue now and then, and with pauses."""
+    rng = Random(number)  # noqa: S311  # no secret
+    machine = random_machine(rng)
+    time, jobs = float(rng.randrange(200)), list[SlurmJob]()
+    for row in range(rng.randint(1, 25)):
+        time += rng.choice((0.0, 0.125, 1.0, 6.0, 40.5, 200.0))
+        jobs.append(random_job(row, time, machine, rng))
+    drained = list[DrainedNode]()
+    if rng.random() < 0.3:
+        begin = rng.randrange(100) / 4
+        drained.append(DrainedNode(rng.randrange(len(machine.nodes)), begin, begin + rng.randint(1, 300)))
+    launch, completion = rng.choice(((0.0, 0.0), (0.0625, 0.03125), (1.5, 4.25)))
+    return SlurmCase(machine, random_controller(rng), jobs, drained, launch, completion)
+
+
+def parameters_of(case: SlurmCase) -> SlurmParameters:
+    """Give the same as parameters of the rule."""
+    own = {each.name: getattr(case.controller, each.name) for each in fields(Controller)}
+    machine = case.machine
+    return SlurmParameters(
+        select=machine.select,  # type: ignore[arg-type]  # one of both names
+        bf_resolution=int(machine.resolution),
+        bf_window=int(machine.window),
+        epoch=int(machine.epoch),
+        bf_max_job_test=int(machine.max_entries),
+        bf_max_job_part=machine.max_entries_of_partition,
+        bf_job_part_count_reserve=machine.plans_of_partition,
+        **own,
+    )
+
+
+def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
+    """Run a case in the package."""
+    machine = case.machine
+    groups = [(node, len([*nodes])) for node, nodes in groupby(machine.nodes)]
+    system = bl.System(
+        tuple(
+            bl.NodeGroup(f"g{number}", count, {"core": node[0], "mem": node[1]})
+            for number, (node, count) in enumerate(groups)
+        ),
+        equivalence={"core": 1},
+        partitions=tuple(
+            bl.Partition(f"p{number}", ",".join(str(node) for node in sorted(members)))
+            for number, (members, _) in enumerate(machine.partitions)
+        ),
+    )
+    jobs = case.jobs
+    table = pl.DataFrame(
+        {
+            "job_id": [job.row for job in jobs],
+            "submit_time": [job.submit_time for job in jobs],
+            "run_time": [job.run_time for job in jobs],
+            "requested_time": [job.requested_time for job in jobs],
+            "tasks": [job.tasks for job in jobs],
+            "core": [job.cpus for job in jobs],
+            "mem": [job.memory for job in jobs],
+            "tasks_per_node": [job.tasks_per_node for job in jobs],
+            "exclusive": [job.exclusive for job in jobs],
+            "partition": ["|".join(f"p{partition}" for partition in job.partitions) for job in jobs],
+        }
+    )
+    overheads = Overheads(launch=case.launch, completion=case.completion, counted=False)
+    workload = bl.Workload.from_table(table, overrun="keep")
+    events = drains_of(case)
+    return bl.simulate(
+        workload, system, policy, walltime="kill", overheads=overheads, job_check="none", events=events
+    )
+
+
+def drains_of(case: SlurmCase) -> list[dict[str, object]]:
+    """Give the times at which nodes go and come back."""
+    turns = [(each.begin, "drain", each.node) for each in case.drained]
+    turns += [(each.end, "resume", each.node) for each in case.drained]
+    return [{"time": time, "event": event, "nodes": str(node)} for time, event, node in sorted(turns)]
+
+
+def starts_of(result: bl.Result) -> dict[int, Place]:
+    """Give when jobs start, and where."""
+    spread: dict[int, list[tuple[int, int]]] = {}
+    for row, node, tasks in result.placements.select("row", "node", "tasks").sort("row", "node").iter_rows():
+        spread.setdefault(row, []).append((node, tasks))
+    started = result.jobs.select("job_id", "start_time").drop_nulls().iter_rows()
+    return {row: (start, tuple(spread[row])) for row, start in started}
+
+
+def expected(case: SlurmCase) -> dict[int, Place]:
+    """Run a case in the reference."""
+    overheads = {"launch": case.launch, "completion": case.completion}
+    return run(case.machine, case.controller, case.jobs, case.drained, **overheads)
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_runs(chunk: int) -> None:
+    """Every job starts when the reference starts it, with the same tasks on the same nodes."""
+    seen = Counter[str]()
+    for number in range(chunk, CASES, CHUNKS):
+        case = random_case(number)
+        policy = Policy(backfill="slurm", slurm=parameters_of(case))
+
+        result = result_of(case, policy)
+        places = expected(case)
+        assert starts_of(result) == places, f"case {number}: {case}"
+        waited = sum(places[job.row][0] > job.submit_time + 90 for job in case.jobs if job.row in places)
+        seen.update(started=len(places), waited=waited)
+    assert seen["started"] > 300
+    assert seen["waited"] > 30

@@ -1,0 +1,174 @@
+"""Simulations under Slurm's controller (S24), by hand."""
+
+import re
+from typing import Any
+
+import pytest
+
+import batchlab as bl
+from batchlab.errors import PolicyError
+from batchlab.policy import SlurmParameters
+
+SYSTEM = bl.System.homogeneous(nodes=2, resources={"core": 2, "mem": 8, "gpu": 1})
+
+
+def starts(spec: str, system: bl.System = SYSTEM, **columns: Any) -> list[float | None]:  # noqa: ANN401  # columns of several types
+    """Run jobs that come at once unless `columns` say otherwise."""
+    count = len(columns["tasks"])
+    usual = {
+        "submit_time": [10.0] * count,
+        "run_time": [30.0] * count,
+        "requested_time": [60.0] * count,
+    }
+    workload = bl.Workload.from_table(usual | columns)
+    return bl.simulate(workload, system, spec).jobs["start_time"].to_list()
+
+
+def test_the_main_loop_is_called_at_times_of_its_own() -> None:
+    """At 0.25 s past each second, three seconds apart; the whole queue at 0.25, 60.25, and so on."""
+    times = [10.0, 11.0, 12.0]
+    found = starts("slurm(main_phase=0.25, backfill=false)", submit_time=times, tasks=[1, 1, 1])
+    assert found == [10.25, 13.25, 40.25]
+    spec = "slurm(main_phase=0.25, backfill=false, batch_sched_delay=50)"
+    assert starts(spec, submit_time=[1.0, 55.0], tasks=[1, 1]) == [50.25, 60.25]
+
+
+def test_an_epilog_calls_the_main_loop() -> None:
+    """A job that waits for nodes starts when they are free, not at the next waking."""
+    for epilog, second in (("false", 41.25), ("true", 40.5)):
+        spec = f"slurm(main_phase=0.25, backfill=false, epilog={epilog})"
+        assert starts(spec, tasks=[4, 4], run_time=[30.25, 5.0]) == [10.25, second]
+
+
+def test_select() -> None:
+    """Whole nodes hold one job each, however small; shared ones as many as their cores allow."""
+    phases = "main_phase=0.25, backfill_phase=0.5"
+    assert starts(f"slurm({phases})", tasks=[1, 1, 1]) == [10.25, 10.25, 40.25]
+    assert starts(f"slurm({phases}, select=cores)", tasks=[1, 1, 1]) == [10.25, 10.25, 10.25]
+
+
+def test_backfill_starts_what_delays_no_plan() -> None:
+    """Behind a job of both nodes, one of a minute starts beside one of three, one of five minutes not."""
+    columns: dict[str, Any] = {
+        "tasks": [2, 4, 2, 2],
+        "run_time": [170.0, 60.0, 280.0, 50.0],
+        "requested_time": [180.0, 60.0, 300.0, 60.0],
+    }
+    spec = "slurm(main_phase=0.25, backfill_phase=0.5, bf_resolution=1)"
+    assert starts(spec, **columns) == [10.25, 180.25, 240.25, 10.5]
+
+
+def test_limits_are_asked_before_each_job() -> None:
+    """With one running job for each user, the second of a call waits, and holds up nobody."""
+    limit = bl.Limit("OnePerUser", per=("user",), running_jobs=1)
+    system = bl.System.homogeneous(nodes=4, resources={"core": 1}, limits=(limit,))
+    spec = "slurm(main_phase=0.25, backfill_phase=0.5)"
+    assert starts(spec, system, tasks=[1, 1, 1], user=["ann", "ann", "ben"]) == [10.25, 40.25, 10.25]
+
+
+def test_a_controller_with_nothing_to_do_costs_nothing() -> None:
+    """Between two jobs a year apart, and while one runs for a year, there are a few instants."""
+    year = 31_536_000.0
+    jobs = {
+        "submit_time": [10.0, year, year],
+        "run_time": [30.0, year - 100.0, 30.0],
+        "requested_time": [60.0, year - 60.0, 60.0],
+        "tasks": [4, 4, 4],
+    }
+    simulation = bl.Simulation(bl.Workload.from_table(jobs), SYSTEM, "slurm(bf_interval=2)")
+    instants = 0
+    while simulation.step():
+        instants += 1
+    assert simulation.result().jobs["start_time"].is_not_null().all()
+    assert instants < 40
+
+
+def test_phases_are_drawn_from_the_seed() -> None:
+    """The same seed gives the same run, another one others; given phases are kept."""
+    jobs = {"submit_time": [10.0], "run_time": [30.0], "requested_time": [60.0], "tasks": [1]}
+    workload = bl.Workload.from_table(jobs)
+
+    def start(seed: int, spec: str = "slurm") -> float:
+        return float(bl.simulate(workload, SYSTEM, spec, seed=seed).jobs["start_time"][0])
+
+    assert start(1) == start(1)
+    assert len({start(seed) for seed in range(10)}) == 10
+    assert {start(seed, "slurm(main_phase=7.5, backfill=false)") for seed in range(3)} == {10.5}
+
+
+def test_forks_and_snapshots_go_on_alike() -> None:
+    """Left at any instant, a copy of a run ends as the run does."""
+    rows = range(30)
+    jobs = {
+        "submit_time": [7.0 * row for row in rows],
+        "run_time": [float(20 + 13 * row % 90) for row in rows],
+        "requested_time": [120.0] * len(rows),
+        "tasks": [1 + row % 4 for row in rows],
+    }
+    workload = bl.Workload.from_table(jobs)
+    simulation = bl.Simulation(workload, SYSTEM, "slurm(bf_interval=2)", seed=3)
+    expected = bl.simulate(workload, SYSTEM, "slurm(bf_interval=2)", seed=3).jobs
+    for _ in range(20):
+        simulation.step()
+        data = simulation.snapshot()
+        restored = bl.Simulation.restore(data, workload, SYSTEM, "slurm(bf_interval=2)")
+        for copy in (simulation.fork(), restored):
+            while copy.step():
+                pass
+            assert copy.result().jobs.equals(expected)
+
+
+@pytest.mark.parametrize(
+    ("spec", "columns", "message"),
+    [
+        ("slurm", {"tasks": [1], "gpu": [1]}, "row 0: it asks for a resource besides core and mem"),
+        ("slurm(select=cores)", {"tasks": [1], "core": [2], "mem": [3]}, "3 of mem for a task of 2 cores"),
+        ("slurm(select=cores)", {"tasks": [3], "tasks_per_node": [2]}, "3 tasks at 2 per node"),
+    ],
+)
+def test_jobs_that_are_not_modelled(spec: str, columns: dict[str, Any], message: str) -> None:
+    """They are refused before the run."""
+    with pytest.raises(PolicyError, match=re.escape(message)):
+        starts(spec, **columns)
+
+
+def test_systems_that_are_not_modelled() -> None:
+    """Nodes that differ, where whole ones are taken; preemption."""
+    uneven = bl.System((bl.NodeGroup("a", 1, {"core": 2}), bl.NodeGroup("b", 1, {"core": 4})))
+    with pytest.raises(PolicyError, match="whole nodes must be alike"):
+        starts("slurm", uneven, tasks=[1])
+    assert starts("slurm(select=cores, main_phase=0)", uneven, tasks=[1]) == [10.0]
+    quality = bl.QualityOfService("high", preempts=("low",)), bl.QualityOfService("low")
+    preempting = bl.System.homogeneous(
+        nodes=1, resources={"core": 1}, preemption=bl.Preemption(by="qos"), qos=quality
+    )
+    with pytest.raises(PolicyError, match="slurm does not model preemption yet"):
+        starts("slurm", preempting, tasks=[1])
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("slurm(bf_interval=0)", "bf_interval = 0; must be an integer from 1 to 31536000. At character 19"),
+        ("slurm(bf_interval=1.5)", "bf_interval = 1.5; must be an integer"),
+        ("slurm(select=serial)", "select = 'serial'; must name how nodes are selected."),
+        ("slurm(epilog=yes)", "epilog = 'yes'; must be true or false."),
+        ("slurm(sched_interval=5, main_phase=5)", "main_phase = 5; must be seconds from 0 to less than 5."),
+        ("slurm(bf_intervall=5)", "slurm takes no key 'bf_intervall'. Did you mean 'bf_interval'?"),
+        ("slurm(allocator=best_fit)", "allocator = 'best_fit'; Slurm's controller selects nodes itself"),
+        ("slurm(predictor=last_two)", "predictor = 'last_two'; Slurm's controller selects nodes itself"),
+        ("easy(bf_interval=5)", "easy takes no key 'bf_interval'."),
+    ],
+)
+def test_wrong_parameters(spec: str, message: str) -> None:
+    """The message says what is wrong, and where."""
+    with pytest.raises(PolicyError, match=re.escape(message)):
+        bl.Policy.parse(spec)
+
+
+def test_specs() -> None:
+    """What is as usual is left out; other names take the rule as their backfilling rule."""
+    assert str(bl.Policy.parse("slurm(bf_interval=30, order=sjf)")) == "slurm(order=sjf)"
+    assert str(bl.Policy.parse("sjf(backfill=slurm(bf_interval=2))")) == "slurm(bf_interval=2, order=sjf)"
+    with pytest.raises(PolicyError, match="goes with backfill slurm, not with easy"):
+        bl.Policy(backfill="easy", slurm=SlurmParameters())
