@@ -16,11 +16,16 @@ use crate::time::Time;
 /// Levels this close are the same, but for rounding: then flows in like places end at the same instant.
 const SAME: f64 = 1e-13;
 
+/// An activity that is held by its bound.
+pub(super) const BOUND: u32 = u32::MAX;
+
 /// The solver with its buffers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Filling {
     /// Of each activity: its rate at level 1.
     pub(super) scale: Vec<f64>,
+    /// The resource that holds each activity, by its place in the component.
+    pub(super) holder: Vec<u32>,
     /// Of each resource: what is left, what the activities that are not fixed take per level, and how many they are.
     left: Vec<f64>,
     pull: Vec<f64>,
@@ -52,6 +57,8 @@ impl Filling {
         self.level = 0.0;
         self.fixed.clear();
         self.fixed.resize(component.activities(), false);
+        self.holder.clear();
+        self.holder.resize(component.activities(), BOUND);
         self.left.clone_from(&component.capacity);
         self.pull.clear();
         self.open.clear();
@@ -92,8 +99,9 @@ impl Filling {
         for at in component.first_user[resource]..component.first_user[resource + 1] {
             let activity = component.users[at as usize].0 as usize;
             if !self.fixed[activity] {
-                let rate = (self.level * self.scale[activity]).min(component.bound[activity]);
-                self.fix(component, activity, rate);
+                let (rate, bound) = (self.level * self.scale[activity], component.bound[activity]);
+                self.holder[activity] = if rate <= bound { resource as u32 } else { BOUND };
+                self.fix(component, activity, rate.min(bound));
             }
         }
     }

@@ -15,6 +15,7 @@ mod demand;
 mod fair_bottleneck;
 mod filling;
 mod linear;
+mod neighbourhood;
 mod network;
 mod resources;
 mod run;
