@@ -179,14 +179,18 @@ impl Activities {
         self.ends.remove(handle);
         if consumes {
             self.consumers -= 1;
+            let rate = self.take_of_holders(handle);
             for at in range.first..range.first + range.count {
-                let Use { resource, place, .. } = self.uses.items[at as usize];
+                let Use { resource, place, weight } = self.uses.items[at as usize];
                 let users = &mut self.users[resource as usize];
                 users.swap_remove(place as usize);
+                self.load[resource as usize] -= weight * rate;
                 if let Some(moved) = users.get(place as usize) {
                     self.uses.items[moved.at as usize].place = place;
+                } else if users.is_empty() {
+                    self.load[resource as usize] = 0.0;
                 }
-                if !users.is_empty() {
+                if self.holding[resource as usize] > 0 {
                     self.touched.push(resource);
                 }
             }

@@ -8,13 +8,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::demand::{Resource, Rule};
-use super::slots::{Activities, Hold, Use};
-use crate::platform::Sharing;
+use super::slots::{Activities, Activity, Hold, Use};
 
 /// Loads and levels that differ by this part of themselves are the same, but for rounding.
 const ROUNDING: f64 = 1e-12;
-/// After so many sets the component is solved.
-const ROUNDS: usize = 12;
+/// Sums of what is taken of a resource are kept without much care; nearer to its capacity than this part they are not relied on.
+const UNCERTAIN: f64 = 1e-6;
+/// After so many sets the component is solved, or once they have as many members as there are activities.
+const ROUNDS: usize = 100;
 /// How often the level to which a resource can rise is put right; one that is too low does no harm.
 const TRIALS: usize = 6;
 
@@ -29,15 +30,25 @@ pub(super) struct Outside {
     held: f64,
     /// Whether any has no level.
     levelless: bool,
+    /// Whether any of this may have changed.
+    stale: bool,
+}
+
+impl Default for Outside {
+    fn default() -> Self {
+        Self { taken: 0.0, top: 0.0, held: f64::INFINITY, levelless: false, stale: true }
+    }
 }
 
 impl Activities {
     /// Solves what must change around the activities that are members so far; false where that is not found this way,
     /// and nothing is changed.
     pub(super) fn solve_neighbourhood(&mut self) -> bool {
-        let mut next = 0;
+        self.begin_copy();
+        let (mut next, mut work) = (0, 0);
         for _ in 0..ROUNDS {
-            if !self.gather(&mut next) || 2 * self.members.len() > self.consumers {
+            work += self.members.len();
+            if work > self.consumers || !self.gather(&mut next) {
                 return false;
             }
             self.copy_members(false);
@@ -45,11 +56,12 @@ impl Activities {
                 return false;
             }
             self.solver.fill(self.rule, &mut self.component);
-            let before = self.members.len();
+            let before = (self.members.len(), self.shared.len());
             for place in 0..self.shared.len() {
                 self.add_violated(place);
             }
-            if self.members.len() == before {
+            self.add_exhausted();
+            if (self.members.len(), self.shared.len()) == before {
                 self.apply(true);
                 return true;
             }
@@ -57,8 +69,8 @@ impl Activities {
         false
     }
 
-    /// Adds activities that are certainly touched: new ones, and those that were held by what was freed. False if one
-    /// of the members has no level.
+    /// Adds activities that are certainly touched: new ones, and those that were held by what was freed. Adds the resources
+    /// of members that hold any. False if one of the members has no level.
     fn gather(&mut self, next: &mut usize) -> bool {
         while let Some(&member) = self.members.get(*next) {
             *next += 1;
@@ -68,12 +80,21 @@ impl Activities {
             }
             for at in of.uses.first..of.uses.first + of.uses.count {
                 let resource = self.uses.items[at as usize].resource;
-                if self.couples(resource) && self.visited.mark(resource) {
+                if !self.is_shared(resource) {
+                    continue;
+                }
+                if self.local.has(resource) {
+                    self.outside[self.places[resource as usize] as usize].stale = true;
+                }
+                if self.visited.mark(resource) {
                     let freed = self.freed.has(resource);
                     if freed || self.unsolved > 1 {
                         self.add_users(resource, |hold, _| {
                             hold == Hold::Unsolved || (freed && hold == Hold::By(resource))
                         });
+                    }
+                    if self.holding[resource as usize] > 0 {
+                        self.add_resource(resource);
                     }
                 }
             }
@@ -92,51 +113,67 @@ impl Activities {
         }
     }
 
-    /// Copies the members for the solver. `whole`: there are no other users of their resources.
-    pub(super) fn copy_members(&mut self, whole: bool) {
-        self.component.clear();
+    /// Adds a resource that limits members, unless it is there.
+    fn add_resource(&mut self, resource: u32) {
+        if self.local.mark(resource) {
+            self.places[resource as usize] = self.shared.len() as u32;
+            self.shared.push(resource);
+            self.outside.push(Outside::default());
+        }
+    }
+
+    /// Leaves out all resources.
+    pub(super) fn begin_copy(&mut self) {
         self.shared.clear();
         self.outside.clear();
         self.local.clear(self.resources.len());
+    }
+
+    /// Copies the members for the solver. `whole`: with all of their resources, which have no other users; else with those
+    /// that have been added.
+    pub(super) fn copy_members(&mut self, whole: bool) {
+        self.component.clear();
         for at in 0..self.members.len() {
             self.copy_activity(self.members[at], whole);
+        }
+        for place in 0..self.shared.len() {
+            let resource = self.shared[place];
+            if !whole && self.outside[place].stale {
+                self.outside[place] = self.outside_of(resource);
+            }
+            let Resource { capacity, sharing } = self.resources[resource as usize];
+            self.component.capacity.push((capacity - self.outside[place].taken).max(0.0));
+            self.component.sharing.push(sharing);
         }
         self.component.transpose();
     }
 
     fn copy_activity(&mut self, member: u32, whole: bool) {
-        let activity = &self.slots[member as usize];
+        let Activity { uses, bound, penalty, .. } = self.slots[member as usize];
         let exact = self.rule == Rule::FairBottleneck;
         let mut own = (f64::INFINITY, 1.0);
-        for &Use { resource, weight, .. } in self.uses.get(activity.uses) {
-            let Resource { capacity, sharing } = self.resources[resource as usize];
-            if self.users[resource as usize].len() == 1 || (!exact && sharing == Sharing::FatPipe) {
-                // Which of the two quotients is less, without dividing.
+        for at in uses.first..uses.first + uses.count {
+            let Use { resource, weight, .. } = self.uses.items[at as usize];
+            let shared = self.is_shared(resource);
+            if whole && shared {
+                self.add_resource(resource);
+            }
+            if shared && self.local.has(resource) {
+                self.component.uses.push((self.places[resource as usize], weight));
+            } else {
+                // Which of the two quotients is less, without dividing. Nothing gets more than all of a resource.
+                let capacity = self.resources[resource as usize].capacity;
                 if capacity * own.1 < own.0 * weight {
                     own = (capacity, weight);
                 }
-                continue;
             }
-            if self.local.mark(resource) {
-                self.places[resource as usize] = self.shared.len() as u32;
-                self.shared.push(resource);
-                let mut left = capacity;
-                if !whole {
-                    let outside = self.outside_of(resource);
-                    left = (capacity - outside.taken).max(0.0);
-                    self.outside.push(outside);
-                }
-                self.component.capacity.push(left);
-                self.component.sharing.push(sharing);
-            }
-            self.component.uses.push((self.places[resource as usize], weight));
         }
-        let bound = if exact { activity.bound } else { activity.bound.min(own.0 / own.1) };
-        self.component.close(bound, own, activity.penalty);
+        let bound = if exact { bound } else { bound.min(own.0 / own.1) };
+        self.component.close(bound, own, penalty);
     }
 
     fn outside_of(&self, resource: u32) -> Outside {
-        let mut outside = Outside { taken: 0.0, top: 0.0, held: f64::INFINITY, levelless: false };
+        let mut outside = Outside { stale: false, ..Outside::default() };
         for user in &self.users[resource as usize] {
             if !self.reached.has(user.activity) {
                 let activity = &self.slots[user.activity as usize];
@@ -149,6 +186,33 @@ impl Activities {
             }
         }
         outside
+    }
+
+    /// Adds the resources of which more would be taken than there is, or nearly.
+    fn add_exhausted(&mut self) {
+        self.expects.clear(self.resources.len());
+        self.others.clear();
+        for (&member, &rate) in self.members.iter().zip(&self.component.rate) {
+            let of = &self.slots[member as usize];
+            let more = rate - if of.hold == Hold::Unsolved { 0.0 } else { of.rate };
+            for &Use { resource, weight, .. } in self.uses.get(of.uses) {
+                if self.local.has(resource) || !self.is_shared(resource) {
+                    continue;
+                }
+                if self.expects.mark(resource) {
+                    self.others.push(resource);
+                    self.expected[resource as usize] = self.load[resource as usize];
+                }
+                self.expected[resource as usize] += weight * more;
+            }
+        }
+        for at in 0..self.others.len() {
+            let resource = self.others[at];
+            let capacity = self.resources[resource as usize].capacity;
+            if self.expected[resource as usize] > capacity * (1.0 - UNCERTAIN) {
+                self.add_resource(resource);
+            }
+        }
     }
 
     /// Adds the users of a resource that cannot stay as they are.

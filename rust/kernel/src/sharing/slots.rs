@@ -105,6 +105,10 @@ pub struct Activities {
     pub(super) running: u64,
     /// How many activities use resources now.
     pub(super) consumers: usize,
+    /// For each resource how many activities it holds, the levelless ones counted at all of theirs; and about how much those
+    /// with a level take of it.
+    pub(super) holding: Vec<u32>,
+    pub(super) load: Vec<f64>,
     /// Resources of activities that went since the last solve, and running activities that are new.
     pub(super) touched: Vec<u32>,
     pub(super) fresh: Vec<u32>,
@@ -125,6 +129,10 @@ pub struct Activities {
     /// The resources of the component, and their users that are not in it.
     pub(super) shared: Vec<u32>,
     pub(super) outside: Vec<Outside>,
+    /// Other resources of the members, and about how much would be taken of each.
+    pub(super) others: Vec<u32>,
+    pub(super) expected: Vec<f64>,
+    pub(super) expects: Marks,
     pub(super) component: Component,
     pub(super) solver: Solver,
 }
@@ -145,6 +153,8 @@ impl Activities {
             started: 0,
             running: 0,
             consumers: 0,
+            holding: vec![0; count],
+            load: vec![0.0; count],
             touched: Vec::new(),
             fresh: Vec::new(),
             touched_at: 0.0,
@@ -158,6 +168,9 @@ impl Activities {
             places: vec![0; count],
             shared: Vec::new(),
             outside: Vec::new(),
+            others: Vec::new(),
+            expected: vec![0.0; count],
+            expects: Marks::default(),
             component: Component::default(),
             solver: Solver::default(),
         }
