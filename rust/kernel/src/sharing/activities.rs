@@ -179,7 +179,7 @@ impl Activities {
         self.ends.remove(handle);
         if consumes {
             self.consumers -= 1;
-            let rate = self.take_of_holders(handle);
+            let rate = self.let_go(handle);
             for at in range.first..range.first + range.count {
                 let Use { resource, place, weight } = self.uses.items[at as usize];
                 let users = &mut self.users[resource as usize];

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::{Blocks, Range};
 use super::component::Component;
 use super::demand::{Resource, Rule};
-use super::neighbourhood::Outside;
+use super::refilling::Refilling;
 use super::solver::Solver;
 use crate::index::{IndexedHeap, Marks};
 use crate::time::{from_ordered_bits, ordered_bits};
@@ -109,15 +109,14 @@ pub struct Activities {
     /// with a level take of it.
     pub(super) holding: Vec<u32>,
     pub(super) load: Vec<f64>,
+    /// The level at which each resource holds activities, if it does.
+    pub(super) held_at: Vec<f64>,
     /// Resources of activities that went since the last solve, and running activities that are new.
     pub(super) touched: Vec<u32>,
     pub(super) fresh: Vec<u32>,
     /// When that was.
     pub(super) touched_at: f64,
-    /// How many activities have no rate yet, during a solve.
-    pub(super) unsolved: usize,
-    /// Touched resources whose users have not been looked at yet, and activities that have been solved at this instant.
-    pub(super) freed: Marks,
+    /// Activities whose component has been solved at this instant.
     pub(super) solved: Marks,
     /// The activities that are solved together, and the resources that were looked at for them.
     pub(super) members: Vec<u32>,
@@ -126,13 +125,9 @@ pub struct Activities {
     pub(super) local: Marks,
     /// Where each resource of the component stands in it.
     pub(super) places: Vec<u32>,
-    /// The resources of the component, and their users that are not in it.
+    /// The resources of the component.
     pub(super) shared: Vec<u32>,
-    pub(super) outside: Vec<Outside>,
-    /// Other resources of the members, and about how much would be taken of each.
-    pub(super) others: Vec<u32>,
-    pub(super) expected: Vec<f64>,
-    pub(super) expects: Marks,
+    pub(super) refilling: Refilling,
     pub(super) component: Component,
     pub(super) solver: Solver,
 }
@@ -155,11 +150,10 @@ impl Activities {
             consumers: 0,
             holding: vec![0; count],
             load: vec![0.0; count],
+            held_at: vec![0.0; count],
             touched: Vec::new(),
             fresh: Vec::new(),
             touched_at: 0.0,
-            unsolved: 0,
-            freed: Marks::default(),
             solved: Marks::default(),
             members: Vec::new(),
             reached: Marks::default(),
@@ -167,10 +161,7 @@ impl Activities {
             local: Marks::default(),
             places: vec![0; count],
             shared: Vec::new(),
-            outside: Vec::new(),
-            others: Vec::new(),
-            expected: vec![0.0; count],
-            expects: Marks::default(),
+            refilling: Refilling::new(count),
             component: Component::default(),
             solver: Solver::default(),
         }

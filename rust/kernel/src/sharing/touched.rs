@@ -1,13 +1,13 @@
 //! What a change has touched is solved again, and nothing else.
 //!
-//! Where rates come from a common level, that is a neighbourhood of what started or ended (`neighbourhood.rs`). Where they do
-//! not, or where the neighbourhood grows too large, it is the component: whatever shares resources with it, directly or
+//! Where rates come from a common level, what changes is found level by level (`refilling.rs`). Where they do not, or where
+//! most activities are new, the component is solved: whatever shares resources with what started or ended, directly or
 //! through others. O(users of the resources of what is touched · log).
 use std::cmp::Reverse;
 
-use super::demand::Rule;
+use super::demand::{Resource, Rule};
 use super::filling::BOUND;
-use super::slots::{Activities, End, Hold, State};
+use super::slots::{Activities, Activity, End, Hold, State, Use};
 use crate::platform::Sharing;
 
 impl Activities {
@@ -23,38 +23,40 @@ impl Activities {
         if self.fresh.is_empty() && self.touched.is_empty() {
             return;
         }
-        // Where most activities are new, nearly all others change.
-        let local = self.rule != Rule::FairBottleneck && 2 * self.fresh.len() <= self.consumers;
         self.solved.clear(self.slots.len());
-        self.freed.clear(self.resources.len());
-        for &resource in &self.touched {
-            self.freed.mark(resource);
+        let (mut fresh, mut touched) = (std::mem::take(&mut self.fresh), std::mem::take(&mut self.touched));
+        // Where most activities are new, nearly all others change.
+        let mostly_new = 2 * fresh.len() > self.consumers;
+        if self.rule == Rule::FairBottleneck || mostly_new {
+            self.solve_components(&fresh, &touched, |_| true);
+        } else {
+            self.solve_components(&fresh, &touched, |of| of.unit == 0.0 || of.hold == Hold::Levelless);
+            self.refill(&fresh, &touched);
         }
-        let mut fresh = std::mem::take(&mut self.fresh);
-        self.unsolved = fresh.len();
-        for activity in fresh.drain(..) {
-            let of = &self.slots[activity as usize];
-            if of.state == State::Running && of.hold == Hold::Unsolved {
-                self.begin_members();
-                self.add_member(activity);
-                self.solve_members(local);
-            }
-        }
-        self.fresh = fresh;
-        let mut touched = std::mem::take(&mut self.touched);
-        for resource in touched.drain(..) {
-            self.begin_members();
-            self.add_freed(resource);
-            if !self.members.is_empty() {
-                self.solve_members(local);
-            }
-        }
-        self.touched = touched;
+        fresh.clear();
+        touched.clear();
+        (self.fresh, self.touched) = (fresh, touched);
     }
 
-    fn solve_members(&mut self, local: bool) {
-        if !(local && self.solve_neighbourhood()) {
-            self.solve_component();
+    /// Solves the components of new activities, and of those that may go faster since resources were freed of others:
+    /// those for which `which` holds.
+    fn solve_components(&mut self, fresh: &[u32], touched: &[u32], which: impl Fn(&Activity) -> bool) {
+        for &activity in fresh {
+            let of = &self.slots[activity as usize];
+            if of.state == State::Running && of.hold == Hold::Unsolved && which(of) {
+                self.solve_component(activity);
+            }
+        }
+        for &resource in touched {
+            let count = if self.couples(resource) { self.users[resource as usize].len() } else { 0 };
+            for at in 0..count {
+                let activity = self.users[resource as usize][at].activity;
+                let of = &self.slots[activity as usize];
+                let held = matches!(of.hold, Hold::Levelless) || of.hold == Hold::By(resource);
+                if held && which(of) && !self.solved.has(activity) {
+                    self.solve_component(activity);
+                }
+            }
         }
     }
 
@@ -68,40 +70,13 @@ impl Activities {
         self.users[resource as usize].len() > 1 && self.couples(resource)
     }
 
-    /// No activity is a member, and no resource is visited.
-    pub(super) fn begin_members(&mut self) {
+    /// Solves the component of an activity.
+    pub(super) fn solve_component(&mut self, activity: u32) {
         self.members.clear();
+        self.visited.clear(self.resources.len());
         self.reached.clear(self.slots.len());
-        self.visited.clear(self.resources.len());
-    }
-
-    pub(super) fn add_member(&mut self, activity: u32) {
-        if self.reached.mark(activity) {
-            self.members.push(activity);
-        }
-    }
-
-    /// Adds the users of a resource that may go faster since it was freed of others, unless that has been looked at.
-    fn add_freed(&mut self, resource: u32) {
-        if !self.freed.has(resource) || !self.couples(resource) {
-            return;
-        }
-        for at in 0..self.users[resource as usize].len() {
-            let activity = self.users[resource as usize][at].activity;
-            let freed = match self.slots[activity as usize].hold {
-                Hold::By(holder) => holder == resource,
-                Hold::Levelless => !self.solved.has(activity),
-                Hold::Unsolved | Hold::Bound => false,
-            };
-            if freed {
-                self.add_member(activity);
-            }
-        }
-    }
-
-    /// Solves the component of the activities that are members so far.
-    fn solve_component(&mut self) {
-        self.visited.clear(self.resources.len());
+        self.reached.mark(activity);
+        self.members.push(activity);
         let mut next = 0;
         // Once all activities are in, there is none left to find.
         while next < self.members.len() && self.members.len() < self.consumers {
@@ -109,8 +84,10 @@ impl Activities {
             for at in range.first..range.first + range.count {
                 let resource = self.uses.items[at as usize].resource;
                 if self.is_shared(resource) && self.visited.mark(resource) {
-                    for at in 0..self.users[resource as usize].len() {
-                        self.add_member(self.users[resource as usize][at].activity);
+                    for user in &self.users[resource as usize] {
+                        if self.reached.mark(user.activity) {
+                            self.members.push(user.activity);
+                        }
                     }
                 }
             }
@@ -118,69 +95,69 @@ impl Activities {
         }
         let slots = &self.slots;
         self.members.sort_unstable_by_key(|&member| Reverse(slots[member as usize].order));
-        self.begin_copy();
-        self.copy_members(true);
-        let uneven = self.members.iter().any(|&member| self.slots[member as usize].unit == 0.0);
+        let uneven = self.members.iter().any(|&member| slots[member as usize].unit == 0.0);
+        self.copy_component();
         let level = self.solver.solve(self.rule, &mut self.component) && !uneven;
         self.apply(level);
     }
 
-    /// Takes the rates over. `level`: whether a level is behind them.
-    pub(super) fn apply(&mut self, level: bool) {
+    fn copy_component(&mut self) {
+        self.component.clear();
+        self.shared.clear();
+        self.local.clear(self.resources.len());
+        for at in 0..self.members.len() {
+            self.copy_activity(self.members[at]);
+        }
+        self.component.transpose();
+    }
+
+    fn copy_activity(&mut self, member: u32) {
+        let activity = &self.slots[member as usize];
+        let component = &mut self.component;
+        let exact = self.rule == Rule::FairBottleneck;
+        let mut own = (f64::INFINITY, 1.0);
+        for &Use { resource, weight, .. } in self.uses.get(activity.uses) {
+            let Resource { capacity, sharing } = self.resources[resource as usize];
+            if self.users[resource as usize].len() == 1 || (!exact && sharing == Sharing::FatPipe) {
+                // Which of the two quotients is less, without dividing.
+                if capacity * own.1 < own.0 * weight {
+                    own = (capacity, weight);
+                }
+                continue;
+            }
+            if self.local.mark(resource) {
+                self.places[resource as usize] = self.shared.len() as u32;
+                self.shared.push(resource);
+                component.capacity.push(capacity);
+                component.sharing.push(sharing);
+            }
+            component.uses.push((self.places[resource as usize], weight));
+        }
+        let bound = if exact { activity.bound } else { activity.bound.min(own.0 / own.1) };
+        component.close(bound, own, activity.penalty);
+    }
+
+    /// Takes over the rates of the component. `level`: whether a level is behind them.
+    fn apply(&mut self, level: bool) {
         for at in 0..self.members.len() {
             let (member, rate) = (self.members[at], self.component.rate[at]);
             self.solved.mark(member);
-            self.unsolved -= usize::from(self.slots[member as usize].hold == Hold::Unsolved);
-            let before = self.take_of_holders(member);
-            let activity = &mut self.slots[member as usize];
-            activity.hold = match level.then(|| self.solver.filling.holder[at]) {
+            let before = self.let_go(member);
+            let holder = self.solver.filling.holder.get(at).copied();
+            let hold = match holder.filter(|_| level) {
                 None => Hold::Levelless,
                 Some(BOUND) => Hold::Bound,
                 Some(place) => Hold::By(self.shared[place as usize]),
             };
-            activity.level = if level { rate * activity.penalty * activity.unit } else { 0.0 };
-            self.give_to_holders(member, if level { rate } else { 0.0 } - before);
+            let Activity { penalty, unit, .. } = self.slots[member as usize];
+            self.hold(member, hold, if level { rate * penalty * unit } else { 0.0 });
+            self.add_load(member, if level { rate } else { 0.0 } - before);
             self.set_rate(member, rate);
-        }
-        for &resource in &self.shared {
-            self.freed.unmark(resource);
-        }
-    }
-
-    /// No resource holds an activity any more; the rate at which it counts for their loads.
-    pub(super) fn take_of_holders(&mut self, activity: u32) -> f64 {
-        let of = &mut self.slots[activity as usize];
-        match of.hold {
-            Hold::By(resource) => self.holding[resource as usize] -= 1,
-            Hold::Bound => {}
-            Hold::Unsolved => return 0.0,
-            Hold::Levelless => {
-                for item in self.uses.get(of.uses) {
-                    self.holding[item.resource as usize] -= 1;
-                }
-                return 0.0;
-            }
-        }
-        of.rate
-    }
-
-    /// Has resources hold an activity, whose rate counts so much more for their loads.
-    fn give_to_holders(&mut self, activity: u32, more: f64) {
-        let of = &self.slots[activity as usize];
-        if let Hold::By(resource) = of.hold {
-            self.holding[resource as usize] += 1;
-        }
-        let levelless = of.hold == Hold::Levelless;
-        if levelless || more != 0.0 {
-            for item in self.uses.get(of.uses) {
-                self.holding[item.resource as usize] += u32::from(levelless);
-                self.load[item.resource as usize] += item.weight * more;
-            }
         }
     }
 
     /// Sets the rate of an activity; one whose rate is as it was is left alone.
-    fn set_rate(&mut self, member: u32, rate: f64) {
+    pub(super) fn set_rate(&mut self, member: u32, rate: f64) {
         let now = self.touched_at;
         let activity = &mut self.slots[member as usize];
         if activity.rate == rate {
