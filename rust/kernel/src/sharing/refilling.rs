@@ -23,8 +23,9 @@ use crate::time::{from_ordered_bits, ordered_bits};
 
 /// Levels this close are the same, but for rounding.
 const SAME: f64 = 1e-13;
-/// Loads and levels that differ by this part of themselves ask for nothing to be changed.
-const ROUNDING: f64 = 1e-12;
+/// Parts of its capacity by which the load of a resource may be off: since levels are the same that are not quite, and
+/// for each of its users, since sums are rounded.
+const ROUNDING: (f64, f64) = (2e-13, 1e-15);
 /// Loads are kept as sums of what was added and taken off; they are relied on as far as this part of the capacity.
 const UNCERTAIN: f64 = 1e-6;
 /// So many steps for each activity are more than it takes to solve the components.
@@ -130,25 +131,22 @@ impl Activities {
         if !self.list_parts(resource) {
             return false;
         }
-        if !open && !holds && self.load[at] <= capacity * (1.0 + ROUNDING) {
+        let rounding = capacity * (ROUNDING.0 + ROUNDING.1 * self.users[at].len() as f64);
+        if !open && !holds && self.load[at] <= capacity + rounding {
             return true;
         }
-        let level = self.level_of_parts(capacity, from);
         let held_at = if holds { self.held_at[at] } else { f64::INFINITY };
-        let stays = holds && (level - held_at).abs() <= ROUNDING * held_at;
-        if !open && stays {
+        let level = self.level_of_parts(capacity, rounding, from, held_at);
+        if !open && level == held_at {
             return true;
         }
         let due = ordered_bits(level.min(held_at));
         if self.next_level().is_some_and(|next| next < due) {
             self.refilling.resources.set(resource, due);
-        } else if level > held_at && !stays {
+        } else if level > held_at {
             self.release(resource);
         } else {
-            // Flows in like places are held at the same level.
-            let before = [held_at, self.refilling.level].into_iter().filter(|level| level.is_finite());
-            let same = before.into_iter().find(|before| (level - before).abs() <= SAME * before);
-            self.fill(resource, same.unwrap_or(level));
+            self.fill(resource, level);
         }
         true
     }
@@ -179,13 +177,13 @@ impl Activities {
         levels
     }
 
-    /// The level at which a resource is full, if none of the listed users goes beyond it; a try to begin with.
-    fn level_of_parts(&self, capacity: f64, from: f64) -> f64 {
-        let mut level = from;
-        let mut certain = false;
-        loop {
+    /// The level at which a resource is full, if none of the listed users goes beyond it. `from`: a try to begin with.
+    fn level_of_parts(&self, capacity: f64, rounding: f64, from: f64, held_at: f64) -> f64 {
+        let parts = &self.refilling.parts;
+        let (mut level, mut certain) = (from, false);
+        let pull = loop {
             let (mut taken, mut pull) = (0.0, 0.0);
-            for part in &self.refilling.parts {
+            for part in parts {
                 if part.level > level {
                     pull += part.pull;
                 } else {
@@ -195,13 +193,18 @@ impl Activities {
             let next = (capacity - taken).max(0.0) / pull;
             if next > level {
                 level = next;
-            } else if certain || next >= level * (1.0 - SAME) {
-                return if next.is_nan() { level } else { next };
+            } else if certain || (level - next) * pull <= rounding {
+                break pull;
             } else {
                 // It was too high to begin with.
                 (level, certain) = (0.0, true);
             }
-        }
+        };
+        // Flows in like places are held at the same level.
+        let above = parts.iter().map(|part| part.level).filter(|other| *other > level);
+        let near = [held_at, self.refilling.level, above.fold(f64::INFINITY, f64::min)];
+        let width = (rounding / pull).max(SAME * level);
+        near.into_iter().find(|other| (level - other).abs() <= width).unwrap_or(level)
     }
 
     /// Fills a resource: all of its users that are open or higher are held at a level.
@@ -213,7 +216,7 @@ impl Activities {
             let comes = match of.hold {
                 Hold::Unsolved => true,
                 Hold::By(holder) if holder == resource => of.level != level,
-                _ => of.level > level * (1.0 + ROUNDING),
+                _ => of.level > level * (1.0 + SAME),
             };
             if comes {
                 let rate = (level * (1.0 / (of.penalty * of.unit))).min(of.bound);
