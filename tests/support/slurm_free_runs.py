@@ -1,7 +1,7 @@
 """Free runs of a recorded stream under `slurm`, beside real runs.
 
-`PYTHONPATH=src:tests python -m support.slurm_free_runs FOLDER` prints a table. The folder has the stream s1.csv
-and real runs of it, as far as they are there.
+`PYTHONPATH=src:tests python -m support.slurm_free_runs FOLDER` prints a table. The folder has the stream
+s1.csv and real runs of it, as far as they are there.
 """
 
 import sys
