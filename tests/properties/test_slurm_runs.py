@@ -12,7 +12,7 @@ import batchlab as bl
 from batchlab.options import Overheads
 from batchlab.policy import Policy, SlurmParameters
 from reference.slurm import Machine
-from reference.slurm_runs import Controller, DrainedNode, Place, SlurmJob, run
+from reference.slurm_runs import KEYS, Controller, DrainedNode, Place, SlurmJob, run
 
 CASES = 480
 CHUNKS = 8
@@ -28,6 +28,7 @@ class SlurmCase:
     drained: list[DrainedNode]
     launch: float
     completion: float
+    order: str
 
 
 def random_machine(rng: Random) -> Machine:
@@ -113,7 +114,8 @@ def random_case(number: int) -> SlurmCase:
         begin = rng.randrange(100) / 4
         drained.append(DrainedNode(rng.randrange(len(machine.nodes)), begin, begin + rng.randint(1, 300)))
     launch, completion = rng.choice(((0.0, 0.0), (0.0625, 0.03125), (1.5, 4.25)))
-    return SlurmCase(machine, random_controller(rng), jobs, drained, launch, completion)
+    order = rng.choice(("fcfs", *KEYS))
+    return SlurmCase(machine, random_controller(rng), jobs, drained, launch, completion, order)
 
 
 def parameters_of(case: SlurmCase) -> SlurmParameters:
@@ -188,8 +190,9 @@ def starts_of(result: bl.Result) -> dict[int, Place]:
 
 def expected(case: SlurmCase) -> dict[int, Place]:
     """Run a case in the reference."""
+    machine, controller = case.machine, case.controller
     overheads = {"launch": case.launch, "completion": case.completion}
-    return run(case.machine, case.controller, case.jobs, case.drained, **overheads)
+    return run(machine, controller, case.jobs, case.drained, order=case.order, **overheads)
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
@@ -198,7 +201,7 @@ def test_runs(chunk: int) -> None:
     seen = Counter[str]()
     for number in range(chunk, CASES, CHUNKS):
         case = random_case(number)
-        policy = Policy(backfill="slurm", slurm=parameters_of(case))
+        policy = Policy(case.order, backfill="slurm", slurm=parameters_of(case))
 
         result = result_of(case, policy)
         places = expected(case)

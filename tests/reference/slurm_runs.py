@@ -1,13 +1,13 @@
 """Whole runs under Slurm's controller in plain Python: both threads wake at each of their times (S25)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor, inf
 
 from batchlab.slurm import Allotment, Entry, Held, Situation
 from reference.slurm import Machine, Verdict, begun, main_loop
 
-__all__ = ["Controller", "DrainedNode", "Place", "SlurmJob", "run"]
+__all__ = ["KEYS", "Controller", "DrainedNode", "Place", "SlurmJob", "run"]
 
 Place = tuple[float, tuple[tuple[int, int], ...]]
 
@@ -55,6 +55,16 @@ class Controller:
     backfill_phase: float = 0.0
 
 
+KEYS: dict[str, Callable[[SlurmJob, float], float]] = {
+    "fcfs": lambda _job, _now: 0.0,
+    "sjf": lambda job, _now: job.requested_time,
+    'expression("30 * tasks - wait_time * tasks")': lambda job, now: (
+        30 * job.tasks - (now - job.submit_time) * job.tasks
+    ),
+}
+"""The keys of orders; the last changes with time."""
+
+
 @dataclass
 class Run:
     """A run under way. Of a job that holds nodes: its start, what it has, and when its run is over."""
@@ -65,6 +75,7 @@ class Run:
     drained: Sequence[DrainedNode]
     launch: float
     completion: float
+    order: str
     now: float = 0.0
     queue: list[SlurmJob] = field(default_factory=list)
     holding: dict[SlurmJob, tuple[float, list[Allotment], float]] = field(default_factory=dict)
@@ -86,6 +97,8 @@ class Run:
         return max(slots(node) for node in self.machine.partitions[partition][0])
 
     def entries(self) -> list[Entry]:
+        key = KEYS[self.order]
+        self.queue.sort(key=lambda job: (key(job, self.now), job.submit_time, job.row))
         return [self.entry(job, partition) for job in self.queue for partition in job.partitions]
 
     def entry(self, job: SlurmJob, partition: int) -> Entry:
@@ -194,9 +207,10 @@ def run(
     *,
     launch: float = 0.0,
     completion: float = 0.0,
+    order: str = "fcfs",
 ) -> dict[int, Place]:
     """Give when and where each job starts, with how many tasks on each node; some jobs never start."""
-    state = Run(machine, controller, jobs, drained, launch, completion)
+    state = Run(machine, controller, jobs, drained, launch, completion, order)
     phase = controller.main_phase % 1
     begins = [job.submit_time for job in jobs] + [each.begin for each in drained]
     first = floor(min(begins)) - 2 * controller.sched_interval

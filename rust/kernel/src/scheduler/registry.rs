@@ -80,7 +80,7 @@ pub const BACKFILLING: [Entry; 5] = [
     },
     Entry {
         name: "slurm",
-        summary: "starts and plans jobs as Slurm's controller does, when its threads do: slurm(bf_interval=30)",
+        summary: "decides as Slurm's controller, at its times: slurm(bf_interval=30)",
         source: "A. B. Yoo, M. A. Jette, M. Grondona: SLURM: Simple Linux Utility for Resource Management. JSSPP 2003",
         build: |Machine { resources, capacity, node_sets, .. }, Arguments { slurm, seed, .. }| {
             Some(Scheduler::Slurm(Box::new(Slurm::new(slurm?, resources, capacity, node_sets, seed))))

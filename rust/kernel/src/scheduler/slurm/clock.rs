@@ -252,7 +252,7 @@ impl Clock {
 pub(super) struct MainCall {
     pub(super) started: bool,
     pub(super) met_no_room: bool,
-    /// Whether entries are left that it did not look at.
+    /// Whether a look at the whole queue may start a job: entries are left, or their order changes with time.
     pub(super) is_cut: bool,
 }
 

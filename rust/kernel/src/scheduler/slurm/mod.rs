@@ -61,6 +61,15 @@ impl Kind {
     }
 }
 
+/// What has happened since the latest pass, besides submissions and ends.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Noticed {
+    /// Nodes or jobs have changed.
+    disturbed: bool,
+    /// The run of a job is over whose nodes are not free yet.
+    completing: bool,
+}
+
 /// The rule.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Slurm {
@@ -69,10 +78,9 @@ pub struct Slurm {
     clock: Clock,
     depth: usize,
     epilog: bool,
-    /// Whether nodes or jobs have changed otherwise than by submissions and ends.
-    is_disturbed: bool,
-    /// Whether the run of a job is over whose nodes are not free yet.
-    is_completing: bool,
+    noticed: Noticed,
+    /// Whether the keys of the order change with time.
+    keys_change: bool,
     /// Whether the main loop is to be called at once.
     calls_at_once: bool,
     call: Option<Call>,
@@ -105,8 +113,8 @@ impl Slurm {
             // One more than is asked for, as in Slurm, which counts before it compares.
             depth: settings.default_queue_depth.saturating_add(1),
             epilog: settings.epilog,
-            is_disturbed: false,
-            is_completing: false,
+            noticed: Noticed::default(),
+            keys_change: false,
             calls_at_once: false,
             call: None,
             due: Time::NEVER,
@@ -153,15 +161,15 @@ impl Slurm {
             return None;
         }
         let situation = self.description.situation(view, &self.setup);
-        let (kind, most) = match main {
-            Some((by_thread, depth)) => {
-                let call = MainLoop::new(&self.setup, &situation);
-                (Kind::Main(Box::new(call), by_thread, depth), depth.saturating_add(1))
-            }
-            None => {
-                let call = Backfill::new(&self.setup, situation);
-                (Kind::Backfill(Box::new(call)), usize::MAX)
-            }
+        let (kind, most) = if let Some((by_thread, depth)) = main {
+            let call = MainLoop::new(&self.setup, &situation);
+            (Kind::Main(Box::new(call), by_thread, depth), depth.saturating_add(1))
+        } else {
+            let call = Backfill::new(&self.setup, situation);
+            // Of each job an entry is looked at, unless there are too many of its partition.
+            let BackfillParameters { max_entries, max_entries_of_partition, .. } = self.setup.backfill;
+            let most = if max_entries_of_partition > 0 { usize::MAX } else { max_entries };
+            (Kind::Backfill(Box::new(call)), most)
         };
         Some(Call { kind, queue: Self::entries(view, most), next: 0, started: false })
     }
@@ -188,15 +196,15 @@ impl Slurm {
     fn end_call(&mut self, view: View<'_>) {
         let Some(call) = self.call.take() else { return };
         let now = view.now();
+        let may_differ = !call.queue.is_empty() && (self.keys_change || order_may_change(view));
         match call.kind {
             Kind::Main(main, by_thread, _) => {
-                let is_cut = call.next < call.queue.len() && !main.is_over();
+                let is_cut = may_differ || (call.next < call.queue.len() && !main.is_over());
                 let (started, met_no_room) = (call.started, main.met_no_room());
                 self.clock.called_main(now, by_thread, MainCall { started, met_no_room, is_cut });
             }
             Kind::Backfill(backfill) => {
-                let holds = if order_may_change(view) { now.floor() + 1.0 } else { backfill.holds_until() };
-                let holds_until = if call.queue.is_empty() { f64::INFINITY } else { holds };
+                let holds_until = if may_differ { now.floor() + 1.0 } else { backfill.holds_until() };
                 let (started, puts_off) = (call.started, backfill.puts_off());
                 self.clock.called_backfill(now, BackfillCall { started, puts_off, holds_until });
             }
@@ -212,24 +220,26 @@ fn order_may_change(view: View<'_>) -> bool {
 
 impl SchedulingRule for Slurm {
     fn disturbed(&mut self) {
-        self.is_disturbed = true;
+        self.noticed.disturbed = true;
     }
 
     fn completing(&mut self) {
-        self.is_completing = true;
+        self.noticed.completing = true;
     }
 
     fn heeds_completing(&self) -> bool {
         true
     }
 
-    fn begin(&mut self, view: View<'_>, _: bool) -> bool {
+    fn begin(&mut self, view: View<'_>, keys_change: bool) -> bool {
         let now = view.now();
+        self.keys_change = keys_change;
         self.clock.catch_up(now);
         let has_run = |&job: &u32| !view.state.jobs.start_time(job).is_nan();
         let has_ended = view.state.ended.iter().any(has_run);
-        let is_wanted = std::mem::take(&mut self.is_disturbed) || !view.state.queue.arrived.is_empty();
-        if has_ended || is_wanted || std::mem::take(&mut self.is_completing) {
+        let noticed = std::mem::take(&mut self.noticed);
+        let is_wanted = noticed.disturbed || !view.state.queue.arrived.is_empty();
+        if has_ended || is_wanted || noticed.completing {
             self.clock.change(now);
         }
         self.calls_at_once = has_ended && self.epilog;
@@ -248,13 +258,11 @@ impl SchedulingRule for Slurm {
                 return Ok(Step::Done);
             }
         }
-        match self.next_start(view) {
-            Some(start) => Ok(Step::Propose(start)),
-            None => {
-                self.end_call(view);
-                Ok(Step::Continue)
-            }
+        if let Some(start) = self.next_start(view) {
+            return Ok(Step::Propose(start));
         }
+        self.end_call(view);
+        Ok(Step::Continue)
     }
 
     fn next_due(&self) -> Time {
