@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::index::SegmentTree;
 use crate::index::ordered_index::{Greatest, OrderedIndex};
+use crate::index::{CountedBits, SegmentTree};
 use crate::time::Time;
 
 use super::availability::{Availability, holds_by_index, load};
@@ -94,11 +94,19 @@ impl Machine {
     pub fn keep_order(&mut self, order: Option<NodeOrder>) {
         let nodes = (0..self.nodes()).collect();
         let (index, tree) = OrderIndex::new(
-            order.clone().unwrap_or_else(|| NodeOrder::new(nodes, false)),
+            order.clone().unwrap_or_else(|| NodeOrder::new(nodes)),
             &self.node_sets,
             |node| self.values(node),
+            self.whole_node(),
         );
         (self.by_order, self.by_index) = (order.map(|_| Box::new(index)), tree);
+    }
+
+    /// The values of a node that is wholly free, where all nodes are equal.
+    fn whole_node(&self) -> Option<Vec<i64>> {
+        let first = self.capacity_of(0);
+        let are_equal = self.capacity.chunks_exact(self.resources).all(|node| node == first);
+        are_equal.then(|| [first, &[1]].concat())
     }
 
     /// The place of a node in the tree of what is free.
@@ -115,13 +123,6 @@ impl Machine {
     #[must_use]
     pub fn order(&self) -> Option<&NodeOrder> {
         self.by_order.as_ref().map(|index| index.order())
-    }
-
-    /// A job gave back these nodes, in its order.
-    pub fn freed(&mut self, placement: &[NodeTasks]) {
-        if let Some(index) = &mut self.by_order {
-            index.freed(placement.iter().map(|part| part.node), &self.node_sets, &mut self.by_index);
-        }
     }
 
     /// The node sets of the scenario.
@@ -314,23 +315,40 @@ impl Machine {
         self.change(request, placement, -1);
     }
 
-    /// A job gives its placement back.
+    /// A job gives its placement back; its nodes keep their places.
     pub fn give_back(&mut self, request: &Request, placement: &[NodeTasks]) {
         self.change(request, placement, 1);
     }
 
+    /// A job gives its placement back: in an order in which freed nodes go to the tail they do, in the job's order.
+    pub fn release(&mut self, request: &Request, placement: &[NodeTasks]) {
+        if self.by_order.is_none() {
+            return self.give_back(request, placement);
+        }
+        for &part in placement {
+            self.change_one(request, part, 1);
+        }
+        if let Some(index) = &mut self.by_order {
+            index.freed(placement.iter().map(|part| part.node), &self.node_sets, &mut self.by_index);
+        }
+    }
+
     fn change(&mut self, request: &Request, placement: &[NodeTasks], sign: i64) {
+        if self.by_order.is_some() {
+            for &part in placement {
+                self.change_one(request, part, sign);
+            }
+            if let Some(index) = &mut self.by_order {
+                index.changed(placement.iter().map(|part| part.node), &self.node_sets, &mut self.by_index);
+            }
+            return;
+        }
         // Neighbours share their ancestors in the tree: these are brought up to date once.
         for run in placement.chunk_by(|a, b| b.node.wrapping_sub(a.node) <= 2) {
             for &part in run {
                 self.change_one(request, part, sign);
             }
-            if self.by_order.is_none() {
-                self.by_index.refresh_range(run[0].node as usize, run[run.len() - 1].node as usize);
-            }
-        }
-        if let Some(index) = &mut self.by_order {
-            index.changed(placement.iter().map(|part| part.node), &self.node_sets, &mut self.by_index);
+            self.by_index.refresh_range(run[0].node as usize, run[run.len() - 1].node as usize);
         }
     }
 
@@ -446,6 +464,10 @@ impl Availability for Machine {
     fn next_place(&self, order: &NodeOrder, from: u32, request: &Request) -> Option<u32> {
         let tree = self.by_order.as_ref()?.tree(request.nodes, &self.by_index);
         tree.next(from as usize, order.end() as usize, |values| admits(request, values)).map(|at| at as u32)
+    }
+
+    fn whole_places(&self, request: &Request) -> Option<&CountedBits> {
+        self.by_order.as_ref()?.whole_places(request)
     }
 
     fn previous_place(&self, _: &NodeOrder, until: u32, request: &Request) -> Option<u32> {

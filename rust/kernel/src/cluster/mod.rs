@@ -14,6 +14,7 @@ mod power_state;
 mod profile;
 mod request;
 mod unavailable;
+mod whole_nodes;
 
 pub use availability::{
     Availability, EmptyNodes, Place, PlacementRequest, Unanswered, next_place_of_both, previous_place_of_both,

@@ -2,6 +2,7 @@
 //!
 //! Placing k nodes costs O(k log n) by index, by load or in an order, O(feasible nodes) for `random`, O(c f + f log f) with
 //! c critical resources for `balanced`, O(n) for `contiguous` and blocks; compact rules say it in their files.
+mod blocks;
 mod compact;
 mod external;
 mod fewest_groups;
@@ -17,9 +18,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Availability, NodeOrder, NodeTasks, Place, PlacementRequest, Unanswered, place_at};
 
+pub use blocks::Blocks;
 pub use compact::{Closeness, Compact};
 pub use external::{ExternalAllocator, Question};
-pub use mapping::{Blocks, Mapping, Threshold};
+pub use mapping::{Mapping, Threshold};
 pub use registry::{ALLOCATORS, named};
 
 use filling::Filling;
@@ -96,7 +98,8 @@ impl Allocator {
     #[must_use]
     pub fn node_order(&self) -> Option<NodeOrder> {
         let mapping = self.mapping.as_ref()?;
-        Some(NodeOrder::new(mapping.order.clone(), self.rule == AllocationRule::RoundRobin))
+        let order = NodeOrder::new(mapping.order.clone()).rotating(self.rule == AllocationRule::RoundRobin);
+        Some(order.cut(mapping.blocks.is_some()))
     }
 
     /// The same, sparing these resources where its rule spares any.
