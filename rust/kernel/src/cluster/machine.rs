@@ -39,6 +39,8 @@ pub struct Machine {
     /// The order of the nodes; None where the allocator has none.
     by_order: Option<Box<OrderIndex>>,
     unavailable: Option<Unavailable>,
+    /// How often nodes may have come to admit more.
+    gains: u64,
     /// The first change that no sequence of starts and ends can bring about.
     breach: Option<Breach>,
 }
@@ -64,6 +66,7 @@ impl Machine {
             by_order: None,
             capacity,
             unavailable: None,
+            gains: 0,
             node_sets,
             breach: None,
         };
@@ -99,6 +102,7 @@ impl Machine {
             |node| self.values(node),
             self.whole_node(),
         );
+        self.gains += 1;
         (self.by_order, self.by_index) = (order.map(|_| Box::new(index)), tree);
     }
 
@@ -107,6 +111,12 @@ impl Machine {
         let first = self.capacity_of(0);
         let are_equal = self.capacity.chunks_exact(self.resources).all(|node| node == first);
         are_equal.then(|| [first, &[1]].concat())
+    }
+
+    /// How often nodes may have come to admit more, or to stand in another order.
+    #[must_use]
+    pub fn gains(&self) -> u64 {
+        self.gains
     }
 
     /// The place of a node in the tree of what is free.
@@ -325,6 +335,7 @@ impl Machine {
         if self.by_order.is_none() {
             return self.give_back(request, placement);
         }
+        self.gains += 1;
         for &part in placement {
             self.change_one(request, part, 1);
         }
@@ -334,6 +345,7 @@ impl Machine {
     }
 
     fn change(&mut self, request: &Request, placement: &[NodeTasks], sign: i64) {
+        self.gains += u64::from(sign >= 0);
         if self.by_order.is_some() {
             for &part in placement {
                 self.change_one(request, part, sign);

@@ -9,6 +9,7 @@ mod fewest_groups;
 mod filling;
 mod in_order;
 mod mapping;
+mod refusals;
 mod registry;
 mod sub_torus;
 
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Availability, NodeOrder, NodeTasks, Place, PlacementRequest, Unanswered, place_at};
+use crate::cluster::{Availability, Machine, NodeOrder, NodeTasks, Place, PlacementRequest, Unanswered, place_at};
 
 pub use blocks::Blocks;
 pub use compact::{Closeness, Compact};
@@ -25,6 +26,7 @@ pub use mapping::{Mapping, Threshold};
 pub use registry::{ALLOCATORS, named};
 
 use filling::Filling;
+use refusals::Refusals;
 
 /// The order in which nodes are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +71,9 @@ pub struct Allocator {
     external: Option<Box<ExternalAllocator>>,
     /// The order of the nodes, and the parameters of the rules that go by it.
     mapping: Option<Arc<Mapping>>,
+    /// What did not fit lately, for the rules by which jobs fit by shape.
+    #[serde(skip)]
+    refusals: Refusals,
     /// Where the latest job that was placed would go, in the order in which the nodes were filled.
     pub chosen: Vec<NodeTasks>,
 }
@@ -84,6 +89,7 @@ impl Allocator {
             cursor: 0,
             external: None,
             mapping: None,
+            refusals: Refusals::default(),
             chosen: Vec::new(),
         }
     }
@@ -141,6 +147,27 @@ impl Allocator {
     #[must_use]
     pub fn for_plans(&self) -> Self {
         Self { external: None, chosen: Vec::new(), ..self.clone() }
+    }
+
+    /// The same on the machine as it is, where a job that fits by shape is not tried again before something is given back.
+    pub fn choose_on(
+        &mut self,
+        machine: &Machine,
+        want: &PlacementRequest<'_>,
+        now: f64,
+    ) -> Result<bool, Unanswered> {
+        // By reservations nodes may be closed to one job and open to another.
+        if self.is_free_to_spread() || want.calendar.is_some() {
+            return self.choose(machine, want, now);
+        }
+        if self.refusals.has(machine, want) {
+            return Ok(false);
+        }
+        let fits = self.choose(machine, want, now)?;
+        if !fits {
+            self.refusals.add(machine, want);
+        }
+        Ok(fits)
     }
 
     /// Puts into `chosen` where the tasks of a job that starts now would go; whether it fits.

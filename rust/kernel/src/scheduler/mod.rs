@@ -236,7 +236,7 @@ fn choose_now(view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<boo
         {
             return Ok(true);
         }
-        if allocator.choose(&view.state.machine, &want, view.now())? {
+        if allocator.choose_on(&view.state.machine, &want, view.now())? {
             return Ok(true);
         }
     }

@@ -29,18 +29,74 @@ impl ShadowCapacity {
     ) -> f64 {
         self.clear(&view.state.machine);
         self.slots = slots_now(&view.state.machine, head.request);
+        if !allocator.is_free_to_spread() {
+            return self.open_by_halves(view, allocator, head, earliest);
+        }
         let mut time = view.now();
         view.visit_running(&mut |end| {
             let next = end.time.0.max(view.now());
             if next > time && time >= earliest && self.fits(view, allocator, head) {
                 return false;
             }
-            self.gain(view, head, end.job);
+            self.gain(view, head, end.job, 1);
             time = next;
             true
         });
         // No job runs any more: then it fits, unless that is not known.
         if !view.fits_alone(head.job) && !self.fits(view, allocator, head) { f64::INFINITY } else { time }
+    }
+
+    /// The same where to ask whether the head fits costs O(n): once for each halving of the instants. It goes on to fit once
+    /// it does, as more and more is free.
+    fn open_by_halves(
+        &mut self,
+        view: View<'_>,
+        allocator: &Allocator,
+        head: &PlacementRequest<'_>,
+        earliest: f64,
+    ) -> f64 {
+        let (mut jobs, mut instants) = (Vec::new(), vec![(view.now(), 0)]);
+        view.visit_running(&mut |end| {
+            jobs.push(end.job);
+            let time = end.time.0.max(view.now());
+            match instants.last_mut() {
+                Some((latest, ended)) if *latest >= time => *ended = jobs.len(),
+                _ => instants.push((time, jobs.len())),
+            }
+            true
+        });
+        let last = instants.len() - 1;
+        let (mut low, mut high) = (instants.partition_point(|(time, _)| *time < earliest).min(last), last);
+        let mut ended = 0;
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            self.let_end(view, head, &jobs, &mut ended, instants[middle].1);
+            if self.fits(view, allocator, head) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        self.let_end(view, head, &jobs, &mut ended, instants[high].1);
+        // No job runs any more: then it fits, unless that is not known.
+        let is_in_doubt = high == last && !view.fits_alone(head.job);
+        if is_in_doubt && !self.fits(view, allocator, head) { f64::INFINITY } else { instants[high].0 }
+    }
+
+    /// Lets the first `count` of these jobs have ended, where the first `ended` had.
+    fn let_end(
+        &mut self,
+        view: View<'_>,
+        head: &PlacementRequest<'_>,
+        jobs: &[u32],
+        ended: &mut usize,
+        count: usize,
+    ) {
+        let (range, sign) = if *ended < count { (*ended..count, 1) } else { (count..*ended, -1) };
+        for &job in &jobs[range] {
+            self.gain(view, head, job, sign);
+        }
+        *ended = count;
     }
 
     fn clear(&mut self, machine: &Machine) {
@@ -53,11 +109,11 @@ impl ShadowCapacity {
         }
     }
 
-    /// A running job's placement will have been given back.
-    fn gain(&mut self, view: View<'_>, head: &PlacementRequest<'_>, job: u32) {
+    /// A running job's placement will have been given back; with sign −1 it will not.
+    fn gain(&mut self, view: View<'_>, head: &PlacementRequest<'_>, job: u32, sign: i64) {
         let (machine, placement) = (&view.state.machine, view.state.jobs.placement(job));
         let before = self.slots_on(machine, head.request, placement);
-        self.change(machine, view.request(job), placement, 1);
+        self.change(machine, view.request(job), placement, sign);
         self.slots = self.slots - before + self.slots_on(machine, head.request, placement);
     }
 
