@@ -107,7 +107,7 @@ pub fn previous_place_of_both(
 
 /// What nodes have when they are empty.
 pub trait EmptyNodes: fmt::Debug {
-    /// The most tasks of a request that one node of its set admits. O(nodes of the set).
+    /// The most tasks of a request that one node of its set admits. O(1) where all nodes are alike, else O(nodes of the set).
     fn most_on_one(&self, request: &Request) -> u32;
 }
 

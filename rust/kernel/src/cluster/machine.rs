@@ -41,6 +41,10 @@ pub struct Machine {
     unavailable: Option<Unavailable>,
     /// How often nodes may have come to admit more.
     gains: u64,
+    /// How often nodes were taken, given back or changed otherwise.
+    changes: u64,
+    /// Whether all nodes are alike.
+    are_equal: bool,
     /// The first change that no sequence of starts and ends can bring about.
     breach: Option<Breach>,
 }
@@ -57,6 +61,7 @@ impl Machine {
             indexed.extend_from_slice(node);
             indexed.push(1);
         }
+        let are_equal = capacity.chunks_exact(resources).all(|node| node == &capacity[..resources]);
         let mut machine = Self {
             resources,
             jobs_on: vec![0; nodes],
@@ -67,6 +72,8 @@ impl Machine {
             capacity,
             unavailable: None,
             gains: 0,
+            changes: 0,
+            are_equal,
             node_sets,
             breach: None,
         };
@@ -103,20 +110,31 @@ impl Machine {
             self.whole_node(),
         );
         self.gains += 1;
+        self.changes += 1;
         (self.by_order, self.by_index) = (order.map(|_| Box::new(index)), tree);
     }
 
     /// The values of a node that is wholly free, where all nodes are equal.
     fn whole_node(&self) -> Option<Vec<i64>> {
-        let first = self.capacity_of(0);
-        let are_equal = self.capacity.chunks_exact(self.resources).all(|node| node == first);
-        are_equal.then(|| [first, &[1]].concat())
+        self.are_equal.then(|| [self.capacity_of(0), &[1]].concat())
     }
 
     /// How often nodes may have come to admit more, or to stand in another order.
     #[must_use]
     pub fn gains(&self) -> u64 {
         self.gains
+    }
+
+    /// How often nodes were taken, given back or changed otherwise: as long as it is the same, so is what is free.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Whether all nodes are alike.
+    #[must_use]
+    pub fn has_equal_nodes(&self) -> bool {
+        self.are_equal
     }
 
     /// The place of a node in the tree of what is free.
@@ -336,6 +354,7 @@ impl Machine {
             return self.give_back(request, placement);
         }
         self.gains += 1;
+        self.changes += 1;
         for &part in placement {
             self.change_one(request, part, 1);
         }
@@ -346,6 +365,7 @@ impl Machine {
 
     fn change(&mut self, request: &Request, placement: &[NodeTasks], sign: i64) {
         self.gains += u64::from(sign >= 0);
+        self.changes += 1;
         if self.by_order.is_some() {
             for &part in placement {
                 self.change_one(request, part, sign);

@@ -17,7 +17,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Availability, Machine, NodeOrder, NodeTasks, Place, PlacementRequest, Unanswered, place_at};
+use crate::cluster::{
+    Availability, Machine, NodeOrder, NodeTasks, Place, PlacementRequest, Unanswered, place_at,
+};
 
 pub use blocks::Blocks;
 pub use compact::{Closeness, Compact};

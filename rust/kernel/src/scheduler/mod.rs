@@ -12,6 +12,7 @@ mod easy_reservations;
 mod external;
 mod first_fit;
 mod freed;
+mod harm;
 mod plan;
 mod policy_choice;
 mod registry;
