@@ -28,7 +28,7 @@ pub use mapping::{Mapping, Threshold};
 pub use registry::{ALLOCATORS, named};
 
 use filling::Filling;
-use refusals::Refusals;
+use refusals::{FitsWhenEmpty, Refusals};
 
 /// The order in which nodes are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +76,8 @@ pub struct Allocator {
     /// What did not fit lately, for the rules by which jobs fit by shape.
     #[serde(skip)]
     refusals: Refusals,
+    #[serde(skip)]
+    fits_when_empty: FitsWhenEmpty,
     /// Where the latest job that was placed would go, in the order in which the nodes were filled.
     pub chosen: Vec<NodeTasks>,
 }
@@ -92,6 +94,7 @@ impl Allocator {
             external: None,
             mapping: None,
             refusals: Refusals::default(),
+            fits_when_empty: FitsWhenEmpty::new(),
             chosen: Vec::new(),
         }
     }

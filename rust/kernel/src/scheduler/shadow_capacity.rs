@@ -14,6 +14,8 @@ pub struct ShadowCapacity {
     touched: Vec<u32>,
     /// The head's slots then, on all nodes.
     slots: u64,
+    /// The same on each node, for the rules by which it fits by shape; else empty.
+    on_node: Vec<u32>,
 }
 
 impl ShadowCapacity {
@@ -28,8 +30,11 @@ impl ShadowCapacity {
         earliest: f64,
     ) -> f64 {
         self.clear(&view.state.machine);
+        self.on_node.clear();
         self.slots = slots_now(&view.state.machine, head.request);
         if !allocator.is_free_to_spread() {
+            let machine = &view.state.machine;
+            self.on_node.extend((0..machine.nodes()).map(|node| machine.slots(node, head.request)));
             return self.open_by_halves(view, allocator, head, earliest);
         }
         let mut time = view.now();
@@ -111,10 +116,26 @@ impl ShadowCapacity {
 
     /// A running job's placement will have been given back; with sign −1 it will not.
     fn gain(&mut self, view: View<'_>, head: &PlacementRequest<'_>, job: u32, sign: i64) {
-        let (machine, placement) = (&view.state.machine, view.state.jobs.placement(job));
-        let before = self.slots_on(machine, head.request, placement);
-        self.change(machine, view.request(job), placement, sign);
-        self.slots = self.slots - before + self.slots_on(machine, head.request, placement);
+        let placement = view.state.jobs.placement(job);
+        self.change_slots(&view.state.machine, head.request, (view.request(job), placement), sign);
+    }
+
+    /// A placement will have been given back, or not, and the head has other slots then.
+    fn change_slots(
+        &mut self,
+        machine: &Machine,
+        head: &Request,
+        (request, placement): (&Request, &[NodeTasks]),
+        sign: i64,
+    ) {
+        let before = self.slots_on(machine, head, placement);
+        self.change(machine, request, placement, sign);
+        self.slots = self.slots - before + self.slots_on(machine, head, placement);
+        if !self.on_node.is_empty() {
+            for part in placement {
+                self.on_node[part.node as usize] = self.slots_then(machine, part.node, head);
+            }
+        }
     }
 
     fn fits(&self, view: View<'_>, allocator: &Allocator, head: &PlacementRequest<'_>) -> bool {
@@ -125,8 +146,19 @@ impl ShadowCapacity {
     }
 
     fn slots_on(&self, machine: &Machine, request: &Request, placement: &[NodeTasks]) -> u64 {
-        let then = AvailabilityAtShadow { machine, room: self };
-        placement.iter().map(|part| u64::from(then.slots(part.node, request))).sum()
+        placement.iter().map(|part| u64::from(self.slots_then(machine, part.node, request))).sum()
+    }
+
+    /// The slots of a node then.
+    fn slots_then(&self, machine: &Machine, node: u32, request: &Request) -> u32 {
+        let resources = machine.resources();
+        if machine.is_drained(node) || !machine.node_sets().contains(request.nodes, node) {
+            return 0;
+        }
+        let gained = &self.gained[node as usize * resources..][..resources];
+        let stay = machine.jobs_on(node).wrapping_sub(self.leaving[node as usize]);
+        let free = gained.iter().enumerate().map(|(resource, &gain)| machine.free_with(node, resource, gain));
+        request.slots_of(free, stay == 0)
     }
 
     pub fn change(&mut self, machine: &Machine, request: &Request, placement: &[NodeTasks], sign: i64) {
@@ -150,16 +182,14 @@ impl ShadowCapacity {
         request: &Request,
         placement: &[NodeTasks],
     ) -> bool {
-        let (machine, asked) = (&view.state.machine, head.request);
-        let slots = self.slots;
-        let before = self.slots_on(machine, asked, placement);
-        self.change(machine, request, placement, -1);
-        self.slots = slots - before + self.slots_on(machine, asked, placement);
+        let machine = &view.state.machine;
+        self.change_slots(machine, head.request, (request, placement), -1);
         let fits = self.fits(view, allocator, head);
-        // The machine itself will lack these placement once the job has started.
-        self.change(machine, request, placement, 1);
-        if !fits {
-            self.slots = slots;
+        if fits {
+            // The machine itself will lack these placement once the job has started.
+            self.change(machine, request, placement, 1);
+        } else {
+            self.change_slots(machine, head.request, (request, placement), 1);
         }
         fits
     }
@@ -186,16 +216,9 @@ impl Availability for AvailabilityAtShadow<'_> {
         self.machine.nodes()
     }
 
-    fn slots(&self, node: u32, request: &Request) -> u32 {
-        let resources = self.machine.resources();
-        if self.machine.is_drained(node) || !self.machine.node_sets().contains(request.nodes, node) {
-            return 0;
-        }
-        let gained = &self.room.gained[node as usize * resources..][..resources];
-        let stay = self.machine.jobs_on(node).wrapping_sub(self.room.leaving[node as usize]);
-        let free =
-            gained.iter().enumerate().map(|(resource, &gain)| self.machine.free_with(node, resource, gain));
-        request.slots_of(free, stay == 0)
+    /// Only the head is asked for.
+    fn slots(&self, node: u32, _: &Request) -> u32 {
+        self.room.on_node[node as usize]
     }
 
     fn free_on(&self, node: u32, resource: usize) -> i64 {
