@@ -4,6 +4,7 @@ mod breach;
 mod calendar;
 mod empty_machine;
 mod expansion;
+mod free_now;
 mod machine;
 mod most_tasks;
 mod node_order;

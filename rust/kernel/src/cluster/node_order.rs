@@ -218,7 +218,7 @@ impl OrderIndex {
         }
         self.order.compact();
         if let Some(whole) = &mut self.whole {
-            whole.count_anew(&self.order, self.order.room(), sets);
+            whole.count_anew(&self.order.place_of, self.order.room(), sets);
         }
     }
 

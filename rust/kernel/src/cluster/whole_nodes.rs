@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::index::CountedBits;
 
-use super::node_order::NodeOrder;
 use super::node_set::{NodeSetId, NodeSets};
 use super::request::Request;
 
@@ -68,11 +67,11 @@ impl WholeNodes {
     }
 
     /// Counts anew where the nodes have other places.
-    pub fn count_anew(&mut self, order: &NodeOrder, places: usize, sets: &NodeSets) {
+    pub fn count_anew(&mut self, place_of: &[u32], places: usize, sets: &NodeSets) {
         for set in sets.ids() {
             let whole = sets.nodes_from(set, 0).filter(|&node| self.masks[node as usize] == WHOLE);
             let mut bits = CountedBits::new(places);
-            whole.for_each(|node| bits.set(order.place_of(node) as usize, true));
+            whole.for_each(|node| bits.set(place_of[node as usize] as usize, true));
             self.of_sets[set.index()].places = bits;
         }
     }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{
-    Availability, Machine, NodeOrder, NodeTasks, Place, PlacementRequest, Unanswered, place_at,
+    Availability, EmptyMachine, Machine, NodeOrder, NodeTasks, Place, PlacementRequest, Unanswered, place_at,
 };
 
 pub use blocks::Blocks;
@@ -94,7 +94,7 @@ impl Allocator {
             external: None,
             mapping: None,
             refusals: Refusals::default(),
-            fits_when_empty: FitsWhenEmpty::new(),
+            fits_when_empty: FitsWhenEmpty::default(),
             chosen: Vec::new(),
         }
     }
@@ -154,7 +154,17 @@ impl Allocator {
         Self { external: None, chosen: Vec::new(), ..self.clone() }
     }
 
-    /// The same on the machine as it is, where a job that fits by shape is not tried again before something is given back.
+    /// Whether a job would fit if no other ran: one trial for each request.
+    pub fn fits_when_empty(&mut self, machine: &Machine, want: &PlacementRequest<'_>) -> bool {
+        if let Some(known) = self.fits_when_empty.of(want) {
+            return known;
+        }
+        let fits = self.fits(&EmptyMachine(machine), want);
+        self.fits_when_empty.add(want, fits);
+        fits
+    }
+
+    /// Does as `choose` on the machine as it is, where a job that fits by shape is not tried again before something is given back.
     pub fn choose_on(
         &mut self,
         machine: &Machine,

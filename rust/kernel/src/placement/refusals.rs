@@ -5,24 +5,22 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{EmptyMachine, Machine, PlacementRequest, Request};
+use crate::cluster::{Machine, PlacementRequest, Request};
 
-use super::Allocator;
+/// Which requests fit on the empty machine, by their number of tasks: capacities do not change.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct FitsWhenEmpty(HashMap<u32, Vec<(Request, bool)>>);
 
-/// Which requests fit on the empty machine, by their number of tasks: one trial for each.
-pub(super) type FitsWhenEmpty = HashMap<u32, Vec<(Request, bool)>>;
+impl FitsWhenEmpty {
+    /// Whether it fits, where that is known.
+    pub(super) fn of(&self, want: &PlacementRequest<'_>) -> Option<bool> {
+        let known = self.0.get(&want.tasks)?;
+        known.iter().find(|(request, _)| request == want.request).map(|(_, fits)| *fits)
+    }
 
-impl Allocator {
-    /// Whether a job would fit if no other ran. Capacities do not change, so a request is tried once.
-    pub fn fits_when_empty(&mut self, machine: &Machine, want: &PlacementRequest<'_>) -> bool {
-        let known = self.fits_when_empty.get(&want.tasks);
-        let same = known.and_then(|all| all.iter().find(|(request, _)| request == want.request));
-        if let Some((_, fits)) = same {
-            return *fits;
-        }
-        let fits = self.fits(&EmptyMachine(machine), want);
-        self.fits_when_empty.entry(want.tasks).or_default().push((want.request.clone(), fits));
-        fits
+    /// Takes note of whether it fits.
+    pub(super) fn add(&mut self, want: &PlacementRequest<'_>, fits: bool) {
+        self.0.entry(want.tasks).or_default().push((want.request.clone(), fits));
     }
 }
 
