@@ -2,6 +2,8 @@
 //! request.
 use std::fmt;
 
+use crate::index::CountedBits;
+
 use super::calendar::JobCalendar;
 use super::node_order::NodeOrder;
 use super::placement::NodeTasks;
@@ -29,6 +31,12 @@ pub trait Availability {
     /// The last place before `until` in an order whose node has slots for the request. O(n) unless there is an index.
     fn previous_place(&self, order: &NodeOrder, until: u32, request: &Request) -> Option<u32> {
         (0..until).rev().find(|&place| has_slots(self, order, place, request))
+    }
+
+    /// The places of the nodes with slots for the request, each with as many, where they are counted; None: they are not,
+    /// or not all alike.
+    fn whole_places(&self, _: &Request) -> Option<&CountedBits> {
+        None
     }
 
     /// How much of a resource is free on the node.
@@ -99,7 +107,7 @@ pub fn previous_place_of_both(
 
 /// What nodes have when they are empty.
 pub trait EmptyNodes: fmt::Debug {
-    /// The most tasks of a request that one node of its set admits. O(nodes of the set).
+    /// The most tasks of a request that one node of its set admits. O(1) where all nodes are alike, else O(nodes of the set).
     fn most_on_one(&self, request: &Request) -> u32;
 }
 

@@ -2,7 +2,6 @@
 //!
 //! Taking or giving back k nodes costs O(k log n) for each node set that they are in, finding the next node with room of
 //! a set O(log n) for each of its ranges.
-use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,7 @@ use crate::index::SegmentTree;
 use crate::index::ordered_index::{Greatest, OrderedIndex};
 use crate::time::Time;
 
-use super::availability::{Availability, holds_by_index, load};
+use super::availability::{Availability, load};
 use super::breach::Breach;
 use super::node_order::{NodeOrder, OrderIndex};
 use super::node_set::{NodeSetId, NodeSets, totals_of};
@@ -20,7 +19,7 @@ use super::request::Request;
 use super::unavailable::Unavailable;
 
 /// Nodes by load, then index.
-type LoadIndex = OrderedIndex<(Time, u32), Greatest>;
+pub(super) type LoadIndex = OrderedIndex<(Time, u32), Greatest>;
 
 /// The nodes of a system and what is free on them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,12 +32,18 @@ pub struct Machine {
     total_free: Vec<i64>,
     /// What is free on each node; then 1 for an idle node, −1 for a drained one, 0 for others. By index, or by place in the
     /// order of the nodes.
-    by_index: SegmentTree,
+    pub(super) by_index: SegmentTree,
     /// One for each node set.
-    by_load: Option<Vec<LoadIndex>>,
+    pub(super) by_load: Option<Vec<LoadIndex>>,
     /// The order of the nodes; None where the allocator has none.
-    by_order: Option<Box<OrderIndex>>,
+    pub(super) by_order: Option<Box<OrderIndex>>,
     unavailable: Option<Unavailable>,
+    /// How often nodes may have come to admit more.
+    gains: u64,
+    /// How often nodes were taken, given back or changed otherwise.
+    changes: u64,
+    /// Whether all nodes are alike.
+    are_equal: bool,
     /// The first change that no sequence of starts and ends can bring about.
     breach: Option<Breach>,
 }
@@ -55,6 +60,7 @@ impl Machine {
             indexed.extend_from_slice(node);
             indexed.push(1);
         }
+        let are_equal = capacity.chunks_exact(resources).all(|node| node == &capacity[..resources]);
         let mut machine = Self {
             resources,
             jobs_on: vec![0; nodes],
@@ -64,6 +70,9 @@ impl Machine {
             by_order: None,
             capacity,
             unavailable: None,
+            gains: 0,
+            changes: 0,
+            are_equal,
             node_sets,
             breach: None,
         };
@@ -94,11 +103,37 @@ impl Machine {
     pub fn keep_order(&mut self, order: Option<NodeOrder>) {
         let nodes = (0..self.nodes()).collect();
         let (index, tree) = OrderIndex::new(
-            order.clone().unwrap_or_else(|| NodeOrder::new(nodes, false)),
+            order.clone().unwrap_or_else(|| NodeOrder::new(nodes)),
             &self.node_sets,
             |node| self.values(node),
+            self.whole_node(),
         );
+        self.gains += 1;
+        self.changes += 1;
         (self.by_order, self.by_index) = (order.map(|_| Box::new(index)), tree);
+    }
+
+    /// The values of a node that is wholly free, where all nodes are equal.
+    fn whole_node(&self) -> Option<Vec<i64>> {
+        self.are_equal.then(|| [self.capacity_of(0), &[1]].concat())
+    }
+
+    /// How often nodes may have come to admit more, or to stand in another order.
+    #[must_use]
+    pub fn gains(&self) -> u64 {
+        self.gains
+    }
+
+    /// How often nodes were taken, given back or changed otherwise: as long as it is the same, so is what is free.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Whether all nodes are alike.
+    #[must_use]
+    pub fn has_equal_nodes(&self) -> bool {
+        self.are_equal
     }
 
     /// The place of a node in the tree of what is free.
@@ -107,7 +142,7 @@ impl Machine {
     }
 
     /// What is free on a node, and whether it is idle.
-    fn values(&self, node: u32) -> &[i64] {
+    pub(super) fn values(&self, node: u32) -> &[i64] {
         self.by_index.values(self.place(node))
     }
 
@@ -115,13 +150,6 @@ impl Machine {
     #[must_use]
     pub fn order(&self) -> Option<&NodeOrder> {
         self.by_order.as_ref().map(|index| index.order())
-    }
-
-    /// A job gave back these nodes, in its order.
-    pub fn freed(&mut self, placement: &[NodeTasks]) {
-        if let Some(index) = &mut self.by_order {
-            index.freed(placement.iter().map(|part| part.node), &self.node_sets, &mut self.by_index);
-        }
     }
 
     /// The node sets of the scenario.
@@ -314,23 +342,44 @@ impl Machine {
         self.change(request, placement, -1);
     }
 
-    /// A job gives its placement back.
+    /// A job gives its placement back; its nodes keep their places.
     pub fn give_back(&mut self, request: &Request, placement: &[NodeTasks]) {
         self.change(request, placement, 1);
     }
 
+    /// A job gives its placement back: in an order in which freed nodes go to the tail they do, in the job's order.
+    pub fn release(&mut self, request: &Request, placement: &[NodeTasks]) {
+        if self.by_order.is_none() {
+            return self.give_back(request, placement);
+        }
+        self.gains += 1;
+        self.changes += 1;
+        for &part in placement {
+            self.change_one(request, part, 1);
+        }
+        if let Some(index) = &mut self.by_order {
+            index.freed(placement.iter().map(|part| part.node), &self.node_sets, &mut self.by_index);
+        }
+    }
+
     fn change(&mut self, request: &Request, placement: &[NodeTasks], sign: i64) {
+        self.gains += u64::from(sign >= 0);
+        self.changes += 1;
+        if self.by_order.is_some() {
+            for &part in placement {
+                self.change_one(request, part, sign);
+            }
+            if let Some(index) = &mut self.by_order {
+                index.changed(placement.iter().map(|part| part.node), &self.node_sets, &mut self.by_index);
+            }
+            return;
+        }
         // Neighbours share their ancestors in the tree: these are brought up to date once.
         for run in placement.chunk_by(|a, b| b.node.wrapping_sub(a.node) <= 2) {
             for &part in run {
                 self.change_one(request, part, sign);
             }
-            if self.by_order.is_none() {
-                self.by_index.refresh_range(run[0].node as usize, run[run.len() - 1].node as usize);
-            }
-        }
-        if let Some(index) = &mut self.by_order {
-            index.changed(placement.iter().map(|part| part.node), &self.node_sets, &mut self.by_index);
+            self.by_index.refresh_range(run[0].node as usize, run[run.len() - 1].node as usize);
         }
     }
 
@@ -390,98 +439,4 @@ impl Machine {
 #[cold]
 fn note(first: &mut Option<Breach>, breach: Breach) {
     first.get_or_insert(breach);
-}
-
-/// Whether indexed values (free amounts; 1 for an idle node, −1 for a drained one) admit a task: necessary for a range, exact for a node.
-fn admits(request: &Request, values: &[i64]) -> bool {
-    let (idle, free) = (values[values.len() - 1], &values[..values.len() - 1]);
-    idle >= i64::from(request.exclusive)
-        && request.amounts.iter().zip(free).all(|(asked, free)| free >= asked)
-}
-
-impl Availability for Machine {
-    fn nodes(&self) -> u32 {
-        self.jobs_on.len() as u32
-    }
-
-    fn slots(&self, node: u32, request: &Request) -> u32 {
-        if self.is_drained(node) || !self.node_sets.contains(request.nodes, node) {
-            return 0;
-        }
-        request.slots(self.free_of(node), self.jobs_on(node) == 0)
-    }
-
-    fn free_on(&self, node: u32, resource: usize) -> i64 {
-        self.free_of(node)[resource]
-    }
-
-    /// O(n) where nodes are found in an order.
-    fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
-        let next = |range: Range<u32>| {
-            let (from, until) = (range.start as usize, range.end as usize);
-            if self.by_order.is_some() {
-                return range.into_iter().find(|&node| admits(request, self.values(node)));
-            }
-            self.by_index.next(from, until, |values| admits(request, values)).map(|node| node as u32)
-        };
-        if request.nodes == NodeSetId::ALL {
-            return next(from..self.nodes());
-        }
-        self.node_sets.ranges_from(request.nodes, from).find_map(next)
-    }
-
-    fn holds(&self, request: &Request, tasks: u32) -> bool {
-        let Some(order) = self.order() else { return holds_by_index(self, request, tasks) };
-        let (mut found, mut from) = (0_u32, 0);
-        while let Some(place) = self.next_place(order, from, request) {
-            found = found.saturating_add(order.node_at(place).map_or(0, |node| self.slots(node, request)));
-            if found >= tasks {
-                return true;
-            }
-            from = place + 1;
-        }
-        false
-    }
-
-    fn next_place(&self, order: &NodeOrder, from: u32, request: &Request) -> Option<u32> {
-        let tree = self.by_order.as_ref()?.tree(request.nodes, &self.by_index);
-        tree.next(from as usize, order.end() as usize, |values| admits(request, values)).map(|at| at as u32)
-    }
-
-    fn previous_place(&self, _: &NodeOrder, until: u32, request: &Request) -> Option<u32> {
-        let tree = self.by_order.as_ref()?.tree(request.nodes, &self.by_index);
-        tree.previous(until as usize, |values| admits(request, values)).map(|at| at as u32)
-    }
-
-    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
-        let Some(index) = self.by_load.as_ref().map(|all| &all[request.nodes.index()]) else { return };
-        let matches = |values: &[i64]| admits(request, values);
-        if !busiest_first {
-            let mut at = index.first_matching(None, &matches);
-            while let Some(key) = at {
-                if !visit(key.1) {
-                    return;
-                }
-                at = index.first_matching(Some(&key), &matches);
-            }
-            return;
-        }
-        // Busiest first, yet by rising index within one load: go load by load from the end.
-        let mut bound = None;
-        while let Some((level, _)) = index.last_matching(bound.as_ref(), &matches) {
-            let mut at = index.first_matching(below(level).as_ref(), &matches);
-            while let Some(key) = at.filter(|key| key.0 == level) {
-                if !visit(key.1) {
-                    return;
-                }
-                at = index.first_matching(Some(&key), &matches);
-            }
-            bound = Some((level, 0));
-        }
-    }
-}
-
-/// A key just below all nodes of this load; `None` where nothing can be below.
-fn below(level: Time) -> Option<(Time, u32)> {
-    (level.0 > 0.0).then(|| (Time(level.0.next_down()), u32::MAX))
 }

@@ -4,6 +4,7 @@ mod breach;
 mod calendar;
 mod empty_machine;
 mod expansion;
+mod free_now;
 mod machine;
 mod most_tasks;
 mod node_order;
@@ -14,6 +15,7 @@ mod power_state;
 mod profile;
 mod request;
 mod unavailable;
+mod whole_nodes;
 
 pub use availability::{
     Availability, EmptyNodes, Place, PlacementRequest, Unanswered, next_place_of_both, previous_place_of_both,

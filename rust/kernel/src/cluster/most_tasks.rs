@@ -8,7 +8,8 @@ impl EmptyNodes for Machine {
     fn most_on_one(&self, request: &Request) -> u32 {
         let empty = EmptyMachine(self);
         let nodes = self.node_sets().nodes_from(request.nodes, 0);
-        nodes.map(|node| empty.slots(node, request)).max().unwrap_or(0)
+        let asked = if self.has_equal_nodes() { 1 } else { usize::MAX };
+        nodes.take(asked).map(|node| empty.slots(node, request)).max().unwrap_or(0)
     }
 }
 

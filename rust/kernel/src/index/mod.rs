@@ -1,10 +1,12 @@
 //! The structures that answer in less than a scan: trees, heaps, marks, and columns that clones share.
+mod counted_bits;
 mod indexed_heap;
 mod marks;
 pub mod ordered_index;
 mod segment_tree;
 mod shared_column;
 
+pub use counted_bits::CountedBits;
 pub use indexed_heap::IndexedHeap;
 pub use marks::Marks;
 pub use ordered_index::OrderedIndex;

@@ -54,6 +54,24 @@ impl SegmentTree {
         self.greatest[from..from + self.width].fill(rest);
     }
 
+    /// Puts the entries at these places, which ascend, to the front; all others are `rest` from now on. O(n).
+    pub fn keep(&mut self, places: &[usize], rest: i64) {
+        for (to, &from) in places.iter().enumerate() {
+            let (from, to) = ((self.leaves + from) * self.width, (self.leaves + to) * self.width);
+            self.greatest.copy_within(from..from + self.width, to);
+        }
+        let (mut left, mut mid, mut right) =
+            (self.leaves, self.leaves + places.len(), self.leaves + self.count);
+        while left > 0 {
+            self.greatest[mid * self.width..right * self.width].fill(rest);
+            // Above, what is left of `mid` has a kept entry below it.
+            (left, mid, right) = (left / 2, mid.div_ceil(2), right.div_ceil(2));
+            if left > 0 && mid > left {
+                self.refresh_level(left, mid - 1);
+            }
+        }
+    }
+
     /// Brings the maxima over the entries `first..=last` up to date.
     pub fn refresh_range(&mut self, first: usize, last: usize) {
         let (mut left, mut right) = (self.leaves + first, self.leaves + last);

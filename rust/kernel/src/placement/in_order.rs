@@ -1,8 +1,11 @@
 //! Filling nodes in an order of their own: from its head, its end, or the heads of its blocks (S22).
 //!
-//! With f feasible nodes: O(k log n) from the head and from the end, O(f log n) for blocks and windows.
+//! With f feasible nodes: O(k log n) from the head and from the end, O(f log n) for windows and blocks. For blocks of equal
+//! nodes that a job takes whole it is O(k) and, for each of b blocks, O(n / 4096).
 use crate::cluster::{Availability, NodeOrder};
+use crate::index::CountedBits;
 
+use super::blocks::Blocks;
 use super::filling::Filling;
 
 /// A feasible node.
@@ -56,22 +59,42 @@ impl<A: Availability> Filling<'_, A> {
     /// The heads of the blocks into which the feasible nodes are cut, or those into which all nodes are.
     ///
     /// As many nodes as the head of the order would take; one more, and so on, where the chosen ones admit fewer tasks.
-    pub(super) fn blocks(&mut self, order: &NodeOrder, blocks: u32, are_fixed: bool) {
+    pub(super) fn blocks(&mut self, order: &NodeOrder, cut: Blocks) {
+        let room = self.room;
+        if let Some(places) = room.whole_places(self.want.request) {
+            return self.blocks_of_whole(order, cut, places);
+        }
         let list = self.candidates(order);
+        let before = |place: usize| list.partition_point(|each| (each.place as usize) < place);
         let Some(mut count) = sufficient(list.iter(), u64::from(self.left)) else { return };
         loop {
-            let chosen = if are_fixed {
-                heads_of_fixed(&list, order.nodes(), count, blocks)
-            } else {
-                heads(&list, count, blocks)
-            };
-            if sufficient(chosen.iter(), u64::from(self.left)).is_some() {
-                for each in chosen {
+            let heads = cut.heads(order.nodes() as usize, list.len(), count, before);
+            let chosen = || heads.iter().flat_map(|head| &list[head.clone()]);
+            if sufficient(chosen(), u64::from(self.left)).is_some() {
+                for each in chosen() {
                     self.fill(each.node);
                 }
                 return;
             }
             count += 1;
+        }
+    }
+
+    /// The same where each node of the list admits as many tasks, and the list is counted: O(n / 4096) for each block.
+    fn blocks_of_whole(&mut self, order: &NodeOrder, cut: Blocks, places: &CountedBits) {
+        let first = places.from_number(0).next().and_then(|place| order.node_at(place as u32));
+        let each = first.map_or(0, |node| self.room.slots(node, self.want.request));
+        let list = places.count();
+        if each == 0 || self.left.div_ceil(each) as usize > list {
+            return;
+        }
+        let before = |place: usize| places.count_before(place);
+        for head in cut.heads(order.nodes() as usize, list, self.left.div_ceil(each) as usize, before) {
+            for place in places.from_number(head.start).take(head.len()) {
+                if let Some(node) = order.node_at(place as u32) {
+                    self.fill(node);
+                }
+            }
         }
     }
 
@@ -127,44 +150,4 @@ fn sufficient<'a>(candidates: impl Iterator<Item = &'a Candidate>, tasks: u64) -
         }
     }
     None
-}
-
-/// The size of a part of so many things that are cut into `parts`: the first ones are one larger.
-fn part(things: usize, parts: usize, at: usize) -> usize {
-    things / parts + usize::from(at < things % parts)
-}
-
-/// Cuts list and number into as many parts: of each part of the list the head.
-fn heads(list: &[Candidate], count: usize, blocks: u32) -> Vec<Candidate> {
-    let blocks = blocks as usize;
-    let mut chosen = Vec::with_capacity(count);
-    let mut begin = 0;
-    for block in 0..blocks.min(list.len()) {
-        chosen.extend(&list[begin..begin + part(count, blocks, block)]);
-        begin += part(list.len(), blocks, block);
-    }
-    chosen
-}
-
-/// The same with parts of all nodes. What a part lacks are the first nodes of the list that are left.
-fn heads_of_fixed(list: &[Candidate], nodes: u32, count: usize, blocks: u32) -> Vec<Candidate> {
-    let blocks = blocks as usize;
-    let mut is_chosen = vec![false; list.len()];
-    let (mut missing, mut at, mut end) = (count, 0, 0);
-    for block in 0..blocks.min(nodes as usize) {
-        let mut wanted = part(count, blocks, block);
-        end += part(nodes as usize, blocks, block);
-        while at < list.len() && (list[at].place as usize) < end {
-            if wanted > 0 {
-                is_chosen[at] = true;
-                wanted -= 1;
-                missing -= 1;
-            }
-            at += 1;
-        }
-    }
-    for chosen in is_chosen.iter_mut().filter(|chosen| !**chosen).take(missing) {
-        *chosen = true;
-    }
-    list.iter().zip(is_chosen).filter(|(_, chosen)| *chosen).map(|(each, _)| *each).collect()
 }

@@ -5,6 +5,7 @@ use crate::cluster::{Availability, NodeOrder};
 use crate::platform::{Fabric, FabricKind};
 
 use super::AllocationRule;
+use super::blocks::Blocks;
 use super::compact::Compact;
 use super::filling::Filling;
 
@@ -15,15 +16,6 @@ pub enum Threshold {
     RequestedTime(f64),
     /// It takes at least so many nodes from the head of the order.
     Nodes(f64),
-}
-
-/// The blocks of an order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Blocks {
-    /// How many.
-    pub count: u32,
-    /// Whether they are those of the machine; else the nodes that are free are cut anew for every job.
-    pub are_fixed: bool,
 }
 
 /// An order of the nodes, and the parameters of its rule.
@@ -71,8 +63,8 @@ impl Mapping {
         order: &NodeOrder,
         filling: &mut Filling<'_, impl Availability>,
     ) {
-        if let Some(Blocks { count, are_fixed }) = self.blocks {
-            return filling.blocks(order, count, are_fixed);
+        if let Some(blocks) = self.blocks {
+            return filling.blocks(order, blocks);
         }
         match (rule, &self.fabric) {
             (AllocationRule::Compact, Some(fabric)) if let Some(compact) = self.compact => {

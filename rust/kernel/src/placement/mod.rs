@@ -2,12 +2,14 @@
 //!
 //! Placing k nodes costs O(k log n) by index, by load or in an order, O(feasible nodes) for `random`, O(c f + f log f) with
 //! c critical resources for `balanced`, O(n) for `contiguous` and blocks; compact rules say it in their files.
+mod blocks;
 mod compact;
 mod external;
 mod fewest_groups;
 mod filling;
 mod in_order;
 mod mapping;
+mod refusals;
 mod registry;
 mod sub_torus;
 
@@ -15,14 +17,18 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Availability, NodeOrder, NodeTasks, Place, PlacementRequest, Unanswered, place_at};
+use crate::cluster::{
+    Availability, EmptyMachine, Machine, NodeOrder, NodeTasks, Place, PlacementRequest, Unanswered, place_at,
+};
 
+pub use blocks::Blocks;
 pub use compact::{Closeness, Compact};
 pub use external::{ExternalAllocator, Question};
-pub use mapping::{Blocks, Mapping, Threshold};
+pub use mapping::{Mapping, Threshold};
 pub use registry::{ALLOCATORS, named};
 
 use filling::Filling;
+use refusals::{FitsWhenEmpty, Refusals};
 
 /// The order in which nodes are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +73,11 @@ pub struct Allocator {
     external: Option<Box<ExternalAllocator>>,
     /// The order of the nodes, and the parameters of the rules that go by it.
     mapping: Option<Arc<Mapping>>,
+    /// What did not fit lately, for the rules by which jobs fit by shape.
+    #[serde(skip)]
+    refusals: Refusals,
+    #[serde(skip)]
+    fits_when_empty: FitsWhenEmpty,
     /// Where the latest job that was placed would go, in the order in which the nodes were filled.
     pub chosen: Vec<NodeTasks>,
 }
@@ -82,6 +93,8 @@ impl Allocator {
             cursor: 0,
             external: None,
             mapping: None,
+            refusals: Refusals::default(),
+            fits_when_empty: FitsWhenEmpty::default(),
             chosen: Vec::new(),
         }
     }
@@ -96,7 +109,8 @@ impl Allocator {
     #[must_use]
     pub fn node_order(&self) -> Option<NodeOrder> {
         let mapping = self.mapping.as_ref()?;
-        Some(NodeOrder::new(mapping.order.clone(), self.rule == AllocationRule::RoundRobin))
+        let order = NodeOrder::new(mapping.order.clone()).rotating(self.rule == AllocationRule::RoundRobin);
+        Some(order.cut(mapping.blocks.is_some()))
     }
 
     /// The same, sparing these resources where its rule spares any.
@@ -138,6 +152,37 @@ impl Allocator {
     #[must_use]
     pub fn for_plans(&self) -> Self {
         Self { external: None, chosen: Vec::new(), ..self.clone() }
+    }
+
+    /// Whether a job would fit if no other ran: one trial for each request.
+    pub fn fits_when_empty(&mut self, machine: &Machine, want: &PlacementRequest<'_>) -> bool {
+        if let Some(known) = self.fits_when_empty.of(want) {
+            return known;
+        }
+        let fits = self.fits(&EmptyMachine(machine), want);
+        self.fits_when_empty.add(want, fits);
+        fits
+    }
+
+    /// Does as `choose` on the machine as it is, where a job that fits by shape is not tried again before something is given back.
+    pub fn choose_on(
+        &mut self,
+        machine: &Machine,
+        want: &PlacementRequest<'_>,
+        now: f64,
+    ) -> Result<bool, Unanswered> {
+        // By reservations nodes may be closed to one job and open to another.
+        if self.is_free_to_spread() || want.calendar.is_some() {
+            return self.choose(machine, want, now);
+        }
+        if self.refusals.has(machine, want) {
+            return Ok(false);
+        }
+        let fits = self.choose(machine, want, now)?;
+        if !fits {
+            self.refusals.add(machine, want);
+        }
+        Ok(fits)
     }
 
     /// Puts into `chosen` where the tasks of a job that starts now would go; whether it fits.

@@ -1,7 +1,7 @@
 //! Box-shaped sub-tori of free nodes (S22).
 //!
-//! With R routers, d dimensions and s shapes of the smallest sufficient volume: O(n log n + s d R). There are as many shapes as
-//! ways to write the volume as a product of d sides.
+//! With f feasible nodes, R routers and s shapes of the smallest sufficient volume v: O(f log n + s R log v), byte by byte in
+//! rows. There are as many shapes as ways to write the volume as a product of as many sides as there are dimensions.
 use std::cmp::Reverse;
 
 use crate::cluster::{Availability, NodeOrder};
@@ -28,9 +28,13 @@ impl<A: Availability> Filling<'_, A> {
         for &node in &free {
             lacking[(fabric.place(node) / at_router) as usize] -= 1;
         }
+        let is_free: Vec<bool> = lacking.into_iter().map(|lacks| lacks == 0).collect();
+        if is_free.iter().filter(|free| **free).count() < routers as usize {
+            return;
+        }
         boxes.sort_unstable_by_key(|sides| (surface(sides, dimensions), Reverse(sides.clone())));
         for sides in boxes {
-            let Some(corner) = first_free(&lacking, &sides, dimensions) else { continue };
+            let Some(corner) = first_free(&is_free, &sides, dimensions) else { continue };
             for node in free
                 .into_iter()
                 .filter(|&node| is_inside(fabric.place(node) / at_router, corner, &sides, dimensions))
@@ -76,30 +80,35 @@ fn surface(sides: &[u32], dimensions: &[u32]) -> u32 {
     sides.iter().zip(dimensions).filter(|(side, size)| side < size).map(|(side, _)| 2 * volume / side).sum()
 }
 
-/// The first corner, by number, of a box at whose routers nothing is lacking. Boxes go round the ends of the dimensions.
-fn first_free(lacking: &[u32], sides: &[u32], dimensions: &[u32]) -> Option<u32> {
-    let mut sums = lacking.to_vec();
-    let mut weight = 1;
+/// The first corner, by number, of a box whose routers are all free. Boxes go round the ends of the dimensions.
+fn first_free(is_free: &[bool], sides: &[u32], dimensions: &[u32]) -> Option<u32> {
+    let (mut corners, mut weight) = (is_free.to_vec(), 1);
     for (&side, &size) in sides.iter().zip(dimensions) {
-        sums = windows(&sums, side as usize, size as usize, weight);
-        weight *= size as usize;
+        let period = weight * size as usize;
+        let mut covered = 1;
+        // A row of so many is free where two shorter ones are.
+        while covered < side {
+            let step = covered.min(side - covered);
+            corners = both(&corners, step as usize * weight, period);
+            covered += step;
+        }
+        weight = period;
     }
-    let mut corners = sums.into_iter().enumerate().filter(|(_, lacks)| *lacks == 0);
-    corners.next().map(|(corner, _)| corner as u32)
+    corners.into_iter().position(|is_corner| is_corner).map(|corner| corner as u32)
 }
 
-/// For each router the sum over `side` routers from it on along one dimension.
-fn windows(values: &[u32], side: usize, length: usize, weight: usize) -> Vec<u32> {
-    let mut sums = vec![0; values.len()];
-    for base in (0..values.len()).filter(|router| (router / weight).is_multiple_of(length)) {
-        let value = |at: usize| values[base + at % length * weight];
-        let mut sum: u32 = (0..side).map(value).sum();
-        for at in 0..length {
-            sums[base + at * weight] = sum;
-            sum = sum + value(at + side) - value(at);
-        }
+/// Whether each value and the one that is so far behind it hold, where values go round in each period.
+fn both(values: &[bool], behind: usize, period: usize) -> Vec<bool> {
+    let mut joined = values.to_vec();
+    for (joined, values) in joined.chunks_exact_mut(period).zip(values.chunks_exact(period)) {
+        let (first, last) = joined.split_at_mut(period - behind);
+        let and = |own: &mut [bool], others: &[bool]| {
+            own.iter_mut().zip(others).for_each(|(own, other)| *own &= other);
+        };
+        and(first, &values[behind..]);
+        and(last, &values[..behind]);
     }
-    sums
+    joined
 }
 
 fn is_inside(router: u32, corner: u32, sides: &[u32], dimensions: &[u32]) -> bool {
@@ -127,8 +136,9 @@ mod tests {
     #[test]
     fn boxes_go_round() {
         // A row of four of which the second is taken.
-        let lacking = [0, 1, 0, 0];
-        assert_eq!(first_free(&lacking, &[3], &[4]), Some(2));
+        let is_free = [true, false, true, true];
+        assert_eq!(first_free(&is_free, &[3], &[4]), Some(2));
+        assert_eq!(first_free(&is_free, &[4], &[4]), None);
         assert!([2, 3, 0].iter().all(|&router| is_inside(router, 2, &[3], &[4])));
         assert!(!is_inside(1, 2, &[3], &[4]));
     }

@@ -13,6 +13,7 @@ use crate::cluster::Unanswered;
 use crate::placement::Allocator;
 use crate::state::{Rank, View};
 
+use super::harm::Harm;
 use super::shadow::Shadow;
 use super::shadow_capacity::ShadowCapacity;
 use super::victims::preempt_for;
@@ -23,6 +24,8 @@ use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 pub struct Easy {
     shadow: Option<Shadow>,
     room: ShadowCapacity,
+    /// Which jobs would delay it.
+    harm: Harm,
     /// The number of releases when the whole queue was examined last.
     examined: u64,
     /// Whether the last pass started a job.
@@ -93,6 +96,7 @@ impl SchedulingRule for Easy {
                             if let Some(step) = preempt_for(view, allocator, head.job) {
                                 return Ok(step);
                             }
+                            self.harm.forget();
                             self.shadow = Some(Shadow::of(view, allocator, head.job, &mut self.room));
                             self.pass = Pass::Behind(head);
                             return Ok(Step::PassOver(head.job));
@@ -165,10 +169,16 @@ impl Easy {
         allocator: &mut Allocator,
         job: u32,
     ) -> Result<Chance, Unanswered> {
-        let chance = chance_of(view, allocator, job)?;
         let Some(shadow) = &mut self.shadow else { return Ok(Chance::DoesNotFit) };
+        if view.over_limit(job).is_none() && self.harm.is_known(view, allocator, shadow, job) {
+            return Ok(Chance::DoesNotFit);
+        }
+        let chance = chance_of(view, allocator, job)?;
         let does_harm =
             chance == Chance::Fits && !shadow.admit(view, allocator, job, &allocator.chosen, &mut self.room);
+        if does_harm {
+            self.harm.note(view, allocator, shadow, job);
+        }
         Ok(if does_harm { Chance::DoesNotFit } else { chance })
     }
 }

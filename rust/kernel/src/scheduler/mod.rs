@@ -12,6 +12,7 @@ mod easy_reservations;
 mod external;
 mod first_fit;
 mod freed;
+mod harm;
 mod plan;
 mod policy_choice;
 mod registry;
@@ -264,7 +265,7 @@ fn choose_now(view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<boo
         {
             return Ok(true);
         }
-        if allocator.choose(&view.state.machine, &want, view.now())? {
+        if allocator.choose_on(&view.state.machine, &want, view.now())? {
             return Ok(true);
         }
     }

@@ -14,6 +14,8 @@ pub struct ShadowCapacity {
     touched: Vec<u32>,
     /// The head's slots then, on all nodes.
     slots: u64,
+    /// The same on each node, for the rules by which it fits by shape; else empty.
+    on_node: Vec<u32>,
 }
 
 impl ShadowCapacity {
@@ -28,19 +30,78 @@ impl ShadowCapacity {
         earliest: f64,
     ) -> f64 {
         self.clear(&view.state.machine);
+        self.on_node.clear();
         self.slots = slots_now(&view.state.machine, head.request);
+        if !allocator.is_free_to_spread() {
+            let machine = &view.state.machine;
+            self.on_node.extend((0..machine.nodes()).map(|node| machine.slots(node, head.request)));
+            return self.open_by_halves(view, allocator, head, earliest);
+        }
         let mut time = view.now();
         view.visit_running(&mut |end| {
             let next = end.time.0.max(view.now());
             if next > time && time >= earliest && self.fits(view, allocator, head) {
                 return false;
             }
-            self.gain(view, head, end.job);
+            self.gain(view, head, end.job, 1);
             time = next;
             true
         });
         // No job runs any more: then it fits, unless that is not known.
         if !view.fits_alone(head.job) && !self.fits(view, allocator, head) { f64::INFINITY } else { time }
+    }
+
+    /// The same where to ask whether the head fits costs O(n): once for each halving of the instants. It goes on to fit once
+    /// it does, as more and more is free.
+    fn open_by_halves(
+        &mut self,
+        view: View<'_>,
+        allocator: &Allocator,
+        head: &PlacementRequest<'_>,
+        earliest: f64,
+    ) -> f64 {
+        let (mut jobs, mut instants) = (Vec::new(), vec![(view.now(), 0)]);
+        view.visit_running(&mut |end| {
+            jobs.push(end.job);
+            let time = end.time.0.max(view.now());
+            match instants.last_mut() {
+                Some((latest, ended)) if *latest >= time => *ended = jobs.len(),
+                _ => instants.push((time, jobs.len())),
+            }
+            true
+        });
+        let last = instants.len() - 1;
+        let (mut low, mut high) = (instants.partition_point(|(time, _)| *time < earliest).min(last), last);
+        let mut ended = 0;
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            self.let_end(view, head, &jobs, &mut ended, instants[middle].1);
+            if self.fits(view, allocator, head) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        self.let_end(view, head, &jobs, &mut ended, instants[high].1);
+        // No job runs any more: then it fits, unless that is not known.
+        let is_in_doubt = high == last && !view.fits_alone(head.job);
+        if is_in_doubt && !self.fits(view, allocator, head) { f64::INFINITY } else { instants[high].0 }
+    }
+
+    /// Lets the first `count` of these jobs have ended, where the first `ended` had.
+    fn let_end(
+        &mut self,
+        view: View<'_>,
+        head: &PlacementRequest<'_>,
+        jobs: &[u32],
+        ended: &mut usize,
+        count: usize,
+    ) {
+        let (range, sign) = if *ended < count { (*ended..count, 1) } else { (count..*ended, -1) };
+        for &job in &jobs[range] {
+            self.gain(view, head, job, sign);
+        }
+        *ended = count;
     }
 
     fn clear(&mut self, machine: &Machine) {
@@ -53,12 +114,28 @@ impl ShadowCapacity {
         }
     }
 
-    /// A running job's placement will have been given back.
-    fn gain(&mut self, view: View<'_>, head: &PlacementRequest<'_>, job: u32) {
-        let (machine, placement) = (&view.state.machine, view.state.jobs.placement(job));
-        let before = self.slots_on(machine, head.request, placement);
-        self.change(machine, view.request(job), placement, 1);
-        self.slots = self.slots - before + self.slots_on(machine, head.request, placement);
+    /// A running job's placement will have been given back; with sign −1 it will not.
+    fn gain(&mut self, view: View<'_>, head: &PlacementRequest<'_>, job: u32, sign: i64) {
+        let placement = view.state.jobs.placement(job);
+        self.change_slots(&view.state.machine, head.request, (view.request(job), placement), sign);
+    }
+
+    /// A placement will have been given back, or not, and the head has other slots then.
+    fn change_slots(
+        &mut self,
+        machine: &Machine,
+        head: &Request,
+        (request, placement): (&Request, &[NodeTasks]),
+        sign: i64,
+    ) {
+        let before = self.slots_on(machine, head, placement);
+        self.change(machine, request, placement, sign);
+        self.slots = self.slots - before + self.slots_on(machine, head, placement);
+        if !self.on_node.is_empty() {
+            for part in placement {
+                self.on_node[part.node as usize] = self.slots_then(machine, part.node, head);
+            }
+        }
     }
 
     fn fits(&self, view: View<'_>, allocator: &Allocator, head: &PlacementRequest<'_>) -> bool {
@@ -69,8 +146,19 @@ impl ShadowCapacity {
     }
 
     fn slots_on(&self, machine: &Machine, request: &Request, placement: &[NodeTasks]) -> u64 {
-        let then = AvailabilityAtShadow { machine, room: self };
-        placement.iter().map(|part| u64::from(then.slots(part.node, request))).sum()
+        placement.iter().map(|part| u64::from(self.slots_then(machine, part.node, request))).sum()
+    }
+
+    /// The slots of a node then.
+    fn slots_then(&self, machine: &Machine, node: u32, request: &Request) -> u32 {
+        let resources = machine.resources();
+        if machine.is_drained(node) || !machine.node_sets().contains(request.nodes, node) {
+            return 0;
+        }
+        let gained = &self.gained[node as usize * resources..][..resources];
+        let stay = machine.jobs_on(node).wrapping_sub(self.leaving[node as usize]);
+        let free = gained.iter().enumerate().map(|(resource, &gain)| machine.free_with(node, resource, gain));
+        request.slots_of(free, stay == 0)
     }
 
     pub fn change(&mut self, machine: &Machine, request: &Request, placement: &[NodeTasks], sign: i64) {
@@ -94,16 +182,14 @@ impl ShadowCapacity {
         request: &Request,
         placement: &[NodeTasks],
     ) -> bool {
-        let (machine, asked) = (&view.state.machine, head.request);
-        let slots = self.slots;
-        let before = self.slots_on(machine, asked, placement);
-        self.change(machine, request, placement, -1);
-        self.slots = slots - before + self.slots_on(machine, asked, placement);
+        let machine = &view.state.machine;
+        self.change_slots(machine, head.request, (request, placement), -1);
         let fits = self.fits(view, allocator, head);
-        // The machine itself will lack these placement once the job has started.
-        self.change(machine, request, placement, 1);
-        if !fits {
-            self.slots = slots;
+        if fits {
+            // The machine itself will lack these placement once the job has started.
+            self.change(machine, request, placement, 1);
+        } else {
+            self.change_slots(machine, head.request, (request, placement), 1);
         }
         fits
     }
@@ -130,16 +216,9 @@ impl Availability for AvailabilityAtShadow<'_> {
         self.machine.nodes()
     }
 
-    fn slots(&self, node: u32, request: &Request) -> u32 {
-        let resources = self.machine.resources();
-        if self.machine.is_drained(node) || !self.machine.node_sets().contains(request.nodes, node) {
-            return 0;
-        }
-        let gained = &self.room.gained[node as usize * resources..][..resources];
-        let stay = self.machine.jobs_on(node).wrapping_sub(self.room.leaving[node as usize]);
-        let free =
-            gained.iter().enumerate().map(|(resource, &gain)| self.machine.free_with(node, resource, gain));
-        request.slots_of(free, stay == 0)
+    /// Only the head is asked for.
+    fn slots(&self, node: u32, _: &Request) -> u32 {
+        self.room.on_node[node as usize]
     }
 
     fn free_on(&self, node: u32, resource: usize) -> i64 {

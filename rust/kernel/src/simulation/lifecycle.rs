@@ -1,5 +1,5 @@
 //! The course of a job: it is admitted or rejected, launched, run, completed, and ended; and what that means for others.
-use crate::cluster::{EmptyMachine, PlacementRequest};
+use crate::cluster::PlacementRequest;
 use crate::control::KeyEvent;
 use crate::record::Change;
 use crate::scenario::{JobCheck, WallTime};
@@ -63,9 +63,12 @@ impl<F: Feed> Simulation<F> {
             return true;
         }
         if self.scenario.job_check == JobCheck::Nodes && !self.allocator.is_free_to_spread() {
-            let empty = EmptyMachine(&self.state.machine);
-            let mut requests = self.view().placement_requests(job);
-            return requests.any(|want| self.allocator.fits(&empty, &PlacementRequest { tasks, ..want }));
+            let Self { scenario, state, allocator, .. } = self;
+            let mut requests = View { scenario, state }.placement_requests(job);
+            let fits = |want: PlacementRequest<'_>| {
+                allocator.fits_when_empty(&state.machine, &PlacementRequest { tasks, ..want })
+            };
+            return requests.any(fits);
         }
         let Self { scenario, state, .. } = self;
         let mut requests = scenario.alternatives(job).iter();

@@ -289,8 +289,7 @@ impl State {
         }
         self.set_holding(job, false);
         self.end_charge(scenario, job);
-        self.machine.give_back(scenario.request(job), self.jobs.placement(job));
-        self.machine.freed(self.jobs.placement(job));
+        self.machine.release(scenario.request(job), self.jobs.placement(job));
         self.check_nodes(job);
         self.touch_placement(scenario, job);
         self.releases += 1;

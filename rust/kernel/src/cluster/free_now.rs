@@ -1,0 +1,109 @@
+//! Availability of this moment: the machine answers by its indices.
+use std::ops::Range;
+
+use crate::index::CountedBits;
+use crate::time::Time;
+
+use super::availability::{Availability, holds_by_index};
+use super::machine::Machine;
+use super::node_order::NodeOrder;
+use super::node_set::NodeSetId;
+use super::request::Request;
+
+/// Whether indexed values (free amounts; 1 for an idle node, −1 for a drained one) admit a task: necessary for a range, exact for a node.
+fn admits(request: &Request, values: &[i64]) -> bool {
+    let (idle, free) = (values[values.len() - 1], &values[..values.len() - 1]);
+    idle >= i64::from(request.exclusive)
+        && request.amounts.iter().zip(free).all(|(asked, free)| free >= asked)
+}
+
+impl Availability for Machine {
+    fn nodes(&self) -> u32 {
+        self.capacity().len() as u32 / self.resources() as u32
+    }
+
+    fn slots(&self, node: u32, request: &Request) -> u32 {
+        if self.is_drained(node) || !self.node_sets().contains(request.nodes, node) {
+            return 0;
+        }
+        request.slots(self.free_of(node), self.jobs_on(node) == 0)
+    }
+
+    fn free_on(&self, node: u32, resource: usize) -> i64 {
+        self.free_of(node)[resource]
+    }
+
+    /// O(n) where nodes are found in an order.
+    fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
+        let next = |range: Range<u32>| {
+            let (from, until) = (range.start as usize, range.end as usize);
+            if self.by_order.is_some() {
+                return range.into_iter().find(|&node| admits(request, self.values(node)));
+            }
+            self.by_index.next(from, until, |values| admits(request, values)).map(|node| node as u32)
+        };
+        if request.nodes == NodeSetId::ALL {
+            return next(from..self.nodes());
+        }
+        self.node_sets().ranges_from(request.nodes, from).find_map(next)
+    }
+
+    fn holds(&self, request: &Request, tasks: u32) -> bool {
+        let Some(order) = self.order() else { return holds_by_index(self, request, tasks) };
+        let (mut found, mut from) = (0_u32, 0);
+        while let Some(place) = self.next_place(order, from, request) {
+            found = found.saturating_add(order.node_at(place).map_or(0, |node| self.slots(node, request)));
+            if found >= tasks {
+                return true;
+            }
+            from = place + 1;
+        }
+        false
+    }
+
+    fn next_place(&self, order: &NodeOrder, from: u32, request: &Request) -> Option<u32> {
+        let tree = self.by_order.as_ref()?.tree(request.nodes, &self.by_index);
+        tree.next(from as usize, order.end() as usize, |values| admits(request, values)).map(|at| at as u32)
+    }
+
+    fn whole_places(&self, request: &Request) -> Option<&CountedBits> {
+        self.by_order.as_ref()?.whole_places(request)
+    }
+
+    fn previous_place(&self, _: &NodeOrder, until: u32, request: &Request) -> Option<u32> {
+        let tree = self.by_order.as_ref()?.tree(request.nodes, &self.by_index);
+        tree.previous(until as usize, |values| admits(request, values)).map(|at| at as u32)
+    }
+
+    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
+        let Some(index) = self.by_load.as_ref().map(|all| &all[request.nodes.index()]) else { return };
+        let matches = |values: &[i64]| admits(request, values);
+        if !busiest_first {
+            let mut at = index.first_matching(None, &matches);
+            while let Some(key) = at {
+                if !visit(key.1) {
+                    return;
+                }
+                at = index.first_matching(Some(&key), &matches);
+            }
+            return;
+        }
+        // Busiest first, yet by rising index within one load: go load by load from the end.
+        let mut bound = None;
+        while let Some((level, _)) = index.last_matching(bound.as_ref(), &matches) {
+            let mut at = index.first_matching(below(level).as_ref(), &matches);
+            while let Some(key) = at.filter(|key| key.0 == level) {
+                if !visit(key.1) {
+                    return;
+                }
+                at = index.first_matching(Some(&key), &matches);
+            }
+            bound = Some((level, 0));
+        }
+    }
+}
+
+/// A key just below all nodes of this load; `None` where nothing can be below.
+fn below(level: Time) -> Option<(Time, u32)> {
+    (level.0 > 0.0).then(|| (Time(level.0.next_down()), u32::MAX))
+}
