@@ -19,6 +19,7 @@ USUAL = [
     "rates",
     "placements",
     "sharing",
+    "contention",
     "deep_learning",
     "case_study",
 ]

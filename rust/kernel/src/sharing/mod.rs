@@ -22,6 +22,7 @@ mod loads;
 mod network;
 mod refilling;
 mod resources;
+mod rising;
 mod run;
 mod slots;
 mod solver;

@@ -13,16 +13,11 @@
 //! Each resource that may be next waits in a heap at a level that it is not full before; it is put right where it is
 //! looked at. O(changes × uses × log + users of the resources that are full).
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
-use serde::{Deserialize, Serialize};
-
+use super::rising::{Part, SAME};
 use super::slots::{Activities, Hold, State, Use};
-use crate::index::IndexedHeap;
 use crate::time::{from_ordered_bits, ordered_bits};
 
-/// Levels this close are the same, but for rounding.
-const SAME: f64 = 1e-13;
 /// Parts of its capacity by which the load of a resource may be off: since levels are the same that are not quite, and
 /// for each of its users, since sums are rounded.
 const ROUNDING: (f64, f64) = (2e-13, 1e-15);
@@ -31,44 +26,12 @@ const UNCERTAIN: f64 = 1e-6;
 /// So many steps for each activity are more than it takes to solve the components.
 const STEPS: usize = 64;
 
-/// One user of a resource that is looked at.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Part {
-    /// Its level; infinite if it is open, or held by this resource.
-    level: f64,
-    /// What it takes, and what it would take at level 1.
-    taken: f64,
-    pull: f64,
-}
-
-/// What is under way, and the buffers for it. Between two solves nothing is.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Refilling {
-    /// Resources by a level before which they do not fill, or at which they hold activities that they may let go.
-    resources: IndexedHeap<i64>,
-    /// Open activities by the level at which they reach their bounds.
-    bounds: BinaryHeap<Reverse<(i64, u32)>>,
-    /// For each resource, how many open activities use it, and what they take at level 1.
-    open: Vec<u32>,
-    pull: Vec<f64>,
-    /// Activities that were opened or moved, and the rates that they had.
-    changed: Vec<(u32, f64)>,
-    parts: Vec<Part>,
-    level: f64,
-}
-
-impl Refilling {
-    pub(super) fn new(resources: usize) -> Self {
-        Self { open: vec![0; resources], pull: vec![0.0; resources], ..Self::default() }
-    }
-}
-
 impl Activities {
     /// Solves for new activities, and for resources that were freed of others; those without a level are left out. Where
     /// the changes reach any of these, or are too many, the components are solved.
     pub(super) fn refill(&mut self, fresh: &[u32], touched: &[u32]) {
         self.reached.clear(self.slots.len());
-        self.refilling.level = 0.0;
+        self.rising.level = 0.0;
         for &activity in fresh {
             let of = &self.slots[activity as usize];
             if of.state == State::Running && of.hold == Hold::Unsolved && !self.reached.has(activity) {
@@ -76,10 +39,13 @@ impl Activities {
             }
         }
         for &resource in touched {
-            self.look_again(resource);
+            let first = self.users[resource as usize].first();
+            if first.is_some_and(|first| self.slots[first.activity as usize].hold != Hold::Levelless) {
+                self.look_again(resource);
+            }
         }
         let done = self.raise();
-        let changed = std::mem::take(&mut self.refilling.changed);
+        let changed = std::mem::take(&mut self.rising.changed);
         for &(activity, before) in &changed {
             let rate = std::mem::replace(&mut self.slots[activity as usize].rate, before);
             if done {
@@ -89,29 +55,29 @@ impl Activities {
             }
         }
         if !done {
-            self.forget_open();
+            self.rising.forget();
             for &(activity, _) in &changed {
                 if self.slots[activity as usize].hold == Hold::Unsolved {
                     self.solve_component(activity);
                 }
             }
         }
-        self.refilling.changed = changed;
-        self.refilling.changed.clear();
+        self.rising.changed = changed;
+        self.rising.changed.clear();
     }
 
     /// Goes through the levels; whether all activities are held in the end.
     fn raise(&mut self) -> bool {
         for _ in 0..STEPS * (self.consumers + 1) {
-            let bound = self.refilling.bounds.peek().map_or(i64::MAX, |next| next.0.0);
-            match self.refilling.resources.peek() {
+            let bound = self.rising.bounds.peek().map_or(i64::MAX, |next| next.0.0);
+            match self.rising.resources.peek() {
                 Some((level, resource)) if level <= bound => {
-                    self.refilling.resources.pop();
+                    self.rising.resources.pop();
                     if !self.look(resource, from_ordered_bits(level)) {
                         return false;
                     }
                 }
-                _ => match self.refilling.bounds.pop() {
+                _ => match self.rising.bounds.pop() {
                     Some(Reverse((level, activity))) => self.reach_bound(activity, from_ordered_bits(level)),
                     None => return true,
                 },
@@ -124,7 +90,7 @@ impl Activities {
     fn look(&mut self, resource: u32, from: f64) -> bool {
         let at = resource as usize;
         let capacity = self.resources[at].capacity;
-        let (open, holds) = (self.refilling.open[at] > 0, self.holding[at] > 0);
+        let (open, holds) = (self.rising.open[at] > 0, self.holding[at] > 0);
         if !open && !holds && self.load[at] <= capacity * (1.0 - UNCERTAIN) {
             return true;
         }
@@ -136,13 +102,13 @@ impl Activities {
             return true;
         }
         let held_at = if holds { self.held_at[at] } else { f64::INFINITY };
-        let level = self.level_of_parts(capacity, rounding, from, held_at);
+        let level = self.rising.level_of_parts(capacity, rounding, from, held_at);
         if !open && level == held_at {
             return true;
         }
         let due = ordered_bits(level.min(held_at));
-        if self.next_level().is_some_and(|next| next < due) {
-            self.refilling.resources.set(resource, due);
+        if self.rising.next_level().is_some_and(|next| next < due) {
+            self.rising.resources.set(resource, due);
         } else if level > held_at {
             self.release(resource);
         } else {
@@ -151,16 +117,9 @@ impl Activities {
         true
     }
 
-    /// The next level at which something may happen.
-    fn next_level(&self) -> Option<i64> {
-        let resource = self.refilling.resources.peek().map(|next| next.0);
-        let bound = self.refilling.bounds.peek().map(|next| next.0.0);
-        resource.into_iter().chain(bound).min()
-    }
-
     /// Lists the users of a resource, and puts its load right; false if some have no level.
     fn list_parts(&mut self, resource: u32) -> bool {
-        let parts = &mut self.refilling.parts;
+        let parts = &mut self.rising.parts;
         parts.clear();
         let (mut load, mut levels) = (0.0, true);
         for user in &self.users[resource as usize] {
@@ -177,39 +136,9 @@ impl Activities {
         levels
     }
 
-    /// The level at which a resource is full, if none of the listed users goes beyond it. `from`: a try to begin with.
-    fn level_of_parts(&self, capacity: f64, rounding: f64, from: f64, held_at: f64) -> f64 {
-        let parts = &self.refilling.parts;
-        let (mut level, mut certain) = (from, false);
-        let pull = loop {
-            let (mut taken, mut pull) = (0.0, 0.0);
-            for part in parts {
-                if part.level > level {
-                    pull += part.pull;
-                } else {
-                    taken += part.taken;
-                }
-            }
-            let next = (capacity - taken).max(0.0) / pull;
-            if next > level {
-                level = next;
-            } else if certain || (level - next) * pull <= rounding {
-                break pull;
-            } else {
-                // It was too high to begin with.
-                (level, certain) = (0.0, true);
-            }
-        };
-        // Flows in like places are held at the same level.
-        let above = parts.iter().map(|part| part.level).filter(|other| *other > level);
-        let near = [held_at, self.refilling.level, above.fold(f64::INFINITY, f64::min)];
-        let width = (rounding / pull).max(SAME * level);
-        near.into_iter().find(|other| (level - other).abs() <= width).unwrap_or(level)
-    }
-
     /// Fills a resource: all of its users that are open or higher are held at a level.
     fn fill(&mut self, resource: u32, level: f64) {
-        self.refilling.level = level;
+        self.rising.level = level;
         for at in 0..self.users[resource as usize].len() {
             let activity = self.users[resource as usize][at].activity;
             let of = &self.slots[activity as usize];
@@ -244,19 +173,19 @@ impl Activities {
         for &Use { resource, weight, .. } in self.uses.get(of.uses) {
             if self.is_shared(resource) {
                 let at = resource as usize;
-                self.refilling.open[at] += 1;
-                self.refilling.pull[at] += weight / scale;
+                self.rising.open[at] += 1;
+                self.rising.pull[at] += weight / scale;
                 let left = self.resources[at].capacity * (1.0 - UNCERTAIN) - self.load[at];
-                let mut level = left.max(0.0) / self.refilling.pull[at];
+                let mut level = left.max(0.0) / self.rising.pull[at];
                 if self.holding[at] > 0 {
                     level = level.min(self.held_at[at]);
                 }
-                self.refilling.look_before(resource, level);
+                self.rising.look_before(resource, level);
             }
         }
         let bound = self.bound_of(activity);
         if bound.is_finite() {
-            self.refilling.bounds.push(Reverse((ordered_bits(bound * scale), activity)));
+            self.rising.bounds.push(Reverse((ordered_bits(bound * scale), activity)));
         }
     }
 
@@ -281,7 +210,7 @@ impl Activities {
     fn withdraw(&mut self, activity: u32) {
         let of = &self.slots[activity as usize];
         if self.reached.mark(activity) {
-            self.refilling.changed.push((activity, of.rate));
+            self.rising.changed.push((activity, of.rate));
         } else if of.hold == Hold::Unsolved {
             self.close(activity);
             return;
@@ -300,10 +229,10 @@ impl Activities {
         for &Use { resource, weight, .. } in self.uses.get(of.uses) {
             if self.is_shared(resource) {
                 let at = resource as usize;
-                self.refilling.open[at] -= 1;
-                self.refilling.pull[at] -= weight / (of.penalty * of.unit);
-                if self.refilling.open[at] == 0 {
-                    self.refilling.pull[at] = 0.0;
+                self.rising.open[at] -= 1;
+                self.rising.pull[at] -= weight / (of.penalty * of.unit);
+                if self.rising.open[at] == 0 {
+                    self.rising.pull[at] = 0.0;
                 }
             }
         }
@@ -319,32 +248,17 @@ impl Activities {
     /// Looks at a resource again, at the level at which it holds activities.
     fn look_again(&mut self, resource: u32) {
         if self.holding[resource as usize] > 0 && self.couples(resource) {
-            self.refilling.look_before(resource, self.held_at[resource as usize]);
+            self.rising.look_before(resource, self.held_at[resource as usize]);
         }
     }
 
     /// Takes back what was done to an activity, which then is unsolved.
     fn give_up(&mut self, activity: u32, rate: f64) {
-        if self.slots[activity as usize].hold != Hold::Unsolved {
+        if self.slots[activity as usize].hold == Hold::Unsolved {
+            self.close(activity);
+        } else {
             self.let_go(activity);
             self.add_load(activity, -rate);
-        }
-    }
-
-    fn forget_open(&mut self) {
-        self.refilling.resources.clear();
-        self.refilling.bounds.clear();
-        self.refilling.open.fill(0);
-        self.refilling.pull.fill(0.0);
-    }
-}
-
-impl Refilling {
-    /// Has a resource looked at, at a level or before.
-    fn look_before(&mut self, resource: u32, level: f64) {
-        let level = ordered_bits(level);
-        if self.resources.key(resource).is_none_or(|planned| level < planned) {
-            self.resources.set(resource, level);
         }
     }
 }

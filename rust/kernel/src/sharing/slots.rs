@@ -5,7 +5,7 @@ use super::blocks::{Blocks, Range};
 use super::component::Component;
 use super::demand::{Resource, Rule};
 use super::loads::Loads;
-use super::refilling::Refilling;
+use super::rising::Rising;
 use super::solver::Solver;
 use crate::index::{IndexedHeap, Marks};
 use crate::time::{from_ordered_bits, ordered_bits};
@@ -129,7 +129,7 @@ pub struct Activities {
     pub(super) places: Vec<u32>,
     /// The resources of the component.
     pub(super) shared: Vec<u32>,
-    pub(super) refilling: Refilling,
+    pub(super) rising: Rising,
     pub(super) component: Component,
     pub(super) solver: Solver,
     /// What is taken of resources over time, where that is recorded.
@@ -165,7 +165,7 @@ impl Activities {
             local: Marks::default(),
             places: vec![0; count],
             shared: Vec::new(),
-            refilling: Refilling::new(count),
+            rising: Rising::new(count),
             component: Component::default(),
             solver: Solver::default(),
             loads: None,

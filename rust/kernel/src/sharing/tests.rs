@@ -432,7 +432,7 @@ proptest! {
             }
             now = until;
             // By the rule for rates, what is taken of links may differ.
-            let weight = |link: u32| if which == 1 && link % 3 == 0 { 0.05 } else { 1.0 };
+            let weight = |link: u32| if which == 1 && link.is_multiple_of(3) { 0.05 } else { 1.0 };
             let uses: Vec<_> = links_of.iter().map(|&link| (link, weight(link))).collect();
             let demand = Demand { amount: *amount, uses: &uses, bound: *bound, ..Demand::default() };
             let handle = activities.start(now, &demand, tag as u64);

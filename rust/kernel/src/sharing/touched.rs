@@ -143,6 +143,10 @@ impl Activities {
         for at in 0..self.members.len() {
             let (member, rate) = (self.members[at], self.component.rate[at]);
             self.solved.mark(member);
+            if !level && self.slots[member as usize].hold == Hold::Levelless {
+                self.set_rate(member, rate);
+                continue;
+            }
             let before = self.let_go(member);
             let holder = self.solver.filling.holder.get(at).copied();
             let hold = match holder.filter(|_| level) {
