@@ -19,6 +19,7 @@ USUAL = [
     "rates",
     "placements",
     "sharing",
+    "interference",
     "deep_learning",
     "case_study",
 ]

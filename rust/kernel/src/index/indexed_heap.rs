@@ -116,10 +116,11 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         Some(first)
     }
 
-    /// Removes all entries; the memory is kept.
+    /// Removes all entries; the memory is kept. O(entries).
     pub fn clear(&mut self) {
-        self.heap.clear();
-        self.places.fill(ABSENT);
+        for entry in self.heap.drain(..) {
+            self.places[entry.id as usize] = ABSENT;
+        }
     }
 
     fn place(&self, id: u32) -> Option<usize> {

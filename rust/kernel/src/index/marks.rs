@@ -26,6 +26,18 @@ impl Marks {
         self.of[at as usize] = self.generation;
         fresh
     }
+
+    /// Removes the mark of an id.
+    pub fn unmark(&mut self, at: u32) {
+        // No generation is 0.
+        self.of[at as usize] = 0;
+    }
+
+    /// Whether an id is marked.
+    #[must_use]
+    pub fn has(&self, at: u32) -> bool {
+        self.of[at as usize] == self.generation
+    }
 }
 
 #[cfg(test)]
@@ -38,6 +50,9 @@ mod tests {
         marks.clear(2);
         assert!(marks.mark(1));
         assert!(!marks.mark(1));
+        assert!(marks.has(1) && !marks.has(0));
+        marks.unmark(1);
+        assert!(!marks.has(1) && marks.mark(1));
         marks.clear(3);
         assert!(marks.mark(1) && marks.mark(2));
     }

@@ -1,7 +1,7 @@
 //! The engine: activities that run, the resources they use, and when each ends.
 use super::blocks::Range;
 use super::demand::{Demand, Rule};
-use super::slots::{Activities, Activity, End, State, Use, User};
+use super::slots::{Activities, Activity, End, Hold, State, Use, User};
 use crate::platform::Sharing;
 
 impl Activities {
@@ -28,7 +28,8 @@ impl Activities {
             bound: demand.bound,
             penalty: demand.penalty,
             unit,
-            level: f64::INFINITY,
+            level: 0.0,
+            hold: Hold::Unsolved,
             uses,
             state: State::Waiting,
         };
@@ -166,7 +167,6 @@ impl Activities {
             users.push(User { activity: handle, at });
         }
         self.consumers += 1;
-        self.uneven += usize::from(self.slots[handle as usize].unit == 0.0);
         self.fresh.push(handle);
         self.touched_at = now;
     }
@@ -175,21 +175,22 @@ impl Activities {
         let activity = &mut self.slots[handle as usize];
         let consumes = activity.state == State::Running;
         activity.state = State::Gone;
-        let (unit, level) = (activity.unit, activity.level);
         let range = activity.uses;
         self.ends.remove(handle);
         if consumes {
             self.consumers -= 1;
-            self.uneven -= usize::from(unit == 0.0);
-            self.freed = self.freed.min(level);
+            let rate = self.let_go(handle);
             for at in range.first..range.first + range.count {
-                let Use { resource, place, .. } = self.uses.items[at as usize];
+                let Use { resource, place, weight } = self.uses.items[at as usize];
                 let users = &mut self.users[resource as usize];
                 users.swap_remove(place as usize);
+                self.load[resource as usize] -= weight * rate;
                 if let Some(moved) = users.get(place as usize) {
                     self.uses.items[moved.at as usize].place = place;
+                } else if users.is_empty() {
+                    self.load[resource as usize] = 0.0;
                 }
-                if !users.is_empty() {
+                if self.holding[resource as usize] > 0 {
                     self.touched.push(resource);
                 }
             }

@@ -11,21 +11,27 @@ use std::collections::BinaryHeap;
 use serde::{Deserialize, Serialize};
 
 use super::component::Component;
-use crate::time::Time;
+use crate::time::{from_ordered_bits, ordered_bits};
 
 /// Levels this close are the same, but for rounding: then flows in like places end at the same instant.
 const SAME: f64 = 1e-13;
+
+/// An activity that is held by its bound.
+pub(super) const BOUND: u32 = u32::MAX;
 
 /// The solver with its buffers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Filling {
     /// Of each activity: its rate at level 1.
     pub(super) scale: Vec<f64>,
+    /// The resource that holds each activity, by its place in the component.
+    pub(super) holder: Vec<u32>,
     /// Of each resource: what is left, what the activities that are not fixed take per level, and how many they are.
     left: Vec<f64>,
     pull: Vec<f64>,
     open: Vec<u32>,
-    full: BinaryHeap<Reverse<(Time, u32)>>,
+    /// When each resource is full: the bits of the level, which compare faster than numbers.
+    full: BinaryHeap<Reverse<(i64, u32)>>,
     /// Activities by the level at which they reach their bounds, the first one last.
     bounds: Vec<(f64, u32)>,
     fixed: Vec<bool>,
@@ -39,7 +45,7 @@ impl Filling {
         loop {
             let bound = self.bounds.last().map_or(f64::INFINITY, |next| next.0);
             match self.full.peek() {
-                Some(&Reverse((level, resource))) if level.0 <= bound => {
+                Some(&Reverse((level, resource))) if from_ordered_bits(level) <= bound => {
                     self.fill(component, resource as usize);
                 }
                 _ if bound.is_finite() => self.reach_bound(component),
@@ -52,6 +58,8 @@ impl Filling {
         self.level = 0.0;
         self.fixed.clear();
         self.fixed.resize(component.activities(), false);
+        self.holder.clear();
+        self.holder.resize(component.activities(), BOUND);
         self.left.clone_from(&component.capacity);
         self.pull.clear();
         self.open.clear();
@@ -62,7 +70,7 @@ impl Filling {
             let pull = users.iter().map(|user| user.1 * self.scale[user.0 as usize]).sum();
             self.pull.push(pull);
             self.open.push(users.len() as u32);
-            full.push(Reverse((Time(component.capacity[resource] / pull), resource as u32)));
+            full.push(Reverse((ordered_bits(component.capacity[resource] / pull), resource as u32)));
         }
         self.full = BinaryHeap::from(full);
         self.bounds.clear();
@@ -79,10 +87,10 @@ impl Filling {
             return;
         }
         let level = self.left[resource].max(0.0) / self.pull[resource];
-        let next = self.full.peek().map_or(f64::INFINITY, |next| next.0.0.0);
+        let next = self.full.peek().map_or(f64::INFINITY, |next| from_ordered_bits(next.0.0));
         let next = self.bounds.last().map_or(next, |bound| next.min(bound.0));
         if level > next {
-            self.full.push(Reverse((Time(level), resource as u32)));
+            self.full.push(Reverse((ordered_bits(level), resource as u32)));
             return;
         }
         let level = self.exact_level(component, resource);
@@ -92,8 +100,9 @@ impl Filling {
         for at in component.first_user[resource]..component.first_user[resource + 1] {
             let activity = component.users[at as usize].0 as usize;
             if !self.fixed[activity] {
-                let rate = (self.level * self.scale[activity]).min(component.bound[activity]);
-                self.fix(component, activity, rate);
+                let (rate, bound) = (self.level * self.scale[activity], component.bound[activity]);
+                self.holder[activity] = if rate <= bound { resource as u32 } else { BOUND };
+                self.fix(component, activity, rate.min(bound));
             }
         }
     }

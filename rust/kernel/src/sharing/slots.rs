@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::{Blocks, Range};
 use super::component::Component;
 use super::demand::{Resource, Rule};
+use super::rising::Rising;
 use super::solver::Solver;
 use crate::index::{IndexedHeap, Marks};
 use crate::time::{from_ordered_bits, ordered_bits};
@@ -21,6 +22,19 @@ pub(super) enum State {
     Ending,
 }
 
+/// What holds an activity at its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Hold {
+    /// It is new, and has no rate yet.
+    Unsolved,
+    /// Its bound, or a resource that it has for itself.
+    Bound,
+    /// A resource that is full, on which no other activity is at a higher level.
+    By(u32),
+    /// There is no common level.
+    Levelless,
+}
+
 /// One slot.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Activity {
@@ -36,8 +50,9 @@ pub(super) struct Activity {
     pub(super) penalty: f64,
     /// What a unit of work takes of each resource, if it is the same of all; 1 where rates themselves are shared; else 0.
     pub(super) unit: f64,
-    /// The level at which it is held: infinite before it is solved, 0 where there is no common level.
+    /// The level at which it is held: 0 before it is solved, and where there is no common level.
     pub(super) level: f64,
+    pub(super) hold: Hold,
     pub(super) uses: Range,
     pub(super) state: State,
 }
@@ -90,21 +105,29 @@ pub struct Activities {
     pub(super) running: u64,
     /// How many activities use resources now.
     pub(super) consumers: usize,
-    /// How many of them have no unit.
-    pub(super) uneven: usize,
-    /// The least level of those that went.
-    pub(super) freed: f64,
-    /// Resources whose users changed since the last solve, and running activities that are new.
+    /// For each resource how many activities it holds, the levelless ones counted at all of theirs; and about how much those
+    /// with a level take of it.
+    pub(super) holding: Vec<u32>,
+    pub(super) load: Vec<f64>,
+    /// The level at which each resource holds activities, if it does.
+    pub(super) held_at: Vec<f64>,
+    /// Resources of activities that went since the last solve, and running activities that are new.
     pub(super) touched: Vec<u32>,
     pub(super) fresh: Vec<u32>,
     /// When that was.
     pub(super) touched_at: f64,
+    /// Activities whose component has been solved at this instant.
+    pub(super) solved: Marks,
+    /// The activities that are solved together, and the resources that were looked at for them.
+    pub(super) members: Vec<u32>,
     pub(super) reached: Marks,
     pub(super) visited: Marks,
     pub(super) local: Marks,
     /// Where each resource of the component stands in it.
     pub(super) places: Vec<u32>,
-    pub(super) members: Vec<u32>,
+    /// The resources of the component.
+    pub(super) shared: Vec<u32>,
+    pub(super) rising: Rising,
     pub(super) component: Component,
     pub(super) solver: Solver,
 }
@@ -125,16 +148,20 @@ impl Activities {
             started: 0,
             running: 0,
             consumers: 0,
-            uneven: 0,
-            freed: f64::INFINITY,
+            holding: vec![0; count],
+            load: vec![0.0; count],
+            held_at: vec![0.0; count],
             touched: Vec::new(),
             fresh: Vec::new(),
             touched_at: 0.0,
+            solved: Marks::default(),
+            members: Vec::new(),
             reached: Marks::default(),
             visited: Marks::default(),
             local: Marks::default(),
             places: vec![0; count],
-            members: Vec::new(),
+            shared: Vec::new(),
+            rising: Rising::new(count),
             component: Component::default(),
             solver: Solver::default(),
         }

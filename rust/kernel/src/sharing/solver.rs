@@ -10,7 +10,7 @@ use super::filling::Filling;
 /// All solvers with their buffers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Solver {
-    filling: Filling,
+    pub(super) filling: Filling,
     bottleneck: Bottleneck,
     fair_bottleneck: FairBottleneck,
 }
@@ -24,10 +24,7 @@ impl Solver {
                 false
             }
             Rule::MaxMin | Rule::Rates => {
-                self.filling.scale.clear();
-                let count = component.activities();
-                self.filling.scale.extend((0..count).map(|activity| scale(rule, component, activity)));
-                self.filling.solve(component);
+                self.fill(rule, component);
                 true
             }
             Rule::FairBottleneck => {
@@ -35,6 +32,14 @@ impl Solver {
                 false
             }
         }
+    }
+
+    /// Finds the rates of a component in which every activity takes the same of each of its resources.
+    pub(super) fn fill(&mut self, rule: Rule, component: &mut Component) {
+        self.filling.scale.clear();
+        let count = component.activities();
+        self.filling.scale.extend((0..count).map(|activity| scale(rule, component, activity)));
+        self.filling.solve(component);
     }
 }
 

@@ -259,11 +259,14 @@ fn machine(rule: Rule) -> Activities {
 type Running = Vec<(u64, u32, Vec<(u32, f64)>, f64)>;
 
 /// The rates of those that use resources, when all are started anew at once in the order in which they began.
-fn solved_anew(rule: Rule, running: &Running, consuming: impl Fn(u32) -> Option<u64>) -> Vec<(u64, f64)> {
+fn solved_anew(
+    mut fresh: Activities,
+    running: &Running,
+    consuming: impl Fn(u32) -> Option<u64>,
+) -> Vec<(u64, f64)> {
     let mut order: Vec<_> =
         running.iter().filter_map(|one| consuming(one.1).map(|order| (order, one))).collect();
     order.sort_by_key(|one| one.0);
-    let mut fresh = machine(rule);
     let handles: Vec<u32> = order
         .iter()
         .map(|(_, (tag, _, uses, bound))| {
@@ -302,7 +305,7 @@ proptest! {
                 }
                 Act::Cancel(_) => {}
             }
-            let expected = solved_anew(rule, &running, |handle| activities.order(handle));
+            let expected = solved_anew(machine(rule), &running, |handle| activities.order(handle));
             let handle = |tag| running.iter().find(|one| one.0 == tag).map(|one| one.1).expect("it runs");
             for (tag, rate) in expected {
                 let found = activities.rate(handle(tag));
@@ -340,6 +343,65 @@ proptest! {
             }
             let last = ends(&mut activities).last().expect("they end").1;
             prop_assert!((last - done).abs() <= 1e-9 * done, "{last} {done}");
+        }
+    }
+}
+
+/// Many flows on a grid of few links, so that nearly all of them are one component.
+#[derive(Clone, Debug)]
+struct Crowd {
+    capacities: Vec<f64>,
+    /// Links, amount, bound, and the time since the one before.
+    flows: Vec<(Vec<u32>, f64, f64, f64)>,
+}
+
+fn crowd() -> impl Strategy<Value = Crowd> {
+    // Few different values make many levels equal.
+    let few = || prop_oneof![Just(1.0), Just(2.0), Just(3.0)];
+    let crowd = |value: BoxedStrategy<f64>| {
+        let bound = prop_oneof![4 => Just(f64::INFINITY), 1 => value.clone().prop_map(|value| value / 20.0)];
+        let links =
+            prop::collection::btree_set(0..40_u32, 1..6).prop_map(|links| links.into_iter().collect());
+        let pause = prop_oneof![1 => Just(0.0), 3 => value.clone().prop_map(|value| value / 30.0)];
+        let flow = (links, value.clone(), bound, pause);
+        (prop::collection::vec(value, 40), prop::collection::vec(flow, 100..300))
+            .prop_map(|(capacities, flows)| Crowd { capacities, flows })
+    };
+    prop_oneof![crowd(few().boxed()), crowd((0.5..4.0_f64).boxed())]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn what_changes_in_a_crowd_is_what_solving_all_gives(crowd in crowd(), which in 0..2_usize) {
+        let links = || crowd.capacities.iter().map(|&capacity| link(capacity)).collect::<Vec<_>>();
+        let mut activities = Activities::new(RULES[which], links());
+        let (mut now, mut running) = (0.0, Running::new());
+        for (tag, (links_of, amount, bound, pause)) in crowd.flows.iter().enumerate() {
+            let until = now + pause;
+            while activities.next_time() <= until {
+                now = activities.next_time();
+                while let Some(done) = activities.pop_finished(now) {
+                    running.retain(|one| one.0 != done);
+                }
+            }
+            now = until;
+            // By the rule for rates, what is taken of links may differ.
+            let weight = |link: u32| if which == 1 && link.is_multiple_of(3) { 0.05 } else { 1.0 };
+            let uses: Vec<_> = links_of.iter().map(|&link| (link, weight(link))).collect();
+            let demand = Demand { amount: *amount, uses: &uses, bound: *bound, ..Demand::default() };
+            let handle = activities.start(now, &demand, tag as u64);
+            running.push((tag as u64, handle, uses, *bound));
+            if tag % 8 == 0 {
+                let fresh = Activities::new(RULES[which], links());
+                let expected = solved_anew(fresh, &running, |handle| activities.order(handle));
+                for (tag, rate) in expected {
+                    let one = running.iter().find(|one| one.0 == tag).expect("it runs");
+                    let found = activities.rate(one.1);
+                    prop_assert!((found - rate).abs() <= 1e-9 * rate, "{found} {rate}");
+                }
+            }
         }
     }
 }

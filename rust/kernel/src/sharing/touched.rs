@@ -1,19 +1,14 @@
 //! What a change has touched is solved again, and nothing else.
 //!
-//! A component is whatever shares resources with what started or ended, directly or through others. Where rates come
-//! from a rising level, those that are held below a certain level are not touched either: rising to there, nothing
-//! happens that did not happen before. That level is the one at which the activities that ended were held, and the one to which
-//! the resources of those that start can rise. O(users of the resources of what is touched · log).
+//! Where rates come from a common level, what changes is found level by level (`refilling.rs`). Where they do not, or where
+//! most activities are new, the component is solved: whatever shares resources with what started or ended, directly or
+//! through others. O(users of the resources of what is touched · log).
 use std::cmp::Reverse;
 
 use super::demand::{Resource, Rule};
-use super::slots::{Activities, Activity, End, State, Use};
+use super::filling::BOUND;
+use super::slots::{Activities, Activity, End, Hold, State, Use};
 use crate::platform::Sharing;
-
-/// Levels are compared with those of other solves: rounding must leave out no activity.
-const MARGIN: f64 = 1e-9;
-/// A lower level than can be reached does no harm, so it is not looked for to the end.
-const TRIALS: usize = 6;
 
 impl Activities {
     /// Solves what was touched before `now`, since it held from then on.
@@ -23,133 +18,103 @@ impl Activities {
         }
     }
 
-    /// Solves every component that was touched.
+    /// Solves everything that was touched.
     pub(super) fn flush(&mut self) {
         if self.fresh.is_empty() && self.touched.is_empty() {
             return;
         }
-        let level = self.untouched_level();
-        self.freed = f64::INFINITY;
-        self.reached.clear(self.slots.len());
-        self.visited.clear(self.resources.len());
-        let mut fresh = std::mem::take(&mut self.fresh);
-        for activity in fresh.drain(..) {
-            if self.slots[activity as usize].state == State::Running && self.reached.mark(activity) {
-                self.members.clear();
-                self.members.push(activity);
-                self.solve_component(level);
+        self.solved.clear(self.slots.len());
+        let (mut fresh, mut touched) = (std::mem::take(&mut self.fresh), std::mem::take(&mut self.touched));
+        // Where most activities are new, nearly all others change.
+        let mostly_new = 2 * fresh.len() > self.consumers;
+        if self.rule == Rule::FairBottleneck || mostly_new {
+            self.solve_components(&fresh, &touched, |_| true);
+        } else {
+            self.solve_components(&fresh, &touched, |of| of.unit == 0.0 || of.hold == Hold::Levelless);
+            self.refill(&fresh, &touched);
+        }
+        fresh.clear();
+        touched.clear();
+        (self.fresh, self.touched) = (fresh, touched);
+    }
+
+    /// Solves the components of new activities, and of those that may go faster since resources were freed of others:
+    /// those for which `which` holds.
+    fn solve_components(&mut self, fresh: &[u32], touched: &[u32], which: impl Fn(&Activity) -> bool) {
+        for &activity in fresh {
+            let of = &self.slots[activity as usize];
+            if of.state == State::Running && of.hold == Hold::Unsolved && which(of) {
+                self.solve_component(activity);
             }
         }
-        self.fresh = fresh;
-        let mut touched = std::mem::take(&mut self.touched);
-        for resource in touched.drain(..) {
-            if self.couples(resource) && self.visited.mark(resource) {
-                self.members.clear();
-                self.gather_users(resource, level);
-                self.solve_component(level);
+        for &resource in touched {
+            let count = if self.couples(resource) { self.users[resource as usize].len() } else { 0 };
+            for at in 0..count {
+                let activity = self.users[resource as usize][at].activity;
+                let of = &self.slots[activity as usize];
+                let held = matches!(of.hold, Hold::Levelless) || of.hold == Hold::By(resource);
+                if held && which(of) && !self.solved.has(activity) {
+                    self.solve_component(activity);
+                }
             }
         }
-        self.touched = touched;
     }
 
     /// Whether the activities on a resource influence one another: on a fat pipe only by the rule that counts them.
-    fn couples(&self, resource: u32) -> bool {
+    pub(super) fn couples(&self, resource: u32) -> bool {
         self.rule == Rule::FairBottleneck || self.resources[resource as usize].sharing == Sharing::Shared
     }
 
-    /// The level below which no activity is touched; 0 where there is none.
-    fn untouched_level(&mut self) -> f64 {
-        let no_level = self.rule == Rule::FairBottleneck || self.uneven > 0;
-        if no_level || 2 * self.fresh.len() > self.consumers {
-            return 0.0;
-        }
+    /// Whether a resource belongs to components: activities influence one another on it, and there are several.
+    pub(super) fn is_shared(&self, resource: u32) -> bool {
+        self.users[resource as usize].len() > 1 && self.couples(resource)
+    }
+
+    /// Solves the component of an activity.
+    pub(super) fn solve_component(&mut self, activity: u32) {
+        self.members.clear();
         self.visited.clear(self.resources.len());
-        let mut level = self.freed;
-        for &activity in &self.fresh {
-            let Activity { uses, state, .. } = self.slots[activity as usize];
-            for at in uses.first..uses.first + if state == State::Running { uses.count } else { 0 } {
-                let resource = self.uses.items[at as usize].resource;
-                let alone = self.users[resource as usize].len() == 1;
-                if !alone && self.couples(resource) && self.visited.mark(resource) {
-                    level = level.min(self.reachable_level(resource));
-                }
-            }
-        }
-        level * (1.0 - MARGIN)
-    }
-
-    /// A level to which a resource can rise at least, new activities rising with it.
-    fn reachable_level(&self, resource: u32) -> f64 {
-        let capacity = self.resources[resource as usize].capacity;
-        let mut level = 0.0;
-        for _ in 0..TRIALS {
-            let (mut held, mut pull) = (0.0, 0.0);
-            for user in &self.users[resource as usize] {
-                let activity = &self.slots[user.activity as usize];
-                let part = self.uses.items[user.at as usize].weight / (activity.penalty * activity.unit);
-                if activity.level < level {
-                    held += part * activity.level;
-                } else {
-                    pull += part;
-                }
-            }
-            let next = (capacity - held) / pull;
-            if next.is_nan() || next <= level {
-                break;
-            }
-            level = next;
-        }
-        level
-    }
-
-    /// Adds the users of a resource that are touched to the members.
-    fn gather_users(&mut self, resource: u32, level: f64) {
-        for user in &self.users[resource as usize] {
-            if self.slots[user.activity as usize].level >= level && self.reached.mark(user.activity) {
-                self.members.push(user.activity);
-            }
-        }
-    }
-
-    /// Solves the component of the activities that are its members so far.
-    fn solve_component(&mut self, level: f64) {
+        self.reached.clear(self.slots.len());
+        self.reached.mark(activity);
+        self.members.push(activity);
         let mut next = 0;
         // Once all activities are in, there is none left to find.
         while next < self.members.len() && self.members.len() < self.consumers {
             let range = self.slots[self.members[next] as usize].uses;
             for at in range.first..range.first + range.count {
                 let resource = self.uses.items[at as usize].resource;
-                let alone = self.users[resource as usize].len() == 1;
-                if !alone && self.couples(resource) && self.visited.mark(resource) {
-                    self.gather_users(resource, level);
+                if self.is_shared(resource) && self.visited.mark(resource) {
+                    for user in &self.users[resource as usize] {
+                        if self.reached.mark(user.activity) {
+                            self.members.push(user.activity);
+                        }
+                    }
                 }
             }
             next += 1;
         }
-        if self.members.is_empty() {
-            return;
-        }
         let slots = &self.slots;
         self.members.sort_unstable_by_key(|&member| Reverse(slots[member as usize].order));
-        self.copy_component(level);
-        let common = self.solver.solve(self.rule, &mut self.component);
-        self.apply(common);
+        let uneven = self.members.iter().any(|&member| slots[member as usize].unit == 0.0);
+        self.copy_component();
+        let level = self.solver.solve(self.rule, &mut self.component) && !uneven;
+        self.apply(level);
     }
 
-    fn copy_component(&mut self, level: f64) {
+    fn copy_component(&mut self) {
         self.component.clear();
+        self.shared.clear();
         self.local.clear(self.resources.len());
         for at in 0..self.members.len() {
-            self.copy_activity(self.members[at], level);
+            self.copy_activity(self.members[at]);
         }
         self.component.transpose();
     }
 
-    fn copy_activity(&mut self, member: u32, level: f64) {
+    fn copy_activity(&mut self, member: u32) {
         let activity = &self.slots[member as usize];
         let component = &mut self.component;
         let exact = self.rule == Rule::FairBottleneck;
-        let mut bound = activity.bound;
         let mut own = (f64::INFINITY, 1.0);
         for &Use { resource, weight, .. } in self.uses.get(activity.uses) {
             let Resource { capacity, sharing } = self.resources[resource as usize];
@@ -161,46 +126,55 @@ impl Activities {
                 continue;
             }
             if self.local.mark(resource) {
-                self.places[resource as usize] = component.capacity.len() as u32;
-                let mut left = capacity;
-                if level > 0.0 {
-                    let others = self.users[resource as usize]
-                        .iter()
-                        .map(|user| (user, &self.slots[user.activity as usize]));
-                    let held = others.filter(|other| other.1.level < level);
-                    left -= held
-                        .map(|(user, other)| self.uses.items[user.at as usize].weight * other.rate)
-                        .sum::<f64>();
-                }
-                component.capacity.push(left.max(0.0));
+                self.places[resource as usize] = self.shared.len() as u32;
+                self.shared.push(resource);
+                component.capacity.push(capacity);
                 component.sharing.push(sharing);
             }
             component.uses.push((self.places[resource as usize], weight));
         }
-        if !exact {
-            bound = bound.min(own.0 / own.1);
-        }
+        let bound = if exact { activity.bound } else { activity.bound.min(own.0 / own.1) };
         component.close(bound, own, activity.penalty);
     }
 
-    /// Takes the rates over; an activity whose rate is as it was is left alone. `common`: whether a level is behind them.
-    fn apply(&mut self, common: bool) {
-        let now = self.touched_at;
-        for (&member, &rate) in self.members.iter().zip(&self.component.rate) {
-            let activity = &mut self.slots[member as usize];
-            activity.level = if common { rate * activity.penalty * activity.unit } else { 0.0 };
-            if activity.rate == rate {
+    /// Takes over the rates of the component. `level`: whether a level is behind them.
+    fn apply(&mut self, level: bool) {
+        for at in 0..self.members.len() {
+            let (member, rate) = (self.members[at], self.component.rate[at]);
+            self.solved.mark(member);
+            if !level && self.slots[member as usize].hold == Hold::Levelless {
+                self.set_rate(member, rate);
                 continue;
             }
-            activity.remaining = (activity.remaining - activity.rate * (now - activity.since)).max(0.0);
-            activity.since = now;
-            activity.rate = rate;
-            let end = if activity.remaining > 0.0 { now + activity.remaining / rate } else { now };
-            if end.is_finite() {
-                self.ends.set(member, End::new(end, activity.sequence));
-            } else {
-                self.ends.remove(member);
-            }
+            let before = self.let_go(member);
+            let holder = self.solver.filling.holder.get(at).copied();
+            let hold = match holder.filter(|_| level) {
+                None => Hold::Levelless,
+                Some(BOUND) => Hold::Bound,
+                Some(place) => Hold::By(self.shared[place as usize]),
+            };
+            let Activity { penalty, unit, .. } = self.slots[member as usize];
+            self.hold(member, hold, if level { rate * penalty * unit } else { 0.0 });
+            self.add_load(member, if level { rate } else { 0.0 } - before);
+            self.set_rate(member, rate);
+        }
+    }
+
+    /// Sets the rate of an activity; one whose rate is as it was is left alone.
+    pub(super) fn set_rate(&mut self, member: u32, rate: f64) {
+        let now = self.touched_at;
+        let activity = &mut self.slots[member as usize];
+        if activity.rate == rate {
+            return;
+        }
+        activity.remaining = (activity.remaining - activity.rate * (now - activity.since)).max(0.0);
+        activity.since = now;
+        activity.rate = rate;
+        let end = if activity.remaining > 0.0 { now + activity.remaining / rate } else { now };
+        if end.is_finite() {
+            self.ends.set(member, End::new(end, activity.sequence));
+        } else {
+            self.ends.remove(member);
         }
     }
 }

@@ -1,0 +1,52 @@
+//! What holds each activity at its rate; for each resource how many it holds, at which level, and about how much is taken
+//! of it. O(1), or O(uses) where a rate changes.
+use super::slots::{Activities, Hold};
+
+impl Activities {
+    /// Nothing holds an activity any more; the rate at which it counts for the loads of its resources.
+    pub(super) fn let_go(&mut self, activity: u32) -> f64 {
+        let of = &mut self.slots[activity as usize];
+        match std::mem::replace(&mut of.hold, Hold::Unsolved) {
+            Hold::Unsolved => 0.0,
+            Hold::Bound => of.rate,
+            Hold::By(resource) => {
+                self.holding[resource as usize] -= 1;
+                of.rate
+            }
+            Hold::Levelless => {
+                for item in self.uses.get(of.uses) {
+                    self.holding[item.resource as usize] -= 1;
+                }
+                0.0
+            }
+        }
+    }
+
+    /// Has an activity held that was let go.
+    pub(super) fn hold(&mut self, activity: u32, hold: Hold, level: f64) {
+        let of = &mut self.slots[activity as usize];
+        of.hold = hold;
+        of.level = level;
+        match hold {
+            Hold::Unsolved | Hold::Bound => {}
+            Hold::By(resource) => {
+                self.holding[resource as usize] += 1;
+                self.held_at[resource as usize] = level;
+            }
+            Hold::Levelless => {
+                for item in self.uses.get(of.uses) {
+                    self.holding[item.resource as usize] += 1;
+                }
+            }
+        }
+    }
+
+    /// Counts so much more for the loads of an activity's resources. Activities without a level are not counted.
+    pub(super) fn add_load(&mut self, activity: u32, more: f64) {
+        if more != 0.0 {
+            for item in self.uses.get(self.slots[activity as usize].uses) {
+                self.load[item.resource as usize] += item.weight * more;
+            }
+        }
+    }
+}
