@@ -6,9 +6,12 @@ from batchlab.skeleton.applications.registry import APPLICATIONS as APPLICATIONS
 from batchlab.skeleton.applications.registry import named as named
 from batchlab.skeleton.communicator import Communicator as Communicator
 from batchlab.skeleton.communicator import Request as Request
+from batchlab.skeleton.core_model import CacheLevel as CacheLevel
+from batchlab.skeleton.core_model import CoreModel as CoreModel
 from batchlab.skeleton.grid import CartesianCommunicator as CartesianCommunicator
 from batchlab.skeleton.grid import balanced_dims as balanced_dims
 from batchlab.skeleton.grid import cartesian as cartesian
+from batchlab.skeleton.message_log import read_message_log as read_message_log
 from batchlab.skeleton.options import MessageOptions as MessageOptions
 from batchlab.skeleton.skeleton import Skeleton as Skeleton
 from batchlab.skeleton.traffic import MessageClass as MessageClass

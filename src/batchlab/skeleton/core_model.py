@@ -1,0 +1,98 @@
+"""How long a core takes for operations of several kinds: for `Communicator.compute(seconds=…)`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+from batchlab.errors import ApplicationError, shown
+from batchlab.units import is_finite
+
+__all__ = ["CacheLevel", "CoreModel"]
+
+
+class CacheLevel(NamedTuple):
+    """A level of the cache: the share of the accesses to it that end there, and their cycles."""
+
+    hit_rate: float
+    cycles: float
+
+
+@dataclass(frozen=True)
+class CoreModel:
+    """A core by its clock, its throughput and its memory.
+
+    Operations of one kind follow one another, and kinds do not overlap: the time is the sum of all.
+
+    Parameters
+    ----------
+    clock
+        Cycles per second.
+    integer, floating, vector
+        Cycles of an operation on integers, on floating-point numbers, and on vectors.
+    caches
+        The levels of the cache, the nearest first. Of the accesses that come to a level the share
+        ``hit_rate`` ends there, after its ``cycles``; the others go on to the next.
+    memory
+        Cycles of an access to the memory, to which those go that no level has.
+
+    Raises
+    ------
+    ApplicationError
+        If a number is below 0 or not finite, the clock is 0, or a share is above 1.
+
+    References
+    ----------
+    The node model of M. A. Obaida, J. Liu, "Simulation of HPC job scheduling and large-scale parallel
+    workloads", WSC 2017, section 2.3, by instructions and memory operations; mean access times as in J. L.
+    Hennessy, D. A. Patterson, "Computer architecture", on memory hierarchies.
+
+    Examples
+    --------
+    >>> caches = (CacheLevel(0.9, 4), CacheLevel(0.5, 12))
+    >>> core = CoreModel(clock=2.4e9, floating=0.5, caches=caches, memory=240)
+    >>> round(core.seconds(floating=1e6, accesses=1e6) * 1e3, 3)
+    7.208
+    """
+
+    clock: float
+    integer: float = 1.0
+    floating: float = 1.0
+    vector: float = 1.0
+    caches: tuple[CacheLevel | tuple[float, float], ...] = ()
+    memory: float = 0.0
+
+    def __post_init__(self) -> None:
+        numbers = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "caches"}
+        levels = tuple(CacheLevel(*level) for level in self.caches)
+        object.__setattr__(self, "caches", levels)
+        for place, level in enumerate(levels):
+            numbers |= {f"caches[{place}].{name}": value for name, value in level._asdict().items()}
+        for name, value in numbers.items():
+            if not (is_finite(value) and value >= 0):
+                raise ApplicationError(f"{name} = {shown(value)}; must be a finite number >= 0.")
+        if self.clock == 0:
+            raise ApplicationError("clock = 0; must be cycles per second > 0.")
+        for place, level in enumerate(levels):
+            if level.hit_rate > 1:
+                raise ApplicationError(f"caches[{place}].hit_rate = {level.hit_rate}; must be a share <= 1.")
+
+    @property
+    def cycles_per_access(self) -> float:
+        """The mean cycles of an access, over the levels and the memory."""
+        left, total = 1.0, 0.0
+        for hit_rate, cycles in self.caches:
+            total += left * hit_rate * cycles
+            left *= 1.0 - hit_rate
+        return total + left * self.memory
+
+    def seconds(
+        self, *, integer: float = 0.0, floating: float = 0.0, vector: float = 0.0, accesses: float = 0.0
+    ) -> float:
+        """Give the time of so many operations of each kind, and of accesses to data."""
+        given = {"integer": integer, "floating": floating, "vector": vector, "accesses": accesses}
+        for name, value in given.items():
+            if not (is_finite(value) and value >= 0):
+                raise ApplicationError(f"{name} = {shown(value)}; must be a finite number >= 0.")
+        cycles = integer * self.integer + floating * self.floating + vector * self.vector
+        return (cycles + accesses * self.cycles_per_access) / self.clock

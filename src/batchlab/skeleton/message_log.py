@@ -1,0 +1,204 @@
+"""Skeletons from logs of what each rank called: CSV or JSON, one call a row, in the order of each rank."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from batchlab.errors import ApplicationError, shown, suggest
+from batchlab.skeleton.skeleton import Skeleton
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from batchlab.skeleton.communicator import Communicator, Request
+    from batchlab.vocabulary import Fidelity
+
+__all__ = ["read_message_log"]
+
+Row = dict[str, Any]
+
+# The call of a row, and what of the row it is given; in brackets what may be left out.
+_CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "compute": ((), ("seconds", "flops")),
+    "send": (("peer", "bytes"), ("tag",)),
+    "recv": (("peer",), ("tag",)),
+    "isend": (("peer", "bytes"), ("tag", "request")),
+    "irecv": (("peer",), ("tag", "request")),
+    "wait": (("request",), ()),
+    "waitall": ((), ()),
+    "barrier": ((), ("algorithm",)),
+    **dict.fromkeys(("bcast", "reduce", "gather", "scatter"), (("bytes",), ("root", "algorithm"))),
+    **dict.fromkeys(
+        ("allreduce", "allgather", "reduce_scatter", "alltoall", "scan"), (("bytes",), ("algorithm",))
+    ),
+}
+_NUMBERS = ("rank", "peer", "tag", "root")
+_AMOUNTS = ("bytes", "seconds", "flops")
+_COLUMNS = ("rank", "call", "peer", "bytes", "tag", "request", "seconds", "flops", "root", "algorithm")
+
+
+def read_message_log(
+    path: str | os.PathLike[str], *, ranks: int | None = None, fidelity: Fidelity = "exact"
+) -> Skeleton:
+    r"""Read a log of what each rank called.
+
+    Parameters
+    ----------
+    path
+        CSV with a header, or JSON: a list of objects. The columns are ``rank``, ``call`` (``compute``,
+        ``send``, ``recv``, ``isend``, ``irecv``, ``wait``, ``waitall``, ``barrier``, or a collective),
+        ``peer`` (the other rank), ``bytes`` (of a collective as in `Communicator`), ``tag``, ``request`` (a
+        name, for ``wait``), ``seconds`` or ``flops``, ``root`` and ``algorithm``; those that a call does not
+        need may be empty. The calls of a rank are done in their order; ``waitall`` awaits all that is posted
+        and not awaited.
+    ranks
+        How many there are; the greatest rank + 1 unless given.
+    fidelity
+        As for `Skeleton`.
+
+    Raises
+    ------
+    ApplicationError
+        If the file cannot be read, or a row breaks a rule: the message names file, row, column and value. If
+        messages are unmatched, or ranks wait for each other for ever, as for `Skeleton`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> log = pathlib.Path(tempfile.mkdtemp()) / "calls.csv"
+    >>> _ = log.write_text("rank,call,peer,bytes\n0,send,1,1000\n1,recv,0,\n")
+    >>> read_message_log(log).ranks
+    2
+    """
+    file = Path(path)
+    calls: dict[int, list[tuple[Row, str]]] = {}
+    for number, row in enumerate(_rows(file), 1):
+        where = f"{file}: row {number}"
+        checked = _checked(row, where)
+        calls.setdefault(checked["rank"], []).append((checked, where))
+    if not calls:
+        raise ApplicationError(f"{file}: has no calls; must have one row at least.")
+    count = max(calls) + 1 if ranks is None else ranks
+
+    return Skeleton(_Replay(calls), count, name=file.stem, fidelity=fidelity)
+
+
+@dataclass(frozen=True)
+class _Replay:
+    """Makes each rank's calls; a class, so that skeletons go to other processes."""
+
+    calls: Mapping[int, Sequence[tuple[Row, str]]]
+
+    def __call__(self, world: Communicator) -> None:
+        posted: dict[str, Request] = {}
+        for row, where in self.calls.get(world.rank, ()):
+            _do(world, row, posted, where)
+
+
+def _rows(file: Path) -> list[Mapping[str, object]]:
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ApplicationError(f"{file}: cannot be read: {error}.") from None
+    if not text.lstrip().startswith("["):
+        return list(csv.DictReader(text.splitlines()))
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ApplicationError(f"{file}: is no JSON: {error}.") from None
+    for number, row in enumerate(found, 1):
+        if not isinstance(row, dict):
+            raise ApplicationError(f"{file}: row {number} = {shown(row)}; must be an object of columns.")
+    return list(found)
+
+
+def _checked(row: Mapping[str, object], where: str) -> Row:
+    """Give what is in a row, as numbers where these are meant."""
+    given = {name: value for name, value in row.items() if value not in (None, "")}
+    for name in given:
+        if name not in _COLUMNS:
+            raise ApplicationError(
+                f"{where}: no column is called {shown(name)}.{suggest(str(name), _COLUMNS)} Known: "
+                f"{', '.join(_COLUMNS)}."
+            )
+    call = _call(given, where)
+    return {"call": call} | {
+        name: _value(name, value, f"{where}: {name}") for name, value in given.items() if name != "call"
+    }
+
+
+def _call(given: Mapping[str, object], where: str) -> str:
+    """Give the call of a row, which has what the call needs and nothing else."""
+    for name in ("rank", "call"):
+        if name not in given:
+            raise ApplicationError(f"{where}: lacks {name}; each row must have one.")
+    call = str(given["call"]).strip().lower()
+    if call not in _CALLS:
+        raise ApplicationError(f"{where}: call = {shown(call)}; is none.{suggest(call, _CALLS)}")
+    needed, other = _CALLS[call]
+    for name in needed:
+        if name not in given:
+            raise ApplicationError(f"{where}: {call} lacks {name}; must have it.")
+    for name in given.keys() - {"rank", "call", *needed, *other}:
+        raise ApplicationError(f"{where}: {call} has no {name}; leave it empty.")
+    return call
+
+
+def _value(name: str, value: object, what: str) -> object:
+    if name in _NUMBERS:
+        return _whole(value, what)
+    return _amount(value, what) if name in _AMOUNTS else str(value)
+
+
+def _whole(value: object, what: str) -> int:
+    try:
+        number = int(str(value))
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise ApplicationError(f"{what} = {shown(value)}; must be a whole number >= 0.")
+    return number
+
+
+def _amount(value: object, what: str) -> float:
+    try:
+        return float(str(value))
+    except ValueError:
+        raise ApplicationError(f"{what} = {shown(value)}; must be a number.") from None
+
+
+def _do(world: Communicator, row: Row, posted: dict[str, Request], where: str) -> None:
+    """Call what a row says."""
+    call, tag = row["call"], row.get("tag", 0)
+    peer, size = row.get("peer"), row.get("bytes", 0.0)
+    match call:
+        case "compute":
+            world.compute(row.get("seconds"), flops=row.get("flops"))
+        case "send" | "isend":
+            request = world.isend(peer, size, tag)
+            _keep(world, row, request, posted)
+        case "recv" | "irecv":
+            _keep(world, row, world.irecv(peer, tag), posted)
+        case "wait":
+            if row["request"] not in posted:
+                raise ApplicationError(f"{where}: nothing is posted as request {shown(row['request'])}.")
+            world.wait(posted.pop(row["request"]))
+        case "waitall":
+            world.waitall(posted.values())
+            posted.clear()
+        case _:
+            others = {name: row[name] for name in ("root", "algorithm") if name in row}
+            getattr(world, call)(*([size] if "bytes" in row else ()), **others)
+
+
+def _keep(world: Communicator, row: Row, request: Request, posted: dict[str, Request]) -> None:
+    """Wait for what was posted where the call does; else keep it by its name."""
+    if row["call"] in ("send", "recv"):
+        world.wait(request)
+    else:
+        posted[row.get("request", f"#{len(posted)} of row {id(row)}")] = request
