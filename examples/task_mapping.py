@@ -105,7 +105,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="draw the figure there")
     options = parser.parse_args()
     results = study(RANKS if options.full else RANKS[:2], options.per_node)
-    print(f"allreduce of {SIZE} B, {ALGORITHM}, {options.per_node} ranks on each node of Cielo")
+    ranks = "1 rank" if options.per_node == 1 else f"{options.per_node} ranks"
+    print(f"allreduce of {SIZE} B, {ALGORITHM}, {ranks} on each node of Cielo")
     for what, curves in results.items():
         print(table(curves, what))
     if options.out is not None:
