@@ -9,6 +9,13 @@ import batchlab as bl
 from batchlab.policy import ALLOCATORS, BACKFILLS, ORDERS
 from batchlab.vocabulary import AllocatorName, BackfillName
 
+OF_NETWORKS = ("compact", "fewest_groups", "sub_torus")
+# Slurm's controller selects nodes itself.
+CASES = [
+    (backfill, allocator)
+    for backfill, allocator in product(BACKFILLS, ALLOCATORS)
+    if backfill != "slurm" or allocator == "first_fit"
+]
 ARGUMENTS = {"random": "random(5)", "expression": 'expression("requested_time - wait_time")'}
 
 
@@ -34,16 +41,33 @@ def system() -> bl.System:
     return bl.System(groups)
 
 
-@pytest.mark.parametrize(("backfill", "allocator"), [*product(BACKFILLS, ALLOCATORS)], ids=str)
+@pytest.fixture(scope="module")
+def network() -> bl.System:
+    """Four equal nodes in a torus."""
+    return bl.System.of(bl.Platform.torus((2, 2), bandwidth=1e9, cores=4))
+
+
+@pytest.mark.parametrize(("backfill", "allocator"), CASES, ids=str)
 def test_every_job_is_accounted_for(
-    workload: bl.Workload, system: bl.System, backfill: BackfillName, allocator: AllocatorName
+    workload: bl.Workload,
+    system: bl.System,
+    network: bl.System,
+    backfill: BackfillName,
+    allocator: AllocatorName,
 ) -> None:
     """Whoever can fit is run for its run time after its submission; the others are rejected."""
+    if backfill == "slurm" or allocator in OF_NETWORKS:
+        system = network
     for order in ORDERS:
         # The one rejects every job, the other goes by a column of scores.
         if order in {"reject", "sbp"}:
             continue
-        policy = bl.Policy(ARGUMENTS.get(order, order), backfill, allocator)
+        name = ARGUMENTS.get(order, order)
+        policy = (
+            bl.Policy.parse(f"slurm(select=cores, order={name})")
+            if backfill == "slurm"
+            else bl.Policy(name, backfill, allocator)
+        )
         jobs = bl.simulate(workload, system, policy).jobs
         assert jobs["job_id"].equals(workload.jobs["job_id"])
         assert jobs.filter(state="rejected")["tasks"].unique().to_list() == [99]

@@ -89,9 +89,6 @@ class RunOptions:
         on with a request beyond them.
     task_times
         Whether to record when each task of an application began and ended, for `Result.task_times`.
-    messages
-        Whether to count the messages of jobs that carry skeletons, and to record the load of links, for
-        `Result.messages` and `Result.links`; on a platform.
     sensing
         What of the platform to look at, and how often, for `Result.utilisation`.
     key_events
@@ -99,6 +96,9 @@ class RunOptions:
         after it, for `Result.key_events`; where rates are controlled.
     usage
         Whether to record what accounts and users have used, for `Result.usage`.
+    messages
+        Whether to count the messages of jobs that carry skeletons, and to record the load of links, for
+        `Result.messages` and `Result.links`; on a platform.
 
     Raises
     ------
