@@ -52,7 +52,7 @@ class CoreModel:
     >>> caches = (CacheLevel(0.9, 4), CacheLevel(0.5, 12))
     >>> core = CoreModel(clock=2.4e9, floating=0.5, caches=caches, memory=240)
     >>> round(core.seconds(floating=1e6, accesses=1e6) * 1e3, 3)
-    7.208
+    6.958
     """
 
     clock: float
