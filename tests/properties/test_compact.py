@@ -7,7 +7,7 @@ import pytest
 
 from support.mapping_cases import connected, varied
 from support.schedule_cases import BACKFILLS, Case
-from support.schedule_runs import differences, readable, shrunk
+from support.schedule_runs import fail_if_different
 
 CASES = 480
 CHUNKS = 8
@@ -23,11 +23,7 @@ def case_of(number: int) -> Case:
 
 def check(number: int) -> None:
     """Fail with the smallest case that differs."""
-    case = case_of(number)
-    if differences(case):
-        small = shrunk(case, lambda smaller: bool(differences(smaller)))
-        lines = "\n".join(differences(small))
-        pytest.fail(f"case {number}\n{readable(small)}\n{lines}")
+    fail_if_different(f"case {number}", case_of(number))
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

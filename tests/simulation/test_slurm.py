@@ -59,7 +59,7 @@ def test_backfill_starts_what_delays_no_plan() -> None:
 
 
 def test_limits_are_asked_before_each_job() -> None:
-    """With one running job for each user, the second of a call waits, and holds up nobody."""
+    """With one running job for each user the second job of a user waits, and jobs behind it start."""
     limit = bl.Limit("OnePerUser", per=("user",), running_jobs=1)
     system = bl.System.homogeneous(nodes=4, resources={"core": 1}, limits=(limit,))
     spec = "slurm(main_phase=0.25, backfill_phase=0.5)"

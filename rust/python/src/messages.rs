@@ -46,19 +46,13 @@ impl MessageProgram {
         envelope: f64,
     ) -> PyResult<Self> {
         let (kind, amount) = (kind.as_slice()?, amount.as_slice()?);
-        let (source, target) = (source.as_slice()?, target.as_slice()?);
-        let (size, eager) = (size.as_slice()?, eager.as_slice()?);
-        let equal = kind.len() == amount.len()
-            && [target.len(), size.len(), eager.len()].iter().all(|length| *length == source.len());
-        if !equal {
-            return Err(PyValueError::new_err("the columns differ in length"));
+        let messages = messages_of(&source, &target, &size, &eager)?;
+        if kind.len() != amount.len() {
+            return Err(PyValueError::new_err(LENGTHS));
         }
         let operations: Option<Vec<Operation>> =
             kind.iter().zip(amount).map(|(&kind, &amount)| operation(kind, amount)).collect();
         let operations = operations.ok_or_else(|| PyValueError::new_err("an operation of no known kind"))?;
-        let message =
-            |at: usize| Message { from: source[at], to: target[at], bytes: size[at], eager: eager[at] };
-        let messages = (0..source.len()).map(message).collect();
         let classes = MessageClasses { names: classes, of: kinds.as_slice()?.to_vec(), envelope };
         let kernel = Kernel::new(first.as_slice()?.to_vec(), operations, messages)
             .and_then(|program| program.with_classes(classes))
@@ -89,6 +83,25 @@ impl MessageProgram {
         let [posted, begun, end] = columns.map(|column| column.into_pyarray(py));
         Ok((run.ends.into_pyarray(py), posted, begun, end))
     }
+}
+
+/// What is said where columns do not fit each other.
+pub const LENGTHS: &str = "the columns differ in length";
+
+/// Messages from their columns.
+pub fn messages_of(
+    source: &PyReadonlyArray1<'_, u32>,
+    target: &PyReadonlyArray1<'_, u32>,
+    size: &PyReadonlyArray1<'_, f64>,
+    eager: &PyReadonlyArray1<'_, bool>,
+) -> PyResult<Vec<Message>> {
+    let (source, target) = (source.as_slice()?, target.as_slice()?);
+    let (size, eager) = (size.as_slice()?, eager.as_slice()?);
+    if [target.len(), size.len(), eager.len()].iter().any(|length| *length != source.len()) {
+        return Err(PyValueError::new_err(LENGTHS));
+    }
+    let message = |at: usize| Message { from: source[at], to: target[at], bytes: size[at], eager: eager[at] };
+    Ok((0..source.len()).map(message).collect())
 }
 
 /// Runs messages alone on a platform.

@@ -1,12 +1,12 @@
 //! Programs of rounds: what aggregated skeletons are compiled to.
 use std::sync::Arc;
 
-use batchlab_kernel::application::{Entry, Message, MessageClasses, RoundProgram as Kernel, Work};
+use batchlab_kernel::application::{Entry, MessageClasses, RoundProgram as Kernel, Work};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::messages::{alone, operation};
+use crate::messages::{LENGTHS, alone, messages_of, operation};
 use crate::network::NetworkPart;
 use crate::platform::Platform;
 
@@ -49,19 +49,13 @@ impl RoundProgram {
         envelope: f64,
     ) -> PyResult<Self> {
         let (kind, amount) = (kind.as_slice()?, amount.as_slice()?);
-        let (source, target) = (source.as_slice()?, target.as_slice()?);
-        let (size, eager) = (size.as_slice()?, eager.as_slice()?);
-        let equal = kind.len() == amount.len()
-            && [target.len(), size.len(), eager.len()].iter().all(|length| *length == source.len());
-        if !equal {
-            return Err(PyValueError::new_err("the columns differ in length"));
+        let messages = messages_of(&source, &target, &size, &eager)?;
+        if kind.len() != amount.len() {
+            return Err(PyValueError::new_err(LENGTHS));
         }
         let entries: Option<Vec<Entry>> =
             kind.iter().zip(amount).map(|(&kind, &amount)| entry(kind, amount)).collect();
         let entries = entries.ok_or_else(|| PyValueError::new_err("an entry of no known kind"))?;
-        let message =
-            |at: usize| Message { from: source[at], to: target[at], bytes: size[at], eager: eager[at] };
-        let messages = (0..source.len()).map(message).collect();
         let rounds = rounds.as_slice()?;
         let of_call = |pair: &[u32]| rounds.get(pair[0] as usize..pair[1] as usize).map(<[u32]>::to_vec);
         let calls: Option<Vec<Vec<u32>>> = calls.as_slice()?.windows(2).map(of_call).collect();

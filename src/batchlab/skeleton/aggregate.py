@@ -13,6 +13,7 @@ from batchlab.skeleton.assemble import (
     check_complete,
     check_progress,
     digest,
+    kernel_columns,
     match,
     own_entries,
     rounds_of_call,
@@ -75,17 +76,10 @@ def aggregate(record: Record, options: MessageOptions) -> Assembled:
         if call.family not in classes:
             classes.append(call.family)
         calls.add(call, classes.index(call.family))
-    rank, position, kind, amount = columns.in_order()
+    rank, position, *operations = columns.in_order()
     messages = columns.all_messages()
-    first = np.concatenate(([0], np.cumsum(np.bincount(rank, minlength=len(record.world.ranks)))))
     program_columns = (
-        first.astype(np.uint32),
-        kind.astype(np.uint8),
-        amount.astype(np.float64),
-        messages.source,
-        messages.target,
-        messages.size + options.envelope,
-        messages.size < options.eager_threshold,
+        *kernel_columns(record, rank, operations, messages, options),
         np.array([0, *calls.batches], np.uint32),
         np.cumsum([0, *map(len, calls.rounds)]).astype(np.uint32),
         np.array([batch for batches in calls.rounds for batch in batches], np.uint32),

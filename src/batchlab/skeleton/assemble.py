@@ -13,10 +13,15 @@ from batchlab.skeleton.communicator import ELEMENT
 from batchlab.skeleton.record import Collective, Kind, Record
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     from batchlab.skeleton.collectives.rounds import Blocks, Rounds
     from batchlab.skeleton.options import MessageOptions
+
+    # first, kind and amount of operations; sender, receiver, bytes and promptness of messages
+    KernelColumns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 __all__ = [
     "Assembled",
@@ -112,12 +117,28 @@ def assemble(record: Record, options: MessageOptions) -> Assembled:
         if call.family not in classes:
             classes.append(call.family)
         _expand(record, call, columns, options, classes.index(call.family))
-    rank, position, kind, amount = columns.in_order()
+    rank, position, *operations = columns.in_order()
     messages = columns.all_messages()
-    ranks = len(record.world.ranks)
-    first = np.concatenate(([0], np.cumsum(np.bincount(rank, minlength=ranks)))).astype(np.uint32)
-    program_columns = (
-        first,
+    program_columns = kernel_columns(record, rank, operations, messages, options)
+    kinds = messages.kind.astype(np.uint16)
+    program = MessageProgram(*program_columns, classes, kinds, options.envelope)
+    check_progress(record, program, rank, position)
+    described = f"{classes} {options.envelope!r}"
+    return Assembled(program, messages, classes, digest(described, *program_columns, kinds))
+
+
+def kernel_columns(
+    record: Record,
+    rank: np.ndarray,
+    operations: Sequence[np.ndarray],
+    messages: Messages,
+    options: MessageOptions,
+) -> KernelColumns:
+    """Give the columns that programs of both fidelities have: operations rank by rank, then messages."""
+    kind, amount = operations
+    first = np.concatenate(([0], np.cumsum(np.bincount(rank, minlength=len(record.world.ranks)))))
+    return (
+        first.astype(np.uint32),
         kind.astype(np.uint8),
         amount.astype(np.float64),
         messages.source,
@@ -125,11 +146,6 @@ def assemble(record: Record, options: MessageOptions) -> Assembled:
         messages.size + options.envelope,
         messages.size < options.eager_threshold,
     )
-    kinds = messages.kind.astype(np.uint16)
-    program = MessageProgram(*program_columns, classes, kinds, options.envelope)
-    check_progress(record, program, rank, position)
-    described = f"{classes} {options.envelope!r}"
-    return Assembled(program, messages, classes, digest(described, *program_columns, kinds))
 
 
 def digest(text: str, *columns: np.ndarray) -> str:

@@ -180,10 +180,9 @@ def _do(world: Communicator, row: Row, posted: dict[str, Request], where: str) -
         case "compute":
             world.compute(row.get("seconds"), flops=row.get("flops"))
         case "send" | "isend":
-            request = world.isend(peer, size, tag)
-            _keep(world, row, request, posted)
+            _keep(world, row, world.isend(peer, size, tag), posted, where)
         case "recv" | "irecv":
-            _keep(world, row, world.irecv(peer, tag), posted)
+            _keep(world, row, world.irecv(peer, tag), posted, where)
         case "wait":
             if row["request"] not in posted:
                 raise ApplicationError(f"{where}: nothing is posted as request {shown(row['request'])}.")
@@ -196,9 +195,9 @@ def _do(world: Communicator, row: Row, posted: dict[str, Request], where: str) -
             getattr(world, call)(*([size] if "bytes" in row else ()), **others)
 
 
-def _keep(world: Communicator, row: Row, request: Request, posted: dict[str, Request]) -> None:
-    """Wait for what was posted where the call does; else keep it by its name."""
+def _keep(world: Communicator, row: Row, request: Request, posted: dict[str, Request], where: str) -> None:
+    """Wait for what was posted where the call does; else keep it by its name, or by its row."""
     if row["call"] in ("send", "recv"):
         world.wait(request)
     else:
-        posted[row.get("request", f"#{len(posted)} of row {id(row)}")] = request
+        posted[row.get("request", where)] = request

@@ -1,6 +1,6 @@
 """What values of Slurm's files mean: numbers, truth values, times, lists. A broken one raises ``ValueError``.
 
-Its text is the rule and the next step; whoever reads the file adds the place, the key and the value.
+Its text says the rule and the next step. The reader of the file adds file, line, key and value.
 """
 
 from __future__ import annotations

@@ -52,6 +52,11 @@ impl Description {
         Amounts { cpus: of(self.core).unwrap_or(i64::from(tasks)), memory: of(self.memory).unwrap_or(0) }
     }
 
+    /// Whether a job gets its nodes whole.
+    fn gives_whole_nodes(&self, asked: &Request) -> bool {
+        self.select == Select::Linear || asked.exclusive
+    }
+
     fn cpus_per_task(&self, request: &Request) -> u32 {
         self.core.map_or(1, |core| request.amounts[core].max(1) as u32)
     }
@@ -81,7 +86,7 @@ impl Description {
     pub(super) fn entry(&mut self, view: View<'_>, job: u32, request: u32) -> Entry {
         let Job { row, tasks, .. } = *view.scenario.job(job);
         let asked = view.scenario.requests.get(request);
-        let has_whole_nodes = self.select == Select::Linear || asked.exclusive;
+        let has_whole_nodes = self.gives_whole_nodes(asked);
         let per_node = if has_whole_nodes { 0 } else { asked.tasks_per_node.min(tasks) };
         let nodes = match per_node {
             0 if has_whole_nodes => tasks.div_ceil(self.tasks_of_node(view, request)),
@@ -111,7 +116,7 @@ impl Description {
         chosen: &[Allotment],
     ) -> Vec<NodeTasks> {
         let asked = view.scenario.requests.get(request);
-        let has_whole_nodes = self.select == Select::Linear || asked.exclusive;
+        let has_whole_nodes = self.gives_whole_nodes(asked);
         let per_task = i64::from(self.cpus_per_task(asked));
         let mut left = view.scenario.job(job).tasks;
         let of_node = if has_whole_nodes { self.tasks_of_node(view, request) } else { 0 };
@@ -197,7 +202,7 @@ impl Description {
     /// What of a job with so many tasks is not modelled.
     fn uneven(&self, asked: &Request, tasks: u32) -> Option<String> {
         let per_node = asked.tasks_per_node.min(tasks);
-        let is_shared = self.select == Select::Cores && !asked.exclusive;
+        let is_shared = !self.gives_whole_nodes(asked);
         (is_shared && per_node > 0 && !tasks.is_multiple_of(per_node)).then(|| {
             format!("{tasks} tasks at {per_node} per node; under select=cores they must fill their nodes")
         })
@@ -226,7 +231,7 @@ impl Description {
                  memory per CPU"
             ));
         }
-        if self.select == Select::Linear || asked.exclusive {
+        if self.gives_whole_nodes(asked) {
             let nodes = scenario.node_sets.nodes_from(asked.nodes, 0);
             let slots = |node: u32| {
                 let from = node as usize * resources;
