@@ -111,10 +111,10 @@ fn sign<'a>(rest: &'a str, dialect: &Dialect) -> Read<'a> {
         (Some(sign), foreign) if foreign.is_none_or(|(foreign, _)| foreign.len() < sign.len()) => {
             Ok((sign.len(), Token::Sign(sign)))
         }
-        (_, Some((foreign, advice))) => Err(format!("'{foreign}' is not of this language; {advice}")),
+        (_, Some((foreign, advice))) => Err(format!("'{foreign}' is an unknown operator; {advice}")),
         (_, None) => {
             let length = rest.chars().next().map_or(0, char::len_utf8);
-            Err(format!("{} is not of this language.", shown(&rest[..length])))
+            Err(format!("{} is an unknown character.", shown(&rest[..length])))
         }
     }
 }

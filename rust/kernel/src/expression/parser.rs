@@ -158,7 +158,7 @@ impl<'a> Parser<'a> {
         }
         let function = self.dialect.function(word).filter(|_| self.dialect.has(Feature::ReservedFunctions));
         let index = match (self.dialect.word(self.dialect.statements, word), function) {
-            (Some(word), _) => Err(format!("'{word}' is not of this language; a formula is one expression.")),
+            (Some(word), _) => Err(format!("'{word}' begins a statement; a formula is one expression.")),
             (_, Some((name, _))) => Err(format!("the function '{name}' needs its values: write {name}(…).")),
             _ => (self.name)(word),
         };

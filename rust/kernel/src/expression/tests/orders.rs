@@ -84,7 +84,7 @@ fn errors() {
         ("if", "must stand here, not 'if'"),
         ("()", "must stand here, not ')'. At character 2"),
         ("üü + 2 * ü", "no name 'üü'. At character 1"),
-        ("\"ü\"", "is not of this language. At character 1"),
+        ("\"ü\"", "is an unknown character. At character 1"),
         (
             "squrt(2)",
             "no function named 'squrt'. Did you mean 'sqrt'? Known: abs, ceil, exp, floor, log, log10,",
@@ -98,11 +98,11 @@ fn errors() {
         ("1.2.3", "'1.2.3' is not a number; write e.g. 1.5 or 2e3. At character 1"),
         ("1 + 2x", "'2x' is not a number; write e.g. 1.5 or 2e3. At character 5"),
         ("1e999", "'1e999' is too large for a number."),
-        ("1 = 2", "'=' is not of this language; write == to compare. At character 3"),
-        ("1 & 2", "'&' is not of this language; write and. At character 3"),
-        ("2 ^ 2", "'^' is not of this language; write ** for a power."),
-        ("1 // 2", "'//' is not of this language; write floor(a / b)."),
-        ("'now'", "is not of this language. At character 1"),
+        ("1 = 2", "'=' is an unknown operator; write == to compare. At character 3"),
+        ("1 & 2", "'&' is an unknown operator; write and. At character 3"),
+        ("2 ^ 2", "'^' is an unknown operator; write ** for a power."),
+        ("1 // 2", "'//' is an unknown operator; write floor(a / b)."),
+        ("'now'", "is an unknown character. At character 1"),
     ];
     for (formula, expected) in cases {
         let message = message(formula);
