@@ -9,6 +9,10 @@ from batchlab.queueing.arrivals import daily_cycle as daily_cycle
 from batchlab.queueing.arrivals import from_log as from_log
 from batchlab.queueing.arrivals import mmpp as mmpp
 from batchlab.queueing.arrivals import renewal as renewal
+from batchlab.queueing.bootstrap import Bootstrap as Bootstrap
+from batchlab.queueing.bootstrap import block_bootstrap as block_bootstrap
+from batchlab.queueing.bootstrap import block_counts as block_counts
+from batchlab.queueing.bootstrap import usual_block as usual_block
 from batchlab.queueing.conversion import Columns as Columns
 from batchlab.queueing.conversion import from_workload as from_workload
 from batchlab.queueing.conversion import to_workload as to_workload
