@@ -667,7 +667,9 @@ class Simulation:
     def step(self) -> bool:
         """Does everything that happens at the next instant, asking nothing outside; false if nothing was left."""
     def run_until(self, time: float, progress: Callable[[int, float], object] | None = None) -> None:
-        """Does everything until `time`, inclusive, asking nothing outside; `progress(finished, now)` is called now and then."""
+        """Does everything until `time`, inclusive, asking nothing outside; `progress(finished, now)` is called now and then, and
+        may look at this simulation.
+        """
     def drive_until(
         self,
         time: float,

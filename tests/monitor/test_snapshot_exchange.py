@@ -89,7 +89,13 @@ def test_slices_do_not_change_what_comes_of_it(
     whole = simulation.fork()
     whole.run_until()
     looks: list[float] = []
-    drive(simulation, lambda: looks.append(simulation.now), longest=longest, pace=pace)
+    drive(
+        simulation,
+        lambda: looks.append(simulation.now),
+        meanwhile=lambda: looks.append(simulation.now),
+        longest=longest,
+        pace=pace,
+    )
     assert simulation.result().jobs.equals(whole.result().jobs)
     assert looks[-1] == 131
     assert looks == sorted(looks)
@@ -106,5 +112,5 @@ def test_pace_is_kept(simulation: bl.Simulation, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(
         "batchlab.monitor.pacing.time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep)
     )
-    drive(simulation, lambda: None, pace=400.0)
+    drive(simulation, lambda: None, meanwhile=lambda: None, pace=400.0)
     assert clock[0] - 1000.0 == pytest.approx(131 / 400, abs=1e-4)

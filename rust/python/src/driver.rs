@@ -1,7 +1,8 @@
 //! The loop of a simulation that asks outside the kernel: one crossing per question.
 use batchlab_kernel::decision::Decision;
 use batchlab_kernel::record::Change;
-use batchlab_kernel::simulation::{MAX_IDLE_WAKEUPS, YieldPoint};
+use batchlab_kernel::replay::Replay;
+use batchlab_kernel::simulation::{MAX_IDLE_WAKEUPS, Simulation as Kernel, YieldPoint};
 use batchlab_kernel::time::Time;
 use numpy::{PyArrayLike1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -10,7 +11,7 @@ use crate::control;
 use crate::errors::{decision_error, policy_error, simulation_error};
 use crate::handles::{Job, Queue, View, refused};
 use crate::placements::placement;
-use crate::simulation::{STRIDE, Simulation};
+use crate::simulation::{Simulation, report_to};
 
 /// What is asked at which point; None where nothing is.
 #[derive(FromPyObject)]
@@ -69,7 +70,6 @@ fn drive(
     instants: u64,
 ) -> PyResult<Stop> {
     let py = simulation.py();
-    let mut done = 0;
     let report = || progress.map_or(Ok(()), |progress| report_to(progress, simulation));
     let asked_before = simulation.borrow().asking;
     if let Some(point) = asked_before
@@ -77,30 +77,17 @@ fn drive(
     {
         return Ok(Stop::Decision);
     }
+    let mut left = instants;
     loop {
         let point = {
             let kernel = &mut simulation.borrow_mut().kernel;
-            let next = kernel.next_time();
-            if next == Time::NEVER || next > Time(time) {
-                break;
-            }
-            let Ok(point) = kernel.advance();
-            point
+            py.detach(|| next_question(kernel, Time(time), &mut left))
         };
         match point {
             YieldPoint::End => break,
             YieldPoint::Stuck => return Err(stuck(py, simulation)),
             YieldPoint::Failed => return Err(simulation.borrow().failed(py)),
-            YieldPoint::InstantOver => {
-                done += 1;
-                if done % STRIDE == 0 {
-                    py.check_signals()?;
-                    report()?;
-                }
-                if done >= instants {
-                    return Ok(Stop::Instants);
-                }
-            }
+            YieldPoint::InstantOver => return Ok(Stop::Instants),
             YieldPoint::Pause => {
                 py.check_signals()?;
                 report()?;
@@ -116,10 +103,23 @@ fn drive(
     Ok(Stop::Over)
 }
 
-/// Calls `progress(finished, now)`.
-fn report_to(progress: &Py<PyAny>, simulation: &Bound<'_, Simulation>) -> PyResult<()> {
-    let at = (simulation.borrow().kernel.state().finished, simulation.borrow().kernel.state().now);
-    progress.call1(simulation.py(), at).map(drop)
+/// Goes on to the next point at which something outside is asked; to the end, where nothing is left to happen until a time; or
+/// for so many instants.
+fn next_question(kernel: &mut Kernel<Replay>, time: Time, instants: &mut u64) -> YieldPoint {
+    loop {
+        let next = kernel.next_time();
+        if next == Time::NEVER || next > time {
+            return YieldPoint::End;
+        }
+        let Ok(point) = kernel.advance();
+        if point != YieldPoint::InstantOver {
+            return point;
+        }
+        *instants -= 1;
+        if *instants == 0 {
+            return point;
+        }
+    }
 }
 
 #[pymethods]

@@ -29,9 +29,6 @@ use crate::service::ServiceInputs;
 use crate::sleep::SleepInputs;
 use crate::status;
 
-/// Instants between two looks at signals and progress, at most: there are more where instants take long.
-pub const STRIDE: u64 = 20_000;
-
 /// Amounts of a machine that takes a while to build.
 const LARGE: usize = 100_000;
 
@@ -52,6 +49,27 @@ pub struct Simulation {
     pub asking: Option<YieldPoint>,
     /// The names a formula may use, for policies that are adopted later.
     names: Vec<String>,
+}
+
+/// Goes on until a time, inclusive, or until a while has passed; whether nothing is left until then.
+fn run_a_while_until(kernel: &mut Kernel<Replay>, time: Time) -> bool {
+    loop {
+        let next = kernel.next_time();
+        if next == Time::NEVER || next > time {
+            return true;
+        }
+        match kernel.step_or_pause() {
+            Ok(Some(_)) if kernel.failure().is_some() => return true,
+            Ok(Some(_)) => {}
+            Ok(None) => return false,
+        }
+    }
+}
+
+/// Calls `progress(finished, now)`.
+pub fn report_to(progress: &Py<PyAny>, simulation: &Bound<'_, Simulation>) -> PyResult<()> {
+    let at = (simulation.borrow().kernel.state().finished, simulation.borrow().kernel.state().now);
+    progress.call1(simulation.py(), at).map(drop)
 }
 
 #[pymethods]
@@ -203,34 +221,24 @@ impl Simulation {
         if self.kernel.failure().is_some() { Err(self.failed(py)) } else { Ok(more) }
     }
 
-    /// Does everything until `time`, inclusive, asking nothing outside; `progress(finished, now)` is called now and then.
+    /// Does everything until `time`, inclusive, asking nothing outside; `progress(finished, now)` is called now and then, and
+    /// may look at this simulation.
     #[pyo3(signature = (time, progress=None))]
-    fn run_until(&mut self, py: Python<'_>, time: f64, progress: Option<Py<PyAny>>) -> PyResult<()> {
+    fn run_until(slf: &Bound<'_, Self>, time: f64, progress: Option<Py<PyAny>>) -> PyResult<()> {
+        let py = slf.py();
         loop {
-            let done = py.detach(|| {
-                for _ in 0..STRIDE {
-                    let next = self.kernel.next_time();
-                    if next == Time::NEVER || next > Time(time) {
-                        return true;
-                    }
-                    let Ok(done) = self.kernel.step_or_pause();
-                    if done.is_none() {
-                        return false;
-                    }
-                    if self.kernel.failure().is_some() {
-                        return true;
-                    }
-                }
-                false
-            });
+            let is_done = {
+                let kernel = &mut slf.borrow_mut().kernel;
+                py.detach(|| run_a_while_until(kernel, Time(time)))
+            };
             py.check_signals()?;
-            if self.kernel.failure().is_some() {
-                return Err(self.failed(py));
+            if slf.borrow().kernel.failure().is_some() {
+                return Err(slf.borrow().failed(py));
             }
             if let Some(progress) = &progress {
-                progress.call1(py, (self.kernel.state().finished, self.kernel.state().now))?;
+                report_to(progress, slf)?;
             }
-            if done {
+            if is_done {
                 return Ok(());
             }
         }

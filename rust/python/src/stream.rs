@@ -17,7 +17,7 @@ use pyo3::types::{PyDict, PyIterator};
 
 use crate::external_events::ReadEvents;
 use crate::policy::PolicyNames;
-use crate::simulation::{STRIDE, failed, parse_agenda, parse_job_check, parse_wall_time};
+use crate::simulation::{failed, parse_agenda, parse_job_check, parse_wall_time};
 use crate::source;
 use crate::streamed_overheads::StreamedOverheads;
 use crate::swf::{options, outcome, raised};
@@ -146,7 +146,7 @@ impl SwfStream {
         let feed = Stream::open(log, first, options, events, drawn, answer.as_deref()).map_err(ended)?;
         let agenda = parse_agenda(order_at_instant)?;
         let mut simulation = Simulation::new(scenario, state, parts, agenda, feed);
-        while py.detach(|| simulation.advance_by(STRIDE)).map_err(ended)? {
+        while py.detach(|| simulation.run_a_while()).map_err(ended)? {
             py.check_signals()?;
             if let Some(progress) = &progress {
                 progress.call1(py, (simulation.state().finished, simulation.state().now))?;

@@ -146,7 +146,13 @@ class Monitor:
         self._begun_at = max(self._simulation.now, self._facts.first_submission)
         self._note()
         try:
-            drive(self._simulation, self._note, longest=self._longest(), pace=self._pace)
+            drive(
+                self._simulation,
+                self._note,
+                meanwhile=self._answer,
+                longest=self._longest(),
+                pace=self._pace,
+            )
         except BaseException:
             self._finish("stopped")
             raise
@@ -160,8 +166,12 @@ class Monitor:
                 time.sleep(3600)
 
     def _note(self) -> None:
-        """Tell whoever wants to know, between two slices."""
+        """Add a point to the curves after a slice, and answer."""
         self._remember()
+        self._answer()
+
+    def _answer(self) -> None:
+        """Show how the run stands where that was asked for; also in the midst of an instant."""
         if self._progress is not None:
             self._progress(self._simulation.finished, len(self._facts.workload))
         if not self._asked and (self._at_once or time.monotonic() - self._began[0] > _PATIENCE):

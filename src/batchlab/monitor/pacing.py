@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["drive"]
 
-_SHORT, _LONG = 0.02, 0.1
 _TICK = 0.1
 
 
@@ -21,6 +20,7 @@ def drive(
     simulation: Simulation,
     after_slice: Callable[[], object],
     *,
+    meanwhile: Callable[[], object],
     longest: float = math.inf,
     pace: float | None = None,
 ) -> None:
@@ -32,28 +32,23 @@ def drive(
         At any time.
     after_slice
         Called after each slice, and in between while the simulation waits for its pace.
+    meanwhile
+        Called within slices that take long, also within one instant.
     longest
         The most simulated seconds in one slice.
     pace
         Simulated seconds per second; None for as fast as can be.
     """
-    slices = _by_effort(simulation, longest) if pace is None else _by_clock(simulation, longest, pace)
+    slices = _of_length(simulation, longest) if pace is None else _by_clock(simulation, longest, pace)
     for until in slices:
-        simulation.run_until(until)
+        simulation.run_until(until, progress=lambda _finished, _all: meanwhile())
         after_slice()
 
 
-def _by_effort(simulation: Simulation, longest: float) -> Iterator[float]:
-    """Give slices that take a few hundredths of a second each, however much happens in them."""
-    span = min(60.0, longest)
+def _of_length(simulation: Simulation, longest: float) -> Iterator[float]:
+    """Give slices of so many seconds, each from an event on."""
     while (following := simulation.next_time) is not None:
-        began = time.perf_counter()
-        yield following + span
-        took = time.perf_counter() - began
-        if took < _SHORT:
-            span = min(span * 2, longest)
-        elif took > _LONG:
-            span /= 2
+        yield following + longest
 
 
 def _by_clock(simulation: Simulation, longest: float, pace: float) -> Iterator[float]:

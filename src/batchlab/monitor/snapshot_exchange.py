@@ -51,7 +51,7 @@ class SnapshotExchange:
             self._closed = True
         self.publish(last)
 
-    def latest(self, *, patience: float = 1.0) -> Snapshot:
+    def latest(self, *, patience: float = 0.2) -> Snapshot:
         """Ask for a new snapshot, and wait for it; for any thread but the simulating one.
 
         Parameters

@@ -201,7 +201,8 @@ class Simulation:
         until
             Seconds since the workload's origin; the end of the workload unless given.
         progress
-            Called now and then with the number of jobs finished and the number of all jobs.
+            Called with the number of jobs finished and the number of all jobs, about every 0.05 s, also in
+            the midst of an instant. It may look at the simulation: `now`, `status`, `gauges`.
 
         Raises
         ------

@@ -315,16 +315,15 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// At most `instants` steps, fewer where a while has passed; false if nothing is left to happen.
-    pub fn advance_by(&mut self, instants: u64) -> Result<bool, F::Error> {
-        for _ in 0..instants {
+    /// Goes on until a while has passed, or to the end; false if nothing is left to happen.
+    pub fn run_a_while(&mut self) -> Result<bool, F::Error> {
+        loop {
             match self.step_or_pause()? {
                 Some(true) => {}
                 Some(false) => return Ok(false),
-                None => break,
+                None => return Ok(true),
             }
         }
-        Ok(true)
     }
 
     /// Goes on to the next point at which something outside is asked, or an instant is over.
@@ -332,6 +331,9 @@ impl<F: Feed> Simulation<F> {
         loop {
             let point = match self.cursor.at {
                 LoopState::Idle => {
+                    if self.patience.is_over() {
+                        return Ok(YieldPoint::Pause);
+                    }
                     let besides_work = self.next_besides_work();
                     if self.scenario.overheads.is_some() && self.take_phase_before(besides_work) {
                         return Ok(YieldPoint::InstantOver);

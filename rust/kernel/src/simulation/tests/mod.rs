@@ -4,6 +4,7 @@ mod allocation;
 mod defects;
 mod forks;
 mod overheads;
+mod pauses;
 mod rates;
 
 use std::sync::Arc;

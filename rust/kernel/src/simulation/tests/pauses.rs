@@ -1,0 +1,26 @@
+//! Where the loop is left so that a caller can look at signals.
+use super::super::patience::Patience;
+use super::*;
+
+/// Runs to the end with a pause at every second step: how many there were.
+fn finish_with_pauses(simulation: &mut Simulation<Replay>) -> u32 {
+    simulation.patience = Patience::none();
+    let mut pauses = 0;
+    let end = drive(simulation, |_, point| pauses += u32::from(point == YieldPoint::Pause));
+    assert_eq!(end, YieldPoint::End);
+    pauses
+}
+
+proptest! {
+    #[test]
+    fn what_comes_of_a_run_does_not_depend_on_its_pauses(
+        jobs in some_jobs(),
+        rule in prop::sample::select(vec![("none", 1), ("easy", 1), ("easy", 3), ("conservative", 1), ("first_fit", 1)]),
+        order in prop::sample::select(vec!["fcfs", "sjf", "wfp3"]),
+    ) {
+        let case = Case { order, ..Case::of(jobs, 4, 4).under(rule.0, rule.1) };
+        let mut simulation = case.open();
+        prop_assert!(finish_with_pauses(&mut simulation) > 0);
+        prop_assert_eq!(outcomes(&simulation), case.outcomes());
+    }
+}
