@@ -326,3 +326,15 @@ def test_long_runs_show_their_progress(
     monkeypatch.setattr(progress, "_PATIENCE", patience)
     assert main(["run", str(log), "--policy", "easy"]) == 0
     assert ("easy" in terminal.written) == shown
+
+
+def test_the_policy_of_a_slurm_configuration(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without `--policy` it is that of slurm.conf, and the answer says so; with it the given one."""
+    conf = log.parent / "slurm.conf"
+    text = "SelectType=select/linear\nPriorityType=priority/basic\nSchedulerParameters=bf_interval=60\n"
+    conf.write_text(f"ClusterName=c\n{text}NodeName=n[1-8]\nPartitionName=p Nodes=ALL Default=YES\n")
+    for options, policy in (([], "slurm(bf_interval=60)"), (["--policy", "sjf"], "sjf")):
+        assert main(["run", str(log), "--system", str(conf), *options]) == 0
+        assert f"policy        {policy}" in capsys.readouterr().out.splitlines()
+    assert main(["run", str(log)]) == 0
+    assert "policy        fcfs" in capsys.readouterr().out.splitlines()

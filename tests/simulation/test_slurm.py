@@ -172,3 +172,32 @@ def test_specs() -> None:
     assert str(bl.Policy.parse("sjf(backfill=slurm(bf_interval=2))")) == "slurm(bf_interval=2, order=sjf)"
     with pytest.raises(PolicyError, match="goes with backfill slurm, not with easy"):
         bl.Policy(backfill="easy", slurm=SlurmParameters())
+
+
+def test_the_order_goes_by_the_latest_calculation() -> None:
+    """Ben's job comes before Ann's second once usage was counted, not before."""
+    system = bl.System.homogeneous(
+        nodes=2,
+        resources={"core": 1},
+        accounts=(bl.Account("physics", users={"ann": 1, "ben": 1}),),
+        fair_share=bl.FairShare(decay="slurm"),
+    )
+    columns: dict[str, Any] = {
+        "submit_time": [0.0, 1.0, 2.0],
+        "run_time": [70.0, 30.0, 30.0],
+        "requested_time": [120.0, 60.0, 60.0],
+        "tasks": [2, 2, 2],
+        "user": ["ann", "ann", "ben"],
+    }
+    for period, expected in ((60, [0.25, 100.25, 70.25]), (300, [0.25, 70.25, 100.25])):
+        spec = f"slurm(main_phase=0.25, backfill=false, order=multifactor(fair_share=9, period={period}))"
+        assert starts(spec, system, **columns) == expected
+
+
+def test_a_job_that_never_starts_does_not_keep_the_run_going() -> None:
+    """Though the order of the queue changes with time, the run ends when nothing runs any more."""
+    limit = bl.Limit("OneNode", nodes=1)
+    system = bl.System.homogeneous(nodes=2, resources={"core": 1}, limits=(limit,))
+    for backfill in ("true", "false"):
+        spec = f"slurm(backfill={backfill}, order=multifactor(age=1))"
+        assert starts(spec, system, tasks=[2, 2]) == [None, None]

@@ -10,12 +10,13 @@ from batchlab.cli.failure import wrong_usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from batchlab.cli.request import LogRequest, MachineRequest
     from batchlab.system.system import System
     from batchlab.workload.header import Header
 
-__all__ = ["described_machine", "machine_for", "machine_of_log"]
+__all__ = ["described_machine", "machine_for", "machine_of_log", "policy_for"]
 
 
 def described_machine(machine: MachineRequest) -> System | None:
@@ -104,6 +105,28 @@ def machine_of_log(header: Header, machine: MachineRequest) -> System:
         return system
     groups = tuple(replace(group, resources={"core": machine.cores}) for group in system.groups)
     return replace(system, groups=groups)
+
+
+def policy_for(policy: str | None, system: Path | None) -> str:
+    """Give the policy under which a log is run.
+
+    Parameters
+    ----------
+    policy
+        ``--policy``, if it was given.
+    system
+        ``--system``, if it was given.
+
+    Returns
+    -------
+    str
+        The given one, else that of the system's description (Slurm's files have one), else ``fcfs``.
+    """
+    from batchlab.system.read import described_policy  # noqa: PLC0415  # --help does without
+
+    if policy is not None:
+        return policy
+    return (system and described_policy(system)) or "fcfs"
 
 
 def _assumed(header: Header, machine: MachineRequest, sizes: Sequence[tuple[int, int]]) -> str:

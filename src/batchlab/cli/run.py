@@ -10,7 +10,7 @@ import typer
 from batchlab.atomic import write_frame
 from batchlab.cli.failure import check_directory, is_in_directory, is_pace, is_table, wrong_usage
 from batchlab.cli.log import check_counting, check_platform, located, read_log
-from batchlab.cli.machine import described_machine, machine_for
+from batchlab.cli.machine import described_machine, machine_for, policy_for
 from batchlab.cli.monitored import check_watching, keep_serving, monitored
 from batchlab.cli.node_sleep import sleep_of
 from batchlab.cli.options import (  # typer reads the annotations
@@ -66,9 +66,12 @@ _System = Annotated[
     ),
 ]
 _Policy = Annotated[
-    str,
+    str | None,
     typer.Option(
-        metavar="SPEC", rich_help_panel=RULES, help="Which job runs next, and where; see batchlab policies."
+        metavar="SPEC",
+        rich_help_panel=RULES,
+        help="Which job runs next, and where; see batchlab policies. Unless given fcfs, or what slurm.conf "
+        "says, if --system is one.",
     ),
 ]
 _Applications = Annotated[
@@ -172,7 +175,7 @@ def run(
     nodes: Nodes = None,
     cores: Cores = None,
     equivalence: Equivalence = None,
-    policy: _Policy = "fcfs",
+    policy: _Policy = None,
     seed: Seed = RunOptions.seed,
     walltime: Walltime = RunOptions.walltime,
     order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
@@ -221,7 +224,7 @@ def run(
             *located(trace), overrun, invalid, processors, use_memory, applications, log_format, timezone
         ),
         MachineRequest(system, nodes, cores, equivalence),
-        policy,
+        policy_for(policy, system),
         RunOptions(
             seed=seed,
             walltime=walltime,

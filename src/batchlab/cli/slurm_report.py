@@ -18,7 +18,7 @@ __all__ = ["report_lines"]
 
 _WIDTH = 80
 _COUNTS: tuple[tuple[Fate, str], ...] = (
-    ("modelled", "used: the simulated system has them"),
+    ("modelled", "used: the simulated system, or its policy, has them"),
     ("read", "not modelled yet: read, and no simulation goes by them"),
     ("not_modelled", "not modelled, or not as Slurm has them"),
     ("no_effect", "without effect on when and where jobs run, or ask for nothing"),
@@ -87,7 +87,7 @@ def _head(report: Report) -> Iterator[str]:
     for fate, says in _COUNTS:
         yield f"{report.counts[fate]:5}  {says}"
     yield ""
-    yield from _wrapped(f"The order of jobs is nearest to: {configuration.priority.order}", "  ")
+    yield from _wrapped(f"The policy: {configuration.policy}", "  ")
 
 
 def _entry(entry: ReportedKey) -> Iterator[str]:

@@ -25,7 +25,7 @@ _NAMED: Mapping[object, object] = {"true": True, "false": False}
 _WHOLE = {
     "batch_sched_delay": (0, _YEAR),
     "sched_interval": (1, _YEAR),
-    "default_queue_depth": (1, _MOST),
+    "default_queue_depth": (0, _MOST),
     "bf_interval": (1, _YEAR),
     "bf_resolution": (1, _YEAR),
     "bf_window": (1, _YEAR),

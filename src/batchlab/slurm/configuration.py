@@ -12,6 +12,7 @@ from batchlab.documents import shown_path
 from batchlab.errors import SystemDescriptionError, one_line, shown, suggest
 from batchlab.slurm.cluster import Preemption, Selection, Timing
 from batchlab.slurm.place import refuse
+from batchlab.slurm.policy import policy_of
 from batchlab.slurm.priority import PriorityParameters
 from batchlab.slurm.scheduler import SchedulerParameters
 from batchlab.slurm.values import MOST_HOSTS, host_names, separated
@@ -98,6 +99,21 @@ class SlurmConfiguration:
     mended: tuple[Mended, ...] = ()
     files: tuple[str, ...] = ()
     not_read: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def policy(self) -> str:
+        """The spec string of the policy: ``slurm(…)`` with the parameters, and the order by `counted`."""
+        return policy_of(self.scheduler, self.selection, self.timing, self.counted.order)
+
+    @cached_property
+    def counted(self) -> PriorityParameters:
+        """The priority without weights of what the files do not describe: accounts, QOS, resources."""
+        lines = [line for line in self.nodes if "FUTURE" not in line.state]
+        resources = {"cpu"} | {f"gres/{each.name}" for line in lines for each in line.gres if each.consumed}
+        if self.selection.memory and any(line.memory is not None for line in lines):
+            resources.add("mem")
+        has_accounts = self.accounting is not None
+        return self.priority.among(resources, accounts=has_accounts, qualities=bool(self.qualities))
 
     @cached_property
     def node_names(self) -> Mapping[str, NodeLine]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from batchlab.slurm.values import KINDS, plugin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from batchlab.slurm.settings import Settings
 
@@ -69,7 +69,7 @@ class PriorityParameters:
             return "fcfs"
         named = ("age", "association", "fair_share", "job_size", "partition", "qos")
         parts = [f"{name}={value}" for name in named if (value := getattr(self, name))]
-        resources = [f"{_NAMES.get(name, name)}={weight:g}" for name, weight in self.tres.items() if weight]
+        resources = [f"{_resource(name)}={weight:g}" for name, weight in self.tres.items() if weight]
         parts += [f'tres="{", ".join(resources)}"'] if resources else []
         if not parts:
             return "fcfs"
@@ -79,8 +79,19 @@ class PriorityParameters:
         parts += [f"favour={favour}"] if favour != "large" else []
         return f"multifactor({', '.join(parts)})"
 
+    def among(self, resources: Collection[str], *, accounts: bool, qualities: bool) -> PriorityParameters:
+        """Leave out the weights of what is not there: other resources, accounts, qualities of service."""
+        return replace(
+            self,
+            association=self.association if accounts else 0,
+            fair_share=self.fair_share if accounts else 0,
+            qos=self.qos if qualities else 0,
+            tres={name: weight for name, weight in self.tres.items() if name in resources},
+        )
 
-_NAMES = {"cpu": "core", "gres/gpu": "gpu"}
+
+def _resource(tres: str) -> str:
+    return "core" if tres == "cpu" else tres.removeprefix("gres/")
 
 
 def priority_parameters(settings: Settings, usual: str) -> PriorityParameters:

@@ -151,6 +151,7 @@ class Report:
             "cluster": configuration.cluster,
             "nodes": len(configuration.in_service),
             "partitions": [each.name for each in configuration.partitions],
+            "policy": configuration.policy,
             "order": configuration.priority.order,
             "counts": self.counts,
             "keys": [_as_dict(each) for each in self.entries],

@@ -11,6 +11,7 @@ from batchlab.slurm import Report, read_configuration
 from batchlab.system.slurm.accounts import accounts_of, fair_share_of, qualities_of
 from batchlab.system.slurm.limits import limits_of
 from batchlab.system.slurm.machine import groups_of, partitions_of
+from batchlab.system.slurm.policy import remark_on_policy
 from batchlab.system.slurm.preemption import preemption_of
 from batchlab.system.slurm.remarks import Remarks
 from batchlab.system.system import System
@@ -74,6 +75,7 @@ def translate(configuration: SlurmConfiguration) -> Translation:
     resources = dict.fromkeys(name for group in groups for name in group.resources)
     partitions = partitions_of(configuration, remarks)
     qualities = qualities_of(configuration, remarks)
+    remark_on_policy(configuration, remarks)
     named = [each.name for each in partitions]
     try:
         system = System(

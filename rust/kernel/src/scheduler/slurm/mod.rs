@@ -196,7 +196,9 @@ impl Slurm {
     fn end_call(&mut self, view: View<'_>) {
         let Some(call) = self.call.take() else { return };
         let now = view.now();
-        let may_differ = !call.queue.is_empty() && (self.keys_change || order_may_change(view));
+        // A run in which jobs wait for what never comes ends: another order starts none of them on an idle machine.
+        let is_idle = view.state.running.is_empty();
+        let may_differ = !call.queue.is_empty() && !is_idle && (self.keys_change || order_may_change(view));
         match call.kind {
             Kind::Main(main, by_thread, _) => {
                 let is_cut = may_differ || (call.next < call.queue.len() && !main.is_over());

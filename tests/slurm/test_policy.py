@@ -1,0 +1,125 @@
+"""The policy of a configuration: each parameter arrives in the policy `slurm`, and its order."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import pytest
+
+import batchlab as bl
+from batchlab.policy import SlurmParameters
+from batchlab.slurm import SchedulerParameters, read_configuration
+from batchlab.system.slurm import check
+from support.slurm_configurations import FILES, SMALL, written
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINEAR = SMALL + "SelectType=select/linear\nPriorityType=priority/basic\n"
+MULTIFACTOR = LINEAR.replace("basic", "multifactor")
+
+
+def policy_of(text: str, folder: Path) -> bl.Policy:
+    """Give the policy of one slurm.conf."""
+    return bl.Policy.parse(read_configuration(written({"slurm.conf": text}, folder)).policy)
+
+
+def test_usual_values_are_slurms() -> None:
+    """So an option that is not given may be left out of the spec."""
+    usual, slurms = SlurmParameters(), SchedulerParameters()
+    same = {each.name for each in fields(SlurmParameters)} & {each.name for each in fields(slurms)}
+    assert {"bf_interval", "default_queue_depth"} <= same
+    for name in same - {"bf_window"}:
+        assert getattr(usual, name) == getattr(slurms, name), name
+    assert usual.bf_window == slurms.bf_window * 60
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("", {}),
+        ("SchedulerType=sched/builtin", {"backfill": False}),
+        ("Epilog=/etc/slurm/epilog", {"epilog": True}),
+        ("SchedulerParameters=batch_sched_delay=20", {"batch_sched_delay": 20}),
+        ("SchedulerParameters=sched_interval=120", {"sched_interval": 120}),
+        ("SchedulerParameters=sched_interval=-1", {"sched_interval": 31_536_000}),
+        ("SchedulerParameters=default_queue_depth=0", {"default_queue_depth": 0}),
+        ("SchedulerParameters=bf_interval=60", {"bf_interval": 60}),
+        ("SchedulerParameters=bf_interval=-1", {"backfill": False}),
+        ("SchedulerParameters=bf_resolution=600", {"bf_resolution": 600}),
+        ("SchedulerParameters=bf_window=10080", {"bf_window": 604_800}),
+        ("SchedulerParameters=bf_max_job_test=1000", {"bf_max_job_test": 1000}),
+        ("SchedulerParameters=bf_max_job_part=50", {"bf_max_job_part": 50}),
+        ("SchedulerParameters=bf_job_part_count_reserve=1", {"bf_job_part_count_reserve": 1}),
+    ],
+)
+def test_each_parameter_arrives(line: str, expected: dict[str, object], tmp_path: Path) -> None:
+    """With its value, in the units of the policy; all others are as usual."""
+    found = policy_of(f"{LINEAR}{line}\n", tmp_path)
+    assert found == bl.Policy(backfill="slurm", slurm=SlurmParameters(**expected))  # type: ignore[arg-type]  # each its type
+
+
+def test_what_jobs_get(tmp_path: Path) -> None:
+    """Whole nodes, or cores and memory."""
+    assert policy_of(LINEAR, tmp_path) == bl.Policy.parse("slurm")
+    cores = LINEAR.replace("linear", "cons_tres")
+    assert policy_of(cores, tmp_path) == bl.Policy.parse("slurm(select=cores)")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("PriorityWeightAge=5", "age=5"),
+        ("PriorityWeightJobSize=5", "job_size=5"),
+        ("PriorityWeightPartition=5", "partition=5"),
+        ("PriorityWeightTRES=cpu=5", 'tres="core=5"'),
+        ("PriorityWeightAge=5\nPriorityMaxAge=2-0", "age=5, max_age=172800"),
+        ("PriorityWeightAge=5\nPriorityCalcPeriod=1", "age=5, period=60"),
+        ("PriorityWeightJobSize=5\nPriorityFavorSmall=YES", "job_size=5, favour=small"),
+        (
+            "PriorityWeightJobSize=5\nPriorityFlags=SMALL_RELATIVE_TO_TIME",
+            "job_size=5, favour=large_for_time",
+        ),
+    ],
+)
+def test_each_weight_arrives(line: str, expected: str, tmp_path: Path) -> None:
+    """The order is `multifactor` with the weights of the configuration."""
+    found = policy_of(f"{MULTIFACTOR}{line}\n", tmp_path)
+    assert found == bl.Policy.parse(f"slurm(order=multifactor({expected}))")
+
+
+def test_weights_of_accounts_and_qualities(tmp_path: Path) -> None:
+    """They arrive where the files of sacctmgr are there."""
+    text = FILES["slurm.conf"] + "PriorityWeightAssoc=7\n"
+    policy = read_configuration(written({**FILES, "slurm.conf": text}, tmp_path)).policy
+    assert "order=multifactor(age=1000, association=7, fair_share=100000, qos=10000" in policy
+    assert 'tres="core=500, mem=500, gpu=1000"' in policy
+
+
+def test_weights_of_what_is_not_there(tmp_path: Path) -> None:
+    """They are left out, and the report says so; the policy runs."""
+    weights = "PriorityWeightFairshare=9\nPriorityWeightAssoc=9\nPriorityWeightQOS=9\nPriorityWeightAge=1\n"
+    text = f"{MULTIFACTOR}{weights}PriorityWeightTRES=cpu=1,gres/gpu=3,node=1\n"
+    folder = written({"slurm.conf": text}, tmp_path)
+    policy = read_configuration(folder).policy
+    assert bl.Policy.parse(policy).order == 'multifactor(age=1, tres="core=1")'
+    remarks = {name: each.remarks for each in check(folder).entries if (name := each.name)}
+    for name in ("PriorityWeightFairshare", "PriorityWeightAssoc"):
+        assert remarks[name] == ("there is no file of sacctmgr with accounts; the factor is left out",)
+    assert remarks["PriorityWeightQOS"] == ("there is no file of sacctmgr with QOS; the factor is left out",)
+    assert remarks["PriorityWeightTRES"] == (
+        "no node has gres/gpu to give to jobs; its weight is left out",
+        "no node has node to give to jobs; its weight is left out",
+    )
+    job = {"submit_time": [0], "run_time": [60], "requested_time": [60], "tasks": [1]}
+    jobs = bl.Workload.from_table(job)
+    assert bl.simulate(jobs, bl.read_system(folder), policy).jobs["state"].to_list() == ["completed"]
+
+
+def test_other_schedulers(tmp_path: Path) -> None:
+    """They count as builtin, and the report says so."""
+    text = f"{LINEAR}SchedulerType=sched/hold\n"
+    assert policy_of(text, tmp_path) == bl.Policy.parse("slurm(backfill=false)")
+    entry = next(each for each in check(tmp_path).entries if each.name == "SchedulerType")
+    assert entry.remarks == ("there is no scheduler hold; jobs start as with builtin",)
