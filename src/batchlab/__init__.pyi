@@ -12,6 +12,7 @@ from batchlab import report as report
 from batchlab import skeleton as skeleton
 from batchlab import slurm as slurm
 from batchlab import system as system
+from batchlab import twin as twin
 from batchlab._kernel import Formula as Formula
 from batchlab._kernel import Job as Job
 from batchlab._kernel import Queue as Queue
@@ -50,6 +51,7 @@ from batchlab.errors import SimulationError as SimulationError
 from batchlab.errors import StoreError as StoreError
 from batchlab.errors import SystemDescriptionError as SystemDescriptionError
 from batchlab.errors import TraceError as TraceError
+from batchlab.errors import TwinError as TwinError
 from batchlab.errors import WorkloadError as WorkloadError
 from batchlab.experiment import Experiment as Experiment
 from batchlab.experiment import Runs as Runs

@@ -19,6 +19,7 @@ the next step. Errors about input are also ``ValueError``, so code that does not
     ├── ObserverError            (ValueError)   what an observer is told, or the data that it reads
     ├── ResultError              (ValueError)   a result that cannot be read, written or evaluated
     ├── AdequacyError            (ValueError)   streams of jobs between which no difference is defined
+    ├── TwinError                (ValueError)   a log that a cluster's twin cannot run, or be fitted on
     ├── QueueingError            (ValueError)   a queueing model's input, or one that is not stable
     ├── TraceError               (ValueError)   a log of the archive that is not known, or cannot be had
     ├── MonitorError                            a running simulation that cannot be asked, or shown
@@ -55,6 +56,7 @@ __all__ = [
     "StoreError",
     "SystemDescriptionError",
     "TraceError",
+    "TwinError",
     "WorkloadError",
     "as_message",
     "missing_extra",
@@ -126,6 +128,10 @@ class ResultError(BatchlabError, ValueError):
 
 class AdequacyError(BatchlabError, ValueError):
     """Two streams of jobs cannot be compared; the message names the first job that differs."""
+
+
+class TwinError(BatchlabError, ValueError):
+    """A log that the twin of a cluster cannot run, or that it cannot be fitted on."""
 
 
 class QueueingError(BatchlabError, ValueError):

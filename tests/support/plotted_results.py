@@ -22,7 +22,7 @@ PLOTS: dict[str, Callable[..., Axes]] = {
         *("fair_share", "gflops", "power", "power_states", "platform_activity", "waiting_reasons"),
         *("hop_bytes", "hops", "interference", "link_loads"),
     }
-    and not name.startswith("adequacy")
+    and not name.startswith(("adequacy", "what_if", "fit"))
 }
 ONE_ONLY = {"gantt", "allocation_map", "allocations", "job_nodes", "job_times", "rates"}
 

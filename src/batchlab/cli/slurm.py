@@ -10,6 +10,7 @@ import typer
 
 from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
 from batchlab.cli.slurm_report import report_lines
+from batchlab.cli.slurm_what_if import what_if
 
 if TYPE_CHECKING:
     from batchlab.slurm import Report
@@ -83,3 +84,6 @@ def check(
         typer.echo("\n".join(report_lines(report, everything=everything)))
     if report.counts["unknown"]:
         raise typer.Exit(1)
+
+
+slurm.command("what-if")(what_if)

@@ -28,6 +28,7 @@ from batchlab.plot.run_times import run_times
 from batchlab.plot.scalability import scalability
 from batchlab.plot.utilisation import utilisation
 from batchlab.plot.waiting_reasons import waiting_reasons
+from batchlab.plot.what_if import what_if
 
 __all__ = [
     "adequacy_by_jobs",
@@ -63,4 +64,5 @@ __all__ = [
     "utilisation",
     "wait",
     "waiting_reasons",
+    "what_if",
 ]

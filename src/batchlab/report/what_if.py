@@ -1,0 +1,190 @@
+"""The report of a what-if study: the waits of the same jobs under several configurations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from batchlab import plot
+from batchlab.errors import ResultError, shown
+from batchlab.report.markup import Html, element, table
+from batchlab.report.page import Section, page, save
+from batchlab.report.pictures import figure
+from batchlab.twin import WhatIf
+from batchlab.twin.durations import amount, amounts, scaled
+from batchlab.twin.groups import GROUPED_BY
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    import polars as pl
+
+    from batchlab.twin import Twin
+    from batchlab.twin.groups import GroupedBy
+
+__all__ = ["write_what_if"]
+
+_TITLES = {
+    "all": "All jobs",
+    "partition": "By partition",
+    "qos": "By QOS",
+    "account": "By account",
+    "size": "By size",
+}
+_STATISTICS = {"mean": "mean", "median": "median", "p95": "95 %"}
+_METHOD = (
+    "Each configuration was run once with every seed, from which the phases of the controller's threads and "
+    "what is drawn besides come; the waits of these runs count together. A wait is from the submission of a "
+    "job to its start. Only jobs that started in all runs are compared. The 95 % quantile is the least wait "
+    "that 95 % of the jobs do not exceed."
+)
+_MEANING = (
+    "The intervals say how much the numbers might differ for another sample of such jobs. They do not hold "
+    "what the model leaves out: fit it to the log, and see how far its waits are from the real ones, before "
+    "you trust it."
+)
+_SOURCE = (
+    "H. R. Künsch, “The jackknife and the bootstrap for general stationary observations”, Annals of "
+    "Statistics 17(3), 1989; D. N. Politis and J. P. Romano, “A circular block-resampling procedure for "
+    "stationary data”, 1992."
+)
+
+
+def write_what_if(
+    found: WhatIf,
+    path: str | os.PathLike[str],
+    *,
+    title: str = "What if",
+    source: str | None = None,
+) -> Path:
+    """Write one HTML file about a study, which opens from disk and asks nothing of any network.
+
+    Parameters
+    ----------
+    found
+        Of `batchlab.twin.what_if`.
+    path
+        The file; it is there whole or not at all.
+    title
+        Its heading.
+    source
+        Where the jobs are from.
+
+    Returns
+    -------
+    pathlib.Path
+        The file. The same study gives the same bytes.
+
+    Raises
+    ------
+    ResultError
+        If this is no study, or the file cannot be written.
+    """
+    if not isinstance(found, WhatIf):
+        raise ResultError(f"found = {shown(found)}; must be a WhatIf, of bl.twin.what_if.")
+    return save(page(title, _sections(found, source)), path)
+
+
+def _sections(found: WhatIf, source: str | None) -> Iterator[Section]:
+    yield Section("summary", "Summary", _summary(found, source))
+    for by in GROUPED_BY:
+        rows = found.table.filter(by=by)
+        if not rows.is_empty():
+            yield Section(by, _TITLES[by], Html(_tables(rows, found) + _differences(found, by)))
+    yield Section("course", "Waits and queue", _course(found))
+    notes = element("p", _METHOD) + element("p", _intervals(found)) + element("p", _MEANING)
+    yield Section("method", "How it was done", Html(notes + element("p", _SOURCE, class_="note")))
+
+
+def _summary(found: WhatIf, source: str | None) -> Html:
+    seeds = f"{found.seeds[0]}" if len(found.seeds) == 1 else f"{found.seeds[0]} to {found.seeds[-1]}"
+    facts = {
+        **({} if source is None else {"log": source}),
+        "jobs": f"{found.jobs:,} compared",
+        "seeds": seeds,
+        **{name: _said(twin) for name, twin in found.twins.items()},
+    }
+    pairs = (element("dt", name) + element("dd", text) for name, text in facts.items())
+    rows = ([name, f"{found.not_started[name]:,}", amounts(found.mean_waits[name])] for name in found.twins)
+    titles = ("configuration", "jobs that did not start", "mean wait by seed")
+    return Html(element("dl", *map(Html, pairs)) + table("Runs", titles, rows, class_="numbers"))
+
+
+def _said(twin: Twin) -> str:
+    """Say what is run under a configuration."""
+    given = [f"submission {twin.submission:g} s"] if twin.submission else []
+    given += [] if twin.overheads is None else [str(twin.overheads)]
+    run = f"{twin.policy} on {twin.system.nodes:,} nodes"
+    return f"{run}; overheads: {', '.join(given)}" if given else run
+
+
+def _tables(rows: pl.DataFrame, found: WhatIf) -> Html:
+    """Give the waits of each group and configuration, and how far they are from those of the first."""
+    order = {group: place for place, group in enumerate(rows["group"].unique(maintain_order=True))}
+    parts = rows.partition_by("group", "configuration", maintain_order=True)
+    # The rows of one group follow one another.
+    parts.sort(key=lambda part: order[part["group"][0]])
+    others = [part for part in parts if part["configuration"][0] != found.first]
+    titles = ("group", "configuration", "jobs", *_STATISTICS.values())
+    waits = table("Waits", titles, (_cells(part, _wait) for part in parts), class_="numbers")
+    if not others:
+        return waits
+    caption = f"By how much waits are above those under {found.first}"
+    return Html(
+        waits + table(caption, titles, (_cells(part, _difference) for part in others), class_="numbers")
+    )
+
+
+def _cells(part: pl.DataFrame, written: Callable[[Mapping[str, float | None]], str]) -> list[str]:
+    first = part.row(0, named=True)
+    by_statistic = {row["statistic"]: row for row in part.iter_rows(named=True)}
+    cells = (written(by_statistic[statistic]) for statistic in _STATISTICS)
+    return [first["group"], first["configuration"], f"{first['jobs']:,}", *cells]
+
+
+def _wait(row: Mapping[str, float | None]) -> str:
+    if row["wait"] is None or row["low"] is None or row["high"] is None:
+        return amount(row["wait"])
+    return scaled(row["wait"], row["low"], row["high"]).removeprefix("+")
+
+
+def _difference(row: Mapping[str, float | None]) -> str:
+    apart, low, high = (row[each] for each in ("difference", "difference_low", "difference_high"))
+    return "" if apart is None or low is None or high is None else scaled(apart, low, high)
+
+
+def _differences(found: WhatIf, by: GroupedBy) -> Html:
+    level = f"with {100 * found.confidence:g} % intervals"
+    apart = f"above those under {found.first}, " if len(found.twins) > 1 else ""
+    drawn = {"mean": f"Mean waits {apart}{level}", "p95": f"95 % quantiles of waits {apart}{level}"}
+    return _plots(
+        *(
+            figure(plot.what_if(found, by=by, statistic=statistic), caption, f"w{by}{statistic}")
+            for statistic, caption in drawn.items()
+        )
+    )
+
+
+def _intervals(found: WhatIf) -> str:
+    return (
+        f"Intervals hold {100 * found.confidence:g} %: blocks of {amount(found.block)} were drawn "
+        f"{found.resamples:,} times, with the jobs submitted in them and as many as cover the log, the same "
+        "for all configurations; an interval lies between quantiles of what they gave."
+    )
+
+
+def _course(found: WhatIf) -> Html:
+    drawn = (
+        (
+            plot.wait(found.results, kind="cdf"),
+            "The share of jobs that waited at most so long, with the first seed",
+        ),
+        (plot.queue_size(found.results, kind="time"), "Jobs in the queue over time, with the first seed"),
+        (plot.utilisation(found.results), "Resources in use over time, with the first seed"),
+    )
+    return _plots(*(figure(ax, caption, f"c{index}") for index, (ax, caption) in enumerate(drawn)))
+
+
+def _plots(*pictures: Html) -> Html:
+    return element("div", *pictures, class_="plots")

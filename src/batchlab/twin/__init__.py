@@ -1,0 +1,8 @@
+"""What-if studies of a cluster that runs Slurm, and the calibration of its twin on a log.
+
+See ``docs/slurm-twin.md``.
+"""
+
+from batchlab.lazy import lazily
+
+__all__, __getattr__, __dir__ = lazily(__name__)

@@ -1,0 +1,151 @@
+"""A cluster that runs Slurm as a simulation has it: its machine, its policy, and its overheads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from batchlab.errors import PolicyError, SimulationError, TwinError, WorkloadError, shown
+from batchlab.policy.policy import as_policy
+from batchlab.simulation.simulate import simulate
+from batchlab.slurm import read_configuration
+from batchlab.system.slurm import translate
+from batchlab.units import is_finite
+
+if TYPE_CHECKING:
+    import os
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from batchlab.options import Overheads
+    from batchlab.policy.policy import Policy
+    from batchlab.result.result import Result
+    from batchlab.system import System
+    from batchlab.workload import Workload
+
+__all__ = ["Twin", "read_twin", "waits_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Twin:
+    """A configuration that can run jobs.
+
+    Parameters
+    ----------
+    name
+        What it is called in answers and messages.
+    system
+        The machine with its partitions, accounts, QOS and limits.
+    policy
+        What the controller does.
+    overheads
+        What jobs spend on their nodes besides their runs; nothing unless given.
+    submission
+        Seconds from the submission of a job until the controller knows it, >= 0.
+
+    Raises
+    ------
+    TwinError
+        If the submission takes no time.
+    """
+
+    name: str
+    system: System
+    policy: Policy
+    overheads: Overheads | None = None
+    submission: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not is_finite(self.submission) or self.submission < 0:
+            raise TwinError(
+                f"submission = {shown(self.submission)}; must be a finite number of seconds >= 0."
+            )
+
+    def run(self, workload: Workload, *, seed: int = 0) -> Result:
+        """Run jobs.
+
+        Parameters
+        ----------
+        workload
+            The jobs.
+        seed
+            Of the phases of the controller's threads, and of overheads that are drawn.
+
+        Returns
+        -------
+        Result
+            In which jobs are submitted when the controller knows them.
+
+        Raises
+        ------
+        TwinError
+            If the jobs name what the configuration does not have, or the policy does not go with its machine.
+        """
+        known = workload.shift(self.submission) if self.submission else workload
+        try:
+            return simulate(known, self.system, self.policy, seed=seed, overheads=self.overheads)
+        except (WorkloadError, PolicyError, SimulationError) as error:
+            raise TwinError(f"{self.name} cannot run the log: {error}") from error
+
+
+def read_twin(
+    path: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    policy: Policy | str | None = None,
+    overheads: Overheads | None = None,
+    submission: float = 0.0,
+    version: str | None = None,
+    accounts: str | os.PathLike[str] | None = None,
+    qos: str | os.PathLike[str] | None = None,
+) -> Twin:
+    r"""Make a twin of the configuration of a cluster.
+
+    Parameters
+    ----------
+    path
+        A ``slurm.conf``, or its folder.
+    name
+        What it is called; the path unless given.
+    policy
+        In place of the one that the configuration says.
+    overheads, submission
+        As for `Twin`: no configuration says them.
+    version, accounts, qos
+        As for `batchlab.slurm.read_configuration`.
+
+    Returns
+    -------
+    Twin
+
+    Raises
+    ------
+    SystemDescriptionError
+        If Slurm would not start with the configuration; it names the file, the line and the value.
+    PolicyError
+        If the policy is none.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lines = "NodeName=n[1-4] CPUs=8", "PartitionName=all Nodes=ALL", "PriorityType=priority/basic"
+    ...     _ = pathlib.Path(folder, "slurm.conf").write_text("\n".join(lines))
+    ...     str(read_twin(folder).policy)
+    'slurm(select=cores)'
+    """
+    configuration = read_configuration(path, version=version, accounts=accounts, qos=qos)
+    return Twin(
+        name=str(path) if name is None else name,
+        system=translate(configuration).system,
+        policy=as_policy(configuration.policy if policy is None else policy),
+        overheads=overheads,
+        submission=submission,
+    )
+
+
+def waits_of(result: Result, workload: Workload) -> npt.NDArray[np.float64]:
+    """Give how long each job of a workload waited from its submission on: seconds; NaN: it did not start."""
+    waits: npt.NDArray[np.float64] = result.outcome.start_time - workload.jobs["submit_time"].to_numpy()
+    return waits

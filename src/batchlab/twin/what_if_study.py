@@ -1,0 +1,196 @@
+"""The same jobs under several configurations: how long they wait, and what is certain of the differences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from batchlab.errors import TwinError, shown
+from batchlab.queueing.bootstrap import block_bootstrap
+from batchlab.twin.groups import groupings
+from batchlab.twin.twin import waits_of
+from batchlab.twin.waits import STATISTICS, GroupedWaits
+from batchlab.twin.what_if_answer import WhatIf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from batchlab.queueing.bootstrap import Bootstrap
+    from batchlab.result.result import Result
+    from batchlab.twin.groups import Grouping
+    from batchlab.twin.twin import Twin
+    from batchlab.workload import Workload
+
+    Floats = npt.NDArray[np.float64]
+    Integers = npt.NDArray[np.int64]
+
+__all__ = ["what_if"]
+
+
+def what_if(
+    workload: Workload,
+    twins: Iterable[Twin],
+    *,
+    seeds: Sequence[int] = (0,),
+    block: float | None = None,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    progress: Callable[[int, int], object] | None = None,
+) -> WhatIf:
+    """Run the same jobs under several configurations, and compare how long they wait.
+
+    Parameters
+    ----------
+    workload
+        The jobs. What a log says of their starts is not looked at.
+    twins
+        The configurations; their names must differ. The others are compared with the first.
+    seeds
+        Each configuration is run once with each of them: the phases of the controller's threads, and
+        overheads that are drawn, come from it. The waits of all runs count together.
+    block, resamples, confidence
+        Of the intervals, as for `batchlab.queueing.block_bootstrap`: blocks of time are drawn with the jobs
+        submitted in them, the same for all configurations. They allow for what other jobs might have come,
+        not for what the model leaves out.
+    progress
+        Called after each run with the number of runs done and that of all.
+
+    Returns
+    -------
+    WhatIf
+        Mean, median and 95 % quantile of the waits, of all jobs and by partition, QOS, account and size, as
+        far as the log has them.
+
+    Raises
+    ------
+    TwinError
+        If a configuration cannot run the jobs, no job starts under all of them, or names are not different.
+    QueueingError
+        If a value for the intervals breaks its rule.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> workload, system = bl.generate.demo_workload(200), bl.generate.demo_system()
+    >>> twins = [
+    ...     bl.twin.Twin(name=name, system=system, policy=bl.Policy.parse(name))
+    ...     for name in ("slurm", "slurm(backfill=false)")
+    ... ]
+    >>> found = bl.twin.what_if(workload, twins, resamples=100)
+    >>> found.table.filter(by="all", statistic="mean")["difference"].to_list()[1] > 0
+    True
+    """
+    named = _named(twins)
+    if not seeds:
+        raise TwinError("seeds is empty; give at least one.")
+    waits, results = _run(workload, named, seeds, progress)
+    absent = {name: np.isnan(each).any(axis=0) for name, each in waits.items()}
+    missing = {name: int(np.count_nonzero(each)) for name, each in absent.items()}
+    started = ~np.any([*absent.values()], axis=0)
+    _check_started(started, missing)
+    kept = {name: each[:, started] for name, each in waits.items()}
+    compared = workload.filter(pl.lit(pl.Series(started)))
+    grouped = groupings(compared)
+    found = block_bootstrap(
+        compared.jobs["submit_time"].to_numpy(),
+        _statistic([[GroupedWaits(each, grouping) for each in kept.values()] for grouping in grouped]),
+        block=block,
+        resamples=resamples,
+        confidence=confidence,
+        seed=seeds[0],
+    )
+    return WhatIf(
+        twins=named,
+        table=_table(grouped, tuple(named), found),
+        jobs=len(compared),
+        not_started=missing,
+        seeds=tuple(seeds),
+        mean_waits={name: tuple(each.mean(axis=1).tolist()) for name, each in kept.items()},
+        confidence=found.confidence,
+        block=found.block,
+        resamples=found.resamples,
+        results=results,
+    )
+
+
+def _named(twins: Iterable[Twin]) -> dict[str, Twin]:
+    given = [*twins]
+    named = {each.name: each for each in given}
+    if not given or len(named) < len(given):
+        rule = "must be at least one, each with a name of its own"
+        raise TwinError(f"twins = {shown([each.name for each in given])}; {rule}.")
+    return named
+
+
+def _run(
+    workload: Workload,
+    twins: Mapping[str, Twin],
+    seeds: Sequence[int],
+    progress: Callable[[int, int], object] | None,
+) -> tuple[dict[str, Floats], dict[str, Result]]:
+    """Give the waits of each configuration, of shape (seeds, jobs), and its first result."""
+    waits: dict[str, Floats] = {}
+    results: dict[str, Result] = {}
+    done = 0
+    for name, twin in twins.items():
+        rows = []
+        for seed in seeds:
+            result = twin.run(workload, seed=seed)
+            results.setdefault(name, result)
+            rows.append(waits_of(result, workload))
+            done += 1
+            if progress is not None:
+                progress(done, len(twins) * len(seeds))
+        waits[name] = np.stack(rows)
+    return waits, results
+
+
+def _check_started(started: npt.NDArray[np.bool_], missing: Mapping[str, int]) -> None:
+    if not started.any():
+        lost = ", ".join(f"{count:,} do not under {name}" for name, count in missing.items() if count)
+        raise TwinError(
+            f"none of {len(started):,} jobs starts under all configurations{f': {lost}' if lost else ''}. "
+            "Their partitions must admit the jobs, and their nodes hold them; batchlab run says why not."
+        )
+
+
+def _statistic(grouped: Sequence[Sequence[GroupedWaits]]) -> Callable[[Integers], Floats]:
+    """Give all waits, and by how much they are above those of the first configuration, for given counts."""
+
+    def statistic(counts: Integers) -> Floats:
+        blocks = []
+        for waits in grouped:
+            # Shape (configurations, groups, statistics).
+            found = np.stack([each.statistics(counts) for each in waits])
+            blocks.append(np.stack([found, found - found[0]]).reshape(2, -1))
+        return np.concatenate(blocks, axis=1)
+
+    return statistic
+
+
+def _table(grouped: Sequence[Grouping], names: Sequence[str], found: Bootstrap) -> pl.DataFrame:
+    """Write the rows in the order in which `_statistic` gives them."""
+    labels = [
+        (grouping.by, group, name, int(count), statistic)
+        for grouping in grouped
+        for name in names
+        for group, count in zip(
+            grouping.names, np.bincount(grouping.number, minlength=len(grouping.names)), strict=True
+        )
+        for statistic in STATISTICS
+    ]
+    table = pl.DataFrame(
+        labels, schema=["by", "group", "configuration", "jobs", "statistic"], orient="row"
+    ).with_columns(
+        pl.Series(f"{kind}{end}", values[place])
+        for place, kind in enumerate(("wait", "difference"))
+        for end, values in (("", found.estimate), ("_low", found.low), ("_high", found.high))
+    )
+    table = table.rename({"wait_low": "low", "wait_high": "high"}).fill_nan(None)
+    apart = [name for name in table.columns if name.startswith("difference")]
+    is_first = pl.col("configuration") == names[0]
+    return table.with_columns(pl.when(~is_first).then(pl.col(each)).alias(each) for each in apart)

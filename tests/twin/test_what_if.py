@@ -1,0 +1,147 @@
+"""What-if studies: waits by hand, pairs of configurations, groups, and what cannot be compared."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import batchlab as bl
+from batchlab.errors import SystemDescriptionError, TwinError
+from batchlab.twin.durations import amount, scaled
+from batchlab.twin.groups import groupings
+from batchlab.twin.waits import GroupedWaits
+from support.small_centre import CONFIGURATION, configured, submitted
+
+
+def twin(folder: Path, options: str = "", **others: object) -> bl.twin.Twin:
+    """Read a twin of the small centre."""
+    path = configured(folder / (options or "usual"), options)
+    return bl.twin.read_twin(path, name=options or "usual", **others)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> bl.twin.WhatIf:
+    """Compare backfill every half minute with one every half hour."""
+    folder = tmp_path_factory.mktemp("what_if")
+    twins = [twin(folder), twin(folder, "bf_interval=1800")]
+    return bl.twin.what_if(submitted(300), twins, seeds=(0, 1), resamples=200)
+
+
+def test_statistics_are_those_of_the_runs(found: bl.twin.WhatIf) -> None:
+    """Means are over all jobs and seeds; quantiles are waits that so many jobs do not exceed."""
+    for name, each in found.twins.items():
+        runs = [each.run(submitted(300), seed=seed).jobs for seed in (0, 1)]
+        waits = pl.concat([run["start_time"] - run["submit_time"] for run in runs]).to_numpy()
+        rows = found.table.filter(by="all", configuration=name)
+        values = dict(rows.select("statistic", "wait").iter_rows())
+        assert values["mean"] == pytest.approx(waits.mean())
+        assert values["median"] == np.sort(waits)[299]
+        assert values["p95"] == np.sort(waits)[569]
+        assert np.mean(found.mean_waits[name]) == pytest.approx(waits.mean())
+
+
+def test_rare_backfill_makes_jobs_wait(found: bl.twin.WhatIf) -> None:
+    """The difference is certain, and that of the pair is shorter than the intervals of both."""
+    mean = found.table.filter(by="all", statistic="mean")
+    first, second = mean.iter_rows(named=True)
+    assert first["difference"] is None
+    assert second["difference"] == pytest.approx(second["wait"] - first["wait"])
+    assert 0 < second["difference_low"] < second["difference"] < second["difference_high"]
+    assert second["difference_high"] - second["difference_low"] < second["high"] - second["low"]
+
+
+def test_groups_are_those_of_the_log(found: bl.twin.WhatIf) -> None:
+    """Partition, QOS, account and size; the jobs of each way of grouping are all."""
+    first = found.table.filter(configuration="usual", statistic="mean")
+    assert first["by"].unique(maintain_order=True).to_list() == ["all", "partition", "qos", "account", "size"]
+    assert set(first.group_by("by").agg(pl.col("jobs").sum())["jobs"]) == {300}
+    assert first.filter(by="size")["group"].to_list() == ["1", "2–4", "5–16"]
+
+
+def test_many_groups_are_put_together() -> None:
+    """Of forty accounts the smallest are one group; jobs without one are another."""
+    names = [f"a{number}" for number in range(40) for _ in range(number + 1)]
+    jobs = {"submit_time": range(len(names)), "run_time": 1, "tasks": 1, "account": names}
+    workload = bl.Workload.from_table(jobs)
+    accounts = next(each for each in groupings(workload) if each.by == "account")
+    assert (len(accounts.names), accounts.names[0], accounts.names[-1]) == (30, "a39", "(others)")
+    assert np.bincount(accounts.number).sum() == len(names)
+    partly = bl.Workload.from_table({**jobs, "account": [None] * 50 + names[50:]})
+    assert "(none)" in groupings(partly)[1].names
+
+
+def test_weighted_quantiles() -> None:
+    """Counts weigh jobs as if they were there so often."""
+    chance = np.random.default_rng(1)
+    waits = chance.exponential(60, (2, 50))
+    jobs = bl.Workload.from_table(
+        {"submit_time": range(50), "run_time": 1, "tasks": 1, "account": list("ab" * 25)}
+    )
+    grouping = groupings(jobs)[1]
+    counts = chance.integers(0, 4, 50)
+    found = GroupedWaits(waits, grouping).statistics(counts)
+    for group in (0, 1):
+        mine = np.sort(np.concatenate([np.repeat(row, counts * (grouping.number == group)) for row in waits]))
+        expected = [
+            mine.mean(),
+            *(mine[int(np.ceil(part * len(mine) - 1e-9)) - 1] for part in (0.5, 0.95)),
+        ]
+        assert found[group] == pytest.approx(expected)
+    none = GroupedWaits(waits, grouping).statistics(np.where(grouping.number == 0, 0, 1))
+    assert np.isnan(none[0]).all()
+    assert not np.isnan(none[1]).any()
+
+
+def test_submission_is_part_of_the_wait(tmp_path: Path) -> None:
+    """A job that the controller learns of later waits since its submission."""
+    alone = bl.Workload.from_table({"submit_time": [0, 9000], "run_time": 10, "tasks": 1})
+    soon, late = (twin(tmp_path, submission=seconds) for seconds in (0.0, 100.0))
+    means = [bl.twin.what_if(alone, [each], resamples=2).mean_waits["usual"][0] for each in (soon, late)]
+    assert means[1] - means[0] == pytest.approx(100, abs=4)
+
+
+def test_jobs_that_do_not_start_are_left_out_for_all(tmp_path: Path) -> None:
+    """A limit of one partition rejects jobs under one configuration; no other is compared on them."""
+    text = CONFIGURATION.replace("MaxTime=60", "MaxTime=20")
+    strict = bl.twin.read_twin(configured(tmp_path / "strict", text=text), name="strict")
+    found = bl.twin.what_if(submitted(100), [twin(tmp_path), strict], resamples=2)
+    assert found.not_started["usual"] == 0
+    assert found.not_started["strict"] == 100 - found.jobs > 0
+    assert f"{found.not_started['strict']} jobs did not start, and are left out" in str(found)
+
+
+def test_text_fits_a_terminal(found: bl.twin.WhatIf) -> None:
+    """Eighty columns, and each group with each configuration."""
+    lines = str(found).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "300 jobs under 2 configurations, 2 seeds each"
+    assert any(line.startswith("by account ") for line in lines)
+
+
+def test_durations_in_one_unit() -> None:
+    """Three digits, one unit for a value and its interval."""
+    assert [amount(each) for each in (0.0, 0.123, 59.0, 5400.0, 1e6, None)] == [
+        "0 s", "0.12 s", "59 s", "1.5 h", "11.6 d", "–",
+    ]  # fmt: skip
+    assert scaled(90.0, -3.0, 130.0) == "+1.5 min (−0.05 to 2.17)"
+    assert scaled(-0.001, -0.001, 0.0) == "0 s (0 to 0)"
+
+
+def test_refusals(tmp_path: Path) -> None:
+    """Each error names what is wrong, where, and the next step."""
+    one = twin(tmp_path)
+    with pytest.raises(TwinError, match=r"twins = \['usual', 'usual'\]; must be at least one"):
+        bl.twin.what_if(submitted(10), [one, one])
+    with pytest.raises(TwinError, match="seeds is empty"):
+        bl.twin.what_if(submitted(10), [one], seeds=())
+    named = submitted(10).jobs.with_columns(partition=pl.lit("gpu"))
+    with pytest.raises(TwinError, match=r"usual cannot run the log: job 1: partition = 'gpu'"):
+        bl.twin.what_if(bl.Workload.from_table(named), [one])
+    large = bl.Workload.from_table({"submit_time": [0, 1], "run_time": 1, "tasks": 99})
+    with pytest.raises(TwinError, match="none of 2 jobs starts under all configurations: 2 do not"):
+        bl.twin.what_if(large, [one])
+    with pytest.raises(TwinError, match="submission = -1; must be a finite number of seconds >= 0"):
+        twin(tmp_path, submission=-1)
+    with pytest.raises(SystemDescriptionError, match="none: cannot be read: No such file"):
+        bl.twin.read_twin(tmp_path / "none")
