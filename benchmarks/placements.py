@@ -13,14 +13,23 @@ import polars as pl
 from measure import cpu_time, verdict
 
 import batchlab as bl
+from batchlab.placement import reorder
 from batchlab.skeleton import Skeleton, run
-from batchlab.vocabulary import Fidelity
+from batchlab.vocabulary import Fidelity, RankOrder
 
 SIDES = (32, 32, 40)
 ORDERS = ("zyx", "boxes(4, 4, 4)", "hilbert", "random(1)")
 RULES = ("dual_end(order=zyx)", "round_robin(order=zyx)", "blocks(4, order=zyx)")
 COMPACT = ("compact", "fewest_groups", "sub_torus")
 COMPACT_JOBS = 600
+APPLICATIONS = 300
+MESSAGE_RULES: tuple[tuple[str, RankOrder], ...] = (
+    ("first_fit", "packed"),
+    ("first_fit", "mapped"),
+    ("hop_bytes", "packed"),
+    ("hop_bytes", "mapped"),
+)
+MAPPED_RANKS = 1_024
 RATIO = 1.5
 SECONDS: dict[Fidelity, float] = {"exact": 2.0, "aggregated": 0.1}
 ROUNDS = 3
@@ -66,6 +75,33 @@ def time_compact() -> None:
         print(f"{name}: {took / COMPACT_JOBS * 1e3:.1f} ms CPU for each of {COMPACT_JOBS} jobs")
 
 
+def time_messages() -> None:
+    """Measure what choosing nodes and mapping ranks by messages adds; it has no target."""
+    rng = np.random.default_rng(1)
+    sizes = [int(ranks) for ranks in 2 ** rng.integers(3, 11, APPLICATIONS)]
+    system = bl.System.of(bl.Platform.machine("cielo"))
+    given = {"app_name": "stencil_3d", "app_args": "size=512", "tasks_per_node": 1, "exclusive": True}
+    for allocator, order in MESSAGE_RULES:
+        jobs = [
+            bl.JobDescription(
+                submit_time=1e-5 * number, tasks=ranks, requested_time=60, rank_order=order, others=given
+            )
+            for number, ranks in enumerate(sizes)
+        ]
+        policy = bl.Policy(backfill="easy", allocator=allocator)
+        simulation = bl.Simulation(bl.Workload.from_jobs(jobs), system, policy)
+        took = cpu_time(simulation.run_until)[0]
+        print(f"{APPLICATIONS} stencils of 8 to 1,024 ranks, {allocator}, {order}: {took:.2f} s CPU")
+    nodes = [int(node) for node in rng.permutation(system.nodes)[:MAPPED_RANKS]]
+    matrices = {
+        "a ring": np.roll(np.eye(MAPPED_RANKS), 1, axis=1),
+        "random bytes, all to all": rng.integers(0, 1000, (MAPPED_RANKS, MAPPED_RANKS)),
+    }
+    for name, matrix in matrices.items():
+        took = cpu_time(partial(reorder, matrix, nodes, system))[0]
+        print(f"reorder, {MAPPED_RANKS:,} ranks on nodes at random, {name}: {took:.2f} s CPU")
+
+
 def sum_up() -> None:
     """Measure an allreduce on 8,192 ranks of Cielo in both fidelities: one rank to a node, in order."""
     platform = bl.Platform.machine("cielo")
@@ -89,6 +125,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=20_000, help="how many to make")
     compare_orders(parser.parse_args().jobs)
     time_compact()
+    time_messages()
     sum_up()
 
 

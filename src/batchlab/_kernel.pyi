@@ -315,6 +315,8 @@ class ApplicationInputs(TypedDict):
     gpus: int | None
     network: tuple[str, list[tuple[str, float]]]
     jobs: ApplicationJobs
+    by_messages: bool
+    fabric: Fabric | None
     clip_requests: bool
     log_tasks: bool
     hop_links: list[bool] | None
@@ -851,6 +853,13 @@ class ParallelTask(TypedDict):
     hosts: list[int]
     flops: list[float]
     bytes: list[float]
+
+def map_ranks(
+    matrix: NDArray[np.float64], nodes: NDArray[np.uint32], hops: NDArray[np.uint32]
+) -> NDArray[np.uint32]:
+    """Map ranks to places so that the hop-bytes of what they send decrease; give the node of each rank, as `nodes` has that of
+    each place. `matrix[r, s]`: bytes from rank `r` to rank `s`; `hops[a, b]`: from node `a` to node `b`.
+    """
 
 def run_job_alone(
     jobs: ApplicationJobs,

@@ -121,7 +121,7 @@ JobType = Literal["rigid", "moldable", "malleable", "evolving", "adaptive"]
 JOB_TYPES: tuple[JobType, ...] = get_args(JobType)
 """What may change the number of a job's nodes; in the order in which the kernel counts them."""
 
-RankOrder = Literal["packed", "cyclic"]
+RankOrder = Literal["packed", "cyclic", "mapped"]
 RANK_ORDERS: tuple[RankOrder, ...] = get_args(RankOrder)
 """How the ranks of a job take the places on its nodes, by name."""
 
@@ -269,6 +269,7 @@ AllocatorName = Literal[
     "dual_end",
     "blocks",
     "compact",
+    "hop_bytes",
     "fewest_groups",
     "sub_torus",
 ]

@@ -9,7 +9,7 @@ from support.mapping_cases import connected, varied
 from support.schedule_cases import BACKFILLS, Case
 from support.schedule_runs import fail_if_different
 
-CASES = 480
+CASES = 600
 CHUNKS = 8
 # `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_compact.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "10000"))
@@ -54,7 +54,7 @@ def test_cases_have_what_they_are_for() -> None:
         rejected = rule == "sub_torus" and any(each.state == "rejected" for each in case.expected())
         found["no box"] += rejected
     kinds = ("torus", "tree", "dragonfly")
-    names = [f"{rule} on {kind}" for rule in ("compact", "fewest_groups") for kind in kinds]
+    names = [f"{rule} on {kind}" for rule in ("compact", "hop_bytes", "fewest_groups") for kind in kinds]
     together = [f"{rule} with {each}" for rule in ("compact", "sub_torus") for each in BACKFILLS]
     others = ("sub_torus on torus", "by diameter", "no box")
     assert min(found[name] for name in (*names, *BACKFILLS, *others)) > 20

@@ -46,7 +46,8 @@ class Mapping:
             return self.from_blocks(job, listed, len(head), room)
         if self.rule == "contiguous":
             return self.window(job, room)
-        if self.network is not None and self.rule == "compact":
+        if self.network is not None and self.rule in {"compact", "hop_bytes"}:
+            # Jobs of these cases send nothing.
             given = self.by, self.centres
             return around_a_centre(job, listed, room, self.network, given)
         if self.network is not None:
@@ -98,7 +99,7 @@ class Mapping:
 def mapping_of(text: str, nodes: int, network: Network | None = None) -> Mapping | None:
     """Read an allocator that goes by an order; None where it is none of these."""
     name, _, rest = text.partition("(")
-    of_networks = {"compact", "fewest_groups", "sub_torus"}
+    of_networks = {"compact", "hop_bytes", "fewest_groups", "sub_torus"}
     if name not in {"round_robin", "dual_end", "blocks"} | of_networks and "order=" not in rest:
         return None
     given = dict(PARAMETER.findall(rest))
@@ -106,7 +107,7 @@ def mapping_of(text: str, nodes: int, network: Network | None = None) -> Mapping
     if match := re.fullmatch(r"random\((\d+)\)", given.get("order", "index")):
         order.sort(key=lambda node: mix(int(match[1]), node))
     blocks = rest[:-1].partition(",")[0] if name == "blocks" else given.get("blocks")
-    by = given.get("by", "mean_hops" if name == "compact" else "requested_time")
+    by = given.get("by", "mean_hops" if name in {"compact", "hop_bytes"} else "requested_time")
     threshold = float(given.get("threshold", "3600" if by == "requested_time" else "512"))
     cut_into = None if blocks is None else int(blocks)
     centres = int(given.get("centres", "64"))

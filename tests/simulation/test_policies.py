@@ -9,7 +9,7 @@ import batchlab as bl
 from batchlab.policy import ALLOCATORS, BACKFILLS, ORDERS
 from batchlab.vocabulary import AllocatorName, BackfillName
 
-OF_NETWORKS = ("compact", "fewest_groups", "sub_torus")
+OF_NETWORKS = ("compact", "hop_bytes", "fewest_groups", "sub_torus")
 # Slurm's controller selects nodes itself.
 CASES = [
     (backfill, allocator)

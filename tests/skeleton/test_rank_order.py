@@ -47,6 +47,17 @@ def test_rules() -> None:
     assert times["packed"] == times[None] < times["Cyclic"]
 
 
+def test_jobs_that_name_their_skeleton() -> None:
+    """The order of a job counts where its skeleton is a column, too."""
+    given = {"app_name": "ring", "app_args": "size=10000"}
+    times = []
+    orders: tuple[RankOrder, ...] = ("packed", "cyclic")
+    for order in orders:
+        described = bl.JobDescription(tasks=8, requested_time=9, rank_order=order, others=given)
+        times.append(end(bl.Workload.from_jobs([described])))
+    assert times[0] < times[1]
+
+
 def test_random_cases_equal_the_reference() -> None:
     """Jobs on nodes with different numbers of places, beside jobs that hold some."""
     for number in range(CASES):
@@ -86,7 +97,7 @@ def test_one_rank_per_node() -> None:
     [
         (
             "cycle",
-            r"rank_order = 'cycle'; must be packed, cyclic, or each rank once .* Did you mean 'cyclic'",
+            r"rank_order = 'cycle'; must be packed, cyclic, mapped, or each .* Did you mean 'cyclic'",
         ),
         ("0,1,1,3", r"rank_order = '0,1,1,3'; must have each of the ranks 0 to 3 once"),
         ("0,1,2", r"must have each of the ranks 0 to 3 once"),

@@ -43,7 +43,7 @@ def mapped(case: Case, rng: random.Random) -> Case:
 def connected(case: Case, rng: random.Random) -> Case:
     """Give a case a network, and an allocator that goes by it."""
     nodes = len(case.machine.capacity)
-    rule = rng.choice(("compact", "compact", "fewest_groups", "sub_torus", "sub_torus"))
+    rule = rng.choice(("compact", "compact", "hop_bytes", "fewest_groups", "sub_torus", "sub_torus"))
     kind = "torus" if rule == "sub_torus" else rng.choice(("torus", "tree", "dragonfly"))
     levels = {"torus": rng.randint(2, 4), "tree": rng.randint(1, 3), "dragonfly": 4}[kind]
     sizes = [1] * levels
@@ -57,6 +57,8 @@ def connected(case: Case, rng: random.Random) -> Case:
     arguments = []
     if rule == "compact":
         arguments = [f"by={rng.choice(('mean_hops', 'diameter'))}", f"centres={rng.choice((1, 2, 3, 64))}"]
+    elif rule == "hop_bytes":
+        arguments = [f"centres={rng.choice((1, 2, 3, 64))}"]
     if rng.random() < 0.3:
         arguments.append(f"order=random({rng.randint(0, 9)})")
     network = Network(kind, tuple(sizes), tuple(places))

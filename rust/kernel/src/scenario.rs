@@ -7,6 +7,7 @@ use crate::accounting::{Accounts, Limits};
 use crate::application::ApplicationJob;
 use crate::cluster::{Calendar, NodeSets, NodeTasks, Request, Requests, SleepRules};
 use crate::control::RateControl;
+use crate::platform::Fabric;
 use crate::workload::{Attributes, Conditions, Job, PreemptionRules, TimedEvent, value_of};
 
 /// What happens to a job that reaches its requested time.
@@ -130,6 +131,8 @@ pub struct ApplicationJobs {
     pub hosts: Vec<u32>,
     /// The resource that counts GPUs, if there is one.
     pub gpus: Option<usize>,
+    /// Where the nodes are in their network, where ranks are mapped.
+    pub fabric: Option<Fabric>,
 }
 
 impl ApplicationJobs {

@@ -411,6 +411,7 @@ impl ElasticColumns<'_> {
                     .ok()?,
                 arguments: sets.get(usize::try_from(sets_of[row]).ok()?)?.clone(),
                 rank_order: orders.get(usize::try_from(orders_of[row]).ok()?)?.clone(),
+                messages: None,
             })
         };
         let jobs: Option<Vec<ApplicationJob>> = (0..types.len()).map(job).collect();

@@ -1,6 +1,8 @@
 //! Jobs that carry applications, as Python describes them and sees them.
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use batchlab_kernel::application::{ApplicationJob, MessageMatrix};
 use batchlab_kernel::execution::{Execution, Options, run_job_alone as kernel_run_alone};
 use batchlab_kernel::record::{PlatformSensor, Sensors};
 use batchlab_kernel::replay::Replay;
@@ -13,6 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::application::ApplicationJobs;
+use crate::fabric::Fabric;
 use crate::messages::look_for_signals;
 use crate::network::{NetworkPart, network};
 use crate::platform::Platform;
@@ -29,6 +32,10 @@ pub struct ApplicationInputs<'py> {
     /// How activities share what they use.
     network: NetworkPart,
     jobs: PyRef<'py, ApplicationJobs>,
+    /// Whether ranks or allocators go by what ranks send to each other; and where nodes are in their network, where ranks are
+    /// mapped.
+    by_messages: bool,
+    fabric: Option<Py<Fabric>>,
     /// Whether evolving requests are clipped to the limits of their jobs.
     clip_requests: bool,
     /// Whether to write down when each task began and ended.
@@ -71,9 +78,24 @@ impl ApplicationInputs<'_> {
                 .collect(),
             links,
         });
-        let jobs =
-            scenario::ApplicationJobs { jobs: self.jobs.jobs.clone(), hosts: self.hosts, gpus: self.gpus };
+        let mut jobs = self.jobs.jobs.clone();
+        if self.by_messages {
+            find_messages(&mut jobs);
+        }
+        let fabric = self.fabric.map(|fabric| fabric.get().kernel.clone());
+        let jobs = scenario::ApplicationJobs { jobs, hosts: self.hosts, gpus: self.gpus, fabric };
         Ok((jobs, execution, sensors.map(PlatformSensor::new)))
+    }
+}
+
+/// Adds up what the ranks of each job send to each other; once for jobs that are alike.
+fn find_messages(jobs: &mut [ApplicationJob]) {
+    let mut known: HashMap<_, Option<Arc<MessageMatrix>>> = HashMap::new();
+    for job in jobs {
+        let Some(application) = &job.application else { continue };
+        let alike = (Arc::as_ptr(application), Arc::as_ptr(&job.arguments), job.tasks_max);
+        let found = known.entry(alike).or_insert_with(|| MessageMatrix::of_job(job).map(Arc::new)).clone();
+        job.messages = found;
     }
 }
 

@@ -27,6 +27,7 @@ mod preemption;
 mod queue;
 mod queueing;
 mod ranges;
+mod rank_map;
 mod recorded;
 mod reservations;
 mod rounds;
@@ -76,6 +77,8 @@ mod _kernel {
     use crate::queueing::delays;
     #[pymodule_export]
     use crate::ranges::node_ranges;
+    #[pymodule_export]
+    use crate::rank_map::map_ranks;
     #[pymodule_export]
     use crate::rounds::RoundProgram;
     #[pymodule_export]

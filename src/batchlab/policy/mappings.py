@@ -30,6 +30,7 @@ PARAMETERS = {
     "dual_end": ("order", "threshold", "by"),
     "blocks": ("order", "of"),
     "compact": ("by", "order", "centres"),
+    "hop_bytes": ("order", "centres"),
     "fewest_groups": ("order",),
     "sub_torus": ("order",),
 }
@@ -45,8 +46,11 @@ _CENTRES = 64
 _BY: dict[str, tuple[str, ...]] = {
     "dual_end": ("requested_time", "nodes"),
     "compact": ("mean_hops", "diameter"),
+    # As it goes by where jobs send nothing.
+    "hop_bytes": ("mean_hops",),
 }
-_OF_NETWORKS = ("compact", "fewest_groups", "sub_torus")
+_OF_NETWORKS = ("compact", "hop_bytes", "fewest_groups", "sub_torus")
+_AROUND_CENTRES = ("compact", "hop_bytes")
 
 
 def placed_by(text: spec.Spec, call: spec.Call) -> str:
@@ -92,7 +96,7 @@ def mapping_of(allocator: str, system: System) -> MappingSettings | None:
         "are_fixed": rule.choice("of", ("free", "machine")) == "machine",
         "threshold": rule.threshold() if call.name == "dual_end" else None,
         "by_nodes": rule.by() == "nodes",
-        "closeness": rule.by() if call.name == "compact" else None,
+        "closeness": rule.by() if call.name in _AROUND_CENTRES else None,
         "centres": rule.centres(),
         "fabric": rule.fabric(system) if call.name in _OF_NETWORKS else None,
     }
@@ -134,7 +138,7 @@ class _Rule:
         return self.choice("by", _BY.get(self.call.name, ("",)))
 
     def centres(self) -> int:
-        """Take how many nodes ``compact`` tries as centres."""
+        """Take how many nodes ``compact`` and ``hop_bytes`` try as centres."""
         keys = self.call.keys
         return self.whole(keys["centres"], "centres") if "centres" in keys else _CENTRES
 

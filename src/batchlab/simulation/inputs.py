@@ -57,7 +57,7 @@ def kernel_simulation(
     PolicyError
         If the policy asks for what jobs and system do not have.
     """
-    applications = application_inputs(workload, system, options)
+    applications = application_inputs(workload, system, policy, options)
     columns = job_columns(workload, system, policy, overheads, options.reference_rate)
     accounts = account_inputs(workload, system, policy, options)
     sleep = sleep_inputs(system, options)

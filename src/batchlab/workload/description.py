@@ -53,7 +53,7 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 _AS_GIVEN = (DEPENDENCY, BEGIN_TIME, ARRAY, JOB_NAME, "user", "group", "account", "qos", "queue")
 # Columns that a table has only where a job gives something for it.
 _WHERE_GIVEN = (RANK_ORDER, DEPENDS_ON, NODE_GROUP, "partition", *_AS_GIVEN)
-_ONLY_WITH_APPLICATIONS = ("application", "job_type", "tasks_min", "tasks_max", "arguments", RANK_ORDER)
+_ONLY_WITH_APPLICATIONS = ("application", "job_type", "tasks_min", "tasks_max", "arguments")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,8 +80,8 @@ class JobDescription:
     arguments
         What the formulas of its application may name: numbers and texts.
     rank_order
-        How its ranks take the places on its nodes: ``"packed"``, ``"cyclic"``, or each rank once in the order
-        in which they do; by default packed.
+        How its ranks take the places on its nodes: ``"packed"``, ``"cyclic"``, ``"mapped"`` (by what they
+        send to each other), or each rank once in the order in which they do; by default packed.
     depends_on
         The jobs that must complete before: descriptions from the same workload, or their ``job_id``.
     node_group

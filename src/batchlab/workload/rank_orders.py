@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["RANK_ORDER"]
 
 RANK_ORDER = "rank_order"
-_FORM = 'must be packed, cyclic, or each rank once in the order in which they take places, as "0,2,1,3"'
+_FORM = (
+    'must be packed, cyclic, mapped, or each rank once in the order in which they take places, as "0,2,1,3"'
+)
 
 
 def written(given: object, where: str) -> str | None:
@@ -51,6 +53,13 @@ def rank_order(text: str | None) -> RankOrder | list[int] | None:
         return name
     ranks = name.replace(",", " ").split()
     return [int(rank) for rank in ranks] if ranks and all(map(str.isdecimal, ranks)) else None
+
+
+def are_mapped(jobs: pl.DataFrame) -> bool:
+    """Say whether a job has its ranks mapped by what they send to each other."""
+    return RANK_ORDER in jobs.columns and any(
+        rank_order(text) == "mapped" for text in jobs[RANK_ORDER].unique()
+    )
 
 
 def rank_orders(jobs: pl.DataFrame) -> "tuple[npt.NDArray[np.int64], Sequence[str | list[int]]]":

@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::message_matrix::MessageMatrix;
 use super::model::Application;
+use super::rank_map::mapped;
 use super::rank_order::RankOrder;
 use super::scope::Value;
+use crate::cluster::{HopBytes, NodeTasks};
+use crate::platform::Fabric;
 
 /// What decides how many nodes a job has, and when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +43,30 @@ pub struct ApplicationJob {
     pub arguments: Arc<BTreeMap<String, Value>>,
     /// How its ranks take the places on its nodes.
     pub rank_order: RankOrder,
+    /// What its ranks send to each other, where ranks or allocators go by that.
+    pub messages: Option<Arc<MessageMatrix>>,
+}
+
+impl ApplicationJob {
+    /// The node of each rank with this placement; `fabric` is for ranks that are mapped.
+    #[must_use]
+    pub fn nodes_of_ranks(&self, placement: &[NodeTasks], fabric: Option<&Fabric>) -> Vec<u32> {
+        let nodes = self.rank_order.nodes(placement);
+        match (&self.rank_order, &self.messages, fabric) {
+            (RankOrder::Mapped, Some(messages), Some(fabric)) if messages.ranks() as usize == nodes.len() => {
+                mapped(messages, &nodes, |one, other| fabric.hops(one, other))
+            }
+            _ => nodes,
+        }
+    }
+}
+
+impl HopBytes for ApplicationJob {
+    fn hop_bytes(&self, placement: &[NodeTasks], hops: &dyn Fn(u32, u32) -> u32, most: f64) -> Option<f64> {
+        let nodes = self.rank_order.nodes(placement);
+        let messages = self.messages.as_ref().filter(|messages| messages.ranks() as usize == nodes.len());
+        messages.map(|messages| messages.hop_bytes(&nodes, hops, most))
+    }
 }
 
 impl JobType {

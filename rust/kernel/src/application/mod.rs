@@ -8,9 +8,11 @@
 //! in the number of pairs of ranks that it names.
 mod formula;
 mod job;
+mod message_matrix;
 mod message_program;
 mod model;
 mod payload;
+mod rank_map;
 mod rank_order;
 mod round_program;
 mod scope;
@@ -20,11 +22,13 @@ mod traffic;
 
 pub use formula::{Formula, FormulaError};
 pub use job::{ApplicationJob, JobType};
+pub use message_matrix::MessageMatrix;
 pub use message_program::{
     Effect, Malformed, Message, MessageClasses, MessageProgram, MessageStates, Operation,
 };
 pub use model::{Application, Direction, Phase, Stage, Storage, Task, Work};
 pub use payload::{ModelError, Pattern, Payload};
+pub use rank_map::mapped;
 pub use rank_order::RankOrder;
 pub use round_program::{Entry, Pace, Part, RoundProgram};
 pub use scope::{Scope, Value};

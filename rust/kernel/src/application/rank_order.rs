@@ -13,13 +13,16 @@ pub enum RankOrder {
     Packed,
     /// Around the nodes, one at a time; nodes that are full are left out.
     Cyclic,
+    /// So that what ranks send crosses few links; node after node where they send nothing.
+    Mapped,
     /// Node after node, the ranks in this order: each rank once.
     Listed(Arc<[u32]>),
 }
 
 impl RankOrder {
     /// The rules without a list, by their names.
-    pub const NAMES: [(&str, Self); 2] = [("packed", Self::Packed), ("cyclic", Self::Cyclic)];
+    pub const NAMES: [(&str, Self); 3] =
+        [("packed", Self::Packed), ("cyclic", Self::Cyclic), ("mapped", Self::Mapped)];
 
     /// Whether it holds for a job of so many tasks: a list has each rank once.
     #[must_use]
@@ -30,11 +33,11 @@ impl RankOrder {
         sorted.into_iter().eq(0..tasks)
     }
 
-    /// The node of each rank of a job with this placement. O(ranks).
+    /// The node of each rank of a job with this placement; packed where they are to be mapped yet. O(ranks).
     #[must_use]
     pub fn nodes(&self, placement: &[NodeTasks]) -> Vec<u32> {
         match self {
-            Self::Packed => ranks_of_placement(placement),
+            Self::Packed | Self::Mapped => ranks_of_placement(placement),
             Self::Cyclic => around(placement),
             Self::Listed(ranks) => {
                 let mut nodes = ranks_of_placement(placement);

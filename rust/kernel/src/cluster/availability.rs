@@ -132,6 +132,8 @@ pub struct PlacementRequest<'a> {
     pub order: Option<&'a NodeOrder>,
     /// What nodes have when they are empty.
     pub empty: &'a dyn EmptyNodes,
+    /// What its ranks send to each other, where that is known.
+    pub messages: Option<&'a dyn HopBytes>,
 }
 
 impl PlacementRequest<'_> {
@@ -140,6 +142,13 @@ impl PlacementRequest<'_> {
     pub fn need(&self, resource: usize) -> i64 {
         self.request.need(resource, self.tasks)
     }
+}
+
+/// What the ranks of a job send to each other.
+pub trait HopBytes: fmt::Debug {
+    /// The sum of hops × bytes of all messages with the ranks on these nodes, or any number that is not below `most` where it is
+    /// not; None where nothing is sent.
+    fn hop_bytes(&self, placement: &[NodeTasks], hops: &dyn Fn(u32, u32) -> u32, most: f64) -> Option<f64>;
 }
 
 /// An allocator outside the kernel has to be asked first.

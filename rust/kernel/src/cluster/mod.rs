@@ -18,7 +18,8 @@ mod unavailable;
 mod whole_nodes;
 
 pub use availability::{
-    Availability, EmptyNodes, Place, PlacementRequest, Unanswered, next_place_of_both, previous_place_of_both,
+    Availability, EmptyNodes, HopBytes, Place, PlacementRequest, Unanswered, next_place_of_both,
+    previous_place_of_both,
 };
 pub use breach::Breach;
 pub use calendar::{Calendar, JobCalendar, Occurrences};

@@ -89,6 +89,7 @@ fn carried(work: Work, ranks: u32) -> ApplicationJob {
         application: Some(Arc::new(Application { phases: vec![phase], ..Application::default() })),
         arguments: Arc::new(BTreeMap::new()),
         rank_order: RankOrder::Packed,
+        messages: None,
     }
 }
 

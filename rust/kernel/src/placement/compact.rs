@@ -45,9 +45,8 @@ impl<A: Availability> Filling<'_, A> {
     pub(super) fn compact(&mut self, order: &NodeOrder, fabric: &Fabric, Compact { by, centres }: Compact) {
         let list = self.candidates(order);
         let mut around = Surroundings::new(fabric, &list, self.left.into());
-        let count = list.len().min(centres as usize);
         let mut best: Option<((u64, u64), usize)> = None;
-        for at in (0..count).map(|number| number * list.len() / count) {
+        for at in centres_of(list.len(), centres) {
             let Some((sum, most)) = around.measure(at) else { return };
             let score = by.score(sum, most);
             if best.is_none_or(|(least, _)| score < least) {
@@ -61,8 +60,14 @@ impl<A: Availability> Filling<'_, A> {
     }
 }
 
+/// Some of the nodes of a list, evenly: those that are tried as centres.
+pub(super) fn centres_of(list: usize, most: u32) -> impl Iterator<Item = usize> {
+    let count = list.min(most as usize);
+    (0..count).map(move |number| number * list / count)
+}
+
 /// Feasible nodes by how far they are from one of them.
-struct Surroundings<'a> {
+pub(super) struct Surroundings<'a> {
     fabric: &'a Fabric,
     list: &'a [Candidate],
     tasks: u64,
@@ -73,7 +78,7 @@ struct Surroundings<'a> {
 }
 
 impl<'a> Surroundings<'a> {
-    fn new(fabric: &'a Fabric, list: &'a [Candidate], tasks: u64) -> Self {
+    pub(super) fn new(fabric: &'a Fabric, list: &'a [Candidate], tasks: u64) -> Self {
         Self { fabric, list, tasks, distances: vec![0; list.len()], shells: Vec::new() }
     }
 
@@ -116,7 +121,7 @@ impl<'a> Surroundings<'a> {
     }
 
     /// The nearest nodes that suffice, as they are listed; of those that are as far as the last one the first.
-    fn chosen(&mut self, centre: usize) -> Vec<Candidate> {
+    pub(super) fn chosen(&mut self, centre: usize) -> Vec<Candidate> {
         let Some(Shell { distance, missing, .. }) = self.last_shell(centre) else { return Vec::new() };
         let mut slots = 0;
         let near = |(each, far): (&Candidate, &u32)| {

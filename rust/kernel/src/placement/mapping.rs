@@ -70,6 +70,9 @@ impl Mapping {
             (AllocationRule::Compact, Some(fabric)) if let Some(compact) = self.compact => {
                 return filling.compact(order, fabric, compact);
             }
+            (AllocationRule::HopBytes, Some(fabric)) if let Some(Compact { centres, .. }) = self.compact => {
+                return filling.fewest_hop_bytes(order, fabric, centres);
+            }
             (AllocationRule::FewestGroups, Some(fabric)) => return filling.fewest_groups(order, fabric),
             (AllocationRule::SubTorus, Some(fabric)) if fabric.kind() == FabricKind::Torus => {
                 return filling.sub_torus(order, fabric);

@@ -7,6 +7,7 @@ mod compact;
 mod external;
 mod fewest_groups;
 mod filling;
+mod hop_bytes;
 mod in_order;
 mod mapping;
 mod refusals;
@@ -55,6 +56,8 @@ pub enum AllocationRule {
     Blocks,
     /// The nodes around a centre.
     Compact,
+    /// The nodes with the fewest hop-bytes.
+    HopBytes,
     /// The fewest groups of a network.
     FewestGroups,
     /// Box-shaped sub-tori only.
@@ -234,6 +237,7 @@ impl Allocator {
             | AllocationRule::DualEnd
             | AllocationRule::Blocks
             | AllocationRule::Compact
+            | AllocationRule::HopBytes
             | AllocationRule::FewestGroups
             | AllocationRule::SubTorus => filling.by_index(0, room.nodes()),
             AllocationRule::NextFit => {

@@ -17,7 +17,7 @@ const OBAIDA: &str =
     "M. A. Obaida, J. Liu: Simulation of HPC job scheduling and large-scale parallel workloads. WSC 2017";
 
 /// All allocators of the kernel.
-pub const ALLOCATORS: [Entry; 13] = [
+pub const ALLOCATORS: [Entry; 14] = [
     Entry { name: "first_fit", summary: "nodes in their order", source: "", rule: AllocationRule::FirstFit },
     Entry { name: "best_fit", summary: "the busiest nodes first", source: "", rule: AllocationRule::BestFit },
     Entry {
@@ -73,6 +73,12 @@ pub const ALLOCATORS: [Entry; 13] = [
         summary: "the nearest nodes around a centre: compact(by=mean_hops) or compact(by=diameter)",
         source: "S. O. Krumke et al.: Compact location problems. Theoretical Computer Science 181(2), 1997",
         rule: AllocationRule::Compact,
+    },
+    Entry {
+        name: "hop_bytes",
+        summary: "the nodes between which the messages of the job cross the fewest links",
+        source: "Y. Georgiou et al.: Topology-aware job mapping. Int. J. High Performance Computing Applications 32(1), 2018",
+        rule: AllocationRule::HopBytes,
     },
     Entry {
         name: "fewest_groups",

@@ -58,7 +58,7 @@ impl<F: Feed> Simulation<F> {
         let carried = &given.jobs[job as usize];
         let placement = self.state.jobs.placement(job);
         if running.ranks(job).is_empty() {
-            running.set_ranks(job, carried.rank_order.nodes(placement));
+            running.set_ranks(job, carried.nodes_of_ranks(placement, given.fabric.as_ref()));
         }
         running.keep_ranks(job, &ranks_of_placement(placement));
         let gpus = running.chosen_gpus.get(&job).copied().unwrap_or(asked);

@@ -3,8 +3,8 @@ use std::borrow::Cow;
 
 use crate::application::ApplicationJob;
 use crate::cluster::{
-    Availability, Expansion, JobCalendar, NodeSet, NodeSetId, NodeTasks, PlacementRequest, PowerState,
-    Request,
+    Availability, Expansion, HopBytes, JobCalendar, NodeSet, NodeSetId, NodeTasks, PlacementRequest,
+    PowerState, Request,
 };
 use crate::scenario::{JobCheck, Overhead, Scenario};
 use crate::time::Time;
@@ -91,7 +91,14 @@ impl<'a> View<'a> {
             calendar: self.calendar_of(job),
             order: self.state.machine.order(),
             empty: &self.state.machine,
+            messages: self.messages(job),
         }
+    }
+
+    /// What the ranks of a job send to each other, where that is known.
+    fn messages(self, job: u32) -> Option<&'a dyn HopBytes> {
+        let carried = self.scenario.application_job(job)?;
+        carried.messages.is_some().then_some(carried as &dyn HopBytes)
     }
 
     /// The reservations of the machine as a job sees them; None where there are none.

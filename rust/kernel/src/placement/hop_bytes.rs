@@ -1,0 +1,53 @@
+//! The nodes between which the messages of a job cross the fewest links (S22).
+//!
+//! With f feasible nodes, c centres and e pairs of ranks that exchange something: O(f log n + c (f + e)). A trial is broken off
+//! as soon as it is no better than the best.
+use crate::cluster::{Availability, NodeOrder, NodeTasks};
+use crate::platform::Fabric;
+
+use super::compact::{Closeness, Compact, Surroundings, centres_of};
+use super::filling::Filling;
+use super::in_order::Candidate;
+
+impl<A: Availability> Filling<'_, A> {
+    /// The nodes with the fewest hop-bytes of the head of the order, and of what is near to or behind one of some centres.
+    pub(super) fn fewest_hop_bytes(&mut self, order: &NodeOrder, fabric: &Fabric, centres: u32) {
+        let Some(messages) = self.want.messages else {
+            return self.compact(order, fabric, Compact { by: Closeness::MeanHops, centres });
+        };
+        let list = self.candidates(order);
+        let hops = |one: u32, other: u32| fabric.hops(one, other);
+        let mut best = (f64::INFINITY, Vec::new());
+        let mut attempt = |nodes: &[Candidate]| {
+            let Some(placement) = taken(nodes, self.left) else { return };
+            let cost = messages.hop_bytes(&placement, &hops, best.0).unwrap_or_default();
+            if cost < best.0 {
+                best = (cost, placement);
+            }
+        };
+        attempt(&list);
+        let mut around = Surroundings::new(fabric, &list, self.left.into());
+        for centre in centres_of(list.len(), centres) {
+            attempt(&around.chosen(centre));
+            attempt(&list[centre..]);
+        }
+        for part in best.1 {
+            self.fill(part.node);
+        }
+    }
+}
+
+/// The first of some nodes that suffice, filled; None where all do not.
+fn taken(nodes: &[Candidate], tasks: u32) -> Option<Vec<NodeTasks>> {
+    let mut left = tasks;
+    let mut placement = Vec::new();
+    for each in nodes {
+        let tasks = u32::try_from(each.slots).map_or(left, |slots| slots.min(left));
+        placement.push(NodeTasks { node: each.node, tasks });
+        left -= tasks;
+        if left == 0 {
+            return Some(placement);
+        }
+    }
+    None
+}
