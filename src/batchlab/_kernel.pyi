@@ -416,28 +416,20 @@ class SlurmController:
         select: str,
         machine: list[tuple[int, int]],
         partitions: list[tuple[list[int], int]],
-        resolution: float,
-        window: float,
-        epoch: float,
+        times: tuple[float, float, float, float],
+        weights: list[int],
+        precedence: object | None,
     ) -> SlurmController: ...
     def main_loop(
-        self,
-        now: float,
-        available: list[int],
-        running: list[tuple[int, float, list[tuple[int, int, int]]]],
-        completing: list[tuple[int, float, list[tuple[int, int, int]]]],
-        queue: Sequence[object],
-    ) -> list[tuple[str, float | None, list[tuple[int, int, int]] | None]]:
-        """The main loop: for each entry of the queue what becomes of it."""
+        self, sight: object, weights: list[int]
+    ) -> tuple[list[tuple[str, float | None, list[tuple[int, int, int]] | None, list[int]]], list[int]]:
+        """The main loop: for each entry of the queue what becomes of it, and the weights of nodes then."""
     def backfill(
-        self,
-        now: float,
-        available: list[int],
-        running: list[tuple[int, float, list[tuple[int, int, int]]]],
-        completing: list[tuple[int, float, list[tuple[int, int, int]]]],
-        queue: Sequence[object],
-    ) -> list[tuple[str, float | None, list[tuple[int, int, int]] | None]]:
-        """Backfill: for each entry of the queue what becomes of it."""
+        self, sight: object, weights: list[int]
+    ) -> tuple[list[tuple[str, float | None, list[tuple[int, int, int]] | None, list[int]]], list[int]]:
+        """Backfill: for each entry of the queue what becomes of it, and the weights of nodes then."""
+    def submit(self, sight: object, weights: list[int]) -> list[int]:
+        """The weights of nodes after these jobs have been submitted."""
 
 @final
 class SwfStream:

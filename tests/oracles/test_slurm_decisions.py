@@ -9,7 +9,14 @@ from collections.abc import Iterator
 import pytest
 
 from batchlab.slurm import Controller
-from support.slurm_decisions import Call, Tally, shared_nodes, whole_nodes, whole_nodes_of_one_user
+from support.slurm_decisions import (
+    Call,
+    Tally,
+    contested_nodes,
+    shared_nodes,
+    whole_nodes,
+    whole_nodes_of_one_user,
+)
 
 
 def tally(controller: Controller, calls: Iterator[Call]) -> Tally:
@@ -65,3 +72,13 @@ def test_cores_and_memory() -> None:
                 starts += 1
                 assert [part.cpus for part in outcome.allotments] == jobs.cpus(entry.job), entry
     assert starts == 198
+
+
+def test_preemption_reservations_and_weights() -> None:
+    """Limits on nodes of qualities of service, of which one preempts another; reservations; a drained node.
+
+    Whether a limit stands against a job is taken from the record.
+    """
+    found = tally(*contested_nodes("m3a"))
+    assert (found.main, found.backfill, found.plans) == ([113, 113], [340, 340], [3916, 3916])
+    assert found.preempting == [16, 16]

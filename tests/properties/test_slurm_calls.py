@@ -1,11 +1,24 @@
 """The kernel decides each call of Slurm's controller as the reference does."""
 
+from collections import Counter
+from dataclasses import replace
+from math import inf
 from random import Random
 
 import pytest
 
-from batchlab.slurm import Allotment, Controller, Entry, Held, NodePartition, Outcome, Situation
-from reference.slurm import Machine, Verdict, backfill, main_loop
+from batchlab.slurm import (
+    Allotment,
+    Controller,
+    Entry,
+    Held,
+    NodePartition,
+    Outcome,
+    Precedence,
+    ReservedNodes,
+    Situation,
+)
+from reference.slurm import Machine, Verdict, backfill, evaluate, main_loop
 
 CASES = 1200
 CHUNKS = 4
@@ -28,7 +41,23 @@ def random_machine(rng: Random) -> Machine:
         resolution=rng.choice((1.0, 60.0)),
         window=rng.choice((600.0, 86_400.0)),
         epoch=float(rng.randrange(100)),
+        kill_wait=rng.choice((30.0, 5.0)),
+        node_weights=[rng.choice((1, 2)) for _ in range(count)] if rng.random() < 0.3 else [],
+        precedence=random_preemptions(rng) if rng.random() < 0.6 else None,
     )
+
+
+def random_preemptions(rng: Random) -> Precedence:
+    """Let the last of three classes preempt some of the others."""
+    below = rng.choice(([0], [0, 1], [1]))
+    return Precedence(
+        [[], [0] if rng.random() < 0.3 else [], below], [1.0, 1.0, 3.0], youngest_first=rng.random() < 0.3
+    )
+
+
+def random_groups(rng: Random) -> tuple[int, ...]:
+    """Give the limits on nodes that count a job."""
+    return rng.choice(((), (), (0,), (1,), (0, 1)))
 
 
 def random_entry(job: int, machine: Machine, rng: Random) -> Entry:
@@ -48,6 +77,10 @@ def random_entry(job: int, machine: Machine, rng: Random) -> Entry:
         memory_is_per_cpu=rng.random() < 0.5,
         exclusive=kind == 3,
         is_open=rng.random() < 0.9,
+        is_evaluated=rng.random() < 0.5,
+        preemption_class=rng.randrange(3),
+        may_preempt=rng.random() < 0.9,
+        counted_in=random_groups(rng),
     )
 
 
@@ -58,24 +91,48 @@ def random_situation(machine: Machine, rng: Random) -> Situation:
     queue = [random_entry(job, machine, rng) for job in range(rng.randint(1, 30))]
     running: list[Held] = []
     for entry in queue[: rng.randint(0, len(queue))]:
-        place = main_loop(machine, Situation(0.0, available, running, [], [entry]))[0]
+        alone = replace(machine, precedence=None)
+        place = main_loop(alone, Situation(0.0, available, running, [], [entry]), machine.weights())[0]
         if place[0] == "started":
             # Some are late.
-            running.append(Held(1000 + entry.job, float(rng.randint(90, 500)), place[2]))
+            end, own = float(rng.randint(90, 500)), random_groups(rng)
+            running.append(
+                Held(
+                    1000 + entry.job,
+                    end,
+                    place[2],
+                    preemption_class=rng.randrange(3),
+                    started=float(rng.randrange(90)),
+                    may_be_preempted=rng.random() < 0.9,
+                    counted_in=own,
+                )
+            )
     completing = [held for held in running if rng.random() < 0.15]
     running = [held for held in running if held not in completing]
     now = float(rng.randint(100, 200))
-    return Situation(now, available, running, completing, queue)
+    reservations = [random_reservation(count, now, rng) for _ in range(rng.choice((0, 0, 1, 2)))]
+    begun = [None, *(number for number, each in enumerate(reservations) if each.begin <= now < each.end)]
+    queue = [replace(entry, reservation=rng.choice((None, rng.choice(begun)))) for entry in queue]
+    return Situation(now, available, running, completing, queue, reservations)
+
+
+def random_reservation(count: int, now: float, rng: Random) -> ReservedNodes:
+    """Reserve neighbours from before or after now on, or for ever."""
+    first = rng.randrange(count)
+    begin = now + rng.randint(-60, 300)
+    end = begin + rng.randint(1, 300) if rng.random() < 0.9 else inf
+    return ReservedNodes(range(first, rng.randint(first + 1, count)), begin, end)
 
 
 def as_verdicts(found: list[Outcome]) -> list[Verdict]:
     """Give the outcomes as the reference does."""
-    return [(each.verdict, each.start, list(each.allotments)) for each in found]
+    return [(each.verdict, each.start, list(each.allotments), list(each.preempted)) for each in found]
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_every_call(chunk: int) -> None:
     """What starts, on which nodes with how many CPUs, and what is planned are equal."""
+    seen = Counter[str]()
     for number in range(chunk, CASES, CHUNKS):
         rng = Random(number)  # noqa: S311  # no secret
         machine = random_machine(rng)
@@ -88,9 +145,20 @@ def test_every_call(chunk: int) -> None:
             resolution=machine.resolution,
             window=machine.window,
             epoch=machine.epoch,
+            kill_wait=machine.kill_wait,
+            weights=machine.weights(),
+            precedence=machine.precedence,
         )
-        assert as_verdicts(controller.main_loop(situation)) == main_loop(machine, situation), number
-        assert as_verdicts(controller.backfill(situation)) == backfill(machine, situation), number
+        weights = machine.weights()
+        submitted = replace(situation, queue=situation.queue[:1])
+        controller.submit(submitted)
+        for entry in submitted.queue:
+            evaluate(machine, situation.running, entry, machine.partitions[entry.partition][0], weights)
+        for decide, expected in ((controller.main_loop, main_loop), (controller.backfill, backfill)):
+            found = as_verdicts(decide(situation))
+            assert found == expected(machine, situation, weights), number
+            seen.update(verdict[0] for verdict in found)
+    assert min(seen[verdict] for verdict in ("started", "planned", "preempts", "waits", "not_tried")) > 20
 
 
 def test_refusals() -> None:
@@ -100,5 +168,9 @@ def test_refusals() -> None:
     controller = Controller([(1, 0)] * 2)
     with pytest.raises(ValueError, match="job 7: there is no partition 1"):
         controller.main_loop(Situation(0.0, [0, 1], [], [], [Entry(7, 60.0, 1)]))
+    with pytest.raises(ValueError, match="job 7: there is no reservation 0"):
+        controller.main_loop(Situation(0.0, [0, 1], [], [], [Entry(7, 60.0, reservation=0)]))
+    with pytest.raises(ValueError, match="1 weights are given for 2 nodes"):
+        Controller([(1, 0)] * 2, weights=[1])
     with pytest.raises(ValueError, match="there is no node 9"):
         controller.main_loop(Situation(0.0, [0, 1], [Held(1, 60.0, [Allotment(9, 1)])], [], []))

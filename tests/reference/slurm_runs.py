@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import ceil, floor, inf
 
 from batchlab.slurm import Allotment, Entry, Held, Situation
-from reference.slurm import Machine, Verdict, begun, main_loop
+from reference.slurm import Machine, Verdict, Weights, begun, main_loop
 
 __all__ = ["KEYS", "Controller", "DrainedNode", "Place", "SlurmJob", "run"]
 
@@ -84,6 +84,10 @@ class Run:
     is_wanted: bool = False
     main_latest: float = -inf
     backfill_latest: float = -inf
+    weights: Weights = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.weights = self.machine.weights()
 
     def whole(self, job: SlurmJob) -> bool:
         return self.machine.select == "linear" or job.exclusive
@@ -133,21 +137,21 @@ class Run:
     def main(self, *, is_full: bool) -> None:
         entries = self.entries()
         queue = entries if is_full else entries[: self.controller.default_queue_depth + 1]
-        verdicts = main_loop(self.machine, self.situation(queue))
+        verdicts = main_loop(self.machine, self.situation(queue), self.weights)
         self.start(queue, verdicts)
         if any(verdict[0] == "waits" for verdict in verdicts):
             self.changed = floor(self.now)
 
     def make_cycle(self) -> None:
         queue = self.entries()
-        call = begun(self.machine, self.situation(queue))
+        call = begun(self.machine, self.situation(queue), self.weights)
         self.start(queue, [call.consider(entry) for entry in queue])
         if call.puts_off:
             self.changed = floor(self.now)
 
     def start(self, queue: list[Entry], verdicts: list[Verdict]) -> None:
         by_row = {job.row: job for job in self.jobs}
-        for entry, (verdict, _, parts) in zip(queue, verdicts, strict=True):
+        for entry, (verdict, _, parts, _) in zip(queue, verdicts, strict=True):
             if verdict != "started":
                 continue
             job, left = by_row[entry.job], by_row[entry.job].tasks

@@ -1,21 +1,51 @@
 //! Slurm's controller: one call of its main loop or of its backfill, decided from what it sees.
 use batchlab_kernel::slurm::{
-    Allotment, Amounts, BackfillParameters, Entry, Held, Memory, NodeBits, Partition, Select, Setup,
-    Situation, Verdict, backfill, main_loop,
+    Allotment, Amounts, BackfillParameters, Classes, Entry, Held, Limits, Memory, NodeBits, Partition,
+    Precedence, Reservation, Select, Setup, Situation, Verdict, backfill, evaluate, main_loop,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// Node, CPUs and memory.
 type Part = (u32, i64, i64);
-/// Job, end, and what it holds.
-type Holder = (u32, f64, Vec<Part>);
-/// What became of an entry, when it starts, and what it gets.
-type Outcome = (&'static str, Option<f64>, Option<Vec<Part>>);
+/// What became of an entry, when it starts, what it gets, and which jobs are preempted for it.
+type Outcome = (&'static str, Option<f64>, Option<Vec<Part>>, Vec<u32>);
+/// What became of the entries, and the weights of nodes after the call.
+type Decided = (Vec<Outcome>, Vec<u32>);
+
+/// What a job has on a node.
+#[derive(FromPyObject)]
+struct HeldPart {
+    node: u32,
+    cpus: i64,
+    memory: i64,
+}
+
+/// A job that holds nodes.
+#[derive(FromPyObject)]
+struct Holder {
+    job: u32,
+    end: f64,
+    allotments: Vec<HeldPart>,
+    preemption_class: u32,
+    started: f64,
+    may_be_preempted: bool,
+    counted_in: Vec<u32>,
+}
+
+impl Holder {
+    fn to_kernel(&self, nodes: usize) -> PyResult<Held> {
+        bits(nodes, self.allotments.iter().map(|part| part.node))?;
+        let allot = |&HeldPart { node, cpus, memory }: &HeldPart| Allotment { node, cpus, memory };
+        let held = Held::new(self.job, self.end, self.allotments.iter().map(allot).collect(), nodes);
+        let classes = Classes { preemption: self.preemption_class, counted: self.counted_in.clone() };
+        Ok(held.of(classes, self.may_be_preempted.then_some(self.started)))
+    }
+}
 
 /// A job that waits, in one of its partitions.
 #[derive(FromPyObject)]
-pub struct QueueEntry {
+struct QueueEntry {
     job: u32,
     partition: usize,
     limit: f64,
@@ -27,6 +57,11 @@ pub struct QueueEntry {
     memory_is_per_cpu: bool,
     exclusive: bool,
     is_open: bool,
+    is_evaluated: bool,
+    preemption_class: u32,
+    may_preempt: bool,
+    counted_in: Vec<u32>,
+    reservation: Option<usize>,
 }
 
 impl QueueEntry {
@@ -45,9 +80,43 @@ impl QueueEntry {
                 Memory::PerNode(self.memory)
             },
             exclusive: self.exclusive,
-            is_open: self.is_open,
+            limits: match (self.is_open, self.is_evaluated) {
+                (true, _) => Limits::Within,
+                (false, true) => Limits::Over,
+                (false, false) => Limits::Shut,
+            },
+            classes: Classes { preemption: self.preemption_class, counted: self.counted_in.clone() },
+            may_preempt: self.may_preempt,
+            reservation: self.reservation,
         }
     }
+}
+
+/// A reservation.
+#[derive(FromPyObject)]
+struct ReservedNodes {
+    nodes: Vec<u32>,
+    begin: f64,
+    end: f64,
+}
+
+/// What a call sees.
+#[derive(FromPyObject)]
+pub struct Sight {
+    now: f64,
+    available: Vec<u32>,
+    running: Vec<Holder>,
+    completing: Vec<Holder>,
+    queue: Vec<QueueEntry>,
+    reservations: Vec<ReservedNodes>,
+}
+
+/// Which jobs may preempt which.
+#[derive(FromPyObject)]
+pub struct GivenPrecedence {
+    preempts: Vec<Vec<u32>>,
+    importance: Vec<f64>,
+    youngest_first: bool,
 }
 
 /// The part of a controller that does not change from call to call.
@@ -59,95 +128,102 @@ pub struct SlurmController {
 #[pymethods]
 impl SlurmController {
     /// `select` is "linear" or "cores"; CPUs and memory of each node; the nodes of each partition and the most that a job may
-    /// have there; seconds, of which `epoch` is added to times to get those of the clock.
+    /// have there; resolution, window, epoch (added to times to get those of the clock) and KillWait, seconds; the weight of
+    /// each node; which jobs may preempt which.
     #[new]
     fn new(
         select: &str,
         machine: Vec<(i64, i64)>,
         partitions: Vec<(Vec<u32>, u32)>,
-        resolution: f64,
-        window: f64,
-        epoch: f64,
+        times: (f64, f64, f64, f64),
+        weights: Vec<u32>,
+        precedence: Option<GivenPrecedence>,
     ) -> PyResult<Self> {
         let select = Select::named(select)
             .ok_or_else(|| PyValueError::new_err(format!("no selection is called '{select}'")))?;
         let nodes = machine.len();
+        if weights.len() != nodes {
+            let given = weights.len();
+            return Err(PyValueError::new_err(format!("{given} weights are given for {nodes} nodes")));
+        }
         let partitions = partitions
             .into_iter()
             .map(|(members, most_nodes)| Ok(Partition { nodes: bits(nodes, members)?, most_nodes }))
             .collect::<PyResult<_>>()?;
         let machine = machine.into_iter().map(|(cpus, memory)| Amounts { cpus, memory }).collect();
-        let backfill = BackfillParameters::unlimited(resolution, window, epoch);
-        Ok(Self { setup: Setup { select, machine, partitions, backfill } })
+        let (resolution, window, epoch, kill_wait) = times;
+        let backfill = BackfillParameters::unlimited(resolution, window, epoch, kill_wait);
+        let precedence = precedence.map_or_else(Precedence::default, |given| {
+            let GivenPrecedence { preempts, importance, youngest_first } = given;
+            Precedence { preempts, importance, youngest_first }
+        });
+        Ok(Self { setup: Setup { select, machine, partitions, weights, weighs: true, precedence, backfill } })
     }
 
-    /// The main loop: for each entry of the queue what becomes of it.
-    fn main_loop(
-        &self,
-        now: f64,
-        available: Vec<u32>,
-        running: Vec<Holder>,
-        completing: Vec<Holder>,
-        queue: Vec<QueueEntry>,
-    ) -> PyResult<Vec<Outcome>> {
-        let situation = self.situation(now, available, running, completing)?;
-        Ok(main_loop(&self.setup, &situation, &self.entries(&queue)?).into_iter().map(outcome).collect())
+    /// The main loop: for each entry of the queue what becomes of it, and the weights of nodes then.
+    fn main_loop(&self, sight: Sight, weights: Vec<u32>) -> PyResult<Decided> {
+        let (situation, queue) = self.situation(&sight, weights)?;
+        let (verdicts, weights) = main_loop(&self.setup, situation, &queue);
+        Ok((verdicts.into_iter().map(outcome).collect(), weights))
     }
 
-    /// Backfill: for each entry of the queue what becomes of it.
-    fn backfill(
-        &self,
-        now: f64,
-        available: Vec<u32>,
-        running: Vec<Holder>,
-        completing: Vec<Holder>,
-        queue: Vec<QueueEntry>,
-    ) -> PyResult<Vec<Outcome>> {
-        let situation = self.situation(now, available, running, completing)?;
-        Ok(backfill(&self.setup, &situation, &self.entries(&queue)?).into_iter().map(outcome).collect())
+    /// Backfill: for each entry of the queue what becomes of it, and the weights of nodes then.
+    fn backfill(&self, sight: Sight, weights: Vec<u32>) -> PyResult<Decided> {
+        let (situation, queue) = self.situation(&sight, weights)?;
+        let (verdicts, weights) = backfill(&self.setup, situation, &queue);
+        Ok((verdicts.into_iter().map(outcome).collect(), weights))
+    }
+
+    /// The weights of nodes after these jobs have been submitted.
+    fn submit(&self, sight: Sight, weights: Vec<u32>) -> PyResult<Vec<u32>> {
+        let (mut situation, queue) = self.situation(&sight, weights)?;
+        for entry in &queue {
+            let members = &self.setup.partitions[entry.partition].nodes;
+            evaluate(&self.setup, &situation.running, entry, members, &mut situation.weights);
+        }
+        Ok(situation.weights)
     }
 }
 
 impl SlurmController {
-    fn situation(
-        &self,
-        now: f64,
-        available: Vec<u32>,
-        running: Vec<Holder>,
-        completing: Vec<Holder>,
-    ) -> PyResult<Situation> {
+    fn situation(&self, sight: &Sight, weights: Vec<u32>) -> PyResult<(Situation, Vec<Entry>)> {
         let nodes = self.setup.nodes();
-        let available = bits(nodes, available)?;
-        let (running, completing) = (holders(nodes, running)?, holders(nodes, completing)?);
-        Ok(Situation { now, available, running, completing })
+        let holders =
+            |group: &[Holder]| group.iter().map(|each| each.to_kernel(nodes)).collect::<PyResult<Vec<_>>>();
+        let reserve = |each: &ReservedNodes| {
+            let &ReservedNodes { ref nodes, begin, end } = each;
+            Ok(Reservation { nodes: bits(self.setup.nodes(), nodes.iter().copied())?, begin, end })
+        };
+        let situation = Situation {
+            now: sight.now,
+            available: bits(nodes, sight.available.iter().copied())?,
+            running: holders(&sight.running)?,
+            completing: holders(&sight.completing)?,
+            reservations: sight.reservations.iter().map(reserve).collect::<PyResult<_>>()?,
+            weights,
+        };
+        Ok((situation, self.entries(sight)?))
     }
 
-    fn entries(&self, queue: &[QueueEntry]) -> PyResult<Vec<Entry>> {
-        let count = self.setup.partitions.len();
-        if let Some(entry) = queue.iter().find(|entry| entry.partition >= count) {
-            let (job, partition) = (entry.job, entry.partition);
-            return Err(PyValueError::new_err(format!("job {job}: there is no partition {partition}")));
+    fn entries(&self, sight: &Sight) -> PyResult<Vec<Entry>> {
+        let (partitions, reservations) = (self.setup.partitions.len(), sight.reservations.len());
+        for &QueueEntry { job, partition, reservation, .. } in &sight.queue {
+            if partition >= partitions {
+                return Err(PyValueError::new_err(format!("job {job}: there is no partition {partition}")));
+            }
+            if let Some(own) = reservation.filter(|&own| own >= reservations) {
+                return Err(PyValueError::new_err(format!("job {job}: there is no reservation {own}")));
+            }
         }
-        Ok(queue.iter().map(QueueEntry::to_kernel).collect())
+        Ok(sight.queue.iter().map(QueueEntry::to_kernel).collect())
     }
 }
 
-fn bits(nodes: usize, members: Vec<u32>) -> PyResult<NodeBits> {
-    match members.iter().find(|&&node| node as usize >= nodes) {
+fn bits(nodes: usize, members: impl IntoIterator<Item = u32> + Clone) -> PyResult<NodeBits> {
+    match members.clone().into_iter().find(|&node| node as usize >= nodes) {
         Some(node) => Err(PyValueError::new_err(format!("there is no node {node}: they are {nodes}"))),
         None => Ok(NodeBits::of(nodes, members)),
     }
-}
-
-fn holders(nodes: usize, holders: Vec<Holder>) -> PyResult<Vec<Held>> {
-    holders
-        .into_iter()
-        .map(|(job, end, parts)| {
-            bits(nodes, parts.iter().map(|part| part.0).collect())?;
-            let allot = |(node, cpus, memory)| Allotment { node, cpus, memory };
-            Ok(Held::new(job, end, parts.into_iter().map(allot).collect(), nodes))
-        })
-        .collect()
 }
 
 fn outcome(verdict: Verdict) -> Outcome {
@@ -155,9 +231,10 @@ fn outcome(verdict: Verdict) -> Outcome {
         Some(chosen.into_iter().map(|each| (each.node, each.cpus, each.memory)).collect())
     };
     match verdict {
-        Verdict::Started(chosen) => ("started", None, parts(chosen)),
-        Verdict::Planned(start, chosen) => ("planned", Some(start), parts(chosen)),
-        Verdict::Waits => ("waits", None, None),
-        Verdict::NotTried => ("not_tried", None, None),
+        Verdict::Started(chosen) => ("started", None, parts(chosen), Vec::new()),
+        Verdict::Planned(start, chosen) => ("planned", Some(start), parts(chosen), Vec::new()),
+        Verdict::Preempts(gone, planned) => ("preempts", None, parts(planned), gone),
+        Verdict::Waits => ("waits", None, None, Vec::new()),
+        Verdict::NotTried => ("not_tried", None, None, Vec::new()),
     }
 }

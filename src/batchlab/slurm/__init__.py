@@ -15,6 +15,8 @@ from batchlab.slurm.controller import (
     Held,
     NodePartition,
     Outcome,
+    Precedence,
+    ReservedNodes,
     Situation,
 )
 from batchlab.slurm.gres import DeviceLine
@@ -53,12 +55,14 @@ __all__ = [
     "Outcome",
     "PartitionLine",
     "Place",
+    "Precedence",
     "Preemption",
     "PriorityParameters",
     "Quality",
     "Remark",
     "Report",
     "ReportedKey",
+    "ReservedNodes",
     "SchedulerParameters",
     "Selection",
     "Setting",

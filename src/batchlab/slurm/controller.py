@@ -11,11 +11,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _Part = tuple[int, int, int]
-_Holder = tuple[int, float, list[_Part]]
-_Verdict = Literal["started", "planned", "waits", "not_tried"]
-_Found = tuple[str, float | None, list[_Part] | None]
+_Verdict = Literal["started", "planned", "preempts", "waits", "not_tried"]
+_Found = tuple[str, float | None, list[_Part] | None, list[int]]
 
-__all__ = ["Allotment", "Controller", "Entry", "Held", "NodePartition", "Outcome", "Situation"]
+__all__ = [
+    "Allotment",
+    "Controller",
+    "Entry",
+    "Held",
+    "NodePartition",
+    "Outcome",
+    "Precedence",
+    "ReservedNodes",
+    "Situation",
+]
 
 
 @dataclass(frozen=True)
@@ -39,11 +48,23 @@ class Held:
         When its time limit ends it, seconds.
     allotments
         What it holds.
+    preemption_class
+        The number of its quality of service, or of the tier of its partition: what `Precedence` go by.
+    started
+        When it started, seconds.
+    may_be_preempted
+        Whether it may be at all: not while it is exempt.
+    counted_in
+        The numbers of the limits on nodes that count its own: jobs with one in common go to the same nodes.
     """
 
     job: int
     end: float
     allotments: Sequence[Allotment]
+    preemption_class: int = 0
+    started: float = 0.0
+    may_be_preempted: bool = True
+    counted_in: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -83,6 +104,18 @@ class Entry:
     is_open
         Whether it may start or be planned: not where a limit of accounts or of its partition stands against
         it.
+    is_evaluated
+        Where it is not open: whether nodes get its weights all the same. So it is with limits on what jobs
+        hold; where jobs are counted Slurm does not get that far.
+    preemption_class
+        As that of a job that runs.
+    may_preempt
+        Whether others may be preempted for it. Slurm preempts none for KillWait + MessageTimeout after the
+        first that it has preempted for the job.
+    counted_in
+        As of a job that runs.
+    reservation
+        The number of the reservation that it asks for, in `Situation.reservations`.
     """
 
     job: int
@@ -96,6 +129,20 @@ class Entry:
     memory_is_per_cpu: bool = False
     exclusive: bool = False
     is_open: bool = True
+    is_evaluated: bool = True
+    preemption_class: int = 0
+    may_preempt: bool = True
+    counted_in: Sequence[int] = ()
+    reservation: int | None = None
+
+
+@dataclass(frozen=True)
+class ReservedNodes:
+    """A reservation of the machine: its nodes, its begin and its end in seconds."""
+
+    nodes: Sequence[int]
+    begin: float
+    end: float
 
 
 @dataclass(frozen=True)
@@ -114,7 +161,9 @@ class Situation:
         The jobs that are over, and whose nodes have not all answered.
     queue
         The jobs that wait, in the order in which they are considered; one in several partitions has an entry
-        in each.
+        in each. Where it asks for a reservation, that has begun.
+    reservations
+        The reservations that are known.
     """
 
     now: float
@@ -122,15 +171,50 @@ class Situation:
     running: Sequence[Held]
     completing: Sequence[Held]
     queue: Sequence[Entry]
+    reservations: Sequence[ReservedNodes] = ()
+
+
+@dataclass(frozen=True)
+class Precedence:
+    """Which jobs may preempt which.
+
+    Parameters
+    ----------
+    preempts
+        For each class those that it may preempt, by their numbers.
+    importance
+        For each class its importance: jobs of the least go first.
+    youngest_first
+        Whether of one class the latest start goes first, and not the fewest nodes (`youngest_first` of
+        PreemptParameters).
+    """
+
+    preempts: Sequence[Sequence[int]]
+    importance: Sequence[float]
+    youngest_first: bool = False
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What becomes of an entry: "started" on these nodes, "planned" at a time, "waits", or "not_tried"."""
+    """What becomes of an entry.
+
+    Parameters
+    ----------
+    verdict
+        "started"; "planned"; "preempts": others are preempted for it, and it is planned from now on;
+        "waits"; "not_tried".
+    start
+        When it is planned to start, seconds.
+    allotments
+        What it gets.
+    preempted
+        The numbers of the jobs that go.
+    """
 
     verdict: _Verdict
     start: float | None = None
     allotments: tuple[Allotment, ...] = ()
+    preempted: tuple[int, ...] = ()
 
 
 class Controller:
@@ -151,11 +235,22 @@ class Controller:
     epoch
         What is added to times to get seconds of the clock: plans begin and end at multiples of the
         resolution there.
+    kill_wait
+        Seconds that a job that is late is taken to run on after its limit: KillWait, with OverTimeLimit.
+    weights
+        The weight of each node: those of the least are taken first; 1 unless given.
+    precedence
+        Which jobs may preempt which; None where none may.
 
     Raises
     ------
     ValueError
         If a node or a partition is named that is not there.
+
+    Notes
+    -----
+    Nodes keep the weights of the job that was evaluated last. So calls have to be made in order, and each job
+    is evaluated when it is submitted; that matters only where nodes have weights or limits count them.
     """
 
     def __init__(
@@ -167,38 +262,41 @@ class Controller:
         resolution: float = 60.0,
         window: float = 86_400.0,
         epoch: float = 0.0,
+        kill_wait: float = 30.0,
+        weights: Iterable[int] | None = None,
+        precedence: Precedence | None = None,
     ) -> None:
         machine = [(cpus, memory) for cpus, memory in nodes]
         given = [NodePartition(range(len(machine)))] if partitions is None else partitions
         members = [
             (list(each.nodes), len(machine) if each.max_nodes is None else each.max_nodes) for each in given
         ]
-        self._kernel = SlurmController(select, machine, members, resolution, window, epoch)
+        times = resolution, window, epoch, kill_wait
+        self._weights = [1] * len(machine) if weights is None else [*weights]
+        self._kernel = SlurmController(select, machine, members, times, self._weights, precedence)
 
     def main_loop(self, situation: Situation) -> list[Outcome]:
         """Call the main loop: what becomes of each entry of the queue."""
-        return _outcomes(self._kernel.main_loop(*_given(situation)))
+        found, self._weights = self._kernel.main_loop(situation, self._weights)
+        return _outcomes(found)
 
     def backfill(self, situation: Situation) -> list[Outcome]:
         """Call backfill: what becomes of each entry of the queue."""
-        return _outcomes(self._kernel.backfill(*_given(situation)))
+        found, self._weights = self._kernel.backfill(situation, self._weights)
+        return _outcomes(found)
 
-
-def _given(
-    situation: Situation,
-) -> tuple[float, list[int], list[_Holder], list[_Holder], Sequence[Entry]]:
-    running, completing = (
-        [
-            (held.job, held.end, [(part.node, part.cpus, part.memory) for part in held.allotments])
-            for held in group
-        ]
-        for group in (situation.running, situation.completing)
-    )
-    return situation.now, list(situation.available), running, completing, situation.queue
+    def submit(self, situation: Situation) -> None:
+        """Evaluate the jobs of the queue, which have just been submitted: nodes have weights of the last."""
+        self._weights = self._kernel.submit(situation, self._weights)
 
 
 def _outcomes(found: Iterable[_Found]) -> list[Outcome]:
     return [
-        Outcome(cast("_Verdict", verdict), start, tuple(Allotment(*part) for part in parts or ()))
-        for verdict, start, parts in found
+        Outcome(
+            cast("_Verdict", verdict),
+            start,
+            tuple(Allotment(*part) for part in parts or ()),
+            tuple(preempted),
+        )
+        for verdict, start, parts, preempted in found
     ]

@@ -1,29 +1,27 @@
 //! One call of the backfill scheduler: every job in order starts, or is planned on nodes of its own (`_attempt_backfill`).
 use serde::{Deserialize, Serialize};
 
-use super::estimate::Occupation;
 use super::node_bits::NodeBits;
 use super::node_space::NodeSpace;
 use super::parameters::Setup;
-use super::situation::{Allotment, Entry, Held, Partition, Situation, Verdict};
+use super::situation::{Allotment, Entry, Limits, Partition, Situation, Verdict};
+use super::starting::{Begun, Floor};
 
-/// What becomes of each entry of the queue.
+/// What becomes of each entry of the queue, and the weights of nodes after the call.
 #[must_use]
-pub fn backfill(setup: &Setup, situation: &Situation, queue: &[Entry]) -> Vec<Verdict> {
-    let mut call = Backfill::new(setup, situation.clone());
-    queue.iter().map(|entry| call.consider(setup, entry)).collect()
+pub fn backfill(setup: &Setup, situation: Situation, queue: &[Entry]) -> (Vec<Verdict>, Vec<u32>) {
+    let mut call = Backfill::new(setup, situation);
+    let verdicts = queue.iter().map(|entry| call.consider(setup, entry)).collect();
+    (verdicts, call.floor.weights)
 }
 
 /// A call on its way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Backfill {
-    now: f64,
+    floor: Floor,
     /// The nodes of each partition that take jobs.
     members: Vec<NodeBits>,
-    occupation: Occupation,
     space: NodeSpace,
-    completing: NodeBits,
-    started: Vec<u32>,
     /// Entries that were looked at, in all and by partition.
     tested: usize,
     tested_of: Vec<usize>,
@@ -33,6 +31,13 @@ pub struct Backfill {
     holds_until: f64,
     /// Whether some estimate was put off to the end of a plan.
     puts_off: bool,
+}
+
+/// When a job can start beside the plans made so far, where, and on which nodes it may.
+struct Place {
+    start: f64,
+    chosen: Vec<Allotment>,
+    usable: NodeBits,
 }
 
 impl Backfill {
@@ -46,12 +51,9 @@ impl Backfill {
             nodes
         };
         Self {
-            now: situation.now,
             members: setup.partitions.iter().map(members).collect(),
             space: NodeSpace::new(situation.now, situation.available.clone(), &setup.backfill),
-            completing: situation.completing_nodes(setup.nodes()),
-            occupation: Occupation::of(setup, situation),
-            started: Vec::new(),
+            floor: Floor::of(setup, situation),
             tested: 0,
             tested_of: vec![0; partitions],
             plans_of: vec![0; partitions],
@@ -73,15 +75,21 @@ impl Backfill {
         self.puts_off
     }
 
+    /// The weights that nodes have after the call.
+    #[must_use]
+    pub fn weights(self) -> Vec<u32> {
+        self.floor.weights
+    }
+
     /// Whether as many entries were looked at as may be.
     #[must_use]
     pub fn is_over(&self, setup: &Setup) -> bool {
         self.tested >= setup.backfill.max_entries
     }
 
-    /// Starts a job, plans it, or lets it wait.
+    /// Starts a job, preempts others for it, plans it, or lets it wait.
     pub fn consider(&mut self, setup: &Setup, entry: &Entry) -> Verdict {
-        if self.started.contains(&entry.job) || self.is_over(setup) {
+        if self.floor.done.contains(&entry.job) || self.is_over(setup) {
             return Verdict::NotTried;
         }
         let most = setup.backfill.max_entries_of_partition;
@@ -90,41 +98,46 @@ impl Backfill {
             return Verdict::NotTried;
         }
         self.tested += 1;
-        if !entry.is_open {
+        if entry.limits == Limits::Shut {
             return Verdict::Waits;
         }
         let plans = setup.backfill.plans_of_partition;
         let only_now = plans > 0 && self.plans_of[entry.partition] >= plans;
-        let Some((start, chosen)) = self.earliest(setup, entry, only_now) else { return Verdict::Waits };
-        if start > self.now {
-            let nodes = nodes_of(setup, &chosen);
-            self.space.plan(&nodes, start, start + entry.limit);
-            self.plans_of[entry.partition] += 1;
-            return Verdict::Planned(start, chosen);
+        let Some(place) = self.earliest(setup, entry, only_now) else { return Verdict::Waits };
+        let begun = if place.start > self.floor.now {
+            Begun::Not
+        } else {
+            self.floor.begin(setup, entry, &place.usable, &place.usable)
+        };
+        match begun {
+            Begun::Started(chosen) => return Verdict::Started(chosen),
+            _ if !entry.is_open() => return Verdict::Waits,
+            _ => {}
         }
-        // What starts is no plan: the jobs behind see it as one that runs.
-        let held = Held::new(entry.job, start + entry.limit, chosen.clone(), setup.nodes());
-        self.occupation.start(setup, held);
-        self.started.push(entry.job);
-        Verdict::Started(chosen)
+        let Place { start, chosen, .. } = place;
+        self.space.plan(&nodes_of(setup, &chosen), start, start + entry.limit);
+        self.plans_of[entry.partition] += 1;
+        match begun {
+            Begun::Preempted(gone) => Verdict::Preempts(gone, chosen),
+            _ => Verdict::Planned(start, chosen),
+        }
     }
 
     /// When a job can start beside the plans made so far, and where.
-    fn earliest(&mut self, setup: &Setup, entry: &Entry, only_now: bool) -> Option<(f64, Vec<Allotment>)> {
-        let now = self.now;
+    fn earliest(&mut self, setup: &Setup, entry: &Entry, only_now: bool) -> Option<Place> {
+        let now = self.floor.now;
         let mut from = now;
         loop {
-            let (usable, later) =
-                self.space.free(&self.members[entry.partition], from, from.max(now) + entry.limit);
-            self.heed_free(from, entry.limit);
+            let (usable, later) = self.usable(setup, entry, from);
             if only_now {
-                return self.fits_now(setup, entry, &usable);
+                return self.fits_now(setup, entry, usable);
             }
             // Looking again at one time would go on for ever.
             let later = later.filter(|&later| later > from);
             let is_enough = usable.count() >= entry.least_nodes() as usize;
-            let estimate = is_enough.then(|| self.occupation.earliest(setup, entry, &usable)).flatten();
-            let Some((start, chosen)) = estimate else {
+            let floor = &self.floor;
+            let earliest = || floor.occupation.earliest(setup, entry, &usable, &floor.weights);
+            let Some((start, chosen)) = is_enough.then(earliest).flatten() else {
                 from = later?;
                 continue;
             };
@@ -132,13 +145,13 @@ impl Backfill {
             self.puts_off |= start < from;
             let chosen_nodes = nodes_of(setup, &chosen);
             let mut start = start.max(from);
-            let awaits_answer = start <= now && chosen_nodes.meets(&self.completing);
+            let awaits_answer = start <= now && chosen_nodes.meets(&self.floor.completing);
             if awaits_answer {
                 start = now + 1.0;
                 self.heed(start);
             }
             if start <= now {
-                return Some((start, chosen));
+                return Some(Place { start, chosen, usable });
             }
             match later {
                 Some(later) if start > later && !awaits_answer => from = later,
@@ -148,28 +161,48 @@ impl Backfill {
                     }
                     from = start;
                 }
-                _ => return Some((start, chosen)),
+                _ => return Some(Place { start, chosen, usable }),
             }
         }
     }
 
+    /// The nodes on which a job may run from a time on, and when to look again: when plans free others, or when the first
+    /// reservation is over, if some keep nodes from it.
+    fn usable(&mut self, setup: &Setup, entry: &Entry, from: f64) -> (NodeBits, Option<f64>) {
+        let (members, is_reserved) = self.floor.open(entry, &self.members[entry.partition], from);
+        let (usable, later) = self.space.free(&members, from, from.max(self.floor.now) + entry.limit);
+        self.heed_free(from, entry.limit);
+        if !is_reserved {
+            return (usable, later);
+        }
+        let ends = self.floor.reservations.iter().map(|each| each.end).filter(|&end| end >= from);
+        let first = ends.fold(f64::INFINITY, f64::min);
+        let after = setup.backfill.rounded_up(first) + 1.0;
+        let is_seen = after < self.floor.now + setup.backfill.window;
+        let after = if is_seen { after } else { f64::INFINITY };
+        let later = later.unwrap_or(f64::INFINITY).min(after);
+        (usable, later.is_finite().then_some(later))
+    }
+
     /// The start of a job that may start now or not at all.
-    fn fits_now(&self, setup: &Setup, entry: &Entry, usable: &NodeBits) -> Option<(f64, Vec<Allotment>)> {
-        let chosen = self.occupation.choose_now(setup, entry, usable)?;
-        (!nodes_of(setup, &chosen).meets(&self.completing)).then_some((self.now, chosen))
+    fn fits_now(&self, setup: &Setup, entry: &Entry, usable: NodeBits) -> Option<Place> {
+        let floor = &self.floor;
+        let chosen = floor.occupation.choose_now(setup, entry, &usable, &floor.weights)?;
+        let is_free = !nodes_of(setup, &chosen).meets(&floor.completing);
+        is_free.then_some(Place { start: floor.now, chosen, usable })
     }
 
     /// What was found holds as long as a start that is later than now is.
     fn heed(&mut self, start: f64) {
-        if start > self.now {
+        if start > self.floor.now {
             self.holds_until = self.holds_until.min(start);
         }
     }
 
     /// The nodes that are free of plans from now on are others later.
     fn heed_free(&mut self, from: f64, limit: f64) {
-        if from <= self.now {
-            self.holds_until = self.holds_until.min(self.space.free_holds_until(self.now, limit));
+        if from <= self.floor.now {
+            self.holds_until = self.holds_until.min(self.space.free_holds_until(self.floor.now, limit));
         }
     }
 }

@@ -1,12 +1,20 @@
 //! `select/cons_tres`: nodes are shared by CPUs and memory; best fit over runs of consecutive usable nodes.
-use super::offer::{Offer, runs};
+use super::offer::Offer;
 use super::situation::{Allotment, Amounts, Entry, Memory};
 
 /// What a node offers to a job.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     index: u32,
+    weight: u32,
     cpus: i64,
+}
+
+impl Node {
+    /// Whether the other is the next node, and of one weight.
+    fn joins(self, next: Self) -> bool {
+        self.index + 1 == next.index && self.weight == next.weight
+    }
 }
 
 /// Looks again and again without the nodes that offer least, until the job fits.
@@ -16,7 +24,8 @@ pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> 
         .iter()
         .map(|index| {
             let place = index as usize;
-            Node { index, cpus: usable_cpus(entry, offer.machine[place], offer.left[place]) }
+            let cpus = usable_cpus(entry, offer.machine[place], offer.left[place]);
+            Node { index, weight: offer.weights[place], cpus }
         })
         .filter(|node| node.cpus > 0)
         .collect();
@@ -95,8 +104,9 @@ impl Attempt {
     /// offer of that node, as in Slurm.
     fn evaluate(mut self, nodes: &mut [Node]) -> Option<Vec<Node>> {
         let places: Vec<usize> = (0..nodes.len()).collect();
-        let by_index: Vec<Node> = nodes.to_vec();
-        let mut runs = runs(&places, |&place| by_index[place].index);
+        let as_given: Vec<Node> = nodes.to_vec();
+        let joins = |&one: &usize, &next: &usize| as_given[one].joins(as_given[next]);
+        let mut runs: Vec<&[usize]> = places.chunk_by(joins).collect();
         let mut chosen: Vec<Node> = Vec::new();
         while self.missing > 0 || self.missing_nodes > 0 {
             let best = self.best_run(&runs, nodes)?;
@@ -119,10 +129,12 @@ impl Attempt {
         Some(chosen)
     }
 
-    /// The run that suffices with the fewest CPUs; where none does, that with the most.
+    /// Of the runs of the least weight that which suffices with the fewest CPUs; where none does, that with the most.
     fn best_run(&self, runs: &[&[usize]], nodes: &[Node]) -> Option<usize> {
+        let weight = |run: &&[usize]| run.first().map(|&place| nodes[place].weight);
+        let least = runs.iter().map(weight).min().flatten();
         let mut best: Option<(usize, bool, i64)> = None;
-        for (at, run) in runs.iter().enumerate() {
+        for (at, run) in runs.iter().enumerate().filter(|(_, run)| weight(run) == least) {
             let total: i64 = run.iter().map(|&place| nodes[place].cpus).sum();
             let suffices = total >= self.missing && run.len() as i64 >= self.missing_nodes;
             let is_better = best.is_none_or(|(_, best_suffices, most)| {
@@ -153,6 +165,6 @@ impl Attempt {
         let cpus = if self.per_node > 0 { self.per_node } else { node.cpus };
         self.missing -= cpus;
         self.missing_nodes -= 1;
-        Node { index: node.index, cpus }
+        Node { cpus, ..*node }
     }
 }

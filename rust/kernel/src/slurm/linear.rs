@@ -11,6 +11,19 @@ pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> 
     choose_of(entry, &idle, offer.machine)
 }
 
+/// The same of the nodes of the least weight; where they are too few, of those of the next too, and so on.
+pub(super) fn choose_lightest(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
+    let weight = |node: u32| offer.weights[node as usize];
+    let mut steps: Vec<u32> = offer.usable.iter().map(weight).collect();
+    steps.sort_unstable();
+    steps.dedup();
+    steps.into_iter().find_map(|most| {
+        let light = offer.usable.iter().filter(|&node| weight(node) <= most);
+        let usable = NodeBits::of(offer.machine.len(), light);
+        choose(entry, Offer { usable: &usable, ..offer })
+    })
+}
+
 /// The same of nodes that are idle, all of them.
 pub(super) fn choose_of(entry: &Entry, idle: &NodeBits, machine: &[Amounts]) -> Option<Vec<Allotment>> {
     let mut missing = entry.least_nodes() as usize;

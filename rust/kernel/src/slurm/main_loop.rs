@@ -2,75 +2,91 @@
 use serde::{Deserialize, Serialize};
 
 use super::node_bits::NodeBits;
-use super::offer::Offer;
 use super::parameters::Setup;
-use super::situation::{Amounts, Entry, Situation, Verdict, take};
+use super::situation::{Entry, Limits, Situation, Verdict};
+use super::starting::{Begun, Floor};
 
-/// What becomes of each entry of the queue, in a call that looks at all of them.
+/// What becomes of each entry of the queue, in a call that looks at all of them, and the weights of nodes after it.
 #[must_use]
-pub fn main_loop(setup: &Setup, situation: &Situation, queue: &[Entry]) -> Vec<Verdict> {
+pub fn main_loop(setup: &Setup, situation: Situation, queue: &[Entry]) -> (Vec<Verdict>, Vec<u32>) {
     let mut call = MainLoop::new(setup, situation);
-    queue.iter().map(|entry| call.consider(setup, entry)).collect()
+    let verdicts = queue.iter().map(|entry| call.consider(setup, entry)).collect();
+    (verdicts, call.floor.weights)
 }
 
 /// A call on its way. It starts jobs in order. The first of a partition that does not fit closes it for this call, and takes
-/// its nodes away from the partitions behind.
+/// its nodes away from the partitions behind; one in a reservation closes that alone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MainLoop {
+    floor: Floor,
     available: NodeBits,
-    left: Vec<Amounts>,
-    away: NodeBits,
     closed: Vec<bool>,
-    started: Vec<u32>,
+    /// The reservations of jobs that did not fit.
+    over: Vec<usize>,
 }
 
 impl MainLoop {
     /// A call that begins now.
     #[must_use]
-    pub fn new(setup: &Setup, situation: &Situation) -> Self {
-        let mut left = setup.machine.clone();
-        situation.running.iter().for_each(|held| take(&mut left, &held.allotments));
+    pub fn new(setup: &Setup, situation: Situation) -> Self {
         Self {
             available: situation.available.clone(),
-            left,
-            away: situation.completing_nodes(setup.nodes()),
+            floor: Floor::of(setup, situation),
             closed: vec![false; setup.partitions.len()],
-            started: Vec::new(),
+            over: Vec::new(),
         }
     }
 
-    /// Starts a job, or lets it wait.
+    /// Starts a job, preempts others for it, or lets it wait.
     pub fn consider(&mut self, setup: &Setup, entry: &Entry) -> Verdict {
-        if self.closed[entry.partition] || self.started.contains(&entry.job) {
+        let is_over = entry.reservation.is_some_and(|own| self.over.contains(&own));
+        if self.closed[entry.partition] || is_over || self.floor.done.contains(&entry.job) {
             return Verdict::NotTried;
         }
-        if !entry.is_open {
+        if !entry.is_open() && (entry.limits == Limits::Shut || !setup.weighs) {
             return Verdict::Waits;
         }
-        let partition = &setup.partitions[entry.partition];
-        let mut usable = partition.nodes.clone();
-        usable.keep(&self.available);
-        usable.remove(&self.away);
-        let offer = Offer {
-            usable: &usable,
-            machine: &setup.machine,
-            left: &self.left,
-            most_nodes: partition.most_nodes,
+        let verdict = match self.begin(setup, entry) {
+            Begun::Started(chosen) => return Verdict::Started(chosen),
+            Begun::Preempted(gone) => Verdict::Preempts(gone, Vec::new()),
+            Begun::Not => Verdict::Waits,
         };
-        if let Some(chosen) = setup.select.choose(entry, offer) {
-            take(&mut self.left, &chosen);
-            self.started.push(entry.job);
-            return Verdict::Started(chosen);
+        if entry.is_open() {
+            self.close(setup, entry);
+        }
+        verdict
+    }
+
+    fn begin(&mut self, setup: &Setup, entry: &Entry) -> Begun {
+        let members = &setup.partitions[entry.partition].nodes;
+        let (mut usable, _) = self.floor.open(entry, members, self.floor.now);
+        usable.keep(&self.available);
+        let mut evaluated = members.clone();
+        if let Some(own) = entry.reservation.and_then(|own| self.floor.reservations.get(own)) {
+            evaluated.keep(&own.nodes);
+        }
+        self.floor.begin(setup, entry, &usable, &evaluated)
+    }
+
+    fn close(&mut self, setup: &Setup, entry: &Entry) {
+        if let Some(own) = entry.reservation {
+            self.over.push(own);
+            return;
         }
         self.closed[entry.partition] = true;
-        self.away.add(&partition.nodes);
-        Verdict::Waits
+        self.available.remove(&setup.partitions[entry.partition].nodes);
+    }
+
+    /// The weights that nodes have after the call.
+    #[must_use]
+    pub fn weights(self) -> Vec<u32> {
+        self.floor.weights
     }
 
     /// Whether some entry did not fit.
     #[must_use]
     pub fn met_no_room(&self) -> bool {
-        self.closed.contains(&true)
+        self.closed.contains(&true) || !self.over.is_empty()
     }
 
     /// Whether entries of all partitions did not fit, so that none behind is tried.

@@ -13,10 +13,16 @@ mod offer;
 mod parameters;
 mod select;
 mod situation;
+mod starting;
+mod victims;
+mod weights;
 
 pub use backfill::{Backfill, backfill};
 pub use main_loop::{MainLoop, main_loop};
 pub use node_bits::NodeBits;
-pub use parameters::{BackfillParameters, Setup};
+pub use parameters::{BackfillParameters, Precedence, Setup};
 pub use select::Select;
-pub use situation::{Allotment, Amounts, Entry, Held, Memory, Partition, Situation, Verdict};
+pub use situation::{
+    Allotment, Amounts, Classes, Entry, Held, Limits, Memory, Partition, Reservation, Situation, Verdict,
+};
+pub use weights::evaluate;

@@ -46,6 +46,12 @@ impl NodeBits {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
+    /// How many of them are in the other set.
+    #[must_use]
+    pub fn count_in(&self, other: &Self) -> usize {
+        self.0.iter().zip(&other.0).map(|(own, other)| (own & other).count_ones() as usize).sum()
+    }
+
     /// Leaves those that are in the other set too.
     pub fn keep(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own &= other);

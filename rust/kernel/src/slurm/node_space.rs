@@ -18,10 +18,8 @@ struct Record {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct NodeSpace {
     records: Vec<Record>,
-    /// Plans begin and end at multiples of so many seconds of the clock.
-    resolution: f64,
-    epoch: f64,
-    window: f64,
+    /// Plans begin and end at multiples of the resolution on the clock.
+    parameters: BackfillParameters,
     /// The second from which on the records reach so far that a plan that is cut now, or is none, is there whole.
     holds_until: f64,
 }
@@ -29,10 +27,9 @@ pub(super) struct NodeSpace {
 impl NodeSpace {
     /// No plan: these nodes are free from now, rounded down, over a window of so many seconds.
     pub(super) fn new(now: f64, free: NodeBits, parameters: &BackfillParameters) -> Self {
-        let BackfillParameters { resolution, window, epoch, .. } = *parameters;
-        let begin = rounded_down(now, resolution, epoch);
-        let records = vec![Record { begin, end: begin + window, free }];
-        Self { records, resolution, epoch, window, holds_until: f64::INFINITY }
+        let begin = parameters.rounded_down(now);
+        let records = vec![Record { begin, end: begin + parameters.window, free }];
+        Self { records, parameters: *parameters, holds_until: f64::INFINITY }
     }
 
     /// The second from which on the records reach so far that a plan that is cut now, or is none, is there whole.
@@ -73,7 +70,7 @@ impl NodeSpace {
 
     /// Whether some plan holds one of these nodes in [start, end), rounded.
     pub(super) fn overlaps(&mut self, nodes: &NodeBits, start: f64, end: f64) -> bool {
-        let (start, end) = (self.rounded(start), self.rounded(end));
+        let (start, end) = (self.parameters.rounded_down(start), self.parameters.rounded_down(end));
         self.heed_window(start);
         let first = self.records.partition_point(|record| record.end <= start);
         let within = self.records[first..].iter().take_while(|record| record.begin < end);
@@ -82,8 +79,8 @@ impl NodeSpace {
 
     /// Plans a job on these nodes in [start, end), rounded down.
     pub(super) fn plan(&mut self, nodes: &NodeBits, start: f64, end: f64) {
-        let start = self.rounded(start).max(self.records[0].begin);
-        let end = self.rounded(end).max(start + self.resolution);
+        let start = self.parameters.rounded_down(start).max(self.records[0].begin);
+        let end = self.parameters.rounded_down(end).max(start + self.parameters.resolution);
         self.heed_window(end);
         self.cut_at(start);
         self.cut_at(end);
@@ -113,17 +110,9 @@ impl NodeSpace {
 
     /// What lies at the end of the window or after it is known when the window has moved on.
     fn heed_window(&mut self, time: f64) {
-        if time >= self.records[0].begin + self.window {
-            self.holds_until = self.holds_until.min(time - self.window + self.resolution);
+        let BackfillParameters { window, resolution, .. } = self.parameters;
+        if time >= self.records[0].begin + window {
+            self.holds_until = self.holds_until.min(time - window + resolution);
         }
     }
-
-    fn rounded(&self, time: f64) -> f64 {
-        rounded_down(time, self.resolution, self.epoch)
-    }
-}
-
-/// A time rounded down to a multiple of the resolution on the clock.
-fn rounded_down(time: f64, resolution: f64, epoch: f64) -> f64 {
-    ((time + epoch) / resolution).floor() * resolution - epoch
 }

@@ -11,11 +11,8 @@ pub(super) struct Offer<'a> {
     pub machine: &'a [Amounts],
     /// What each has left.
     pub left: &'a [Amounts],
+    /// The weights that nodes have now.
+    pub weights: &'a [u32],
     /// The most nodes that the partition allows a job.
     pub most_nodes: u32,
-}
-
-/// Cuts nodes, given by index, into runs of neighbours.
-pub(super) fn runs<T>(nodes: &[T], index: impl Fn(&T) -> u32) -> Vec<&[T]> {
-    nodes.chunk_by(|one, next| index(one) + 1 == index(next)).collect()
 }

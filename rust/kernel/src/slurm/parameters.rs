@@ -17,6 +17,8 @@ pub struct BackfillParameters {
     pub max_entries: usize,
     /// `bf_max_job_part`: so many of each partition; 0 for all.
     pub max_entries_of_partition: usize,
+    /// Seconds that a job that is late is taken to run on after its limit: `KillWait`.
+    pub kill_wait: f64,
     /// `bf_job_part_count_reserve`: so many jobs of each partition are planned, and those behind may only start now; 0 for all.
     pub plans_of_partition: usize,
 }
@@ -24,10 +26,40 @@ pub struct BackfillParameters {
 impl BackfillParameters {
     /// These, with every entry looked at and every job planned.
     #[must_use]
-    pub fn unlimited(resolution: f64, window: f64, epoch: f64) -> Self {
+    pub fn unlimited(resolution: f64, window: f64, epoch: f64, kill_wait: f64) -> Self {
         let max_entries = usize::MAX;
-        Self { resolution, window, epoch, max_entries, max_entries_of_partition: 0, plans_of_partition: 0 }
+        let (max_entries_of_partition, plans_of_partition) = (0, 0);
+        Self {
+            resolution,
+            window,
+            epoch,
+            max_entries,
+            max_entries_of_partition,
+            kill_wait,
+            plans_of_partition,
+        }
     }
+
+    /// A time rounded down to a multiple of the resolution on the clock.
+    pub(super) fn rounded_down(&self, time: f64) -> f64 {
+        ((time + self.epoch) / self.resolution).floor() * self.resolution - self.epoch
+    }
+
+    /// The same, rounded up.
+    pub(super) fn rounded_up(&self, time: f64) -> f64 {
+        ((time + self.epoch) / self.resolution).ceil() * self.resolution - self.epoch
+    }
+}
+
+/// Which classes of jobs may preempt which.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Precedence {
+    /// For each class those that it may preempt.
+    pub preempts: Vec<Vec<u32>>,
+    /// For each class its importance: jobs of the least are the first candidates.
+    pub importance: Vec<f64>,
+    /// Whether of one class the latest start comes first, and not the fewest nodes.
+    pub youngest_first: bool,
 }
 
 /// What does not change from call to call.
@@ -39,6 +71,12 @@ pub struct Setup {
     pub machine: Vec<Amounts>,
     /// The partitions.
     pub partitions: Vec<Partition>,
+    /// The weights of nodes: those of the least are taken first.
+    pub weights: Vec<u32>,
+    /// Whether nodes have weights that differ, or limits count nodes.
+    pub weighs: bool,
+    /// Which jobs may preempt which; none where it is empty.
+    pub precedence: Precedence,
     /// How backfill is set up.
     pub backfill: BackfillParameters,
 }

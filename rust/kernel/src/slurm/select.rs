@@ -25,6 +25,14 @@ impl Select {
         Self::NAMES.iter().find(|(other, _)| *other == name).map(|(_, select)| *select)
     }
 
+    /// The nodes of an entry that starts now, once it has been evaluated.
+    pub(super) fn begin(self, entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
+        match self {
+            Self::Linear => linear::choose_lightest(entry, offer),
+            Self::Cores => cores::choose(entry, offer),
+        }
+    }
+
     /// The nodes of an entry, by index, with what it gets on each; None where it does not fit.
     pub(super) fn choose(self, entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
         match self {

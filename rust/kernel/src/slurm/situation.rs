@@ -34,15 +34,34 @@ pub struct Held {
     pub allotments: Vec<Allotment>,
     /// Its nodes.
     pub nodes: NodeBits,
+    /// Its classes.
+    pub classes: Classes,
+    /// When it began, where it may be preempted; None where it may not.
+    pub began: Option<f64>,
 }
 
 impl Held {
-    /// A job that holds these until an end, on a machine of so many nodes.
+    /// A job that holds these until an end, on a machine of so many nodes, and that may not be preempted.
     #[must_use]
     pub fn new(job: u32, end: f64, allotments: Vec<Allotment>, nodes: usize) -> Self {
         let nodes = NodeBits::of(nodes, allotments.iter().map(|each| each.node));
-        Self { job, end, allotments, nodes }
+        Self { job, end, allotments, nodes, classes: Classes::default(), began: None }
     }
+
+    /// The same of these classes; since when, where it may be preempted.
+    #[must_use]
+    pub fn of(self, classes: Classes, began: Option<f64>) -> Self {
+        Self { classes, began, ..self }
+    }
+}
+
+/// Which jobs a job is one of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Classes {
+    /// Those that the same jobs may preempt: its quality of service or its tier.
+    pub preemption: u32,
+    /// Those whose nodes a limit counts together.
+    pub counted: Vec<u32>,
 }
 
 /// How a job asks for memory.
@@ -74,8 +93,19 @@ pub struct Partition {
     pub most_nodes: u32,
 }
 
+/// How the limits of accounts, or of its partition, stand to a job that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Limits {
+    /// It may start, and be planned.
+    Within,
+    /// It may not, and is evaluated all the same: nodes have its weights then.
+    Over,
+    /// It may not, and is not evaluated: too many jobs run.
+    Shut,
+}
+
 /// A job that waits, in one of its partitions.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The number of the job.
     pub job: u32,
@@ -95,8 +125,14 @@ pub struct Entry {
     pub memory: Memory,
     /// Whether it takes whole idle nodes.
     pub exclusive: bool,
-    /// Whether it may start or be planned at all: not where a limit of accounts or of its partition stands against it.
-    pub is_open: bool,
+    /// How its limits stand.
+    pub limits: Limits,
+    /// Its classes.
+    pub classes: Classes,
+    /// Whether others may be preempted for it now: not while those make room that were.
+    pub may_preempt: bool,
+    /// The number of the reservation that it asks for.
+    pub reservation: Option<usize>,
 }
 
 impl Entry {
@@ -106,11 +142,28 @@ impl Entry {
         self.nodes.max(1)
     }
 
+    /// Whether it may start, and be planned.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.limits == Limits::Within
+    }
+
     /// Its tasks.
     #[must_use]
     pub fn all_tasks(&self) -> u32 {
         if self.tasks > 0 { self.tasks } else { self.tasks_per_node.max(1) * self.least_nodes() }
     }
+}
+
+/// A reservation of the machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reservation {
+    /// Its nodes.
+    pub nodes: NodeBits,
+    /// When it begins.
+    pub begin: f64,
+    /// When it ends.
+    pub end: f64,
 }
 
 /// What a call sees besides the jobs that wait.
@@ -124,6 +177,10 @@ pub struct Situation {
     pub running: Vec<Held>,
     /// The jobs that are over, and whose nodes have not all answered.
     pub completing: Vec<Held>,
+    /// The reservations that are known.
+    pub reservations: Vec<Reservation>,
+    /// The weights that nodes have since the last evaluation.
+    pub weights: Vec<u32>,
 }
 
 impl Situation {
@@ -161,6 +218,8 @@ pub enum Verdict {
     Started(Vec<Allotment>),
     /// It is planned to start then, on these nodes.
     Planned(f64, Vec<Allotment>),
+    /// These jobs are preempted for it; backfill plans it on these nodes from now on.
+    Preempts(Vec<u32>, Vec<Allotment>),
     /// It waits.
     Waits,
     /// It was not looked at: an entry of its partition before it did not fit, or the job has started.

@@ -3,7 +3,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::{NodeSets, NodeTasks, Request};
 use crate::scenario::Scenario;
-use crate::slurm::{Allotment, Amounts, Entry, Held, Memory, NodeBits, Partition, Select, Setup, Situation};
+use crate::slurm::{
+    Allotment, Amounts, Classes, Entry, Held, Limits, Memory, NodeBits, Partition, Select, Setup, Situation,
+};
 use crate::state::{Phase, View};
 use crate::workload::Job;
 
@@ -103,7 +105,10 @@ impl Description {
             tasks_per_node: per_node,
             memory: self.memory_of(asked),
             exclusive: asked.exclusive,
-            is_open: view.over_limit(job).is_none(),
+            limits: if view.over_limit(job).is_none() { Limits::Within } else { Limits::Over },
+            classes: Classes::default(),
+            may_preempt: false,
+            reservation: None,
         }
     }
 
@@ -165,7 +170,8 @@ impl Description {
         }
         completing.sort_unstable_by_key(|held: &Held| held.job);
         let available = available(view, setup.nodes());
-        Situation { now: view.now().floor(), available, running, completing }
+        let (reservations, weights) = (Vec::new(), setup.weights.clone());
+        Situation { now: view.now().floor(), available, running, completing, reservations, weights }
     }
 
     /// Why the rule cannot schedule these jobs; None where it can.

@@ -15,7 +15,7 @@ use crate::cluster::{NodeSets, Unanswered};
 use crate::decision::{Decision, Where};
 use crate::placement::Allocator;
 use crate::scenario::Scenario;
-use crate::slurm::{Backfill, BackfillParameters, Entry, MainLoop, Setup, Verdict};
+use crate::slurm::{Backfill, BackfillParameters, Entry, MainLoop, Precedence, Setup, Verdict};
 use crate::state::View;
 use crate::time::Time;
 
@@ -105,9 +105,18 @@ impl Slurm {
             max_entries: settings.bf_max_job_test,
             max_entries_of_partition: settings.bf_max_job_part,
             plans_of_partition: settings.bf_job_part_count_reserve,
+            kill_wait: 30.0,
         };
         Self {
-            setup: Arc::new(Setup { select: settings.select, machine: nodes, partitions, backfill }),
+            setup: Arc::new(Setup {
+                select: settings.select,
+                weights: vec![1; nodes.len()],
+                machine: nodes,
+                partitions,
+                weighs: false,
+                precedence: Precedence::default(),
+                backfill,
+            }),
             description,
             clock: Clock::new(settings, seed),
             // One more than is asked for, as in Slurm, which counts before it compares.
@@ -162,7 +171,7 @@ impl Slurm {
         }
         let situation = self.description.situation(view, &self.setup);
         let (kind, most) = if let Some((by_thread, depth)) = main {
-            let call = MainLoop::new(&self.setup, &situation);
+            let call = MainLoop::new(&self.setup, situation);
             (Kind::Main(Box::new(call), by_thread, depth), depth.saturating_add(1))
         } else {
             let call = Backfill::new(&self.setup, situation);

@@ -1,0 +1,86 @@
+//! Which jobs are preempted for another (`_run_now`).
+use std::cmp::Reverse;
+
+use super::node_bits::NodeBits;
+use super::offer::Offer;
+use super::parameters::{Precedence, Setup};
+use super::situation::{Amounts, Entry, Held, give_back};
+
+/// How often candidates are put in another order (`preempt_reorder_count=1`: once more than that).
+const REORDERINGS: usize = 2;
+
+impl Precedence {
+    /// Whether a job may be preempted for another.
+    pub(super) fn may_go(&self, entry: &Entry, held: &Held) -> bool {
+        let below = self.preempts.get(entry.classes.preemption as usize);
+        held.began.is_some() && below.is_some_and(|below| below.contains(&held.classes.preemption))
+    }
+
+    fn importance(&self, held: &Held) -> f64 {
+        self.importance.get(held.classes.preemption as usize).copied().unwrap_or_default()
+    }
+}
+
+/// The jobs that may be preempted for a job on nodes of its partition: the least important first, then the smallest.
+pub(super) fn candidates<'a>(setup: &Setup, held: &'a [Held], entry: &Entry) -> Vec<&'a Held> {
+    let rules = &setup.precedence;
+    let members = &setup.partitions[entry.partition].nodes;
+    let may_go = |held: &&Held| rules.may_go(entry, held) && held.nodes.meets(members);
+    let mut found: Vec<&Held> = held.iter().filter(may_go).collect();
+    let within = |held: &Held| match held.began {
+        Some(began) if rules.youngest_first => -began,
+        _ => held.allotments.len() as f64,
+    };
+    found.sort_by(|one, other| {
+        let importance = rules.importance(one).total_cmp(&rules.importance(other));
+        importance.then(within(one).total_cmp(&within(other))).then(one.job.cmp(&other.job))
+    });
+    found
+}
+
+/// Those of the candidates that go so that a job fits; none where all are not enough. They go one by one; then again, twice at
+/// most, the last first and then by how many of the chosen nodes they hold.
+pub(super) fn victims<'a>(
+    setup: &Setup,
+    entry: &Entry,
+    mut order: Vec<&'a Held>,
+    offer: Offer<'_>,
+) -> Vec<&'a Held> {
+    let mut round = 0;
+    loop {
+        let Some((last, chosen)) = take_until_fit(setup, entry, &order, offer) else { return Vec::new() };
+        round += 1;
+        if round > REORDERINGS || order.len() <= round {
+            order.truncate(last + 1);
+            order.retain(|held| held.nodes.meets(&chosen) && held.nodes.meets(offer.usable));
+            return order;
+        }
+        let mut ranked: Vec<(usize, &Held)> = order.iter().map(|held| (0, *held)).collect();
+        for (rank, held) in &mut ranked[..last] {
+            *rank = held.nodes.count_in(&chosen);
+        }
+        ranked[last].0 = usize::MAX;
+        ranked.sort_by_key(|&(rank, _)| Reverse(rank));
+        order = ranked.into_iter().map(|(_, held)| held).collect();
+    }
+}
+
+/// The place of the last job that has to go, and the nodes that are chosen then.
+fn take_until_fit(
+    setup: &Setup,
+    entry: &Entry,
+    order: &[&Held],
+    offer: Offer<'_>,
+) -> Option<(usize, NodeBits)> {
+    let mut left: Vec<Amounts> = offer.left.to_vec();
+    for (place, held) in order.iter().enumerate() {
+        if !held.nodes.meets(offer.usable) {
+            continue;
+        }
+        give_back(&mut left, &held.allotments);
+        if let Some(chosen) = setup.select.choose(entry, Offer { left: &left, ..offer }) {
+            return Some((place, NodeBits::of(setup.nodes(), chosen.iter().map(|each| each.node))));
+        }
+    }
+    None
+}

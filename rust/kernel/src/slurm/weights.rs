@@ -1,0 +1,39 @@
+//! The weights that nodes have for one job, until the next is evaluated (`sched_weight`).
+use super::node_bits::NodeBits;
+use super::parameters::Setup;
+use super::situation::{Entry, Held};
+
+/// Gives nodes their weights for this job: one more to those that no limit of its own counts yet, where it counts others of
+/// the same weight.
+pub fn evaluate(setup: &Setup, held: &[Held], entry: &Entry, nodes: &NodeBits, weights: &mut [u32]) {
+    if !setup.weighs {
+        return;
+    }
+    let counted = counted(setup, held, entry);
+    let mut lighter: Vec<u32> = Vec::new();
+    for node in nodes.iter() {
+        let weight = setup.weights[node as usize];
+        weights[node as usize] = weight;
+        if counted.contains(node) && !lighter.contains(&weight) {
+            lighter.push(weight);
+        }
+    }
+    if lighter.is_empty() {
+        return;
+    }
+    for node in nodes.iter().filter(|&node| !counted.contains(node)) {
+        let weight = &mut weights[node as usize];
+        *weight += u32::from(lighter.contains(weight));
+    }
+}
+
+/// The nodes that limits of the job count already.
+fn counted(setup: &Setup, held: &[Held], entry: &Entry) -> NodeBits {
+    let mut nodes = NodeBits::none(setup.nodes());
+    if !entry.classes.counted.is_empty() {
+        let own = &entry.classes.counted;
+        let shares = |held: &&Held| held.classes.counted.iter().any(|group| own.contains(group));
+        held.iter().filter(shares).for_each(|held| nodes.add(&held.nodes));
+    }
+    nodes
+}
