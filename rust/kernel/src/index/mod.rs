@@ -5,6 +5,7 @@ mod marks;
 pub mod ordered_index;
 mod segment_tree;
 mod shared_column;
+mod staircase;
 
 pub use counted_bits::CountedBits;
 pub use indexed_heap::IndexedHeap;
@@ -12,3 +13,4 @@ pub use marks::Marks;
 pub use ordered_index::OrderedIndex;
 pub use segment_tree::SegmentTree;
 pub use shared_column::SharedColumn;
+pub use staircase::Staircase;

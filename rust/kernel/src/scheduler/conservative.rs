@@ -5,22 +5,37 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{NodeSets, NodeTasks, Profile, Unanswered};
+use crate::cluster::{NodeSets, NodeTasks, Profile, Request, Unanswered};
 use crate::decision::{Decision, Where};
 use crate::index::SharedColumn;
 use crate::placement::Allocator;
 use crate::state::View;
 use crate::time::Time;
 
-use super::freed::Freed;
+use super::freed::{Freed, Openings, Reserved};
 use super::plan::{earliest, hold_running};
 use super::{SchedulingRule, Step};
 
 /// Where and when a queued job is to run.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Reservation {
+    /// Not a number where the job has none.
     start: f64,
+    duration: f64,
+    /// The number of the job's request, in the first of its node sets, and that of the openings of its class.
+    request: u32,
+    class: u32,
+    tasks: u32,
     placement: Vec<NodeTasks>,
+}
+
+impl Reservation {
+    const NONE: Self =
+        Self { start: f64::NAN, duration: 0.0, request: 0, class: 0, tasks: 0, placement: Vec::new() };
+
+    fn as_reserved(&self) -> Reserved<'_> {
+        Reserved { start: self.start, duration: self.duration, placement: &self.placement }
+    }
 }
 
 /// How far a pass is.
@@ -44,10 +59,14 @@ pub struct Conservative {
     /// By slot; of queued jobs only.
     reservations: SharedColumn<Reservation>,
     by_start: BTreeSet<(Time, u32)>,
-    /// Freed since the latest compression began, and between that and the one before. A job that was looked at in
-    /// the latest compression can start earlier only where one of these nodes makes room.
+    /// What was freed since the latest compression began; and since the one before. A job that was looked at in that one can
+    /// start earlier only where one of these nodes makes room.
     freed: Freed,
-    freed_before: Freed,
+    freed_twice: Freed,
+    /// What that offers to each class of requests.
+    openings: Vec<Openings>,
+    /// Whether something was planned since the openings were looked up.
+    are_openings_wide: bool,
     /// Whether something happened that no plan foresees, so that all of it is made anew.
     is_void: bool,
     /// Whether jobs for which no place was found are asked about again in this pass.
@@ -66,7 +85,9 @@ impl Conservative {
             reservations: SharedColumn::default(),
             by_start: BTreeSet::new(),
             freed: Freed::new(nodes),
-            freed_before: Freed::new(nodes),
+            freed_twice: Freed::new(nodes),
+            openings: Vec::new(),
+            are_openings_wide: false,
             is_void: false,
             reexamines: false,
             pass: Pass::Over,
@@ -98,13 +119,13 @@ impl SchedulingRule for Conservative {
         match &mut self.pass {
             Pass::Over => return Ok(Step::Done),
             Pass::Begun => self.pass = self.release(view),
-            Pass::Compress(jobs, next) => match jobs.get(*next).copied() {
-                Some(job) => {
-                    *next += 1;
-                    self.compress(view, allocator, job)?;
-                }
-                None => self.pass = Pass::Reserve(self.unreserved(view), 0),
-            },
+            Pass::Compress(jobs, next) => {
+                let (jobs, next) = (std::mem::take(jobs), *next);
+                self.pass = match self.compress(view, allocator, &jobs, next)? {
+                    Some(next) => Pass::Compress(jobs, next),
+                    None => Pass::Reserve(self.unreserved(view), 0),
+                };
+            }
             Pass::Reserve(jobs, next) => match jobs.get(*next).copied() {
                 Some(job) => {
                     *next += 1;
@@ -143,9 +164,11 @@ impl Conservative {
             // All reservations anew, in order, around the running jobs on what the machine offers.
             self.profile = Profile::of_machine(&view.state.machine);
             hold_running(&mut self.profile, view);
-            self.by_start.clear();
+            for (_, job) in std::mem::take(&mut self.by_start) {
+                self.reservations.get_mut(job as usize).start = f64::NAN;
+            }
             self.freed.clear();
-            self.freed_before.clear();
+            self.freed_twice.clear();
             self.reexamines = false;
             return Pass::Reserve(view.state.queue.jobs(), 0);
         }
@@ -156,8 +179,13 @@ impl Conservative {
             return Pass::Reserve(self.unreserved(view), 0);
         }
         self.release_ended(view);
-        std::mem::swap(&mut self.freed, &mut self.freed_before);
+        std::mem::swap(&mut self.freed, &mut self.freed_twice);
         self.freed.clear();
+        if self.freed_twice.is_over(view.now()) {
+            return Pass::Reserve(self.unreserved(view), 0);
+        }
+        self.openings.iter_mut().for_each(Openings::forget);
+        self.are_openings_wide = false;
         Pass::Compress(view.state.queue.jobs(), 0)
     }
 
@@ -186,81 +214,138 @@ impl Conservative {
         }
     }
 
-    /// A job gives up its reservation and takes the earliest one, never a later.
-    fn compress(&mut self, view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<(), Unanswered> {
-        let Some(start) = self.reserved(job) else { return Ok(()) };
-        if view.placement_requests(job).any(|want| self.profile.may_start_before(&want, start)) {
-            self.improve(view, allocator, job, start)?;
+    /// Lets the jobs give up their reservations and take the earliest ones, never later ones, up to the first that takes or
+    /// looks for another: the place of the next; None: that was all.
+    fn compress(
+        &mut self,
+        view: View<'_>,
+        allocator: &mut Allocator,
+        jobs: &[u32],
+        from: usize,
+    ) -> Result<Option<usize>, Unanswered> {
+        for (place, &job) in jobs.iter().enumerate().skip(from) {
+            let chance = self.chance(view, job);
+            if let Some((first, before)) = chance {
+                self.improve(view, allocator, job, first, before)?;
+                return Ok(Some(place + 1));
+            }
         }
-        Ok(())
+        Ok(None)
     }
 
-    fn reserved(&self, job: u32) -> Option<f64> {
+    /// Within which instants a job may get an earlier reservation, if it can.
+    fn chance(&mut self, view: View<'_>, job: u32) -> Option<(f64, f64)> {
         if job as usize >= self.reservations.len() {
             return None;
         }
-        let start = self.reservations.get(job as usize).start;
-        self.by_start.contains(&(Time(start), job)).then_some(start)
+        let reservation = self.reservations.get(job as usize);
+        if reservation.start.is_nan() {
+            return None;
+        }
+        let Self { profile, freed_twice, openings, .. } = self;
+        let alternatives = view.scenario.alternatives(job);
+        let old = reservation.as_reserved();
+        if alternatives.len() == 1 {
+            let request = view.scenario.requests.get(reservation.request);
+            let openings = &mut openings[reservation.class as usize];
+            return openings.chance(profile, freed_twice, request, reservation.tasks, old);
+        }
+        let mut widest: Option<(f64, f64)> = None;
+        for &request in alternatives {
+            let request = view.scenario.requests.get(request);
+            let Some(openings) = openings.iter_mut().find(|each| each.has(request)) else { continue };
+            if let Some((first, before)) = openings.chance(profile, freed_twice, request, reservation.tasks, old) {
+                widest = Some(widest.map_or((first, before), |(a, b)| (first.min(a), before.max(b))));
+            }
+        }
+        widest
     }
 
+    /// A job that may start earlier, within these instants, does so if it can.
     fn improve(
         &mut self,
         view: View<'_>,
         allocator: &mut Allocator,
         job: u32,
-        old: f64,
+        first: f64,
+        before: f64,
     ) -> Result<(), Unanswered> {
         let want = view.placement_request(job);
         let reservation = self.reservations.get_mut(job as usize);
-        self.profile.release(want.request, &reservation.placement, old, old + want.duration);
+        let (old, duration) = (reservation.start, reservation.duration);
+        self.profile.release(want.request, &reservation.placement, old, old + duration);
         let mut placement = std::mem::take(&mut self.scratch);
-        let (mut start, mut has_moved) = (old, false);
+        let mut earlier = None;
         for want in view.placement_requests(job) {
-            let (first, last) = self.freed_before.starts(&self.profile, &want, start);
-            let (earliest, latest) = self.freed.starts(&self.profile, &want, start);
-            let (first, before) = (first.min(earliest), last.max(latest).next_up().min(start));
-            if first >= before {
-                continue;
-            }
-            let earlier = self.profile.earliest_within(&want, first, before, allocator, &mut placement)?;
-            if let Some(earlier) = earlier {
-                if !has_moved {
-                    self.freed.add(&reservation.placement, old, old + want.duration);
+            let before = earlier.unwrap_or(before);
+            if let Some(start) =
+                self.profile.earliest_within(&want, first, before, allocator, &mut placement)?
+            {
+                if earlier.is_none() {
+                    self.freed.add(&reservation.placement, old, old + duration);
+                    self.freed_twice.add(&reservation.placement, old, old + duration);
+                    self.scratch.clone_from(&reservation.placement);
                 }
-                (start, has_moved) = (earlier, true);
+                earlier = Some(start);
                 std::mem::swap(&mut reservation.placement, &mut placement);
             }
         }
-        if has_moved {
+        let start = earlier.unwrap_or(old);
+        self.profile.hold(want.request, &reservation.placement, start, start + duration);
+        if earlier.is_some() {
             reservation.start = start;
             self.by_start.remove(&(Time(old), job));
             self.by_start.insert((Time(start), job));
+            for openings in &mut self.openings {
+                openings.add(&self.profile, &self.scratch, old, old + duration);
+            }
+            self.are_openings_wide = true;
+        } else {
+            self.scratch = placement;
+            if std::mem::take(&mut self.are_openings_wide) {
+                self.openings.iter_mut().for_each(Openings::forget);
+            }
         }
-        self.scratch = placement;
-        let Reservation { start, placement } = &*reservation;
-        self.profile.hold(want.request, placement, *start, start + want.duration);
         Ok(())
     }
 
     /// A job without a reservation gets the earliest one.
     fn reserve(&mut self, view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<(), Unanswered> {
         let want = view.placement_request(job);
-        self.reservations.extend_to(job as usize + 1, &Reservation::default());
+        self.reservations.extend_to(job as usize + 1, &Reservation::NONE);
         // A job that fits on what the machine offers fits once everything planned is over; another has to wait until
         // something is offered anew, and holds nothing.
         let (start, placement) = earliest(&self.profile, view, allocator, job)?;
         self.profile.hold(want.request, &placement, start, start + want.duration);
         self.by_start.insert((Time(start), job));
-        *self.reservations.get_mut(job as usize) = Reservation { start, placement };
+        let request = view.scenario.job(job).request;
+        let mut class = 0;
+        for &request in view.scenario.alternatives(job).iter().rev() {
+            class = self.class_of(view.scenario.requests.get(request));
+        }
+        let (duration, tasks) = (want.duration, want.tasks);
+        *self.reservations.get_mut(job as usize) =
+            Reservation { start, duration, request, class, tasks, placement };
         Ok(())
+    }
+
+    /// The class of a request, which is known or new.
+    fn class_of(&mut self, request: &Request) -> u32 {
+        let known = self.openings.iter_mut().position(|openings| openings.admit(request));
+        known.unwrap_or_else(|| {
+            self.openings.push(Openings::of(request));
+            self.openings.len() - 1
+        }) as u32
     }
 
     fn cancel(&mut self, view: View<'_>, job: u32) {
         let want = view.placement_request(job);
-        let Reservation { start, placement } = self.reservations.get(job as usize);
-        self.freed.add(placement, *start, start + want.duration);
-        self.profile.release(want.request, placement, *start, start + want.duration);
-        self.by_start.remove(&(Time(*start), job));
+        let reservation = self.reservations.get_mut(job as usize);
+        let start = std::mem::replace(&mut reservation.start, f64::NAN);
+        let end = start + reservation.duration;
+        self.freed.add(&reservation.placement, start, end);
+        self.profile.release(want.request, &reservation.placement, start, end);
+        self.by_start.remove(&(Time(start), job));
     }
 
     /// The jobs whose reservations are due, in order.
@@ -303,17 +388,19 @@ impl Conservative {
     /// Starts a job on its named nodes, which have room now.
     fn start_where_reserved(&mut self, view: View<'_>, job: u32) -> Step {
         let start = self.reservations.get(job as usize).start;
-        let placement = if start < view.now() {
+        if start < view.now() {
             // It runs from now, not from when it was to.
             self.cancel(view, job);
+        }
+        let reservation = self.reservations.get_mut(job as usize);
+        let placement = std::mem::take(&mut reservation.placement);
+        if start < view.now() {
             let want = view.placement_request(job);
-            let placement = std::mem::take(&mut self.reservations.get_mut(job as usize).placement);
             self.profile.hold(want.request, &placement, view.now(), view.now() + want.duration);
-            placement
         } else {
+            reservation.start = f64::NAN;
             self.by_start.remove(&(Time(start), job));
-            std::mem::take(&mut self.reservations.get_mut(job as usize).placement)
-        };
+        }
         Step::Propose(Decision::Start { job, place: Where::Nodes(placement), tasks: None })
     }
 }

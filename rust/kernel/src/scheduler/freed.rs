@@ -1,13 +1,21 @@
 //! What was given up in a conservative plan, so that only what it can have unblocked is examined.
+//!
+//! A job that found no earlier start before can start earlier only over a time in which some freed node has a slot for it: in a
+//! run of this node, over the job's whole duration, that reaches into the time in which it was freed. The runs of the freed
+//! nodes are kept as two staircases for each class of requests. They are bounds: what is planned after they were made can only
+//! shorten runs.
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{NodeTasks, PlacementRequest, Profile};
+use crate::cluster::{NodeSetId, NodeTasks, PlacementRequest, Profile, Request};
+use crate::index::Staircase;
 
 /// One span of time per node in which something was given up: wide enough, not exact.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Freed {
     spans: Vec<(f64, f64)>,
     nodes: Vec<u32>,
+    /// All of these times, apart from each other and in order.
+    times: Vec<(f64, f64)>,
 }
 
 impl Freed {
@@ -16,11 +24,20 @@ impl Freed {
     /// Nothing is given up on this many nodes.
     #[must_use]
     pub fn new(nodes: usize) -> Self {
-        Self { spans: vec![Self::NOTHING; nodes], nodes: Vec::new() }
+        Self { spans: vec![Self::NOTHING; nodes], nodes: Vec::new(), times: Vec::new() }
+    }
+
+    /// Whether nothing is given up from `now` on.
+    #[must_use]
+    pub fn is_over(&self, now: f64) -> bool {
+        self.times.last().is_none_or(|&(_, end)| end <= now)
     }
 
     /// Adds the nodes of a placement over [begin, end).
     pub fn add(&mut self, placement: &[NodeTasks], begin: f64, end: f64) {
+        if begin >= end {
+            return;
+        }
         for part in placement {
             let span = &mut self.spans[part.node as usize];
             if *span == Self::NOTHING {
@@ -28,6 +45,12 @@ impl Freed {
             }
             *span = (span.0.min(begin), span.1.max(end));
         }
+        let first = self.times.partition_point(|&(_, its_end)| its_end < begin);
+        let touching = self.times[first..].iter().take_while(|&&(its_begin, _)| its_begin <= end).count();
+        let touched = &self.times[first..first + touching];
+        let begin = touched.first().map_or(begin, |&(its_begin, _)| its_begin.min(begin));
+        let end = touched.last().map_or(end, |&(_, its_end)| its_end.max(end));
+        self.times.splice(first..first + touching, [(begin, end)]);
     }
 
     /// Forgets everything.
@@ -35,15 +58,179 @@ impl Freed {
         for node in self.nodes.drain(..) {
             self.spans[node as usize] = Self::NOTHING;
         }
+        self.times.clear();
     }
 
-    /// The instants in [now, before) from which some freed node has a slot for the job that it may not have had: the
-    /// earliest, and one by which there are none later.
-    #[must_use]
-    pub fn starts(&self, profile: &Profile, want: &PlacementRequest<'_>, before: f64) -> (f64, f64) {
-        self.nodes
-            .iter()
-            .filter_map(|&node| profile.starts_on(node, want, self.spans[node as usize], before))
-            .fold(Self::NOTHING, |(first, last), (earliest, latest)| (first.min(earliest), last.max(latest)))
+    /// Whether anything was freed within [begin, end).
+    fn has_within(&self, begin: f64, end: f64) -> bool {
+        let next = self.times.partition_point(|&(_, its_end)| its_end <= begin);
+        self.times.get(next).is_some_and(|&(its_begin, _)| its_begin < end)
+    }
+
+    /// Whether a node of the reservation from `start` to `end` was freed before that ends, and has a slot until it begins: what
+    /// the job gives up there prolongs a run.
+    fn prolongs(
+        &self,
+        profile: &Profile,
+        request: &Request,
+        placement: &[NodeTasks],
+        start: f64,
+        end: f64,
+    ) -> bool {
+        placement.iter().any(|part| {
+            let (begin, _) = self.spans[part.node as usize];
+            begin < end && profile.has_slot_before(part.node, request, start)
+        })
     }
 }
+
+/// A reservation as the search for an earlier one sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Reserved<'a> {
+    /// When it begins.
+    pub start: f64,
+    /// How long it is.
+    pub duration: f64,
+    /// Its nodes.
+    pub placement: &'a [NodeTasks],
+}
+
+/// What freed nodes offer to the requests of one class: those that use the same nodes and resources, in the same way.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Openings {
+    /// The least that a request of the class asks.
+    least: Request,
+    is_known: bool,
+    /// The begin of runs, and how long they are.
+    by_begin: Staircase,
+    /// Minus the end of runs, and how long they are.
+    by_end: Staircase,
+    /// For each resource when so much of it is free in all at a time in which something was freed.
+    totals: Vec<Staircase>,
+}
+
+impl Openings {
+    /// For the class of a request.
+    #[must_use]
+    pub fn of(request: &Request) -> Self {
+        Self {
+            least: Request { tasks_per_node: 0, ..request.clone() },
+            is_known: false,
+            by_begin: Staircase::default(),
+            by_end: Staircase::default(),
+            totals: Vec::new(),
+        }
+    }
+
+    /// Whether a request belongs to the class.
+    #[must_use]
+    pub fn has(&self, request: &Request) -> bool {
+        let mut amounts = self.least.amounts.iter().zip(&request.amounts);
+        self.least.nodes == request.nodes
+            && self.least.exclusive == request.exclusive
+            && amounts.all(|(&least, &asked)| (least > 0) == (asked > 0))
+    }
+
+    /// Takes a request into the class, if it belongs there.
+    pub fn admit(&mut self, request: &Request) -> bool {
+        let has = self.has(request);
+        if has {
+            for (least, &asked) in self.least.amounts.iter_mut().zip(&request.amounts) {
+                if asked < *least {
+                    (*least, self.is_known) = (asked, false);
+                }
+            }
+        }
+        has
+    }
+
+    /// Forgets what it knows, which is looked up when it is asked next.
+    pub fn forget(&mut self) {
+        self.is_known = false;
+    }
+
+    /// Looks up what is free where something was freed.
+    fn look_up(&mut self, profile: &Profile, freed: &Freed) {
+        (self.by_begin, self.by_end) = (Staircase::default(), Staircase::default());
+        self.totals.clear();
+        self.totals.resize(self.least.amounts.len(), Staircase::default());
+        for &node in &freed.nodes {
+            self.add_node(profile, node, freed.spans[node as usize]);
+        }
+        for &(begin, end) in &freed.times {
+            self.add_totals(profile, begin, end);
+        }
+        self.is_known = true;
+    }
+
+    fn add_node(&mut self, profile: &Profile, node: u32, span: (f64, f64)) {
+        let (by_begin, by_end) = (&mut self.by_begin, &mut self.by_end);
+        profile.visit_runs(node, &self.least, span, &mut |begin, end| {
+            // Rounding may let a window end in time that begins a little after `end - duration`.
+            let length = if end == f64::INFINITY { end } else { end - begin + end.abs() * ROUNDING };
+            by_begin.add(begin, length);
+            by_end.add(-end, length);
+        });
+    }
+
+    fn add_totals(&mut self, profile: &Profile, begin: f64, end: f64) {
+        for (resource, totals) in self.totals.iter_mut().enumerate() {
+            if self.least.amounts[resource] > 0 {
+                profile.visit_totals(self.least.nodes, resource, (begin, end), |time, total| {
+                    totals.add(time, total as f64);
+                });
+            }
+        }
+    }
+
+    /// Takes note of what was freed since.
+    pub fn add(&mut self, profile: &Profile, placement: &[NodeTasks], begin: f64, end: f64) {
+        if self.is_known && begin < end {
+            for part in placement {
+                self.add_node(profile, part.node, (begin, end));
+            }
+            self.add_totals(profile, begin, end);
+        }
+    }
+
+    /// Within which instants a job that has a reservation, which the profile holds, may start earlier: none before the first,
+    /// and none from the second on. None: it cannot.
+    pub fn chance(
+        &mut self,
+        profile: &Profile,
+        freed: &Freed,
+        request: &Request,
+        tasks: u32,
+        old: Reserved<'_>,
+    ) -> Option<(f64, f64)> {
+        if !self.is_known {
+            self.look_up(profile, freed);
+        }
+        let Reserved { start, duration, placement } = old;
+        let end = start + duration;
+        let mut enough = profile.now();
+        if profile.are_totals_reliable() {
+            for (resource, totals) in self.totals.iter().enumerate() {
+                if request.amounts[resource] > 0 {
+                    enough = enough.max(totals.lowest(request.need(resource, tasks) as f64));
+                }
+            }
+        }
+        // The time of the reservation itself matters where the job could begin just before.
+        let reaches = || freed.has_within(start, end) && profile.has_total_before(request, tasks, start);
+        if enough >= start && !reaches() {
+            return None;
+        }
+        let first = self.by_begin.lowest(duration);
+        if first < start {
+            let last = -self.by_end.lowest(duration) - duration;
+            let before = (last + last.abs() * ROUNDING).next_up().min(start);
+            let is_bound = !freed.prolongs(profile, request, placement, start, end);
+            return Some(if is_bound { (first, before) } else { (profile.now(), start) });
+        }
+        freed.prolongs(profile, request, placement, start, end).then_some((profile.now(), start))
+    }
+}
+
+/// More than times and their differences are rounded by, in parts of the time.
+const ROUNDING: f64 = 1e-15;

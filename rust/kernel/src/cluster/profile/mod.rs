@@ -1,9 +1,13 @@
 //! Availability over time: what running and reserved jobs leave free, node by node and in all.
 //!
-//! Each node has a short step function; the totals have one too, whose steps are the instants at which anything
-//! begins or ends. With k steps on a node, holding or releasing it costs O(k), the totals O(B) for B instants and for
-//! each node set. The earliest fit walks the totals of the job's own set once and looks at the nodes of this set only
-//! where these admit the job.
+//! The totals are a step function, whose steps are the instants at which anything begins or ends: O(B) to change for B
+//! instants, for each node set. The nodes are kept in one of two ways. On machines of some thousand nodes each step has a row
+//! of all of them, and the search moves one window over the rows. On others each node has a step function of its own, O(k)
+//! to change where it has k steps, and the search looks at the nodes of the job's own set where the totals admit the job.
+mod minima;
+mod rows;
+mod runs;
+mod scan;
 mod search;
 mod steps;
 mod window;
@@ -14,11 +18,33 @@ use serde::{Deserialize, Serialize};
 
 use super::availability::PlacementRequest;
 use super::machine::Machine;
-use super::node_set::{NodeSets, totals_of};
+use super::node_set::{NodeSetId, NodeSets, totals_of};
 use super::placement::NodeTasks;
 use super::request::Request;
 
+use rows::Rows;
 use steps::Steps;
+
+/// What is free on the nodes over time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Nodes {
+    /// Row by row, for each step of the totals.
+    Rows(Rows),
+    /// Node by node, each with its own steps; the last value of each is minus the number of jobs there.
+    Steps(Vec<Steps>),
+}
+
+impl Nodes {
+    fn new(resources: usize, offered: &[i64]) -> Self {
+        match Rows::new(resources, offered) {
+            Some(rows) => Self::Rows(rows),
+            None => {
+                let of_node = |node: &[i64]| Steps::new(node.iter().copied().chain([0]).collect());
+                Self::Steps(offered.chunks_exact(resources).map(of_node).collect())
+            }
+        }
+    }
+}
 
 /// Free amounts of every node over time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,17 +55,18 @@ pub struct Profile {
     /// What the nodes offer of their capacities: less where part of the machine is unavailable.
     offered: Vec<i64>,
     now: f64,
-    nodes: Vec<Steps>,
+    node_count: u32,
+    nodes: Nodes,
     /// The totals of each node set, set-major; the last value counts what begins or ends there.
     totals: Steps,
     /// Until then some node may be promised twice, by a job that started late where it had been reserved. A negative
     /// amount there is as good as none, so the totals say too little.
     overcommitted_until: f64,
-    /// The greatest total of each resource in each node set from now until each step, as far as it is known.
-    peaks: Vec<i64>,
     /// What a change holds on one node and in each set, with room for the count that stands last.
     held_here: Vec<i64>,
     held_in_all: Vec<i64>,
+    /// What it changes in rows.
+    held_in_rows: Vec<(u32, i16)>,
 }
 
 impl Profile {
@@ -56,9 +83,7 @@ impl Profile {
     }
 
     fn of_offered(resources: usize, capacity: &[i64], offered: Vec<i64>, node_sets: &Arc<NodeSets>) -> Self {
-        // The last value counts the jobs there, negated, so that minima serve for it too.
-        let of_node = |node: &[i64]| Steps::new(node.iter().copied().chain([0]).collect());
-        let nodes = offered.chunks_exact(resources).map(of_node).collect();
+        let nodes = Nodes::new(resources, &offered);
         let mut totals = totals_of(resources, &offered, node_sets);
         // The last value counts what begins or ends there: a step of the totals stays while anything does.
         totals.push(0);
@@ -67,13 +92,14 @@ impl Profile {
             node_sets: Arc::clone(node_sets),
             held_in_all: vec![0; totals.len()],
             capacity: capacity.to_vec(),
+            node_count: (offered.len() / resources) as u32,
             offered,
             now: f64::NEG_INFINITY,
             nodes,
             overcommitted_until: f64::NEG_INFINITY,
             totals: Steps::new(totals),
-            peaks: Vec::new(),
             held_here: vec![0; resources + 1],
+            held_in_rows: Vec::new(),
         }
     }
 
@@ -86,9 +112,9 @@ impl Profile {
     /// Moves on; what is past is forgotten.
     pub fn advance(&mut self, now: f64) {
         self.now = now;
-        if self.totals.find(now) > 0 {
-            self.totals.trim(now);
-            self.peaks.clear();
+        let past = self.totals.trim(now);
+        if let Nodes::Rows(rows) = &mut self.nodes {
+            rows.trim(past);
         }
     }
 
@@ -123,16 +149,26 @@ impl Profile {
                 }
             }
             amounts[resources] = 1;
-            let node = &mut self.nodes[part.node as usize];
-            node.trim(self.now);
-            let first = node.begin(from, self.now);
-            let last = node.split(until);
-            node.add(first..last, &amounts, sign);
-            if sign < 0 && node.is_negative(first..last, resources) {
-                self.overcommitted_until = self.overcommitted_until.max(until);
+            match &mut self.nodes {
+                Nodes::Rows(rows) => {
+                    let place = |plane: usize| (plane * rows.stride()) as u32 + part.node;
+                    let changed = amounts.iter().enumerate().filter(|&(_, &amount)| amount != 0);
+                    let change = changed.map(|(plane, &amount)| (place(plane), (sign * amount) as i16));
+                    self.held_in_rows.extend(change);
+                }
+                Nodes::Steps(nodes) => {
+                    let node = &mut nodes[part.node as usize];
+                    node.trim(self.now);
+                    let first = node.begin(from, self.now);
+                    let last = node.split(until);
+                    node.add(first..last, &amounts, sign);
+                    if sign < 0 && node.is_negative(first..last, resources) {
+                        self.overcommitted_until = self.overcommitted_until.max(until);
+                    }
+                    node.join(last);
+                    node.join(first);
+                }
             }
-            node.join(last);
-            node.join(first);
         }
         self.change_totals(&totals, from, until, sign);
         (self.held_in_all, self.held_here) = (totals, amounts);
@@ -142,6 +178,13 @@ impl Profile {
         let first = if from <= self.now { 0 } else { self.marked_step(from) };
         let last = self.marked_step(until);
         self.totals.add(first..last, totals, sign);
+        if let Nodes::Rows(rows) = &mut self.nodes {
+            rows.add(first..last, &self.held_in_rows);
+            if sign < 0 && rows.is_negative(first..last, &self.held_in_rows) {
+                self.overcommitted_until = self.overcommitted_until.max(until);
+            }
+            self.held_in_rows.clear();
+        }
         for step in [last, first] {
             // The first step is what is in force now: it stays.
             if step > 0 {
@@ -149,10 +192,12 @@ impl Profile {
                 *mark -= sign;
                 if *mark == 0 {
                     self.totals.remove(step);
+                    if let Nodes::Rows(rows) = &mut self.nodes {
+                        rows.remove(step);
+                    }
                 }
             }
         }
-        self.peaks.truncate(first * (self.totals.width - 1));
     }
 
     /// The step of the totals that begins at `time`; a new one has no marks yet.
@@ -161,6 +206,9 @@ impl Profile {
         let step = self.totals.split(time);
         if self.totals.times.len() > known {
             *self.mark(step) = 0;
+            if let Nodes::Rows(rows) = &mut self.nodes {
+                rows.split(step - 1);
+            }
         }
         step
     }
@@ -170,27 +218,41 @@ impl Profile {
         &mut self.totals.values[(step + 1) * self.totals.width - 1]
     }
 
-    /// Whether at some instant in [now, before) the totals of the job's node set reach the needs: a necessary condition
-    /// for a start there.
+    /// The steps of the totals that lie in [from, until), at least one.
+    fn steps_within(&self, from: f64, until: f64) -> std::ops::Range<usize> {
+        let first = self.totals.find(from);
+        first..self.totals.times.partition_point(|&begin| begin < until).max(first + 1)
+    }
+
+    /// Whether the totals of now and later are what is free, on no node less than nothing.
     #[must_use]
-    pub fn may_start_before(&mut self, want: &PlacementRequest<'_>, before: f64) -> bool {
-        if self.now < self.overcommitted_until {
-            return true;
+    pub fn are_totals_reliable(&self) -> bool {
+        self.now >= self.overcommitted_until
+    }
+
+    /// Visits the totals of a resource in a node set over [begin, end), and when each holds first from now on.
+    pub fn visit_totals(
+        &self,
+        nodes: NodeSetId,
+        resource: usize,
+        (begin, end): (f64, f64),
+        mut visit: impl FnMut(f64, i64),
+    ) {
+        let value = nodes.block(self.resources).start + resource;
+        for step in self.steps_within(begin.max(self.now), end) {
+            visit(self.totals.times[step].max(self.now), self.totals.at(step)[value]);
         }
-        let last = self.totals.times.partition_point(|&begin| begin < before);
-        if last == 0 {
-            return false;
-        }
-        let peaks = &mut self.peaks;
-        let width = self.totals.width - 1;
-        for step in peaks.len() / width..last {
-            for value in 0..width {
-                let total = self.totals.at(step)[value];
-                let before = if step == 0 { total } else { peaks[(step - 1) * width + value] };
-                peaks.push(total.max(before));
-            }
-        }
-        let own = &peaks[(last - 1) * width..][want.request.nodes.block(self.resources)];
-        own.iter().enumerate().all(|(resource, &peak)| peak >= want.need(resource))
+    }
+
+    /// Whether just before an instant the totals reach what a job needs; not where that is now, or past.
+    #[must_use]
+    pub fn has_total_before(&self, request: &Request, tasks: u32, instant: f64) -> bool {
+        let step = self.totals.times.partition_point(|&begin| begin < instant);
+        let totals = || &self.totals.at(step - 1)[request.nodes.block(self.resources)];
+        instant > self.now
+            && totals()
+                .iter()
+                .enumerate()
+                .all(|(resource, &total)| total >= request.need(resource, tasks))
     }
 }

@@ -5,8 +5,9 @@ use crate::cluster::calendar::Occurrences;
 use crate::cluster::opened::place_at;
 use crate::time::Time;
 
-use super::Profile;
-use super::window::{Window, slots_of_step};
+use super::minima::Minima;
+use super::window::Window;
+use super::{Nodes, Profile};
 
 impl Profile {
     /// The earliest instant in [now, before) at which the job fits for its whole duration, and its placement then.
@@ -31,6 +32,9 @@ impl Profile {
     ) -> Result<Option<f64>, Unanswered> {
         if let Some(calendar) = want.calendar {
             return self.earliest_by_calendar(want, calendar.occurrences, from, before, place, placement);
+        }
+        if let Nodes::Rows(rows) = &self.nodes {
+            return self.earliest_by_rows(rows, want, from, before, place, placement);
         }
         let lacks = self.lacks(want);
         let count = self.totals.times.len();
@@ -66,7 +70,7 @@ impl Profile {
     }
 
     /// Whether the totals of a step lack what the job needs.
-    fn lacks(&self, want: &PlacementRequest<'_>) -> impl Fn(usize) -> bool + use<'_> {
+    pub(super) fn lacks(&self, want: &PlacementRequest<'_>) -> impl Fn(usize) -> bool + use<'_> {
         let needs: Vec<i64> = (0..self.resources).map(|resource| want.need(resource)).collect();
         let own = want.request.nodes.block(self.resources);
         move |step| self.totals.at(step)[own.clone()].iter().zip(&needs).any(|(total, need)| total < need)
@@ -108,7 +112,8 @@ impl Profile {
     ///
     /// A node admits more only once the last of its scarcest steps is over, and never more than when it is empty.
     fn not_before(&self, want: &PlacementRequest<'_>, start: f64) -> f64 {
-        let window = Window::new(self, start, start + want.duration);
+        let Nodes::Steps(nodes) = &self.nodes else { return start };
+        let window = Window::new(self, nodes, start, start + want.duration);
         let mut slots = 0;
         let mut gains = Vec::new();
         for node in self.node_sets.nodes_from(want.request.nodes, 0) {
@@ -131,46 +136,6 @@ impl Profile {
         start
     }
 
-    /// The instants in [now, before) from which the node has a slot for the job's whole duration, some of it within
-    /// [begin, end): the earliest such instant, and one by which there are none later.
-    #[must_use]
-    pub fn starts_on(
-        &self,
-        node: u32,
-        want: &PlacementRequest<'_>,
-        within: (f64, f64),
-        before: f64,
-    ) -> Option<(f64, f64)> {
-        if !self.node_sets.contains(want.request.nodes, node) {
-            return None;
-        }
-        let (begin, end) = within;
-        let steps = &self.nodes[node as usize];
-        let last_start = before.min(end);
-        let mut span: Option<(f64, f64)> = None;
-        let mut run_begin = f64::NAN;
-        for step in steps.find(self.now)..=steps.times.len() {
-            let time = steps.times.get(step).map_or(f64::INFINITY, |time| time.max(self.now));
-            let has_slot = step < steps.times.len() && slots_of_step(want.request, steps.at(step)) > 0;
-            if has_slot && run_begin.is_nan() {
-                if time >= last_start {
-                    break;
-                }
-                run_begin = time;
-            } else if !has_slot && !run_begin.is_nan() {
-                // Windows within the run [run_begin, time) that reach into [begin, end).
-                let earliest = run_begin.max(begin - want.duration);
-                // Rounding may let a window end at `time` that begins a little after `time - duration`.
-                let latest = (time.next_up() - want.duration).next_up().min(last_start);
-                if earliest <= latest {
-                    span = Some((span.map_or(earliest, |(first, _)| first), latest));
-                }
-                run_begin = f64::NAN;
-            }
-        }
-        span
-    }
-
     /// Whether the job fits for its whole duration from `start`; if so, its placement.
     pub fn fits_at(
         &self,
@@ -179,7 +144,14 @@ impl Profile {
         place: &mut impl Place,
         placement: &mut Vec<NodeTasks>,
     ) -> Result<bool, Unanswered> {
-        let room = Window::new(self, start, start + want.duration);
-        place_at(place, &room, want, start, placement)
+        let end = start + want.duration;
+        match &self.nodes {
+            Nodes::Rows(rows) => {
+                place_at(place, &Minima::over(self, rows, start, end), want, start, placement)
+            }
+            Nodes::Steps(nodes) => {
+                place_at(place, &Window::new(self, nodes, start, end), want, start, placement)
+            }
+        }
     }
 }

@@ -23,14 +23,15 @@ impl Steps {
         self.times.partition_point(|&begin| begin <= time) - 1
     }
 
-    /// Forgets the steps that ended by `now`.
-    pub(super) fn trim(&mut self, now: f64) {
+    /// Forgets the steps that ended by `now`: how many.
+    pub(super) fn trim(&mut self, now: f64) -> usize {
         let past = self.find(now);
         if past > 0 {
             self.times.drain(..past);
             self.values.drain(..past * self.width);
             self.times[0] = f64::NEG_INFINITY;
         }
+        past
     }
 
     /// The step that begins at `time`, or the first one where that is not later than `now`: the past does not matter.

@@ -5,10 +5,12 @@ use crate::cluster::availability::{Availability, load};
 use crate::cluster::request::Request;
 
 use super::Profile;
+use super::steps::Steps;
 
 /// The minima of every node's free amounts over a time, as one request sees them.
 pub(super) struct Window<'a> {
     profile: &'a Profile,
+    nodes: &'a [Steps],
     from: f64,
     until: f64,
     /// The slots of the node looked at last: allocators ask twice.
@@ -16,15 +18,15 @@ pub(super) struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    pub(super) fn new(profile: &'a Profile, from: f64, until: f64) -> Self {
-        Self { profile, from, until, latest: Cell::new((u32::MAX, 0)) }
+    pub(super) fn new(profile: &'a Profile, nodes: &'a [Steps], from: f64, until: f64) -> Self {
+        Self { profile, nodes, from, until, latest: Cell::new((u32::MAX, 0)) }
     }
 
     /// The steps of a node that lie in the window, at least one: free amounts, and minus the number of jobs.
     #[inline]
     fn steps(&self, node: u32) -> impl Iterator<Item = &'a [i64]> {
         let (from, until) = (self.from, self.until);
-        let steps = &self.profile.nodes[node as usize];
+        let steps = &self.nodes[node as usize];
         let first = steps.find(from);
         let values = steps.values[first * steps.width..].chunks_exact(steps.width);
         let begun = steps.times[first..].iter().take_while(move |&&begin| begin <= from || begin < until);
@@ -48,8 +50,8 @@ impl<'a> Window<'a> {
 
     /// The slots of a node, and when the last step that admits no more is over.
     pub(super) fn scarcest(&self, node: u32, request: &Request) -> (u32, f64) {
-        let times = &self.profile.nodes[node as usize].times;
-        let first = self.profile.nodes[node as usize].find(self.from);
+        let times = &self.nodes[node as usize].times;
+        let first = self.nodes[node as usize].find(self.from);
         let (mut least, mut until) = (u32::MAX, f64::INFINITY);
         for (step, values) in self.steps(node).enumerate() {
             let slots = slots_of_step(request, values);
@@ -86,9 +88,25 @@ pub(super) fn slots_of_step(request: &Request, values: &[i64]) -> u32 {
     request.slots(free, jobs == 0)
 }
 
+/// Visits nodes by load, then by index, until `visit` says false.
+pub(super) fn visit_sorted_by_load(
+    loads: impl Iterator<Item = (f64, u32)>,
+    busiest_first: bool,
+    visit: &mut dyn FnMut(u32) -> bool,
+) {
+    let sign = if busiest_first { -1.0 } else { 1.0 };
+    let mut nodes: Vec<(f64, u32)> = loads.map(|(load, node)| (sign * load, node)).collect();
+    nodes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    for (_, node) in nodes {
+        if !visit(node) {
+            return;
+        }
+    }
+}
+
 impl Availability for Window<'_> {
     fn nodes(&self) -> u32 {
-        self.profile.nodes.len() as u32
+        self.profile.node_count
     }
 
     fn slots(&self, node: u32, request: &Request) -> u32 {
@@ -110,20 +128,9 @@ impl Availability for Window<'_> {
     }
 
     fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
-        let sign = if busiest_first { -1.0 } else { 1.0 };
-        let mut nodes: Vec<(f64, u32)> = self
-            .profile
-            .node_sets
-            .nodes_from(request.nodes, 0)
-            .filter(|&node| self.slots(node, request) > 0)
-            .map(|node| (sign * self.load(node), node))
-            .collect();
-        nodes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        for (_, node) in nodes {
-            if !visit(node) {
-                return;
-            }
-        }
+        let nodes = self.profile.node_sets.nodes_from(request.nodes, 0);
+        let feasible = nodes.filter(|&node| self.slots(node, request) > 0);
+        visit_sorted_by_load(feasible.map(|node| (self.load(node), node)), busiest_first, visit);
     }
 
     fn free(&self) -> Option<Vec<i64>> {

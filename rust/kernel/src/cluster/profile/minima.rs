@@ -1,0 +1,158 @@
+//! Minima of rows over a time, as searches and allocators see them.
+use crate::cluster::availability::{Availability, PlacementRequest, load};
+use crate::cluster::request::Request;
+
+use super::Profile;
+use super::rows::Rows;
+use super::window::visit_sorted_by_load;
+
+/// The minima of some planes over a time that grows row by row.
+#[derive(Clone)]
+pub(super) struct Minima<'a> {
+    profile: &'a Profile,
+    rows: &'a Rows,
+    /// The planes of the resources that a request asks for.
+    planes: Vec<usize>,
+    values: Vec<i16>,
+}
+
+impl<'a> Minima<'a> {
+    /// Of no time yet: the planes that matter to a request.
+    pub(super) fn of_asked(profile: &'a Profile, rows: &'a Rows, request: &Request) -> Self {
+        let resources = profile.resources;
+        let asked = |plane: &usize| *plane < resources && request.amounts[*plane] > 0;
+        let mut planes: Vec<usize> = (0..rows.planes()).filter(asked).collect();
+        if request.exclusive {
+            planes.push(resources);
+        }
+        let values = vec![i16::MAX; planes.len() * rows.stride()];
+        Self { profile, rows, planes, values }
+    }
+
+    /// Of no time: all planes.
+    fn of_all(profile: &'a Profile, rows: &'a Rows) -> Self {
+        let planes: Vec<usize> = (0..rows.planes()).collect();
+        let values = vec![i16::MAX; planes.len() * rows.stride()];
+        Self { profile, rows, planes, values }
+    }
+
+    /// What allocators see over [from, until).
+    pub(super) fn over(profile: &'a Profile, rows: &'a Rows, from: f64, until: f64) -> Self {
+        let mut minima = Self::of_all(profile, rows);
+        for step in profile.steps_within(from, until) {
+            minima.lower(step);
+        }
+        minima
+    }
+
+    /// Forgets the time.
+    pub(super) fn clear(&mut self) {
+        self.values.fill(i16::MAX);
+    }
+
+    /// Takes the time of another.
+    pub(super) fn copy_from(&mut self, other: &Self) {
+        self.values.copy_from_slice(&other.values);
+    }
+
+    /// Adds a step to the time.
+    #[inline]
+    pub(super) fn lower(&mut self, step: usize) {
+        let stride = self.rows.stride();
+        for (values, &plane) in self.values.chunks_exact_mut(stride).zip(&self.planes) {
+            for (least, &value) in values.iter_mut().zip(self.rows.plane(step, plane)) {
+                *least = (*least).min(value);
+            }
+        }
+    }
+
+    /// Whether the slots of all nodes of the request's set add up to its tasks; its planes alone are kept.
+    #[inline]
+    pub(super) fn suffices(&self, want: &PlacementRequest<'_>) -> bool {
+        let request = want.request;
+        if self.planes.len() != 1 || request.exclusive || request.tasks_per_node != 0 {
+            return self.suffices_by_slots(want);
+        }
+        // Amounts may be greater than any node has.
+        let asked = i32::try_from(request.amounts[self.planes[0]]).unwrap_or(i32::MAX);
+        let ranges = self.profile.node_sets.ranges_from(request.nodes, 0);
+        let slots: i64 = ranges
+            .map(|range| {
+                let values = &self.values[range.start as usize..range.end as usize];
+                let free = |&value: &i16| i32::from(value.max(0));
+                i64::from(match asked {
+                    1 => values.iter().map(free).sum::<i32>(),
+                    _ => values.iter().map(|value| free(value) / asked).sum::<i32>(),
+                })
+            })
+            .sum();
+        slots >= i64::from(want.tasks)
+    }
+
+    fn suffices_by_slots(&self, want: &PlacementRequest<'_>) -> bool {
+        let mut left = u64::from(want.tasks);
+        for node in self.profile.node_sets.nodes_from(want.request.nodes, 0) {
+            left = left.saturating_sub(u64::from(self.slots_here(node, want.request)));
+            if left == 0 {
+                return true;
+            }
+        }
+        left == 0
+    }
+
+    /// The slots of a node, where the planes of the request are kept.
+    fn slots_here(&self, node: u32, request: &Request) -> u32 {
+        let stride = self.rows.stride();
+        let mut slots = if request.tasks_per_node == 0 { u32::MAX } else { request.tasks_per_node };
+        for (values, &plane) in self.values.chunks_exact(stride).zip(&self.planes) {
+            let free = i32::from(values[node as usize].max(0));
+            match request.amounts.get(plane) {
+                // A job holds something there.
+                None if request.exclusive && values[node as usize] < 0 => return 0,
+                None | Some(0) => {}
+                Some(1) => slots = slots.min(free as u32),
+                Some(&asked) => slots = slots.min((i64::from(free) / asked) as u32),
+            }
+        }
+        slots
+    }
+
+    fn free_amounts(&self, node: u32) -> Vec<i64> {
+        (0..self.profile.resources).map(|resource| self.free_on(node, resource)).collect()
+    }
+
+    fn load(&self, node: u32) -> f64 {
+        let resources = self.profile.resources;
+        let capacity = &self.profile.capacity[node as usize * resources..][..resources];
+        load(capacity, &self.free_amounts(node))
+    }
+}
+
+impl Availability for Minima<'_> {
+    fn nodes(&self) -> u32 {
+        self.profile.node_count
+    }
+
+    fn slots(&self, node: u32, request: &Request) -> u32 {
+        if self.profile.node_sets.contains(request.nodes, node) { self.slots_here(node, request) } else { 0 }
+    }
+
+    fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
+        let mut nodes = self.profile.node_sets.nodes_from(request.nodes, from);
+        nodes.find(|&node| self.slots_here(node, request) > 0)
+    }
+
+    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
+        let nodes = self.profile.node_sets.nodes_from(request.nodes, 0);
+        let feasible = nodes.filter(|&node| self.slots_here(node, request) > 0);
+        visit_sorted_by_load(feasible.map(|node| (self.load(node), node)), busiest_first, visit);
+    }
+
+    fn free_on(&self, node: u32, resource: usize) -> i64 {
+        i64::from(self.values[resource * self.rows.stride() + node as usize].max(0))
+    }
+
+    fn free(&self) -> Option<Vec<i64>> {
+        Some((0..self.nodes()).flat_map(|node| self.free_amounts(node)).collect())
+    }
+}
