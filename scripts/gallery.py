@@ -1,8 +1,10 @@
 """Draw the pictures of docs anew: `python scripts/gallery.py`, and look at each.
 
-That of generated workloads needs Seth's log in ../shared/data, and stays as it is without.
+Those of Seth's log need it in ../shared/data, and stay as they are without. `--logs DIR` writes sheets of all
+plots of real logs instead; `--log NAME` and `--plot NAME` choose among them.
 """
 
+from argparse import ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import batchlab as bl
+import gallery_logs
 from batchlab.generate import demo_system, demo_workload
 
 PICTURES = Path(__file__).parents[1] / "docs/pictures"
@@ -53,7 +56,22 @@ def plots() -> dict[str, Callable[[], Axes]]:
         "job_sizes": lambda: bl.plot.job_sizes(workload),
         "run_times": lambda: bl.plot.run_times(workload),
         **of_adequacy(),
-        **({"generated": generated} if SETH.exists() else {}),
+        **({"generated": generated, **of_seth()} if SETH.exists() else {}),
+    }
+
+
+def of_seth() -> dict[str, Callable[[], Axes]]:
+    """Run four years of Seth's log under five policies."""
+    results = [*gallery_logs.results_of("Seth")]
+    one, day = results[0], gallery_logs.DAY
+    middle = 672 * day
+    return {
+        "seth_utilisation": lambda: bl.plot.utilisation(results),
+        "seth_load": lambda: bl.plot.load(results),
+        "seth_gantt": lambda: bl.plot.gantt(one),
+        "seth_gantt_users": lambda: bl.plot.gantt(one, start=middle, end=middle + 2 * day, colour_by="user"),
+        "seth_allocations": lambda: bl.plot.allocations(one, by="user"),
+        "seth_free_slots": lambda: bl.plot.free_slots(one),
     }
 
 
@@ -208,7 +226,20 @@ def with_power(result: bl.Result) -> bl.Result:
 
 
 def main() -> None:
-    """Write all pictures, in few colours, so that they stay light."""
+    """Write the pictures of docs, or sheets of real logs."""
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--logs", metavar="DIR", type=Path, help="write sheets of real logs there")
+    parser.add_argument("--log", action="append", choices=(*gallery_logs.MACHINES, "Curie"), default=None)
+    parser.add_argument("--plot", action="append", default=[])
+    asked = parser.parse_args()
+    if asked.logs is None:
+        write_pictures()
+    else:
+        gallery_logs.write(asked.logs, asked.log or [*gallery_logs.MACHINES, "Curie"], asked.plot)
+
+
+def write_pictures() -> None:
+    """Write the pictures of docs, in few colours, so that they stay light."""
     for name, plot in plots().items():
         figure = plot().get_figure(root=True)
         if figure is None:

@@ -64,3 +64,11 @@ def test_an_origin_of_ones_own() -> None:
     """An origin that is given counts alone, on the machine's own clock."""
     workload = at([0.0], UnixStartTime=1027839845, TimeZoneString="Europe/Stockholm")
     assert greatest(workload, "day", start_time=3 * 86_400) == "Sun"
+
+
+def test_months_are_weighed_by_their_time_in_the_log() -> None:
+    """One job a day gives each month its equal share, however often the log has it."""
+    daily = at([86_400.0 * day for day in range(500)], UnixStartTime=1_000_000_000)
+    heights = [patch.get_height() for patch in bl.plot.arrivals(daily, per="month").patches]  # type: ignore[attr-defined]
+    np.testing.assert_allclose(heights, 1 / 12, rtol=0.05)
+    assert sum(heights) == pytest.approx(1)

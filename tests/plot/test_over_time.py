@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 import batchlab as bl
 from batchlab.plot.over_time import Line, Steps, means, over_time
+from batchlab.plot.values import Values
 from support.plotted_results import with_costs
 from support.results import Job, make_result
 
@@ -25,7 +26,7 @@ def test_means_of_nothing() -> None:
 def test_replications_are_averaged() -> None:
     """The line of replications is the mean of their steps, at the steps of both."""
     one, other = Steps(np.array([0.0, 10.0]), np.array([4.0, 0.0])), Steps(np.array([5.0]), np.array([2.0]))
-    ax = over_time(Figure().add_subplot(), [Line("both", (one, other), 0)], "things")
+    ax = over_time(Figure().add_subplot(), [Line("both", (one, other), 0)], Values("things"))
     assert ax.lines[0].get_xdata().tolist() == [0, 5, 10]  # type: ignore[union-attr]
     assert ax.lines[0].get_ydata().tolist() == [2, 3, 1]  # type: ignore[union-attr]
 
@@ -33,7 +34,9 @@ def test_replications_are_averaged() -> None:
 def test_long_courses_are_means_and_say_so() -> None:
     """Above some hundred steps, means are drawn, and the axis tells over which time."""
     times = np.arange(2000.0) * 60
-    ax = over_time(Figure().add_subplot(), [Line("long", (Steps(times, np.ones(2000)),), 0)], "things")
+    ax = over_time(
+        Figure().add_subplot(), [Line("long", (Steps(times, np.ones(2000)),), 0)], Values("things")
+    )
     assert ax.get_xlabel() == "simulated time (means over 15 min)"
     assert len(ax.lines[0].get_xdata()) < 200  # type: ignore[arg-type]
 
@@ -61,3 +64,22 @@ def test_slowdowns_are_those_of_the_metrics(kind: str, log: bool) -> None:
     result = make_result(jobs)
     ax = bl.plot.slowdown(result, kind=kind, log=log)  # type: ignore[arg-type]
     assert ax.lines[0].get_xdata().tolist() == bl.metrics.bounded_slowdown(result.jobs).to_list()  # type: ignore[union-attr]
+
+
+def test_ends_of_a_course_are_not_diluted() -> None:
+    """The first window and the last count only the time that was simulated."""
+    times = np.arange(700.0) * 100 + 2000
+    ax = over_time(Figure().add_subplot(), [Line("busy", (Steps(times, np.ones(700)),), 0)], Values("things"))
+    np.testing.assert_allclose(np.asarray(ax.lines[0].get_ydata()), 1.0)
+    seen = np.asarray(ax.lines[0].get_xdata(), np.float64)
+    assert (seen[0], seen[-1]) == (times[0], times[-1])
+
+
+def test_a_violin_of_whole_numbers_is_not_pinched() -> None:
+    """Between 0, 1 and 2, which are as frequent, it is about as wide as there."""
+    jobs = [Job(at, at + 1, at + 2, nodes=((0, 1),)) for at in (0, 0, 0, 10, 10, 20)]
+    ax = bl.plot.queue_size(make_result(jobs), kind="violin", log=False)
+    outline = np.asarray(ax.collections[0].get_paths()[0].vertices)
+    inside = (outline[:, 0] > 0.3) & (outline[:, 0] < 2)
+    widths = np.abs(outline[inside][:, 1])
+    assert widths.min() > 0.4 * widths.max()

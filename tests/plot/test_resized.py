@@ -62,7 +62,7 @@ def test_allocations_of_many_instants() -> None:
     """However many instants there are, the layers of each are as high as what is held."""
     result = simulated("easy", 1500)
     assert len(np.unique(jobs_of(result)["start_time"])) > 1200
-    shapes = corners(bl.plot.allocations(result).collections[0])
+    shapes = corners(bl.plot.allocations(result, by="job").collections[0])
     assert max(y for shape in shapes for _, y in shape) <= result.system.total["core"]
     assert len(shapes) > 1000
 
@@ -79,10 +79,22 @@ def test_job_times_in_order_of_submission() -> None:
 
 
 def test_job_times_of_many() -> None:
-    """So many jobs that bars would be too thin are a picture."""
-    ax = bl.plot.job_times(simulated("easy", 200))
-    assert len(ax.images) == 1
-    assert not ax.collections
+    """Of so many that bars would be too thin, those around the longest queue are shown; the axis says it."""
+    result = simulated("easy", 1000)
+    ax = bl.plot.job_times(result)
+    assert ax.get_ylabel() == "job, 150 of 1,000"
+    longest = result.timeline.sort("queued", descending=True)["time"][0]
+    submitted = [min(x for x, _ in box) for box in corners(ax.collections[0])]
+    assert len(submitted) == 150
+    assert submitted[0] < longest < submitted[-1]
+
+
+def test_job_times_of_a_span() -> None:
+    """Jobs that were submitted in a time span may be asked for."""
+    result = simulated("easy", 1000)
+    ax = bl.plot.job_times(result, start=3600, end=7200)
+    chosen = result.jobs.filter(result.jobs["submit_time"].is_between(3600, 7200))
+    assert ax.get_ylim()[1] == chosen.height > 3
 
 
 def test_platform_activity(grown: bl.Result) -> None:

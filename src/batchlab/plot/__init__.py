@@ -7,7 +7,9 @@ from batchlab.plot.arrivals import arrivals
 from batchlab.plot.cpu_time import cpu_time
 from batchlab.plot.cpu_time_by_queue_size import cpu_time_by_queue_size
 from batchlab.plot.fair_share import fair_share
+from batchlab.plot.fragmentation import fragmentation
 from batchlab.plot.free_nodes import free_nodes
+from batchlab.plot.free_slots import free_slots
 from batchlab.plot.gantt import gantt
 from batchlab.plot.gflops import gflops
 from batchlab.plot.hops import hop_bytes, hops
@@ -40,7 +42,9 @@ __all__ = [
     "cpu_time",
     "cpu_time_by_queue_size",
     "fair_share",
+    "fragmentation",
     "free_nodes",
+    "free_slots",
     "gantt",
     "gflops",
     "hop_bytes",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -12,21 +13,25 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from batchlab.errors import ResultError
 from batchlab.plot.canvas import GRID, INK, begin, choice, dress, say, tint
-from batchlab.plot.gantt import job_colours
+from batchlab.plot.clock import clock_of, instant
+from batchlab.plot.job_boxes import job_colours
 from batchlab.plot.placement import Placements, placements
 from batchlab.plot.results import Results, single, steps_of
-from batchlab.plot.scales import short_duration
+from batchlab.plot.tiles import tiles_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
     from batchlab.result.result import Result
+    from batchlab.system import System
 
     Floats: TypeAlias = npt.NDArray[np.float64]
+    Integers: TypeAlias = npt.NDArray[np.int64]
 
 __all__ = ["allocation_map"]
 
+_MOST_COLUMNS = 64
 _MOST_VECTORS = 2000
 _MOST_OUTLINED = 300
 
@@ -41,7 +46,9 @@ def allocation_map(
 ) -> Axes:
     """Draw what every node's jobs hold of a resource at one instant, each job in a colour of its own.
 
-    Every node is a column as high as its capacity; what is free is grey. Colours are those of `gantt`.
+    Up to 64 nodes are columns, as high as their capacity. More are tiles of a grid, laid out as in
+    `job_nodes`: by the topology of the machine where it has one, else by number, row by row. What is free is
+    grey.
 
     Parameters
     ----------
@@ -69,22 +76,33 @@ def allocation_map(
     result = single(results)
     system = result.system
     name = system.resources[0] if resource is None else choice("resource", resource, system.resources)
-    instant = _busiest(result, name) if time is None else time
-    if not math.isfinite(instant):
+    time = _busiest(result, name) if time is None else time
+    if not math.isfinite(time):
         raise ResultError(f"time = {time!r} s; must be a number.")
-    ax = begin(ax, title=title, size=(7.2, 3.2))
+    is_grid = system.nodes > _MOST_COLUMNS
+    ax = begin(ax, title=title, size=(7.2, 4.4) if is_grid else (7.2, 3.2))
     capacity = system.capacity[:, system.resources.index(name)].astype(np.float64)
     if not capacity.any():
         return say(ax, f"no node has any {name}")
-    _columns(ax, capacity)
-    _jobs(ax, placements(result, name), capacity, instant)
-    ax.set(xlim=(0, system.nodes), ylim=(0, capacity.max() * 1.02))
-    ax.set_xlabel(f"node, at {short_duration(instant)}")
+    parts = _parts(placements(result, name), time)
+    at = instant(clock_of([result.workload]), time)
+    return _grid(ax, system, parts, f"{name}, at {at}") if is_grid else _bars(ax, name, capacity, parts, at)
+
+
+def _bars(ax: Axes, name: str, capacity: Floats, parts: _Parts, at: str) -> Axes:
+    """Draw nodes as columns."""
+    nodes = len(capacity)
+    edges = np.arange(nodes + 1)
+    ax.stairs(capacity, edges, fill=True, color=tint(GRID, 0.5))
+    ax.stairs(capacity, edges, color=INK, linewidth=0.6)
+    own = capacity[parts.node]
+    _draw(ax, parts, (parts.node, parts.node + 1), (parts.low * own, parts.high * own))
+    ax.set(xlim=(0, nodes), ylim=(0, capacity.max() * 1.02))
+    ax.set_xlabel(f"node, at {at}")
     ax.set_ylabel(name)
     ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    ticks = [tick for tick in MaxNLocator(10, integer=True).tick_values(0, system.nodes - 1) if tick >= 0]
-    ticks = [tick for tick in ticks if tick < system.nodes]
+    ticks = [tick for tick in MaxNLocator(10, integer=True).tick_values(0, nodes - 1) if 0 <= tick < nodes]
     ax.set_xticks([tick + 0.5 for tick in ticks], [f"{tick:.0f}" for tick in ticks])
     return dress(ax, grid=None)
 
@@ -95,35 +113,60 @@ def _busiest(result: Result, resource: str) -> float:
     return 0.0 if busiest is None else float(used["time"][busiest])
 
 
-def _columns(ax: Axes, capacity: Floats) -> None:
-    edges = np.arange(len(capacity) + 1)
-    ax.stairs(capacity, edges, fill=True, color=tint(GRID, 0.5), rasterized=len(capacity) > _MOST_VECTORS)
-    ax.stairs(capacity, edges, color=INK, linewidth=0.6)
+@dataclass(frozen=True)
+class _Parts:
+    """The parts of nodes that jobs hold: the job's row, the node, and from which share of it up to which."""
+
+    row: Integers
+    node: Integers
+    low: Floats
+    high: Floats
 
 
-def _jobs(ax: Axes, placed: Placements, capacity: Floats, instant: float) -> None:
-    there = np.flatnonzero((placed.start <= instant) & (placed.end > instant) & (placed.share > 0))
+def _parts(placed: Placements, time: float) -> _Parts:
+    there = np.flatnonzero((placed.start <= time) & (placed.end > time) & (placed.share > 0))
     # In the order of rows, so that a job on several nodes is at one height where it can be.
     order = there[np.lexsort((placed.row[there], placed.node[there]))]
-    node, height = placed.node[order], placed.share[order] * capacity[placed.node[order]]
-    top = np.cumsum(height)
+    node, share = placed.node[order], placed.share[order]
+    top = np.cumsum(share)
     first_of_node = np.concatenate([[True], node[1:] != node[:-1]]) if len(node) else np.zeros(0, np.bool_)
-    below = np.maximum.accumulate(np.where(first_of_node, top - height, 0.0))
-    high, low = top - below, top - below - height
+    below = np.maximum.accumulate(np.where(first_of_node, top - share, 0.0))
+    return _Parts(placed.row[order], node, top - below - share, top - below)
+
+
+def _grid(ax: Axes, system: System, parts: _Parts, at: str) -> Axes:
+    """Draw nodes as tiles, filled from below."""
+    tiles = tiles_of(system)
+    left, low, width, height = tiles.nodes()
+    every = np.arange(len(left))
+    free = _Parts(every, every, np.zeros(len(left)), np.ones(len(left)))
+    _draw(ax, free, (left, left + width), (low, low + height), colour=tint(GRID, 0.5))
+    x, y = left[parts.node], low[parts.node]
+    _draw(ax, parts, (x, x + width), (y + parts.low * height, y + parts.high * height))
+    tiles.dress(ax)
+    ax.set_xlabel(f"{ax.get_xlabel()}; {at}")
+    dress(ax, grid=None)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    return ax
+
+
+def _draw(
+    ax: Axes,
+    parts: _Parts,
+    x: tuple[Floats | Integers, Floats | Integers],
+    y: tuple[Floats, Floats],
+    colour: tuple[str, float] | None = None,
+) -> None:
     corners = np.stack(
-        [
-            np.stack([node, node + 1, node + 1, node], axis=1),
-            np.stack([low, low, high, high], axis=1),
-        ],
-        axis=2,
+        [np.stack([x[0], x[1], x[1], x[0]], axis=1), np.stack([y[0], y[0], y[1], y[1]], axis=1)], axis=2
     )
-    outlined = len(capacity) <= _MOST_OUTLINED
+    outlined = len(parts.row) <= _MOST_OUTLINED
     ax.add_collection(
         PolyCollection(
-            list(corners),
-            facecolors=job_colours(placed.row[order]),
+            [*corners],
+            facecolors=job_colours(parts.row) if colour is None else [colour],
             edgecolors="white" if outlined else "face",
             linewidths=0.4 if outlined else 0.1,
-            rasterized=len(order) > _MOST_VECTORS,
+            rasterized=len(parts.row) > _MOST_VECTORS,
         )
     )

@@ -1,28 +1,34 @@
-"""How much each job holds, over time."""
+"""How much each job holds over time, or each class of jobs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
+import polars as pl
 from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from batchlab.plot.canvas import INK, begin, choice, dress, say
-from batchlab.plot.gantt import job_colours
+from batchlab.plot.clock import clock_of, time_axis
+from batchlab.plot.job_boxes import job_colours
+from batchlab.plot.job_classes import BY, JobClasses, class_legend, job_classes
 from batchlab.plot.results import Results, single
-from batchlab.plot.scales import duration_axis
+from batchlab.plot.stacked import means, stacked, windows
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
+
+    from batchlab.result.result import Result
 
     Floats: TypeAlias = npt.NDArray[np.float64]
     Integers: TypeAlias = npt.NDArray[np.int64]
 
 __all__ = ["allocations"]
 
+_MOST_JOBS = 300
 _MOST_INSTANTS = 1200
 _MOST_VECTORS = 1500
 
@@ -32,11 +38,14 @@ def allocations(
     *,
     ax: Axes | None = None,
     resource: str | None = None,
+    by: Literal["job", "size", "user", "queue", "state"] | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw what each job holds of a resource over time, one above the other, in the colours of `gantt`.
+    """Draw what jobs hold of a resource over time, one above the other: job by job, or by classes of jobs.
 
-    Jobs that started earlier are below. It shows how jobs grow and shrink, wherever their nodes are.
+    Job by job, those that started earlier are below, in the colours of `allocation_map`: it shows how jobs
+    grow and shrink, wherever their nodes are. By classes, it shows who uses the machine, as means over
+    windows.
 
     Parameters
     ----------
@@ -46,6 +55,9 @@ def allocations(
         The axes to draw on; new ones unless given.
     resource
         The one to show; the system's first unless given.
+    by
+        ``"job"``, or ``"size"``, ``"user"``, ``"queue"`` or ``"state"`` of jobs. Unless given, each job up to
+        300 allocations, and sizes above.
     title
         A title, where one is wanted.
 
@@ -57,20 +69,48 @@ def allocations(
     Raises
     ------
     ResultError
-        If there are several groups, or no such resource.
+        If there are several groups, an argument is not one of its values, or jobs have no such class.
     """
     result = single(results)
     resources = result.system.resources
     name = resources[0] if resource is None else choice("resource", resource, resources)
+    if by is not None:
+        choice("by", by, ("job", *BY))
     ax = begin(ax, title=title, size=(7.2, 4.0))
-    table = result.allocations
+    table = result.allocations.with_columns(pl.col("end_time").fill_null(result.outcome.now))
     if table.is_empty():
         return say(ax, "no job has run")
-    start = table["start_time"].to_numpy()
-    end = table["end_time"].fill_null(result.outcome.now).to_numpy()
-    layers = _layers(
-        table["row"].to_numpy().astype(np.int64), start, end, table[f"allocated_{name}"].to_numpy()
-    )
+    if by is None:
+        by = "job" if table.height <= _MOST_JOBS else "size"
+    if by == "job":
+        _job_by_job(ax, result, table, name)
+    else:
+        _by_class(ax, result, table, name, job_classes(result, by))
+    total = result.system.total[name]
+    ax.axhline(total, color=INK, linewidth=0.8, linestyle=":")
+    ax.set_ylim(0, max(total, 1) * 1.03)
+    ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    return dress(ax, grid=None)
+
+
+def _by_class(ax: Axes, result: Result, table: pl.DataFrame, name: str, classes: JobClasses) -> None:
+    edges = windows(float(table["start_time"].min()), float(table["end_time"].max()))  # type: ignore[arg-type]  # numbers
+    number = classes.number[table["row"].to_numpy()]
+    courses = {
+        label: means(table.filter(number == place), edges, f"allocated_{name}")
+        for place, label in enumerate(classes.names)
+    }
+    colours = dict(zip(classes.names, classes.colours, strict=True))
+    clock = clock_of([result.workload])
+    stacked(ax, courses, edges, f"{name} held by jobs", colours=colours, clock=clock)
+    class_legend(ax, classes)
+
+
+def _job_by_job(ax: Axes, result: Result, table: pl.DataFrame, name: str) -> None:
+    start, end = table["start_time"].to_numpy(), table["end_time"].to_numpy()
+    rows, amount = table["row"].to_numpy().astype(np.int64), table[f"allocated_{name}"].to_numpy()
+    layers = _layers(rows, start, end, amount)
     few = len(layers.row) <= _MOST_VECTORS
     ax.add_collection(
         PolyCollection(
@@ -81,15 +121,9 @@ def allocations(
             rasterized=not few,
         )
     )
-    total = result.system.total[name]
-    ax.axhline(total, color=INK, linewidth=0.8, linestyle=":")
     last = max(float(end.max()), float(start.min()) + 1e-9)
-    ax.set(xlim=(float(start.min()), last), ylim=(0, max(total, 1) * 1.03))
-    ax.set(xlabel="simulated time", ylabel=f"{name} held by each job")
-    duration_axis(ax, "x")
-    ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    return dress(ax, grid=None)
+    ax.set(xlim=(float(start.min()), last), ylabel=f"{name} held by each job")
+    ax.set_xlabel(time_axis(ax, clock_of([result.workload])))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -12,17 +12,26 @@ from batchlab.plot.histogram import classes
 from batchlab.plot.results import Workloads, job_tables
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from matplotlib.axes import Axes
 
     from batchlab.workload.workload import Workload
 
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
 __all__ = ["arrivals"]
+
+Per: TypeAlias = Literal["hour", "day", "month"]
 
 _CLASSES = {
     "hour": [str(hour) for hour in range(24)],
     "day": ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
     "month": ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"],
 }
+_LOOKS = 200_000
+_HOUR = 3600.0
+# In less, not every class has come.
+_LONG: dict[Per, float] = {"hour": 24, "day": 7 * 24, "month": 28 * 24}
 _LABELS = {"hour": "hour of the day", "day": "day of the week", "month": "month"}
 
 
@@ -30,11 +39,14 @@ def arrivals(
     workloads: Workloads,
     *,
     ax: Axes | None = None,
-    per: Literal["hour", "day", "month"] = "hour",
+    per: Per = "hour",
     start_time: float | None = None,
     title: str | None = None,
 ) -> Axes:
     """Draw the shares of jobs by the hour, weekday or month of their submission (Figs. 14 and 15 of [1]).
+
+    Shares are of the rates of arrivals: the jobs of each class over the time for which the log was in it, so
+    that a month which a log has twice does not count double.
 
     The clock is the machine's, as the log's header tells it: ``UnixStartTime`` in the zone
     ``TimeZoneString``, else shifted by ``TimeZone``, else in UTC. A workload whose header does not tell is
@@ -73,31 +85,43 @@ def arrivals(
     tables = [*job_tables(workloads)]
     known = [workload.header.unix_start_time for each in tables for workload in each.workloads]
     usual = next((began for began in known if began is not None), 0)
-    counts = {
-        each.label: np.sum([_counts(workload, per, start_time, usual) for workload in each.workloads], axis=0)
-        for each in tables
-    }
-    ax = classes(begin(ax, title=title), counts, _CLASSES[per])
+    rates = {}
+    for each in tables:
+        both = np.array([_observed(workload, per, start_time, usual) for workload in each.workloads])
+        jobs, hours = both.sum(axis=0)
+        rates[each.label] = np.divide(jobs, hours, out=np.zeros(len(jobs)), where=hours > 0)
+    ax = classes(begin(ax, title=title), rates, _CLASSES[per])
     if ax.has_data():
         ax.set_xlabel(_LABELS[per])
+        ax.set_ylabel("share of the rate of arrivals")
     return ax
 
 
-def _counts(
-    workload: Workload, per: Literal["hour", "day", "month"], start_time: float | None, usual: int
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    clock = _clock(workload, start_time, usual)
+def _observed(workload: Workload, per: Per, start_time: float | None, usual: int) -> tuple[Floats, Floats]:
+    """Give for each class how many jobs were submitted in it, and for how many hours it was seen."""
+    submitted = workload.jobs["submit_time"]
+    counts = _counted(_clock(workload, submitted, start_time, usual), per)
+    if submitted.is_empty():
+        return counts, counts
+    first, last = float(submitted.min()), float(submitted.max())  # type: ignore[arg-type]  # numbers
+    middles = first + (last - first) * (np.arange(_LOOKS) + 0.5) / _LOOKS
+    # Looks at equal intervals find each class as often as it lasts.
+    looked = _counted(_clock(workload, pl.Series(middles), start_time, usual), per)
+    hours = looked * (last - first) / _HOUR / _LOOKS
+    return counts, hours if last - first >= _LONG[per] * _HOUR else np.where(counts > 0, 1.0, 0.0)
+
+
+def _counted(clock: pl.Series, per: Per) -> Floats:
     part = {"hour": clock.dt.hour(), "day": clock.dt.weekday() - 1, "month": clock.dt.month() - 1}[per]
-    counted = np.bincount(part.to_numpy(), minlength=len(_CLASSES[per]))
-    return counted.astype(np.float64)
+    return np.bincount(part.to_numpy(), minlength=len(_CLASSES[per])).astype(np.float64)
 
 
-def _clock(workload: Workload, start_time: float | None, usual: int) -> pl.Series:
-    """Give the time of submission of every job on the machine's own clock."""
+def _clock(workload: Workload, times: pl.Series, start_time: float | None, usual: int) -> pl.Series:
+    """Give instants on the machine's own clock."""
     header = workload.header
     began = usual if header.unix_start_time is None else header.unix_start_time
     origin = began if start_time is None else start_time
-    instants = pl.from_epoch((workload.jobs["submit_time"] + origin).floor().cast(pl.Int64), time_unit="s")
+    instants = pl.from_epoch((times + origin).floor().cast(pl.Int64), time_unit="s")
     if start_time is not None:
         return instants
     if header.time_zone_string is not None:

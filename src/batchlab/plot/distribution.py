@@ -9,7 +9,7 @@ import numpy as np
 
 from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import INK, choice, colour, dress, legend, line_style, say, tint
-from batchlab.plot.scales import duration_axis, log1p_axis, log_axis
+from batchlab.plot.scales import duration_axis, log1p_axis, log_axis, next_tick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +30,7 @@ _ENDS = 2
 _INSET = (0.44, 0.4)
 _GRID_POINTS = 256
 _CURVE_POINTS = 2000
+_FEW_NUMBERS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,7 @@ def _violins(ax: Axes, samples: Sequence[Sample], quantity: Quantity) -> None:
         if not len(sample.values):
             _absent(ax, index)
             continue
-        places, density = _density(forward(sample.values))
+        places, density = _density(forward(_spread(sample.values)))
         half = 0.4 * density / density.max()
         ax.fill_between(
             inverse(places), index - half, index + half, color=tint(colour(index)), ec=colour(index), lw=0.8
@@ -231,6 +232,20 @@ def _violins(ax: Axes, samples: Sequence[Sample], quantity: Quantity) -> None:
             [median], [index], "o", markersize=4.5, markerfacecolor="white", markeredgecolor=colour(index)
         )
     _rows(ax, samples)
+
+
+def _spread(values: Floats) -> Floats:
+    """Spread whole numbers evenly over half a unit to either side, so that no violin is pinched between them.
+
+    Numbers that are not whole, or so large that a unit is not seen, stay as they are; 0 stays at least 0.
+    """
+    if len(values) == 0 or not np.array_equal(values, np.rint(values)) or np.ptp(values) > _FEW_NUMBERS:
+        return values
+    numbers, counts = np.unique(values, return_counts=True)
+    last = np.cumsum(counts)
+    rank = np.arange(len(values)) - np.repeat(last - counts, counts)
+    spread: Floats = np.repeat(numbers - 0.5, counts) + (rank + 0.5) / np.repeat(counts, counts)
+    return np.abs(spread) if numbers[0] >= 0 else spread
 
 
 def _curves(ax: Axes, samples: Sequence[Sample], quantity: Quantity) -> None:
@@ -281,9 +296,9 @@ def _scale(ax: Axes, quantity: Quantity) -> None:
     if quantity.scale == "log":
         log_axis(ax, "x", durations=quantity.durations)
     elif quantity.scale == "log1p":
-        high = ax.get_xlim()[1]
+        high = max(ax.get_xlim()[1], 1.0)
         log1p_axis(ax, "x", high, durations=quantity.durations)
-        ax.set_xlim(-0.15, max(high, 1.0))
+        ax.set_xlim(-0.15, next_tick(high, durations=quantity.durations))
     elif quantity.durations:
         duration_axis(ax, "x")
 

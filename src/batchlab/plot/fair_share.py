@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
-from matplotlib.ticker import PercentFormatter
 
 from batchlab.errors import ResultError
 from batchlab.plot.canvas import begin, choice
+from batchlab.plot.clock import clock_of
 from batchlab.plot.over_time import Line, Steps, over_time
 from batchlab.plot.results import single
+from batchlab.plot.values import Values, percent, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +64,8 @@ def fair_share(
         If usage was not recorded, an argument is not one of its values, or a user is in no account.
     """
     choice("of", of, ("factor", "usage"))
-    table = single(result).usage
+    found = single(result)
+    table = found.usage
     shares = table.with_columns(usage=(pl.col("usage") / pl.col("usage").max().over("time")).fill_nan(0.0))
     of_users = shares.filter(pl.col("user").is_not_null())
     known = of_users["user"].unique()
@@ -80,9 +82,6 @@ def fair_share(
         steps = Steps(course["time"].to_numpy(), course[of].to_numpy())
         lines.append(Line(f"{user} ({account})", (steps,), number))
     label = "fair-share factor" if of == "factor" else "share of all usage"
-    ax = over_time(begin(ax, title=title), lines, label, window=window)
-    if ax.lines:
-        ax.set_ylim(0, 1.02)
-        if of == "usage":
-            ax.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0, symbol=" %"))
-    return ax
+    values = Values(label, write=plain if of == "factor" else percent, top=1.0)
+    clock = clock_of([found.workload])
+    return over_time(begin(ax, title=title), lines, values, window=window, clock=clock)

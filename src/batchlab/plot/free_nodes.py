@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from batchlab.plot.canvas import begin, choice
-from batchlab.plot.over_time import Line, Steps, over_time
+from batchlab.plot.over_time import Line, Steps, over_time, size_of
 from batchlab.plot.placement import placements
-from batchlab.plot.results import Results, groups, steps_of
+from batchlab.plot.results import Results, clock_of_groups, groups, steps_of
+from batchlab.plot.values import Values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,6 @@ __all__ = ["free_nodes"]
 Part: TypeAlias = Literal["nodes", "jobs"]
 
 _LABELS: dict[Part, str] = {"nodes": "free nodes", "jobs": "running jobs"}
-_STYLES = ("-", "--")
 
 
 def free_nodes(
@@ -37,7 +37,8 @@ def free_nodes(
 ) -> Axes:
     """Draw how many nodes no job holds, and how many jobs run, over time (Fig. 2 of [1]).
 
-    Nodes that are drained or asleep are free where no job is on them.
+    Nodes that are drained or asleep are free where no job is on them. More than two results have a row each,
+    with the first in grey for comparison.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def free_nodes(
     ax
         The axes to draw on; new ones unless given.
     of
-        ``"nodes"`` or ``"jobs"``; unless given both: of several results the jobs in broken lines.
+        ``"nodes"`` or ``"jobs"``; unless given both of one result, and the nodes of several.
     window
         Seconds over which means are taken; 0 for none, chosen unless given.
     title
@@ -70,23 +71,20 @@ def free_nodes(
     found = groups(results)
     if of is not None:
         choice("of", of, _LABELS)
-    parts: Sequence[Part] = [*_LABELS] if of is None else [of]
+    parts: Sequence[Part] = [of] if of is not None else [*_LABELS] if len(found) == 1 else ["nodes"]
     label = "number" if len(parts) > 1 else _LABELS[parts[0]]
     lines = [
-        _line(group, part, (index, place), (len(found), len(parts)))
+        _line(group, part, place if len(found) == 1 else index, several=len(found) > 1)
         for index, group in enumerate(found)
         for place, part in enumerate(parts)
     ]
-    return over_time(begin(ax, title=title), lines, label, window=window)
+    ax = begin(ax, title=title, size=size_of(len(lines)))
+    return over_time(ax, lines, Values(label), window=window, clock=clock_of_groups(found), lanes="compared")
 
 
-def _line(group: Group, part: Part, place: tuple[int, int], counts: tuple[int, int]) -> Line:
+def _line(group: Group, part: Part, number: int, *, several: bool) -> Line:
     courses = tuple(_free(each) if part == "nodes" else _running(each) for each in group.schedules)
-    if counts[0] == 1:
-        return Line(_LABELS[part], courses, place[1])
-    if counts[1] == 1:
-        return Line(group.label, courses, place[0])
-    return Line(f"{group.label}, {_LABELS[part]}", courses, place[0], _STYLES[place[1]])
+    return Line(group.label if several else _LABELS[part], courses, number)
 
 
 def _running(result: Result) -> Steps:

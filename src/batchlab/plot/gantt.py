@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from batchlab.errors import ResultError
 from batchlab.plot.canvas import INK, PALETTE, begin, choice, dress, pale, say
-from batchlab.plot.placement import Cells, Placements, Rectangles, cells, placements, rectangles
+from batchlab.plot.clock import clock_of, time_axis
+from batchlab.plot.job_boxes import draw_rectangles, job_colours, name_rectangles, touching_colours
+from batchlab.plot.job_classes import BY, JobClasses, class_legend, job_classes
+from batchlab.plot.placement import Cells, Placements, cells, placements, rectangles
 from batchlab.plot.results import Results, single
-from batchlab.plot.scales import duration_axis
+from batchlab.plot.scales import nice_step, short_duration
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     from matplotlib.axes import Axes
 
-    from batchlab.plot.placement import Integers
     from batchlab.result.result import Result
 
-    Floats: TypeAlias = npt.NDArray[np.float64]
-
-__all__ = ["gantt", "job_colours", "job_hues", "time_span"]
+__all__ = ["gantt", "time_span"]
 
 _MOST_RECTANGLES = 5000
-_MOST_VECTORS = 1500
+_MOST_LABELS = 300
 _COLUMNS, _ROWS = 1200, 600
+_MEANS, _MEAN_ROWS = 120, 40
 _FEWEST_COLUMNS = 6
-# P. Tol, "Colour schemes" (2021), muted: distinct with any kind of colour vision.
-_HUES = ("#332288", "#88ccee", "#44aa99", "#117733", "#999933", "#ddcc77", "#cc6677", "#882255", "#aa4499")
 
 
 def gantt(
@@ -44,16 +42,17 @@ def gantt(
     start: float | None = None,
     end: float | None = None,
     shows: Literal["jobs", "use"] | None = None,
+    colour_by: Literal["job", "size", "user", "queue", "state"] = "job",
+    labels: bool | None = None,
     title: str | None = None,
 ) -> Axes:
     """Draw the jobs of one result over time and nodes.
 
-    Up to some thousand jobs are rectangles, each in a colour of its own, or several that touch, where a job
-    was resized; jobs that share a node have parts of its height, as large as their shares of it. More are a
-    picture: each of its cells has the colour of
-    the job that holds most of it, the paler, the less of the cell is in use at all. Where jobs are so short
-    on the picture that their colours would only flicker, cells show how much of them is in use. These are
-    exact means, however many jobs there are.
+    Up to some thousand jobs are rectangles, or several that touch, where a job was resized; jobs that share a
+    node have parts of its height, as large as their shares of it. More are a picture: each of its cells has
+    the colour of the job that holds most of it, the paler, the less of the cell is in use at all. Where jobs
+    are so short on it that their colours would only flicker, as in a whole log, cells are means of use over
+    longer times and several nodes. These are exact means, however many jobs there are.
 
     Parameters
     ----------
@@ -67,6 +66,12 @@ def gantt(
         The time span, seconds; all of it unless given.
     shows
         ``"jobs"`` or ``"use"``; what can be distinguished unless given.
+    colour_by
+        ``"job"``: rectangles that touch differ in colour. ``"size"``, ``"user"``, ``"queue"`` or ``"state"``:
+        jobs of one class have one colour, which the legend names.
+    labels
+        Whether rectangles that have room for it name their job. Unless given, they do where there are at most
+        300 of them.
     title
         A title, where one is wanted.
 
@@ -83,26 +88,36 @@ def gantt(
     """
     if shows is not None:
         choice("shows", shows, ("jobs", "use"))
+    choice("colour_by", colour_by, ("job", *BY))
     result = single(results)
     placed = placements(result, resource)
     ax = begin(ax, title=title, size=(7.2, 4.0))
     if not len(placed.row):
         return say(ax, "no job has run")
+    classes = None if colour_by == "job" else job_classes(result, colour_by)
     first, last = time_span(placed, start, end)
     shown = placed.between(first, last)
+    ax.set(xlim=(first, last), ylim=(0, placed.nodes), ylabel="node")
+    means = ""
     if shows != "use" and len(shown.row) <= _MOST_RECTANGLES:
-        _rectangles(ax, shown)
+        boxes = rectangles(shown)
+        colours = touching_colours(boxes) if classes is None else classes.rgb(boxes.row)
+        draw_rectangles(ax, boxes, colours)
+        if labels or (labels is None and len(boxes.row) <= _MOST_LABELS):
+            name_rectangles(ax, boxes, colours, result.workload.jobs["job_id"].to_list())
         _sleep(ax, result)
     else:
         binned = cells(shown, first, last, columns=_COLUMNS, rows=_ROWS)
-        extent = (first, last, 0.0, float(binned.busy.shape[0] * binned.nodes_per_row))
-        if shows == "jobs" or (shows is None and _are_visible(shown, binned, (last - first) / _COLUMNS)):
-            _picture_of_jobs(ax, binned, extent)
+        of_jobs = shows == "jobs" or classes is not None
+        if of_jobs or (shows is None and _are_visible(shown, binned, (last - first) / _COLUMNS)):
+            _picture_of_jobs(ax, binned, (first, last), classes)
         else:
-            _picture_of_use(ax, binned, extent, resource or result.system.resources[0])
-    ax.set(xlim=(first, last), ylim=(0, placed.nodes), xlabel="simulated time", ylabel="node")
-    duration_axis(ax, "x")
+            _picture_of_use(ax, shown, (first, last), resource or result.system.resources[0])
+            means = f" (means over {short_duration(nice_step(last - first, _MEANS))})"
+    ax.set_xlabel(time_axis(ax, clock_of([result.workload])) + means)
     _node_ticks(ax, placed.nodes)
+    if classes is not None:
+        class_legend(ax, classes)
     return dress(ax, grid=None)
 
 
@@ -125,46 +140,6 @@ def time_span(placed: Placements, start: float | None, end: float | None) -> tup
     return first, last
 
 
-def job_colours(rows: Integers) -> Floats:
-    """Give each job its colour: float64, shape (jobs, 3); jobs of near rows differ."""
-    hues = np.array([pale(hue, 0.85) for hue in _HUES])
-    return hues[_hue_numbers(rows)]
-
-
-def job_hues(rows: Integers) -> list[str]:
-    """Give each job its colour in the form ``#rrggbb``."""
-    hues = [to_hex(pale(hue, 0.85)) for hue in _HUES]
-    return [hues[number] for number in _hue_numbers(rows)]
-
-
-def _hue_numbers(rows: Integers) -> Integers:
-    # Steps of 4 among 9 hues: neighbours differ most.
-    return rows * 4 % len(_HUES)
-
-
-def _rectangles(ax: Axes, placed: Placements) -> None:
-    boxes = rectangles(placed)
-    corners = np.stack(
-        [
-            np.stack([boxes.start, boxes.end, boxes.end, boxes.start], axis=1),
-            np.stack([boxes.low, boxes.low, boxes.high, boxes.high], axis=1),
-        ],
-        axis=2,
-    )
-    few = len(boxes.row) <= _MOST_VECTORS
-    ax.add_collection(
-        PolyCollection(
-            list(corners),
-            facecolors=job_colours(boxes.row),
-            edgecolors="white" if few else "face",
-            linewidths=0.3 if few else 0.1,
-            rasterized=not few,
-        )
-    )
-    if few:
-        _cover_seams(ax, boxes)
-
-
 def _sleep(ax: Axes, result: Result) -> None:
     """Draw when nodes slept, and over the jobs when they fell asleep or woke."""
     if result.outcome.power_states is None:
@@ -184,21 +159,6 @@ def _sleep(ax: Axes, result: Result) -> None:
         ax.add_collection(shade)
 
 
-def _cover_seams(ax: Axes, boxes: Rectangles) -> None:
-    """Draw over the lines within jobs that were resized: what stays theirs is one piece."""
-    ends: dict[tuple[int, float], list[tuple[float, float]]] = {}
-    for row, end, low, high in zip(boxes.row, boxes.end, boxes.low, boxes.high, strict=True):
-        ends.setdefault((row, end), []).append((low, high))
-    rows, seams = [], []
-    for row, start, low, high in zip(boxes.row, boxes.start, boxes.low, boxes.high, strict=True):
-        for below, above in ends.get((row, start), []):
-            if max(low, below) < min(high, above):
-                rows.append(row)
-                seams.append([(start, max(low, below)), (start, min(high, above))])
-    colours = job_colours(np.array(rows, np.int64))
-    ax.add_collection(LineCollection(seams, colors=colours, linewidths=2.4, capstyle="butt"))
-
-
 def _are_visible(placed: Placements, binned: Cells, column: float) -> bool:
     """Tell whether what holds most of the cells is long enough to be seen as one thing."""
     length = np.zeros(int(placed.row.max()) + 1)
@@ -207,19 +167,25 @@ def _are_visible(placed: Placements, binned: Cells, column: float) -> bool:
     return len(held) > 0 and float(np.median(held)) >= _FEWEST_COLUMNS
 
 
-def _picture_of_jobs(ax: Axes, binned: Cells, extent: tuple[float, float, float, float]) -> None:
-    busy = np.clip(binned.busy, 0, 1)[..., None]
-    colours = 1 - busy * (1 - job_colours(np.maximum(binned.row, 0)))
+def _picture_of_jobs(ax: Axes, binned: Cells, span: tuple[float, float], classes: JobClasses | None) -> None:
+    rows = np.maximum(binned.row, 0)
+    hues = job_colours(rows) if classes is None else classes.rgb(rows)
+    colours = 1 - np.clip(binned.busy, 0, 1)[..., None] * (1 - hues)
+    extent = (*span, 0.0, float(binned.busy.shape[0] * binned.nodes_per_row))
     ax.imshow(colours, origin="lower", extent=extent, aspect="auto", interpolation="nearest", rasterized=True)
 
 
-def _picture_of_use(
-    ax: Axes, binned: Cells, extent: tuple[float, float, float, float], resource: str
-) -> None:
+def _picture_of_use(ax: Axes, shown: Placements, span: tuple[float, float], resource: str) -> None:
+    width = nice_step(span[1] - span[0], _MEANS)
+    columns = math.ceil((span[1] - span[0]) / width)
+    binned = cells(shown, span[0], span[0] + columns * width, columns=columns, rows=_MEAN_ROWS)
+    busy = binned.busy.copy()
+    # Of the last column only a part may be inside the span.
+    busy[:, -1] *= width / (span[1] - span[0] - (columns - 1) * width)
     image = ax.imshow(
-        np.clip(binned.busy, 0, 1),
+        np.clip(busy, 0, 1),
         origin="lower",
-        extent=extent,
+        extent=(span[0], span[0] + columns * width, 0.0, float(busy.shape[0] * binned.nodes_per_row)),
         aspect="auto",
         interpolation="nearest",
         rasterized=True,

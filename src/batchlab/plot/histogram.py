@@ -33,7 +33,7 @@ def classes(ax: Axes, counts: Mapping[str, Floats], names: Sequence[str]) -> Axe
     ax
         The axes.
     counts
-        For each label how many jobs are in each class: float64, shape (classes,).
+        For each label how many jobs, or what else, are in each class: float64, shape (classes,).
     names
         The classes.
 
@@ -46,7 +46,7 @@ def classes(ax: Axes, counts: Mapping[str, Floats], names: Sequence[str]) -> Axe
         return say(ax, "no jobs")
     places = np.arange(len(names))
     for index, (label, count) in enumerate(counts.items()):
-        share, hue = count / max(count.sum(), 1), colour(index)
+        share, hue = count / (count.sum() or 1), colour(index)
         if len(counts) == 1:
             ax.bar(places, share, width=0.8, color=tint(hue, 0.6), edgecolor=hue, linewidth=0.8, label=label)
         else:

@@ -12,10 +12,10 @@ from matplotlib.colors import to_rgb
 
 from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import GRID, INK, begin, choice, dress, say
-from batchlab.plot.gantt import job_colours
+from batchlab.plot.clock import clock_of, instant
+from batchlab.plot.job_boxes import job_colours
 from batchlab.plot.placement import placements
 from batchlab.plot.results import Results, single, steps_of
-from batchlab.plot.scales import short_duration
 from batchlab.plot.space import box, space
 from batchlab.plot.tiles import Tiles, tiles_of
 
@@ -80,10 +80,10 @@ def job_nodes(
     choice("view", view, get_args(View))
     result = single(results)
     row = None if job is None else _row(result, job)
-    instant = _instant(result, row) if time is None else time
-    if not math.isfinite(instant):
+    time = _instant(result, row) if time is None else time
+    if not math.isfinite(time):
         raise ResultError(f"time = {time!r} s; must be a number.")
-    colours = _colours(result, instant, row)
+    colours = _colours(result, time, row)
     if view == "3d":
         return _in_space(result, colours, space(ax, title))
     ax = begin(ax, title=title, size=(7.2, 4.4))
@@ -93,7 +93,7 @@ def job_nodes(
     _squares(ax, tiles, colours)
     tiles.dress(ax)
     ranks = "" if job is None else f"; job {job} from dark to bright"
-    ax.set_xlabel(f"{ax.get_xlabel()}, at {short_duration(instant)}{ranks}")
+    ax.set_xlabel(f"{ax.get_xlabel()}, at {instant(clock_of([result.workload]), time)}{ranks}")
     ax.spines[:].set_visible(False)
     dress(ax, grid=None)
     ax.spines[["left", "bottom"]].set_visible(False)

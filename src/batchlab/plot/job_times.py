@@ -6,19 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+import polars as pl
 from matplotlib.collections import PolyCollection
-from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from batchlab.plot.canvas import INK, PALETTE, begin, dress, pale, say
-from batchlab.plot.placement import Placements, cells
-from batchlab.plot.results import Results, jobs_of, single
-from batchlab.plot.scales import duration_axis
+from batchlab.plot.clock import clock_of, time_axis
+from batchlab.plot.results import Results, jobs_of, single, steps_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    import polars as pl
     from matplotlib.axes import Axes
 
     from batchlab.result.result import Result
@@ -28,9 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["job_times"]
 
-# Thinner bars would not be drawn evenly.
+# Thinner bars would not be seen as bars.
 _MOST_BARS = 150
-_COLUMNS, _ROWS = 1200, 600
 _WAITS, _RUNS = pale(PALETTE[1], 0.45), PALETTE[0]
 
 
@@ -38,12 +35,14 @@ def job_times(
     results: Results,
     *,
     ax: Axes | None = None,
+    start: float | None = None,
+    end: float | None = None,
     title: str | None = None,
 ) -> Axes:
     """Draw a bar for each job, from its submission over its start to its end (Fig. 6 of [1]).
 
-    Jobs are in the order of submission. Of very many, each row of the picture stands for several, and
-    shows which share of them waited and ran.
+    Jobs are in the order of submission. Of more than 150, those are shown that were submitted around the
+    first instant at which most jobs wait, half of them before and half after; the axis says which they are.
 
     Parameters
     ----------
@@ -51,6 +50,9 @@ def job_times(
         One result; of replications the first is drawn.
     ax
         The axes to draw on; new ones unless given.
+    start, end
+        Jobs submitted from and up to when are to be shown, seconds; of more than 150 of these, those around
+        the instant at which most wait.
     title
         A title, where one is wanted.
 
@@ -70,21 +72,19 @@ def job_times(
     simulator for malleable workloads", ICPP 2022.
     """
     result = single(results)
-    bars, ids = _bars_of(result)
+    jobs = _present(result, start, end)
     ax = begin(ax, title=title, size=(6.4, 4.0))
-    if not len(ids):
+    if jobs.is_empty():
         return say(ax, "no job was submitted")
+    chosen = _chosen(result, jobs)
+    bars, ids = _bars_of(result, chosen), chosen["job_id"].to_list()
     first, last = float(bars.start.min()), float(bars.end.max())
     last = last if last > first else first + 1.0
-    (_draw if len(ids) <= _MOST_BARS else _picture)(ax, bars, len(ids), (first, last))
-    ax.set(xlim=(first, last), ylim=(0, len(ids)), xlabel="simulated time", ylabel="job")
-    duration_axis(ax, "x")
-    numbers = [
-        int(tick)
-        for tick in MaxNLocator(8, steps=[1, 2, 5, 10], integer=True).tick_values(1, len(ids))
-        if 1 <= tick <= len(ids)
-    ]
-    ax.set_yticks([number - 0.5 for number in numbers], [str(ids[number - 1]) for number in numbers])
+    _draw(ax, bars)
+    of_all = f", {len(ids):,} of {jobs.height:,}" if len(ids) < jobs.height else ""
+    ax.set(xlim=(first, last), ylim=(0, len(ids)), ylabel=f"job{of_all}")
+    ax.set_xlabel(time_axis(ax, clock_of([result.workload])))
+    _name_jobs(ax, ids)
     handles = [Patch(color=_WAITS, label="waits"), Patch(color=_RUNS, label="runs")]
     ax.legend(
         handles=handles,
@@ -99,6 +99,34 @@ def job_times(
     return dress(ax, grid="x")
 
 
+def _present(result: Result, start: float | None, end: float | None) -> pl.DataFrame:
+    """Give the jobs that were submitted, in this order, with their rows."""
+    jobs = jobs_of(result).with_row_index("row")
+    present = jobs.filter(~jobs["state"].is_in(["loaded", "rejected"])).sort("submit_time", "row")
+    if start is not None:
+        present = present.filter(pl.col("submit_time") >= start)
+    return present if end is None else present.filter(pl.col("submit_time") <= end)
+
+
+def _chosen(result: Result, jobs: pl.DataFrame) -> pl.DataFrame:
+    """Of too many jobs choose those that were submitted around the instant at which most of them wait."""
+    if jobs.height <= _MOST_BARS:
+        return jobs
+    submitted = jobs["submit_time"].to_numpy()
+    course = steps_of(result).filter(pl.col("time").is_between(submitted[0], submitted[-1]))
+    longest = course["queued"].arg_max()
+    instant = submitted[0] if longest is None else float(course["time"][longest])
+    middle = int(np.searchsorted(submitted, instant))
+    begin = min(max(middle - _MOST_BARS // 2, 0), jobs.height - _MOST_BARS)
+    return jobs.slice(begin, _MOST_BARS)
+
+
+def _name_jobs(ax: Axes, ids: list[int]) -> None:
+    ticks = MaxNLocator(8, steps=[1, 2, 5, 10], integer=True).tick_values(1, len(ids))
+    numbers = [int(tick) for tick in ticks if 1 <= tick <= len(ids)]
+    ax.set_yticks([number - 0.5 for number in numbers], [str(ids[number - 1]) for number in numbers])
+
+
 @dataclass(frozen=True)
 class _Bars:
     """Parts of the lives of jobs: the job's place, whether it runs, and from when to when."""
@@ -108,28 +136,19 @@ class _Bars:
     start: Floats
     end: Floats
 
-    def only(self, *, runs: bool, jobs: int) -> Placements:
-        """Give those that run, or all from submission to end, as if jobs were nodes."""
-        kept = self.runs == runs
-        place, share = self.place[kept], np.ones(int(kept.sum()))
-        return Placements(place, place, self.start[kept], self.end[kept], share, jobs, 1)
 
-
-def _bars_of(result: Result) -> tuple[_Bars, list[int]]:
-    """Give each job a bar from its submission to its end, and one over that for each run; and the ids."""
-    jobs = jobs_of(result).with_row_index("row")
-    present = jobs.filter(~jobs["state"].is_in(["loaded", "rejected"])).sort("submit_time", "row")
-    place = np.full(jobs.height, -1)
-    place[present["row"].to_numpy()] = np.arange(present.height)
-    lives = present.select("row", start="submit_time", end="end_time")
-    ran = present.filter(present["start_time"].is_not_null()).select(
-        "row", start="start_time", end="end_time"
-    )
-    cut = result.interruptions.select("row", start="start_time", end="end_time")
+def _bars_of(result: Result, jobs: pl.DataFrame) -> _Bars:
+    """Give each job a bar from its submission to its end, and one over that for each run."""
+    place = np.full(len(result.workload), -1)
+    place[jobs["row"].to_numpy()] = np.arange(jobs.height)
+    lives = jobs.select("row", start="submit_time", end="end_time")
+    ran = jobs.filter(jobs["start_time"].is_not_null()).select("row", start="start_time", end="end_time")
+    shown = pl.col("row").cast(pl.UInt32).is_in(jobs["row"].cast(pl.UInt32).implode())
+    cut = result.interruptions.filter(shown).select("row", start="start_time", end="end_time")
     parts = [_columns(table, place, result.outcome.now) for table in (lives, ran, cut)]
     runs = np.repeat([False, True, True], [len(each[0]) for each in parts])
     where, start, end = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return _Bars(where, runs, start, end), present["job_id"].to_list()
+    return _Bars(where, runs, start, end)
 
 
 def _columns(table: pl.DataFrame, place: Integers, now: float) -> tuple[Integers, Floats, Floats]:
@@ -137,28 +156,12 @@ def _columns(table: pl.DataFrame, place: Integers, now: float) -> tuple[Integers
     return place[table["row"].to_numpy()], table["start"].to_numpy(), end
 
 
-def _draw(ax: Axes, bars: _Bars, jobs: int, _span: tuple[float, float]) -> None:
+def _draw(ax: Axes, bars: _Bars) -> None:
     for runs, colour in ((False, _WAITS), (True, _RUNS)):
-        shown = bars.only(runs=runs, jobs=jobs)
-        low, high = shown.node + 0.05, shown.node + 0.95
+        of_kind = bars.runs == runs
+        low, high = bars.place[of_kind] + 0.05, bars.place[of_kind] + 0.95
+        start, end = bars.start[of_kind], bars.end[of_kind]
         corners = np.stack(
-            [
-                np.stack([shown.start, shown.end, shown.end, shown.start], axis=1),
-                np.stack([low, low, high, high], axis=1),
-            ],
-            axis=2,
+            [np.stack([start, end, end, start], axis=1), np.stack([low, low, high, high], axis=1)], axis=2
         )
         ax.add_collection(PolyCollection([*corners], facecolors=colour, edgecolors="none"))
-
-
-def _picture(ax: Axes, bars: _Bars, jobs: int, span: tuple[float, float]) -> None:
-    present, running = (
-        cells(bars.only(runs=runs, jobs=jobs), *span, columns=_COLUMNS, rows=_ROWS) for runs in (False, True)
-    )
-    waiting = np.clip(present.busy - running.busy, 0, 1)[..., None]
-    ink = waiting * (1 - np.array(_WAITS)) + np.clip(running.busy, 0, 1)[..., None] * (
-        1 - np.array(to_rgb(_RUNS))
-    )
-    extent = (*span, 0.0, float(present.busy.shape[0] * present.nodes_per_row))
-    image = np.clip(1 - ink, 0, 1)
-    ax.imshow(image, origin="lower", extent=extent, aspect="auto", interpolation="nearest", rasterized=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from matplotlib.ticker import PercentFormatter
 
-from batchlab.plot.canvas import INK, begin
-from batchlab.plot.over_time import Line, Steps, over_time
-from batchlab.plot.results import Results, groups, jobs_of, steps_of
+from batchlab.plot.canvas import begin
+from batchlab.plot.over_time import Line, Steps, over_time, size_of
+from batchlab.plot.results import Results, clock_of_groups, groups, jobs_of, steps_of
 from batchlab.plot.utilisation import resources_of
+from batchlab.plot.values import Values, percent
 from batchlab.result.timeline import demands
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from batchlab.result.result import Result
 
 __all__ = ["load"]
+
+_MOST_LINEAR = 4.0
 
 
 def load(
@@ -31,7 +33,9 @@ def load(
 ) -> Axes:
     """Draw what running and waiting jobs ask for together, as a share of the capacity, over time.
 
-    Above 100 % (the line), jobs must wait; the area between load and utilisation is what waits.
+    Above 100 % (the line), jobs must wait; the area between load and utilisation is what waits. Where more
+    than four times the capacity is asked for, the axis is logarithmic, from 10 %. More than two courses have
+    a row each, with the first in grey for comparison.
 
     Parameters
     ----------
@@ -62,13 +66,11 @@ def load(
         Line(group.label, tuple(_course(result, name) for result in group.schedules), index)
         for index, group in enumerate(found)
     ]
-    label = f"{name} asked for, of capacity"
-    ax = over_time(begin(ax, title=title), lines, label, window=window)
-    if ax.lines:
-        ax.axhline(1.0, color=INK, linewidth=0.8, zorder=1.5)
-        ax.set_ylim(0, max(1.05, ax.get_ylim()[1]))
-        ax.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0, symbol=" %"))
-    return ax
+    greatest = max(float(each.value.max(initial=0)) for line in lines for each in line.replications)
+    scale: Literal["log", "linear"] = "log" if greatest > _MOST_LINEAR else "linear"
+    values = Values(f"{name} asked for, of capacity", scale, percent, mark=1.0)
+    ax = begin(ax, title=title, size=size_of(len(lines)))
+    return over_time(ax, lines, values, window=window, clock=clock_of_groups(found), lanes="compared")
 
 
 def _course(result: Result, resource: str) -> Steps:

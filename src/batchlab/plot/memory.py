@@ -8,7 +8,8 @@ import numpy as np
 
 from batchlab.plot.canvas import begin
 from batchlab.plot.over_time import Line, Steps, over_time
-from batchlab.plot.results import Results, groups
+from batchlab.plot.results import Results, clock_of_groups, groups
+from batchlab.plot.values import Values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,11 +48,10 @@ def memory(
     ResultError
         If the passes were not recorded, or the window is no duration.
     """
-    lines = [
-        Line(each.label, tuple(map(_course, each.results)), index)
-        for index, each in enumerate(groups(results))
-    ]
-    return over_time(begin(ax, title=title), lines, "resident memory, MB", window=window)
+    found = groups(results)
+    lines = [Line(each.label, tuple(map(_course, each.results)), index) for index, each in enumerate(found)]
+    values = Values("resident memory, MB")
+    return over_time(begin(ax, title=title), lines, values, window=window, clock=clock_of_groups(found))
 
 
 def _course(result: Result) -> Steps:

@@ -9,7 +9,9 @@ import numpy as np
 
 from batchlab.errors import ResultError
 from batchlab.plot.canvas import colour, dress, legend, line_style, say, tint
-from batchlab.plot.scales import duration_axis, log1p_axis, nice_step, short_duration
+from batchlab.plot.clock import Clock, time_axis
+from batchlab.plot.lanes import Course, draw_lanes, lanes_size
+from batchlab.plot.scales import nice_step, short_duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,12 +19,15 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
+    from batchlab.plot.values import Values
+
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["Line", "Steps", "means", "over_time"]
+__all__ = ["Line", "Steps", "means", "over_time", "size_of"]
 
 _MOST_STEPS = 600
 _WINDOWS = 150
+_MOST_TOGETHER = 2
 
 
 @dataclass(frozen=True)
@@ -68,11 +73,12 @@ def means(steps: Steps, edges: Floats) -> Floats:
 def over_time(
     ax: Axes,
     lines: Sequence[Line],
-    label: str,
+    values: Values,
     *,
     window: float | None = None,
-    log: bool = False,
     joined: bool = False,
+    clock: Clock | None = None,
+    lanes: Literal["compared", "apart"] | None = None,
 ) -> Axes:
     """Draw courses over simulated time.
 
@@ -82,14 +88,17 @@ def over_time(
         The axes.
     lines
         The courses.
-    label
-        Of the values, with their unit.
+    values
+        What they are, and their scale.
     window
         Seconds over which means are taken; 0 draws every step, None decides by the number of steps.
-    log
-        Whether values are shown on a scale that is logarithmic above 1, and begins at 0.
     joined
         Whether values are joined by straight lines in place of steps.
+    clock
+        The calendar, where ticks are to be dates.
+    lanes
+        Whether more than two courses are drawn one below the other, and then with the first in grey in the
+        rows of the others (``"compared"``) or without (``"apart"``).
 
     Returns
     -------
@@ -107,15 +116,34 @@ def over_time(
     if not every:
         return say(ax, "nothing happened")
     width = _width(every, window)
-    for line in lines:
-        _draw(ax, line, _drawable(line, width), fill=len(lines) == 1, joined=joined)
-    ax.set_xlabel("simulated time" + (f" (means over {short_duration(width)})" if width else ""))
-    ax.set_ylabel(label)
+    drawable = [_drawable(line, width) for line in lines]
+    in_rows = lanes is not None and _are_many(len(lines))
+    if in_rows:
+        courses = [
+            Course(line.label, steps.time, steps.value, line.number)
+            for line, steps in zip(lines, drawable, strict=True)
+        ]
+        draw_lanes(ax, courses, values, joined=joined, compared=lanes == "compared")
+    else:
+        for line, steps in zip(lines, drawable, strict=True):
+            _draw(ax, line, steps, fill=len(lines) == 1, joined=joined)
+        values.apply(ax)
     ax.margins(x=0.01)
-    duration_axis(ax, "x")
-    _values_axis(ax, log=log)
+    shown = time_axis(ax, clock)
+    ax.set_xlabel(shown + (f" (means over {short_duration(width)})" if width else ""))
+    if in_rows:
+        return dress(ax, grid=None)
     legend(ax, len(lines))
     return dress(ax, grid="y")
+
+
+def size_of(count: int) -> tuple[float, float]:
+    """Give the size of a figure for so many courses, inches."""
+    return lanes_size(count) if _are_many(count) else (6.4, 3.6)
+
+
+def _are_many(count: int) -> bool:
+    return count > _MOST_TOGETHER
 
 
 def _width(every: Sequence[Steps], window: float | None) -> float:
@@ -137,11 +165,22 @@ def _drawable(line: Line, width: float) -> Steps:
         # The mean of step functions is one too, with the steps of all.
         times = np.unique(np.concatenate([steps.time for steps in present]))
         return Steps(times, np.mean([_at(steps, times) for steps in present], axis=0))
-    first = np.floor(min(steps.time[0] for steps in present) / width) * width
-    last = max(steps.time[-1] for steps in present)
-    edges = first + width * np.arange(max(1, int(np.ceil((last - first) / width))) + 1)
+    first, last = min(steps.time[0] for steps in present), max(steps.time[-1] for steps in present)
+    edges = _edges(first, last, width)
     average = np.mean([means(steps, edges) for steps in present], axis=0)
     return Steps(edges, np.append(average, average[-1]))
+
+
+def _edges(first: float, last: float, width: float) -> Floats:
+    """Give where windows meet: round times, but where the first window begins and the last ends."""
+    begin = np.floor(first / width) * width
+    edges: Floats = begin + width * np.arange(max(1, int(np.ceil((last - begin) / width))) + 1)
+    edges[0] = first
+    edges[-1] = last if last > edges[-2] else edges[-2] + width
+    # What lasted less than a tenth of a window would stand out by chance alone.
+    inner = edges[1:-1]
+    long = (inner - first >= width / 10) & (last - inner >= width / 10)
+    return np.concatenate([edges[:1], inner[long], edges[-1:]])
 
 
 def _at(steps: Steps, times: Floats) -> Floats:
@@ -157,10 +196,3 @@ def _draw(ax: Axes, line: Line, steps: Steps, *, fill: bool, joined: bool) -> No
     if fill:
         step: Literal["post"] | None = None if joined else "post"
         ax.fill_between(steps.time, steps.value, step=step, color=tint(hue, 0.25), linewidth=0)
-
-
-def _values_axis(ax: Axes, *, log: bool) -> None:
-    high = ax.get_ylim()[1]
-    if log:
-        log1p_axis(ax, "y", high)
-    ax.set_ylim(0, max(high, 1e-9))

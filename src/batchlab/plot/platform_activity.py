@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-from matplotlib.ticker import PercentFormatter
 
 from batchlab.errors import ResultError
 from batchlab.plot.canvas import begin, choice
-from batchlab.plot.over_time import Line, Steps, over_time
-from batchlab.plot.results import Group, Results, groups
+from batchlab.plot.over_time import Line, Steps, over_time, size_of
+from batchlab.plot.results import Group, Results, clock_of_groups, groups
+from batchlab.plot.values import Values, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,11 +78,10 @@ def platform_activity(
     shown = used or parts[:1]
     lines = _lines(found, {part: courses[part] for part in shown})
     label = f"{_PARTS[shown[0]]} at work" if len(shown) == 1 else "at work"
-    ax = over_time(begin(ax, title=title), lines, label, window=window)
-    if ax.lines:
-        ax.set_ylim(0, 1.02)
-        ax.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0, symbol=" %"))
-    return ax
+    values = Values(label, write=percent, top=1.0)
+    lanes: Literal["compared", "apart"] = "compared" if len(shown) == 1 else "apart"
+    ax = begin(ax, title=title, size=size_of(len(lines)))
+    return over_time(ax, lines, values, window=window, clock=clock_of_groups(found), lanes=lanes)
 
 
 def _lines(found: Sequence[Group], courses: dict[str, list[list[Steps]]]) -> list[Line]:

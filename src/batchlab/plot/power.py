@@ -9,8 +9,9 @@ from matplotlib.ticker import EngFormatter
 
 from batchlab.errors import ResultError
 from batchlab.plot.canvas import begin, choice
-from batchlab.plot.over_time import Line, Steps, over_time
-from batchlab.plot.results import Results, groups
+from batchlab.plot.over_time import Line, Steps, over_time, size_of
+from batchlab.plot.results import Results, clock_of_groups, groups
+from batchlab.plot.values import Values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,19 +60,19 @@ def power(
         If the power was not observed, or an argument is not one of its values.
     """
     choice("kind", kind, ("power", "energy"))
+    found = groups(results)
+    clock = clock_of_groups(found)
     lines = [
-        Line(group.label, tuple(map(_course, group.results)), index)
-        for index, group in enumerate(groups(results))
+        Line(group.label, tuple(map(_course, group.results)), index) for index, group in enumerate(found)
     ]
     if kind == "energy":
         lines = [Line(each.label, tuple(map(_added_up, each.replications)), each.number) for each in lines]
         # Energy only grows: there is nothing to be evened out.
-        ax = over_time(begin(ax, title=title), lines, "energy used", window=0, joined=True)
-    else:
-        ax = over_time(begin(ax, title=title), lines, "power", window=window)
-    if ax.lines:
-        ax.yaxis.set_major_formatter(EngFormatter(unit="J" if kind == "energy" else "W"))
-    return ax
+        values = Values("energy used", write=EngFormatter(unit="J"))
+        return over_time(begin(ax, title=title), lines, values, window=0, joined=True, clock=clock)
+    values = Values("power", write=EngFormatter(unit="W"))
+    ax = begin(ax, title=title, size=size_of(len(lines)))
+    return over_time(ax, lines, values, window=window, clock=clock, lanes="compared")
 
 
 def _course(result: Result) -> Steps:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from batchlab.plot.canvas import begin, colour, pale, say
-from batchlab.plot.stacked import WINDOWS, means, stacked
+from batchlab.plot.clock import clock_of
+from batchlab.plot.stacked import means, stacked, windows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,8 +33,9 @@ def power_states(result: Result, *, ax: Axes | None = None, title: str | None = 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on. Means over 300 windows of equal length; nodes that are on are at the bottom, then the
-        states as the system has them, with transitions in paler colours. States of no node are left out.
+        Those drawn on. Means over at most 120 windows of a round length; nodes that are on are at the bottom,
+        then the states as the system has them, with transitions in paler colours. States of no node are left
+        out.
 
     Raises
     ------
@@ -46,12 +46,14 @@ def power_states(result: Result, *, ax: Axes | None = None, title: str | None = 
     states = result.power_states
     if states.is_empty():
         return say(ax, "nothing happened")
-    edges = np.linspace(float(states["start_time"].min()), float(states["end_time"].max()), WINDOWS + 1)  # type: ignore[arg-type]  # they are numbers
+    edges = windows(float(states["start_time"].min()), float(states["end_time"].max()))  # type: ignore[arg-type]  # they are numbers
     parts = {str(name): part for (name,), part in states.group_by("state")}
     every = dict.fromkeys(name for group in result.system.groups for name in group.power_states)
     names = [name for name in every if name in parts]
     courses = {name: means(parts[name], edges) for name in names}
-    return stacked(ax, courses, edges, "nodes", colours=_colours(result.system))
+    return stacked(
+        ax, courses, edges, "nodes", colours=_colours(result.system), clock=clock_of([result.workload])
+    )
 
 
 def _colours(system: System) -> dict[str, Colour]:

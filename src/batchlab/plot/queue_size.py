@@ -8,8 +8,9 @@ import numpy as np
 
 from batchlab.plot.canvas import begin, choice, rows_size
 from batchlab.plot.distribution import KINDS, Kind, Quantity, Sample, distribution
-from batchlab.plot.over_time import Line, Steps, over_time
-from batchlab.plot.results import Results, groups, steps_of
+from batchlab.plot.over_time import Line, Steps, over_time, size_of
+from batchlab.plot.results import Results, clock_of_groups, groups, steps_of
+from batchlab.plot.values import Values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,12 +67,14 @@ def queue_size(
     """
     choice("kind", kind, (*KINDS, "time"))
     found = groups(results)
-    ax = begin(ax, title=title, size=rows_size(len(found)))
     if kind == "time":
+        ax = begin(ax, title=title, size=size_of(len(found)))
         lines = [
             Line(each.label, tuple(map(_course, each.schedules)), index) for index, each in enumerate(found)
         ]
-        return over_time(ax, lines, "jobs in the queue", window=window, log=log)
+        values = Values("jobs in the queue", "log1p" if log else "linear")
+        return over_time(ax, lines, values, window=window, clock=clock_of_groups(found), lanes="compared")
+    ax = begin(ax, title=title, size=rows_size(len(found)))
     samples = [Sample(each.label, np.concatenate([*map(_at_dispatch, each.schedules)])) for each in found]
     scale: Literal["log1p", "linear"] = "log1p" if log else "linear"
     quantity = Quantity("jobs in the queue", scale, of="instants", nothing="nothing was submitted")

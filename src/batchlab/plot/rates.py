@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab.plot.canvas import GRID, INK, begin, colour
+from batchlab.plot.clock import clock_of
 from batchlab.plot.over_time import Line, Steps, over_time
 from batchlab.plot.results import single
+from batchlab.plot.values import Values
 from batchlab.result.course import rates_of
 
 if TYPE_CHECKING:
@@ -52,11 +54,12 @@ def rates(results: Results, *, ax: Axes | None = None, title: str | None = None)
     result = single(results)
     course = result.course
     if course.span == 0:
-        return over_time(ax, [], "work left")
+        return over_time(ax, [], Values("work left"))
     exact = len(course.time) <= _MOST_TIMES
     work = _exact(course) if exact else _middle(course)
     lines = [Line("work left", (work,), 0)]
-    over_time(ax, lines, "work left", window=0 if exact else None, joined=exact)
+    clock = clock_of([result.workload])
+    over_time(ax, lines, Values("work left"), window=0 if exact else None, joined=exact, clock=clock)
     _draw_rates(ax, result, float(course.time[0]), float(course.time[-1]))
     return ax
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from batchlab.errors import ResultError, shown
 from batchlab.options import RunOptions
+from batchlab.plot.clock import Clock, clock_of
 from batchlab.result.result import Result
 from batchlab.result.table import jobs_table
 from batchlab.result.timeline import steps
@@ -28,6 +29,7 @@ __all__ = [
     "Results",
     "Workloads",
     "by_policy",
+    "clock_of_groups",
     "groups",
     "job_tables",
     "jobs_of",
@@ -133,6 +135,11 @@ def steps_of(result: Result, amounts: dict[str, pl.Expr] | None = None) -> pl.Da
 def jobs_of(result: Result) -> pl.DataFrame:
     """Give the table of jobs without their nodes, which take longer and more memory than all the rest."""
     return jobs_table(result.workload, result.system, result.outcome)
+
+
+def clock_of_groups(found: Sequence[Group]) -> Clock | None:
+    """Give the clock of the log that all results are of, None where they have none, or several."""
+    return clock_of(result.workload for group in found for result in group.results)
 
 
 def single(results: Results) -> Result:

@@ -9,12 +9,23 @@ import numpy as np
 from matplotlib import ticker
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
-__all__ = ["DurationLocator", "duration_axis", "log1p_axis", "log_axis", "nice_step", "short_duration"]
+__all__ = [
+    "DurationLocator",
+    "SpacedLocator",
+    "duration_axis",
+    "log1p_axis",
+    "log1p_ticks",
+    "log_axis",
+    "next_tick",
+    "nice_step",
+    "room_for_labels",
+    "short_duration",
+]
 
 _UNITS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 _SMALL = (("ms", 1e3), ("µs", 1e6), ("ns", 1e9))
@@ -25,8 +36,12 @@ _STEPS = (
     *(step * _HOUR for step in (1, 2, 3, 6, 12)),
     *(step * _DAY for step in (1, 2, 3, 5, 7, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)),
 )
-_DURATION_DECADES = (0, 1, 10, 60, 600, 3600, 36_000, 86_400, 864_000, 8_640_000, 86_400_000)
+_DURATION_DECADES = (
+    *(0, 1, 10, _MINUTE, 10 * _MINUTE, _HOUR, 6 * _HOUR),
+    *(_DAY, 7 * _DAY, 30 * _DAY, 100 * _DAY, 1000 * _DAY, 10_000 * _DAY),
+)
 _MOST_TICKS = 8
+_NEAR = 0.12  # of the axis
 # "1 d 12 h" and a space, in points.
 _LABEL = 52
 
@@ -85,16 +100,18 @@ class DurationLocator(ticker.Locator):
         low, high = sorted((vmin, vmax))
         if not math.isfinite(high - low) or high == low:
             return [low]
-        step = nice_step(high - low, self._room())
+        step = nice_step(high - low, room_for_labels(self.axis, _LABEL))
         return [step * number for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
-    def _room(self) -> int:
-        """Count the labels for which the axis has room."""
-        axes = getattr(self.axis, "axes", None)
-        if axes is None:
-            return _MOST_TICKS
-        along = axes.bbox.width if self.axis is axes.xaxis else 2 * axes.bbox.height
-        return max(2, min(_MOST_TICKS, int(72 * along / axes.get_figure(root=True).dpi / _LABEL)))
+
+def room_for_labels(axis: object, width: float, most: int = _MOST_TICKS) -> int:
+    """Count the labels of a width in points for which an axis has room, from 2 to `most`."""
+    axes = getattr(axis, "axes", None)
+    if axes is None:
+        return most
+    # Labels of y axes are lower than wide.
+    along = axes.bbox.width if axis is axes.xaxis else 2 * axes.bbox.height
+    return max(2, min(most, int(72 * along / axes.get_figure(root=True).dpi / width)))
 
 
 def duration_axis(ax: Axes, which: Literal["x", "y"]) -> None:
@@ -104,26 +121,96 @@ def duration_axis(ax: Axes, which: Literal["x", "y"]) -> None:
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: short_duration(value)))
 
 
+class SpacedLocator(ticker.Locator):
+    """Of ticks that one would like to have, those whose labels do not touch.
+
+    Parameters
+    ----------
+    ranked
+        Ticks by how much they are wanted: those of the first rank are placed first.
+    write
+        What the label of a tick says.
+    """
+
+    def __init__(self, ranked: Sequence[Sequence[float]], write: Callable[[float], str]) -> None:
+        self.ranked, self.write = ranked, write
+
+    def __call__(self) -> Sequence[float]:
+        """Give the ticks of the axis as it is now."""
+        low, high = self.axis.get_view_interval() if self.axis else (-math.inf, math.inf)
+        return self.tick_values(low, high)
+
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+        """Give the ticks between two values."""
+        low, high = sorted((vmin, vmax))
+        placed: list[tuple[float, float, float]] = []
+        for tick in (tick for rank in self.ranked for tick in rank if low <= tick <= high):
+            place, half = self._points(tick), self._half(tick)
+            if all(abs(place - other) > half + room for _, other, room in placed):
+                placed.append((tick, place, half))
+        return sorted(tick for tick, *_ in placed)
+
+    def _points(self, value: float) -> float:
+        """Give where a value is along the axis, in points."""
+        axes = getattr(self.axis, "axes", None)
+        if axes is None:
+            return math.inf if value == math.inf else value * _LABEL
+        across = self.axis is axes.xaxis
+        point = axes.transData.transform(
+            (value, axes.get_ylim()[0]) if across else (axes.get_xlim()[0], value)
+        )
+        return float(point[0 if across else 1]) * 72 / float(axes.get_figure(root=True).dpi)
+
+    def _half(self, value: float) -> float:
+        """Give half of what a label needs along the axis, with some space, in points."""
+        axes = getattr(self.axis, "axes", None)
+        along_x = axes is None or self.axis is axes.xaxis
+        return 3.0 + 2.8 * len(self.write(value)) if along_x else 8.0
+
+
 def log_axis(ax: Axes, which: Literal["x", "y"], *, durations: bool = False) -> None:
     """Make an axis logarithmic; its ticks are plain numbers, or durations."""
     ax.set(**{f"{which}scale": "log"})
     axis = ax.xaxis if which == "x" else ax.yaxis
     low, high = sorted(axis.get_view_interval())
-    axis.set_major_locator(_log_locator(low, high, durations=durations))
-    plain = ticker.FuncFormatter(lambda value, _: short_duration(value) if durations else f"{value:,.10g}")
-    axis.set_major_formatter(plain)
-    axis.set_minor_formatter(ticker.NullFormatter())
-
-
-def _log_locator(low: float, high: float, *, durations: bool) -> ticker.Locator:
+    write = short_duration if durations else _plain
     if high <= 10 * low:
         # Within one power of ten, ticks at its multiples are too few, or too close to each other.
-        return ticker.MaxNLocator(5, steps=[1, 2, 5, 10])
+        axis.set_major_locator(ticker.MaxNLocator(5, steps=[1, 2, 5, 10]))
+    else:
+        ranked = _ranked(low, high, durations=durations)
+        _reach(ax, which, ranked)
+        axis.set_major_locator(SpacedLocator(ranked, write))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: write(value)))
+    axis.set_minor_formatter(ticker.NullFormatter())
+    axis.set_minor_locator(ticker.NullLocator())
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.10g}"
+
+
+def _ranked(low: float, high: float, *, durations: bool) -> list[list[float]]:
+    """Give the ticks that an axis may have: powers of ten before others, or the usual durations."""
+    least, most = math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1
+    decades = [10.0**power for power in range(least, most + 1)]
     if durations and high > _MINUTE:
-        small = [10.0**power for power in range(-9, 0)]
-        return ticker.FixedLocator([tick for tick in (*small, *_DURATION_DECADES[1:]) if low <= tick <= high])
-    subs = (1.0,) if high > 300 * low else (1.0, 2.0, 5.0)
-    return ticker.LogLocator(subs=subs, numticks=8)
+        return [[*(tick for tick in decades if tick < 1), *_DURATION_DECADES[1:]]]
+    few = (2.0, 5.0) if high <= 300 * low else (3.0,)
+    return [decades, [factor * decade for decade in decades for factor in few]]
+
+
+def _reach(ax: Axes, which: Literal["x", "y"], ranked: Sequence[Sequence[float]]) -> None:
+    """Let an axis go on to the next tick where that is near, so that ticks reach the data."""
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    low, high = sorted(axis.get_view_interval())
+    ticks = sorted(tick for rank in ranked for tick in rank)
+    place = axis.get_transform().transform
+    near = _NEAR * float(place(high) - place(low))
+    above = next((tick for tick in ticks if tick >= high), high)
+    if place(above) - place(high) <= near:
+        # A hair more, so that rounding does not lose the tick.
+        (ax.set_xlim if which == "x" else ax.set_ylim)(low, above * (1 + 1e-9))
 
 
 def log1p_axis(ax: Axes, which: Literal["x", "y"], greatest: float, *, durations: bool = False) -> None:
@@ -143,12 +230,31 @@ def log1p_axis(ax: Axes, which: Literal["x", "y"], greatest: float, *, durations
     else:
         ax.set_yscale("function", functions=(_log1p, np.expm1))
     axis = ax.xaxis if which == "x" else ax.yaxis
-    decades = _DURATION_DECADES if durations else (0, *(10**power for power in range(16)))
-    axis.set_major_locator(ticker.FixedLocator([tick for tick in decades if tick <= max(greatest, 1)]))
-    axis.set_major_formatter(
-        ticker.FuncFormatter(lambda value, _: short_duration(value) if durations else f"{value:,.0f}")
-    )
+    write = short_duration if durations else _whole
+    axis.set_major_locator(SpacedLocator(log1p_ticks(greatest, durations=durations), write))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: write(value)))
     axis.set_minor_locator(ticker.NullLocator())
+
+
+def log1p_ticks(greatest: float, *, durations: bool = False) -> list[list[float]]:
+    """Give the ticks of a scale from 0 to ten times the greatest value at most, the decades first."""
+    if durations:
+        few = [2.0, 5.0, 20.0, 30.0] if greatest <= _MINUTE else []
+        return [[tick for tick in _DURATION_DECADES if tick <= 10 * max(greatest, 1)], few]
+    decades = [0.0, *(10.0**power for power in range(16) if 10.0**power <= 10 * max(greatest, 1))]
+    return [decades, [3 * decade for decade in decades[1:]]]
+
+
+def next_tick(greatest: float, *, durations: bool = False) -> float:
+    """Give the end of a scale that begins at 0: the next tick where it is near, else the greatest value."""
+    ticks = (tick for rank in log1p_ticks(greatest, durations=durations) for tick in rank)
+    after = min((tick for tick in ticks if tick >= greatest), default=greatest)
+    near = math.log1p(after) - math.log1p(greatest) <= _NEAR * math.log1p(after)
+    return after * (1 + 1e-9) if near else greatest
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}"
 
 
 def _log1p(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
-from matplotlib.ticker import PercentFormatter
 
 from batchlab.plot.canvas import begin, choice
-from batchlab.plot.over_time import Line, Steps, over_time
-from batchlab.plot.results import Group, Results, groups, steps_of
+from batchlab.plot.over_time import Line, Steps, over_time, size_of
+from batchlab.plot.results import Group, Results, clock_of_groups, groups, steps_of
+from batchlab.plot.values import Values, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +35,8 @@ def utilisation(
 ) -> Axes:
     """Draw the share of each resource's capacity that jobs hold, over time.
 
+    More than two courses have a row each; of one resource with the first in grey for comparison.
+
     Parameters
     ----------
     results
@@ -42,8 +44,7 @@ def utilisation(
     ax
         The axes to draw on; new ones unless given.
     resource
-        The one to show; unless given, all that jobs hold: of one result each in its colour, of several each
-        in its line style.
+        The one to show; all that jobs hold unless given.
     window
         Seconds over which means are taken; 0 for none, chosen unless given.
     title
@@ -64,11 +65,10 @@ def utilisation(
     names = tuple(name for name in names if _is_held(found, name)) or names[:1]
     lines = _lines(found, names)
     label = f"{names[0]} in use" if len(names) == 1 else "resources in use"
-    ax = over_time(begin(ax, title=title), lines, label, window=window)
-    if ax.lines:
-        ax.set_ylim(0, 1.02)
-        ax.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0, symbol=" %"))
-    return ax
+    values = Values(label, write=percent, top=1.0)
+    lanes: Literal["compared", "apart"] = "compared" if len(names) == 1 else "apart"
+    ax = begin(ax, title=title, size=size_of(len(lines)))
+    return over_time(ax, lines, values, window=window, clock=clock_of_groups(found), lanes=lanes)
 
 
 def resources_of(found: Sequence[Group], resource: str | None) -> tuple[str, ...]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from batchlab.plot.canvas import begin, say
-from batchlab.plot.stacked import WINDOWS, means, stacked
+from batchlab.plot.clock import clock_of
+from batchlab.plot.stacked import means, stacked, windows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,8 +33,8 @@ def waiting_reasons(result: Result, *, ax: Axes | None = None, title: str | None
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on. Means over 300 windows of equal length; the area of a reason is the time that jobs
-        waited for it, in all. The reason for which they waited longest is at the bottom.
+        Those drawn on. Means over at most 120 windows of a round length; the area of a reason is the time
+        that jobs waited for it, in all. The reason for which they waited longest is at the bottom.
 
     Raises
     ------
@@ -48,7 +48,9 @@ def waiting_reasons(result: Result, *, ax: Axes | None = None, title: str | None
         return say(ax, "no job waited")
     submitted = result.workload.jobs["submit_time"].to_numpy()
     last = max(float(result.outcome.now), float(reasons["end_time"].to_numpy().max()))
-    edges = np.linspace(float(submitted.min()), last, WINDOWS + 1)
+    edges = windows(float(submitted.min()), last)
     courses = {str(name): means(part, edges) for (name,), part in reasons.group_by("reason")}
     names = sorted(courses, key=lambda name: (-courses[name].sum(), name))
-    return stacked(ax, {name: courses[name] for name in names}, edges, "waiting jobs")
+    return stacked(
+        ax, {name: courses[name] for name in names}, edges, "waiting jobs", clock=clock_of([result.workload])
+    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab.errors import missing_extra
-from batchlab.plot.gantt import job_hues
+from batchlab.plot.job_boxes import job_hues
 from batchlab.plot.placement import Cells, Placements, Rectangles, cells, placements, rectangles
 from batchlab.plot.results import jobs_of
 from batchlab.units import format_duration

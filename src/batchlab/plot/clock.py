@@ -1,0 +1,185 @@
+"""Axes of time: dates on the machine's own clock where the log has an origin, else durations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from matplotlib import ticker
+
+from batchlab.plot.scales import duration_axis, room_for_labels, short_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from matplotlib.axes import Axes
+
+    from batchlab.workload.header import Header
+    from batchlab.workload.workload import Workload
+
+__all__ = ["Clock", "clock_of", "instant", "time_axis"]
+
+_LABEL = 44  # points: "12 Mar" and a space
+_HOUR, _DAY, _MONTH, _YEAR = 3600.0, 86_400.0, 30.4 * 86_400.0, 365.25 * 86_400.0
+_HOURS, _DAYS, _MONTHS, _YEARS = (1, 2, 3, 6, 12), (1, 2, 7, 14), (1, 2, 3, 6), (1, 2, 5, 10, 20, 50, 100)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MONTHS_OF_YEAR = 12
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The calendar of a log.
+
+    Parameters
+    ----------
+    origin
+        The instant of simulated time 0, seconds since 1970 UTC.
+    zone
+        The machine's time zone.
+    """
+
+    origin: float
+    zone: tzinfo
+
+    def date(self, time: float) -> datetime:
+        """Give the date at a simulated time in seconds."""
+        return (_EPOCH + timedelta(seconds=self.origin + time)).astimezone(self.zone)
+
+    def time(self, date: datetime) -> float:
+        """Give the simulated time of a date, seconds."""
+        return date.timestamp() - self.origin
+
+
+def clock_of(workloads: Iterable[Workload]) -> Clock | None:
+    """Give the clock that all workloads share, by ``UnixStartTime`` and the time zone of their headers."""
+    clocks = {_clock(workload.header) for workload in workloads}
+    return clocks.pop() if len(clocks) == 1 else None
+
+
+def _clock(header: Header) -> Clock | None:
+    if header.unix_start_time is None:
+        return None
+    return Clock(float(header.unix_start_time), _zone(header))
+
+
+def _zone(header: Header) -> tzinfo:
+    try:
+        return ZoneInfo(header.time_zone_string or "")
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        # Old logs name zones that are not known any more, and some systems know none.
+        return timezone(timedelta(seconds=header.time_zone or 0))
+
+
+def instant(clock: Clock | None, time: float) -> str:
+    """Write an instant: its date, or without a clock the time since the workload's origin."""
+    if clock is None:
+        return short_duration(time)
+    date = clock.date(time)
+    return f"{date.day} {date:%b %Y, %H:%M}"
+
+
+def time_axis(ax: Axes, clock: Clock | None) -> str:
+    """Make the x axis one of time, in seconds; give what it shows, for its label.
+
+    Parameters
+    ----------
+    ax
+        The axes.
+    clock
+        With it ticks are dates, without it durations since the workload's origin.
+
+    Returns
+    -------
+    str
+        ``"date"`` or ``"simulated time"``.
+    """
+    if clock is None:
+        duration_axis(ax, "x")
+        return "simulated time"
+    ax.xaxis.set_major_locator(_DateLocator(clock))
+    ax.xaxis.set_major_formatter(_DateFormatter(clock))
+    return "date"
+
+
+class _DateLocator(ticker.Locator):
+    """Ticks where hours, days, months or years begin."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    def __call__(self) -> Sequence[float]:
+        low, high = self.axis.get_view_interval() if self.axis else (0.0, 1.0)
+        return self.tick_values(low, high)
+
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+        low, high = sorted((vmin, vmax))
+        try:
+            dates = _dates(self.clock.date(low), self.clock.date(high), room_for_labels(self.axis, _LABEL))
+        except (OverflowError, ValueError):
+            return [low]
+        return [time for time in map(self.clock.time, dates) if low <= time <= high]
+
+
+def _dates(first: datetime, last: datetime, most: int) -> Iterator[datetime]:
+    """Give round dates of which at most so many are between two."""
+    span = (last - first).total_seconds()
+    midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
+    if (hours := _step(span, _HOUR, _HOURS, most)) is not None:
+        for number in range(int(span / _HOUR) + 49):
+            date = midnight + timedelta(hours=number)
+            if number % hours == 0:
+                yield date
+    elif (days := _step(span, _DAY, _DAYS, most)) is not None:
+        # Weeks begin on Mondays.
+        begin = midnight - timedelta(days=midnight.weekday() if days >= _DAYS[2] else 0)
+        for number in range(0, int(span / _DAY) + 16, days):
+            yield begin + timedelta(days=number)
+    else:
+        months = _step(span, _MONTH, _MONTHS, most)
+        step = months or _MONTHS_OF_YEAR * (_step(span, _YEAR, _YEARS, most) or _YEARS[-1])
+        begins = first.year * _MONTHS_OF_YEAR + first.month - 1
+        for number in range(begins - begins % step, (last.year + 1) * _MONTHS_OF_YEAR, step):
+            year, month = divmod(number, _MONTHS_OF_YEAR)
+            yield midnight.replace(year=max(year, 1), month=month + 1, day=1)
+
+
+def _step(span: float, unit: float, steps: Sequence[int], most: int) -> int | None:
+    return next((step for step in steps if span / (step * unit) <= most), None)
+
+
+class _DateFormatter(ticker.Formatter):
+    """The shortest text of each date; what it leaves out is on a second line where it changes."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    def __call__(self, x: float, pos: int | None = None) -> str:  # noqa: ARG002  # of matplotlib
+        return f"{self.clock.date(x):%Y-%m-%d %H:%M}"
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        dates = [self.clock.date(value) for value in values]
+        fine, coarse = _texts(dates)
+        earlier = ["", *coarse]
+        changes = [place for place, text in enumerate(coarse) if text != earlier[place]]
+        texts = [f"{text}\n{coarse[place]}" if place in changes else text for place, text in enumerate(fine)]
+        if changes and any(date.hour or date.minute for date in dates):
+            # The year stands once, at a day that has room on its right, or at the last.
+            after = [*changes[1:], len(dates) + 1]
+            at = next(
+                (one for one, other in zip(changes, after, strict=True) if other > one + 1), changes[-1]
+            )
+            texts[at] += f" {dates[at]:%Y}"
+        return texts
+
+
+def _texts(dates: Sequence[datetime]) -> tuple[list[str], list[str]]:
+    """Write each date in two parts: what differs between ticks, and what several have in common."""
+    if any(date.hour or date.minute for date in dates):
+        return [f"{date:%H:%M}" for date in dates], [f"{date.day} {date:%b}" for date in dates]
+    if any(date.day != 1 for date in dates):
+        return [f"{date.day} {date:%b}" for date in dates], [f"{date:%Y}" for date in dates]
+    if any(date.month != 1 for date in dates):
+        return [f"{date:%b}" for date in dates], [f"{date:%Y}" for date in dates]
+    return [f"{date:%Y}" for date in dates], [""] * len(dates)

@@ -1,0 +1,97 @@
+"""How many nodes are free, and how many of their neighbours with them, over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
+from matplotlib.font_manager import FontProperties
+
+from batchlab.plot.canvas import INK, begin, say
+from batchlab.plot.clock import clock_of
+from batchlab.plot.free_runs import free_runs
+from batchlab.plot.over_time import Steps
+from batchlab.plot.over_time import means as means_over
+from batchlab.plot.results import Results, single
+from batchlab.plot.stacked import stacked, windows
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+    from batchlab.result.result import Result
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+__all__ = ["free_slots"]
+
+_FACTOR = 4
+
+
+def free_slots(results: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Draw how many nodes are free over time, by the size of the slot that each is in.
+
+    A slot is a run of free nodes with neighbouring numbers. A job of many nodes that wants neighbours can
+    start in a wide one only. Their number in all is that of `free_nodes`.
+
+    Parameters
+    ----------
+    results
+        One result; of replications the first is drawn.
+    ax
+        The axes to draw on; new ones unless given.
+    title
+        A title, where one is wanted.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on. Means over at most 120 windows of a round length; the widest slots are at the
+        bottom.
+
+    Raises
+    ------
+    ResultError
+        If there are several groups.
+    """
+    result = single(results)
+    ax = begin(ax, title=title)
+    times, widths, held = _by_width(result)
+    if not len(times):
+        return say(ax, "nothing happened")
+    edges = windows(float(times[0]), float(times[-1]))
+    courses = {
+        label: means_over(Steps(times, nodes), edges)
+        for label, nodes in zip(widths, held, strict=True)
+        if nodes.any()
+    }
+    if not courses:
+        return say(ax, "no node was ever free")
+    shades = colormaps["YlGnBu_r"](np.linspace(0.0, 0.75, max(len(courses), 2)))
+    colours = {label: to_hex(shade) for label, shade in zip(courses, shades, strict=False)}
+    stacked(ax, courses, edges, "free nodes", colours=colours, clock=clock_of([result.workload]))
+    if (named := ax.get_legend()) is not None:
+        named.set_title("nodes of a slot", prop=FontProperties(size="small"))
+        named.get_title().set_color(INK)
+    return ax
+
+
+def _by_width(result: Result) -> tuple[Floats, list[str], Floats]:
+    """Give instants, names of classes of slots, the widest first, and free nodes: (classes, instants)."""
+    tops = [1]
+    while tops[-1] < result.system.nodes:
+        tops.append(tops[-1] * _FACTOR)
+    times, runs = free_runs(result)
+    held = np.zeros((len(tops), len(times)))
+    for part, at, length in runs:
+        count = part.stop - part.start
+        cell = np.searchsorted(tops, length) * count + at
+        held[:, part] = np.bincount(cell, length, len(tops) * count).reshape(len(tops), count)
+    lows = [1, *(top + 1 for top in tops)]
+    highs = [min(top, result.system.nodes) for top in tops]
+    names = [
+        f"{low:,}" if low == high else f"{low:,}–{high:,}" for low, high in zip(lows, highs, strict=False)
+    ]
+    return times, names[::-1], held[::-1]

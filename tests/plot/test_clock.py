@@ -1,0 +1,122 @@
+"""Dates on axes of time: on the machine's own clock, where days and months begin, and no two labels touch."""
+
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+import batchlab as bl
+from batchlab.plot.canvas import dress
+from batchlab.plot.clock import Clock, clock_of, instant, time_axis
+from batchlab.plot.scales import log1p_axis, log_axis
+from batchlab.workload.header import Header
+from support.kth_sample import kth_results
+
+SETH = Clock(1027839845.0, ZoneInfo("Europe/Stockholm"))
+DAY = 86_400.0
+
+
+def labels(ax: Axes, which: str = "x") -> list[str]:
+    """Draw, and give the labels of the ticks that are shown; no two of them may touch."""
+    dress(ax, grid=None)
+    FigureCanvasAgg(ax.figure).draw()  # type: ignore[no-untyped-call, arg-type]
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    low, high = sorted(axis.get_view_interval())
+    texts = [
+        tick.label1
+        for tick in axis.get_major_ticks()
+        if low <= tick.get_loc() <= high and tick.label1.get_text()
+    ]
+    boxes = [text.get_window_extent() for text in texts]
+    assert not any(one.overlaps(other) for at, one in enumerate(boxes) for other in boxes[:at])
+    return [text.get_text() for text in texts]
+
+
+def axes(low: float, high: float, width: float = 6.4) -> Axes:
+    """Give axes that show a span."""
+    ax = Figure(figsize=(width, 3), layout="constrained").add_subplot()
+    ax.plot([low, high], [0, 1])
+    ax.set_xlim(low, high)
+    return ax
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"),
+    [
+        (0.4, ["10:00\n28 Jul 2002", "12:00", "14:00", "16:00", "18:00"]),
+        (0.9, ["12:00\n28 Jul 2002", "15:00", "18:00", "21:00", "00:00\n29 Jul", "03:00", "06:00"]),
+        (5.0, ["29 Jul\n2002", "30 Jul", "31 Jul", "1 Aug", "2 Aug"]),
+        (30.0, ["29 Jul\n2002", "5 Aug", "12 Aug", "19 Aug", "26 Aug"]),
+        (400.0, ["Sep\n2002", "Nov", "Jan\n2003", "Mar", "May", "Jul", "Sep"]),
+        (1300.0, ["Jan\n2003", "Jul", "Jan\n2004", "Jul", "Jan\n2005", "Jul", "Jan\n2006"]),
+        (9000.0, ["2005", "2010", "2015", "2020", "2025"]),
+    ],
+)
+def test_dates(days: float, expected: list[str]) -> None:
+    """Ticks are where hours, days, weeks, months or years begin on the machine's clock."""
+    ax = axes(0, days * DAY)
+    assert time_axis(ax, SETH) == "date"
+    found = labels(ax)
+    assert found == expected
+
+
+@pytest.mark.parametrize("width", [1.5, 4.0])
+@pytest.mark.parametrize("days", [0.05, 0.7, 3, 45, 900])
+def test_dates_never_touch(days: float, width: float) -> None:
+    """Labels have room on wide axes and on narrow ones."""
+    ax = axes(100 * DAY, (100 + days) * DAY, width)
+    time_axis(ax, SETH)
+    assert labels(ax)
+
+
+@pytest.mark.parametrize("width", [2.0, 8.0])
+@pytest.mark.parametrize("greatest", [40.0, 3e4, 4e8])
+@pytest.mark.parametrize("durations", [False, True])
+def test_logarithmic_ticks_never_touch(greatest: float, width: float, durations: bool) -> None:
+    """The ticks that are wanted less give way; the last is near the greatest value."""
+    for scale in ("log", "log1p"):
+        ax = axes(1.0, greatest, width)
+        if scale == "log":
+            log_axis(ax, "x", durations=durations)
+        else:
+            log1p_axis(ax, "x", greatest, durations=durations)
+        found = labels(ax)
+        assert len(found) >= 2, (scale, found)
+
+
+def test_a_step_of_the_clock() -> None:
+    """At the end of summer time a day has 25 hours, and still begins at midnight."""
+    night = Clock(0.0, ZoneInfo("Europe/Stockholm"))
+    october = 1035576000.0 - 12 * 3600
+    ax = axes(october, october + 9 * DAY)
+    time_axis(ax, night)
+    dates = [night.date(tick) for tick in ax.get_xticks()]
+    assert {(date.hour, date.minute) for date in dates} == {(0, 0)}
+
+
+def test_clock_of_workloads() -> None:
+    """The clock is that of the header; there is none without an origin, or with several."""
+    table = pl.DataFrame({"submit_time": [0.0], "run_time": [1.0], "tasks": [1]})
+    here, other = (
+        bl.Workload.from_table(table, header=Header.from_fields({"UnixStartTime": at, "TimeZone": 3600}))
+        for at in (0, 86_400)
+    )
+    assert clock_of([bl.Workload.from_table(table)]) is None
+    assert clock_of([here, other]) is None
+    assert instant(clock_of([here, here]), 0.0) == "1 Jan 1970, 01:00"
+    assert instant(None, 5400.0) == "1 h 30 min"
+
+
+def test_plots_of_a_log_have_dates() -> None:
+    """Every plot over time says so, and tells the date; axes stay in seconds."""
+    results = kth_results()
+    over_time = (bl.plot.utilisation, bl.plot.load, bl.plot.free_nodes, bl.plot.fragmentation)
+    alone = (bl.plot.gantt, bl.plot.allocations, bl.plot.job_times, bl.plot.free_slots)
+    for ax in (*(plot(results) for plot in over_time), *(plot(results[0]) for plot in alone)):
+        assert ax.get_xlabel().startswith("date")
+        assert any("Mar" in text for text in labels(ax))
+        assert np.ptp(ax.get_xlim()) > DAY
