@@ -52,8 +52,9 @@ campaign *arguments:
 bench *arguments:
     python benchmarks/run.py {{ arguments }}
 
-# every snippet and example, and the kernel's documentation
+# the site in target/site/html, every snippet and example, and the kernel's documentation
 docs:
+    python scripts/documentation.py
     pytest tests/docs
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 

@@ -4,8 +4,12 @@ Those of Seth's log need it in ../shared/data, and stay as they are without. `--
 plots of real logs instead; `--log NAME` and `--plot NAME` choose among them.
 """
 
+import doctest
+import re
+import tempfile
 from argparse import ArgumentParser
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +60,8 @@ def plots() -> dict[str, Callable[[], Axes]]:
         "job_sizes": lambda: bl.plot.job_sizes(workload),
         "run_times": lambda: bl.plot.run_times(workload),
         **of_adequacy(),
+        "tutorial_researcher": lambda: of_tutorial("researcher"),
+        "tutorial_operator": lambda: of_tutorial("operator"),
         **({"generated": generated, **of_seth()} if SETH.exists() else {}),
     }
 
@@ -223,6 +229,17 @@ def with_power(result: bl.Result) -> bl.Result:
         result.outcome,
         observations={"power": result.timeline.select("time", power=power)},
     )
+
+
+def of_tutorial(name: str) -> Axes:
+    """Do what a tutorial shows, and give what it has drawn."""
+    page = (PICTURES.parent / f"tutorials/{name}.md").read_text("utf-8")
+    names: dict[str, Axes] = {}
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        for block in re.findall(r"^```pycon\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+            for example in doctest.DocTestParser().get_examples(block):
+                exec(example.source, names)  # noqa: S102  # our own page
+    return names["ax"]
 
 
 def main() -> None:

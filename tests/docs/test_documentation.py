@@ -1,4 +1,4 @@
-"""Whatever README.md and docs/*.md show is run, in order, and must come out as shown.
+"""Whatever README.md and the pages of docs show is run, in order, and must come out as shown.
 
 In a document, ``python`` and ``pycon`` blocks share their names, and commands run in a folder of its own.
 Before a block, a comment may say ``<!-- file: NAME -->`` (the block is that file), ``<!-- exit code: N -->``
@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LOGS = ROOT.parent / "shared/data"
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 LANGUAGES = {"python", "pycon", "console", "toml", "json", "text", "sh", "xml"}
 

@@ -77,10 +77,13 @@ ORDERS: Mapping[str, Rule] = MappingProxyType(
         "reject": Rule("rejects every job: the bare cost of the simulator"),
     }
 )
+"""The orders of the queue, by name."""
 
 BACKFILLS: Mapping[str, Rule] = MappingProxyType(_KERNEL["backfill"])
+"""The backfilling rules, by name."""
 
 DISCIPLINES: Mapping[str, Rule] = MappingProxyType(_KERNEL["discipline"])
+"""The disciplines, which stand for order and rule together and may suspend jobs, by name."""
 
 _OEZDEN = "T. Özden et al.: ElastiSim: A batch-system simulator for malleable workloads. ICPP 2022"
 
@@ -94,6 +97,7 @@ SCHEDULERS: Mapping[str, Rule] = MappingProxyType(
         ),
     }
 )
+"""The schedulers that resize jobs, by name."""
 
 SIZE_ORDERS: Mapping[str, Rule] = MappingProxyType(
     {
@@ -107,8 +111,10 @@ SIZE_ORDERS: Mapping[str, Rule] = MappingProxyType(
         "equipartition": Rule("fewest tasks first"),
     }
 )
+"""In which order a scheduler that resizes jobs gives them tasks, by name."""
 
 ALLOCATORS: Mapping[str, Rule] = MappingProxyType(_KERNEL["allocator"])
+"""The allocators, by name."""
 
 PREDICTORS: Mapping[str, Rule] = MappingProxyType(
     {
@@ -123,3 +129,4 @@ PREDICTORS: Mapping[str, Rule] = MappingProxyType(
         "recursive_mean": Rule("a running mean of the user's run times; the latest job counts for half"),
     }
 )
+"""The predictors of run times, by name."""

@@ -1,0 +1,96 @@
+"""The site: every public name is documented, and the pages of the repository become its own.
+
+`scripts/documentation.py` builds it, with warnings as errors, and looks for the names in what was built.
+"""
+
+import importlib
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import batchlab
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = ROOT / "scripts"
+_DOCUMENTED = re.compile(r"^\.\. (?:autoclass|autofunction|py:data):: (\S+)$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def docs() -> ModuleType:
+    """Give the script that puts the site together."""
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        return importlib.import_module("documentation")
+    finally:
+        sys.path.remove(str(SCRIPTS))
+
+
+@pytest.fixture(scope="module")
+def pages(docs: ModuleType) -> dict[str, str]:
+    """Give the text of every page."""
+    return {name: text.decode() for name, text in docs.sources().items() if name.endswith(".md")}
+
+
+def values_of(names: list[str]) -> set[int]:
+    """Tell which objects stand behind names."""
+    found = set()
+    for name in names:
+        value: object = batchlab
+        for part in name.split(".")[1:]:
+            value = getattr(value, part)
+        found.add(id(value))
+    return found
+
+
+def test_every_public_name_is_documented(pages: dict[str, str]) -> None:
+    """Whatever a package or a module that it offers exports is on a page of the reference, once."""
+    names = [name for page in pages.values() for name in _DOCUMENTED.findall(page)]
+    assert [name for name, times in Counter(names).items() if times > 1] == []
+    documented = values_of(names)
+    modules = [
+        value for value in map(batchlab.__dict__.get, batchlab.__all__) if isinstance(value, ModuleType)
+    ]
+    assert len(names) > 400
+    for module in (batchlab, *modules):
+        for name in module.__all__:
+            value = getattr(module, name)
+            if not isinstance(value, ModuleType) and not name.startswith("__"):
+                assert id(value) in documented, f"{module.__name__}.{name}"
+
+
+def test_every_page_and_example_is_reached(pages: dict[str, str]) -> None:
+    """The map leads to every page of docs, and the gallery to every example."""
+    listed = re.findall(
+        r"^```{toctree}\n:hidden:\n(?::caption: [^\n]*\n)?\n(.*?)^```",
+        pages["index.md"],
+        re.MULTILINE | re.DOTALL,
+    )
+    reached = {f"{name}.md" for block in listed for name in block.split()}
+    of_docs = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
+    assert of_docs - {"index.md"} <= reached
+    assert {"reference/index.md", "examples/index.md"} <= reached
+    examples = {f"examples/{path.stem}.md" for path in (ROOT / "examples").glob("*.py")}
+    assert examples <= pages.keys()
+
+
+def test_links_stay_on_the_site_where_they_can(docs: ModuleType) -> None:
+    """Links to examples lead to the gallery, those to other files to the repository."""
+    text = "[a](../examples/plots.py) [b](../CONTRIBUTING.md#the-layout) [c](../examples) [d](systems.md)"
+    assert docs.with_links_of_the_site(text, "results.md") == (
+        "[a](examples/plots.md) [b](https://github.com/batchlab/batchlab/blob/main/CONTRIBUTING.md#the-layout)"
+        " [c](examples/index.md) [d](systems.md)"
+    )
+    assert docs.with_links_of_the_site("[a](../../examples/plots.py)", "tutorials/x.md") == (
+        "[a](../examples/plots.md)"
+    )
+
+
+def test_pictures_of_examples_are_there(docs: ModuleType) -> None:
+    """Every picture of the gallery is committed, and belongs to an example."""
+    gallery = docs.documentation_gallery
+    assert all((ROOT / f"docs/pictures/{name}.png").exists() for name in gallery.PICTURES.values())
+    assert gallery.PICTURES.keys() <= {example.name for example in gallery.examples()}
