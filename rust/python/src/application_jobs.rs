@@ -94,7 +94,7 @@ fn find_messages(jobs: &mut [ApplicationJob]) {
     for job in jobs {
         let Some(application) = &job.application else { continue };
         let alike = (Arc::as_ptr(application), Arc::as_ptr(&job.arguments), job.tasks_max);
-        let found = known.entry(alike).or_insert_with(|| MessageMatrix::of_job(job).map(Arc::new)).clone();
+        let found = known.entry(alike).or_insert_with(|| job.message_matrix().map(Arc::new)).clone();
         job.messages = found;
     }
 }

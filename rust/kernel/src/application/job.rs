@@ -8,7 +8,7 @@ use super::message_matrix::MessageMatrix;
 use super::model::Application;
 use super::rank_map::mapped;
 use super::rank_order::RankOrder;
-use super::scope::Value;
+use super::scope::{Scope, Value};
 use crate::cluster::{HopBytes, NodeTasks};
 use crate::platform::Fabric;
 
@@ -48,6 +48,22 @@ pub struct ApplicationJob {
 }
 
 impl ApplicationJob {
+    /// What its ranks send to each other in all, where it has its most tasks; None where they send nothing.
+    #[must_use]
+    pub fn message_matrix(&self) -> Option<MessageMatrix> {
+        let runtime_arguments = BTreeMap::new();
+        let scope = Scope {
+            arguments: &self.arguments,
+            runtime_arguments: &runtime_arguments,
+            nodes: self.tasks_max,
+            gpus_per_node: 0,
+            phase_iteration: 0,
+            nodes_min: self.tasks_max,
+            nodes_max: self.tasks_max,
+        };
+        MessageMatrix::of_application(self.application.as_ref()?, scope)
+    }
+
     /// The node of each rank with this placement; `fabric` is for ranks that are mapped.
     #[must_use]
     pub fn nodes_of_ranks(&self, placement: &[NodeTasks], fabric: Option<&Fabric>) -> Vec<u32> {

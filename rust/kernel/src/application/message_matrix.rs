@@ -3,9 +3,8 @@
 //! It is made once for each job that is placed or mapped by it, O(messages · log of those of one rank).
 use serde::{Deserialize, Serialize};
 
-use super::job::ApplicationJob;
 use super::message_program::{Message, MessageClasses};
-use super::model::{Stage, Task, Work};
+use super::model::{Application, Stage, Task, Work};
 use super::scope::Scope;
 
 /// Bytes of payload from ranks to others; what a rank sends to itself is left out.
@@ -36,21 +35,11 @@ impl MessageMatrix {
         Self { first, entries }
     }
 
-    /// What the messages of a job's skeletons are in all, each as often as it is sent; None where it sends nothing.
+    /// What the messages of an application's skeletons are in all, each as often as it is sent, with the size of the job in
+    /// `scope`; None where it sends nothing.
     #[must_use]
-    pub fn of_job(carried: &ApplicationJob) -> Option<Self> {
-        let ranks = carried.tasks_max;
-        let application = carried.application.as_ref()?;
-        let runtime_arguments = std::collections::BTreeMap::new();
-        let scope = Scope {
-            arguments: &carried.arguments,
-            runtime_arguments: &runtime_arguments,
-            nodes: ranks,
-            gpus_per_node: 0,
-            phase_iteration: 0,
-            nodes_min: ranks,
-            nodes_max: ranks,
-        };
+    pub fn of_application(application: &Application, scope: Scope<'_>) -> Option<Self> {
+        let ranks = scope.nodes;
         let mut sum = Sum { scope, ranks, sent: Vec::new() };
         if let Some(Stage { iterations, tasks }) = &application.on_init {
             sum.add(tasks, sum.times(iterations, 1.0));
