@@ -203,6 +203,17 @@ def test_written_tables_select_skeletons_again(tmp_path: Path) -> None:
         assert again.jobs["application"].equals(workload.jobs["application"])
 
 
+def test_equal_skeletons_are_made_once() -> None:
+    """However their arguments are written, and in whichever workload."""
+    one = bl.Workload.from_table(
+        jobs(app_name=["ring"] * 4, app_args=["size=8, iterations=2", '{"iterations": 2, "size": 8}'] * 2)
+    )
+    other = bl.Workload.from_table(jobs(app_name=["ring"] * 4, app_args=["size=8, iterations=2"] * 4))
+    by_tasks = {id(each) for each in one.applications.values()}
+    assert len(by_tasks) == len({*one.jobs["tasks"]})
+    assert {id(each) for each in other.applications.values()} == by_tasks
+
+
 def test_another_application_is_not_replaced() -> None:
     """A job that names an application of its own keeps it."""
     own = bl.Application([bl.Phase([named("time_keeper", 4, {"seconds": 7})])])

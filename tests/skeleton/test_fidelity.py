@@ -81,6 +81,17 @@ def test_the_same_messages_are_sent() -> None:
     assert {*aggregated.ends} == {aggregated.time}
 
 
+def test_messages_are_listed_when_they_are_asked_for() -> None:
+    """A run of rounds does not keep its messages one by one."""
+    ring = named("allgather", 64, {"size": 1000, "algorithm": "ring", "fidelity": "aggregated"})
+    done = run(ring, bl.Platform.torus((8, 8), bandwidth=1e9))
+    assert sum(len(each) for each in done.times) == 2 * 63
+    assert done.time > 0
+    assert "_listed" not in vars(done)
+    assert len(done.source) == len(done.arrived) == 64 * 63
+    assert done.classes == ("send", "allgather")
+
+
 def test_other_models_share_alike() -> None:
     """A round alone takes what its busiest link lets it, under any model."""
     skeleton = one_call("allreduce", "ring", 4, 4096)

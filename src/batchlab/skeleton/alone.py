@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,40 +24,99 @@ if TYPE_CHECKING:
 __all__ = ["SkeletonRun", "run"]
 
 
+class _Listed(NamedTuple):
+    """The messages of a run, one by one."""
+
+    messages: Messages
+    posted: NDArray[np.float64]
+    begun: NDArray[np.float64]
+    arrived: NDArray[np.float64]
+
+
 @dataclass(frozen=True, eq=False)
 class SkeletonRun:
     """When the ranks and messages of a skeleton ended, in seconds; arrays by rank, and by message.
+
+    The messages of an aggregated skeleton are listed when they are first asked for: there may be many
+    millions of them, where the rounds are few.
 
     Attributes
     ----------
     ends
         When each rank was done; shape (ranks,).
-    source, target, bytes
-        Ranks and payload of each message; shape (messages,).
-    posted, begun, arrived
-        When it was sent, set out and arrived. In an aggregated skeleton these are the begin and the end of
-        the group of rounds (S23) in which it goes, and messages stand round by round.
-    kind, classes
-        The class of each message, as a place in the names: ``"send"``, or a collective.
     hosts
         The place of each rank's host; shape (ranks,).
+    skeleton
+        What was run.
+    times
+        When each message was posted, set out and arrived; of an aggregated skeleton, when each round began
+        and ended.
     """
 
     ends: NDArray[np.float64]
-    source: NDArray[np.uint32]
-    target: NDArray[np.uint32]
-    bytes: NDArray[np.float64]
-    posted: NDArray[np.float64]
-    begun: NDArray[np.float64]
-    arrived: NDArray[np.float64]
-    kind: NDArray[np.uint32]
-    classes: tuple[str, ...]
     hosts: NDArray[np.uint32]
+    skeleton: Skeleton
+    times: tuple[NDArray[np.float64], ...]
 
     @property
     def time(self) -> float:
         """When the last rank was done, in seconds."""
         return float(self.ends.max())
+
+    @cached_property
+    def _listed(self) -> _Listed:
+        program, messages = self.skeleton.program, self.skeleton.assembled.messages
+        if not isinstance(program, RoundProgram):
+            return _Listed(messages, *self.times)
+        number, of_round = program.messages()
+        begin, end = self.times
+        source, target, size, kind = messages
+        sent = Messages(source[number], target[number], size[number], kind[number])
+        return _Listed(sent, begin[of_round], begin[of_round], end[of_round])
+
+    @property
+    def source(self) -> NDArray[np.uint32]:
+        """The rank that sent each message; shape (messages,)."""
+        return self._listed.messages.source
+
+    @property
+    def target(self) -> NDArray[np.uint32]:
+        """The rank that received each message."""
+        return self._listed.messages.target
+
+    @property
+    def bytes(self) -> NDArray[np.float64]:
+        """The payload of each message."""
+        return self._listed.messages.size
+
+    @property
+    def kind(self) -> NDArray[np.uint32]:
+        """The class of each message, as a place in `classes`."""
+        return self._listed.messages.kind
+
+    @property
+    def posted(self) -> NDArray[np.float64]:
+        """When each message was sent.
+
+        In an aggregated skeleton this and `begun` are the begin, and `arrived` is the end, of the group of
+        rounds (S23) in which it goes, and messages stand round by round.
+        """
+        return self._listed.posted
+
+    @property
+    def begun(self) -> NDArray[np.float64]:
+        """When each message set out."""
+        return self._listed.begun
+
+    @property
+    def arrived(self) -> NDArray[np.float64]:
+        """When each message arrived."""
+        return self._listed.arrived
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes of messages: ``"send"``, and the collectives that were called."""
+        return tuple(self.skeleton.assembled.classes)
 
 
 def run(
@@ -99,20 +159,8 @@ def run(
     if not ((numbers >= 0) & (numbers < count)).all():
         raise ApplicationError(f"hosts: a place is not among the {count} hosts of the platform.")
     network, places = NetworkModel.of(sharing), numbers.astype(np.uint32)
-    messages: Messages = skeleton.assembled.messages
-    program = skeleton.program
     try:
-        if isinstance(program, RoundProgram):
-            ends, begin, end = program.run(platform.kernel, network.kernel, places)
-            number, of_round = program.messages()
-            source, target, size, kind = messages
-            messages = Messages(source[number], target[number], size[number], kind[number])
-            posted = begun = begin[of_round]
-            arrived = end[of_round]
-        else:
-            ends, posted, begun, arrived = program.run(platform.kernel, network.kernel, places)
+        ends, *times = skeleton.program.run(platform.kernel, network.kernel, places)
     except ValueError as error:
         raise ApplicationError(f"skeleton {skeleton.name!r}: {error}") from None
-    source, target, size, kind = messages
-    classes = tuple(skeleton.assembled.classes)
-    return SkeletonRun(ends, source, target, size, posted, begun, arrived, kind, classes, places)
+    return SkeletonRun(ends, places, skeleton, tuple(times))

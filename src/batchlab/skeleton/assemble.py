@@ -10,7 +10,7 @@ import numpy as np
 from batchlab._kernel import MessageProgram, RoundProgram
 from batchlab.skeleton.collectives.registry import AUTOMATIC, algorithm_of, rounds_of
 from batchlab.skeleton.communicator import ELEMENT
-from batchlab.skeleton.record import Collective, Kind, Record
+from batchlab.skeleton.record import Collective, Kind, Record, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,29 +159,37 @@ def digest(text: str, *columns: np.ndarray) -> str:
 
 def match(record: Record, columns: Columns) -> np.ndarray:
     """Give the message of each post: the k-th send meets the k-th receive of its key."""
-    matched = np.zeros(len(record.posts), np.int64)
-    left, sends, receives = [], record.sends.by_key, record.receives.by_key
-    source: list[int] = []
-    target: list[int] = []
-    size: list[float] = []
-    for key in {**sends, **receives}:
-        ours, theirs = sends.get(key, []), receives.get(key, [])
-        common = min(len(ours), len(theirs))
-        for one, other in zip(ours[:common], theirs[:common], strict=True):
-            matched[one] = matched[other] = len(source)
-            source.append(key[1])
-            target.append(key[2])
-            size.append(record.posts[one][1])
-        left += ours[common:] + theirs[common:]
-    if left:
-        said = "; ".join(f"rank {record.posts[post][0]}, {record.posts[post][2]}" for post in left[:_SHOWN])
-        more = f"; and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
-        raise record.error(
-            f"unmatched: {said}{more}. Each send needs a receive of the same communicator, ranks and tag, "
-            "and each receive a send"
-        )
-    columns.pass_on(np.array(source, np.int64), np.array(target, np.int64), np.array(size, float), 0)
+    posts, kinds = record.posts, len(record.posts.numbers)
+    key, is_send = np.array(posts.keys, np.int64), np.array(posts.are_sends, bool)
+    sends, receives = np.flatnonzero(is_send), np.flatnonzero(~is_send)
+    _check_matched(record, key, sends, receives)
+    # Keys in the order of their first sends.
+    first = np.full(kinds, len(key))
+    np.minimum.at(first, key[sends], sends)
+    sends, receives = (side[np.argsort(first[key[side]], kind="stable")] for side in (sends, receives))
+    matched = np.zeros(len(key), np.int64)
+    matched[sends] = matched[receives] = np.arange(len(sends))
+    ends = np.array([each[1:3] for each in posts.numbers], np.int64).reshape(kinds, 2)[key[sends]]
+    columns.pass_on(ends[:, 0], ends[:, 1], np.array(posts.sizes, float)[sends], 0)
     return matched
+
+
+def _check_matched(record: Record, key: np.ndarray, sends: np.ndarray, receives: np.ndarray) -> None:
+    """Refuse sends without receives, and receives without sends."""
+    posts, kinds = record.posts, len(record.posts.numbers)
+    ours, theirs = (np.bincount(key[side], minlength=kinds) for side in (sends, receives))
+    different = np.flatnonzero(ours != theirs)
+    if not len(different):
+        return
+    common, left = np.minimum(ours, theirs), []
+    for one in different:
+        left += [*sends[key[sends] == one][common[one] :], *receives[key[receives] == one][common[one] :]]
+    said = "; ".join(posts.spelled(post) for post in left[:_SHOWN])
+    more = f"; and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
+    raise record.error(
+        f"unmatched: {said}{more}. Each send needs a receive of the same communicator, ranks and tag, "
+        "and each receive a send"
+    )
 
 
 def own_entries(
@@ -245,7 +253,7 @@ def check_complete(record: Record, call: Collective) -> None:
         member, site = next(iter(call.sites.items()))
         said = ", ".join(map(str, lacking[:_SHOWN])) + (", …" if len(lacking) > _SHOWN else "")
         raise record.error(
-            f"rank {group[member]} calls {site}, and rank {said} ends without it; all ranks of a "
+            f"rank {group[member]} calls {spelled(site)}, and rank {said} ends without it; all ranks of a "
             "communicator must call the same collectives in the same order"
         )
 
@@ -289,7 +297,7 @@ def check_progress(
     stuck = program.stuck()
     if len(stuck):
         places = [(int(rank[at]), int(position[at])) for at in stuck[:_SHOWN]]
-        said = "; ".join(f"rank {one} waits in {record.sites[one][at]}" for one, at in places)
+        said = "; ".join(f"rank {one} waits in {spelled(record.sites[one][at])}" for one, at in places)
         more = f"; and {len(stuck) - _SHOWN} more" if len(stuck) > _SHOWN else ""
         holds = isinstance(program, RoundProgram) and any(
             record.kinds[one][at] == Kind.COLLECTIVE for one, at in places

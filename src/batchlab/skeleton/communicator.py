@@ -10,11 +10,13 @@ import numpy as np
 
 from batchlab.errors import ApplicationError, shown
 from batchlab.skeleton.collectives.registry import AUTOMATIC, algorithm_of
-from batchlab.skeleton.record import Collective, Group, Kind, Record
+from batchlab.skeleton.record import Collective, Group, Kind, Record, spelled
 
 __all__ = ["Communicator", "Request", "Split"]
 
 ELEMENT = 8.0
+# Asking for the members of a union takes longer.
+_NUMBERS = (int, float, np.number)
 Colour = int | None | Callable[[int], int | None]
 
 
@@ -104,10 +106,10 @@ class Communicator:
 
     def waitall(self, requests: Iterable[Request]) -> None:
         """Wait until all of some sends and receives have ended."""
+        place, sites = self.record.place(), self.record.posts.sites
         for request in requests:
             if request.number is not None:
-                _, _, posted = self.record.posts[request.number]
-                self.record.wait(self._me, request.number, self.record.site(posted.call))
+                self.record.wait(self._me, request.number, (sites[request.number][0], place))
 
     def sendrecv(
         self,
@@ -251,13 +253,14 @@ class Communicator:
     def _post(self, kind: Kind, call: str, other: int | None, size: float, tag: int) -> Request:
         if other is None:
             return Request(None)
-        side = "source" if kind == Kind.RECEIVE else "target"
+        is_send = kind is Kind.SEND
+        side = "target" if is_send else "source"
         if isinstance(other, bool) or not 0 <= other < self.size:
             raise self.error(call, f"{side} = {shown(other)}; must be from 0 to {self.size - 1}")
         self._amount(call, size)
         site = self.record.site(f"{call}({side}={other}, tag={tag})")
-        there = int(self.group.ranks[other])
-        ends = (self._me, there) if kind == Kind.SEND else (there, self._me)
+        there = self.group.members[other]
+        ends = (self._me, there) if is_send else (there, self._me)
         return Request(self.record.post(self._me, kind, (self.group.number, *ends, tag), float(size), site))
 
     def _root(self, call: str, root: int) -> int:
@@ -266,14 +269,14 @@ class Communicator:
         return int(root)
 
     def _amount(self, call: str, amount: float | None) -> float:
-        number = isinstance(amount, int | float | np.number) and not isinstance(amount, bool)
+        number = isinstance(amount, _NUMBERS) and not isinstance(amount, bool)
         if not number or amount is None or not 0 <= amount < math.inf:
             raise self.error(call, f"{shown(amount)}; must be a finite number >= 0")
         return float(amount)
 
     def error(self, call: str, what: str) -> ApplicationError:
         """Make an error that names the rank and the line of the call."""
-        return self.record.error(f"rank {self._me}, {self.record.site(call)}: {what}")
+        return self.record.error(f"rank {self._me}, {spelled(self.record.site(call))}: {what}")
 
 
 def _spelled(family: str, algorithm: str, agreed: tuple[object, ...], block: object) -> str:

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from batchlab.skeleton.collectives.rounds import Ranks
 
-__all__ = ["Collective", "Group", "Kind", "Posts", "Record", "Site"]
+__all__ = ["Collective", "Group", "Kind", "Posts", "Record", "Site", "spelled"]
 
 _OWN = ("batchlab.skeleton.record", "batchlab.skeleton.communicator", "batchlab.skeleton.grid")
 
@@ -34,16 +34,17 @@ class Kind(IntEnum):
     COLLECTIVE = 6
 
 
-class Site(NamedTuple):
-    """Where a call stands."""
+Place = tuple[str, int]
+"""A file, and a line in it."""
 
-    call: str
-    file: str
-    line: int
+Site = tuple[str, Place]
+"""A call, and where it stands. There are millions of them: collecting garbage passes over plain tuples."""
 
-    def __str__(self) -> str:
-        """Give the call with its place, as ``recv(source=1) (ring.py:7)``."""
-        return f"{self.call} ({Path(self.file).name}:{self.line})"
+
+def spelled(site: Site) -> str:
+    """Give a call with its place, as ``recv(source=1) (ring.py:7)``."""
+    call, (file, line) = site
+    return f"{call} ({Path(file).name}:{line})"
 
 
 @dataclass(eq=False)
@@ -55,8 +56,13 @@ class Group:
     """Which of the groups it is."""
     calls: list[Collective] = field(default_factory=list)
     """The collectives, in the order in which all ranks call them."""
+    members: list[int] = field(init=False)
+    """The same as a list, of which single ones are taken fast."""
     derived: dict[Hashable, Any] = field(default_factory=dict)
     """What was made of it, by the order of the calls that made it."""
+
+    def __post_init__(self) -> None:
+        self.members = self.ranks.tolist()
 
 
 @dataclass(eq=False)
@@ -79,9 +85,31 @@ class Collective:
 
 @dataclass(eq=False)
 class Posts:
-    """Sends or receives by communicator, sender, receiver and tag, in the order in which they are posted."""
+    """Sends and receives in the order in which they are posted, column by column."""
 
-    by_key: dict[tuple[int, int, int, int], list[int]] = field(default_factory=dict)
+    numbers: dict[tuple[int, int, int, int], int] = field(default_factory=dict)
+    """Communicator, sender, receiver and tag, each combination with its number."""
+    keys: list[int] = field(default_factory=list)
+    """The number of the combination."""
+    are_sends: list[bool] = field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
+    sizes: list[float] = field(default_factory=list)
+    sites: list[Site] = field(default_factory=list)
+
+    def add(
+        self, rank: int, key: tuple[int, int, int, int], size: float, site: Site, *, is_send: bool
+    ) -> int:
+        """Add one; gives its number."""
+        self.keys.append(self.numbers.setdefault(key, len(self.numbers)))
+        self.are_sends.append(is_send)
+        self.ranks.append(rank)
+        self.sizes.append(size)
+        self.sites.append(site)
+        return len(self.keys) - 1
+
+    def spelled(self, number: int) -> str:
+        """Give the rank and the call, for errors."""
+        return f"rank {self.ranks[number]}, {spelled(self.sites[number])}"
 
 
 class Record:
@@ -102,18 +130,20 @@ class Record:
         self.amounts: list[list[float]] = [[] for _ in range(ranks)]
         self.sites: list[list[Site]] = [[] for _ in range(ranks)]
         self.collectives: list[Collective] = []
-        self.sends, self.receives = Posts(), Posts()
-        # Of each post: the rank, its payload (of sends), and where it is posted.
-        self.posts: list[tuple[int, float, Site]] = []
+        self.posts = Posts()
         self.open: list[dict[int, Kind]] = [{} for _ in range(ranks)]
         self.groups = 1
 
     def site(self, call: str) -> Site:
+        """Give a call with where the skeleton calls."""
+        return call, self.place()
+
+    def place(self) -> Place:
         """Find where the skeleton calls."""
         frame = sys._getframe(1)  # noqa: SLF001  # as warnings and logging do
         while frame.f_back is not None and frame.f_globals.get("__name__") in _OWN:
             frame = frame.f_back
-        return Site(call, frame.f_code.co_filename, frame.f_lineno)
+        return frame.f_code.co_filename, frame.f_lineno
 
     def add(self, rank: int, kind: Kind, amount: float, site: Site) -> None:
         """Add an entry of a rank."""
@@ -123,12 +153,10 @@ class Record:
 
     def post(self, rank: int, kind: Kind, key: tuple[int, int, int, int], size: float, site: Site) -> int:
         """Post a send or a receive; gives its number."""
-        number = len(self.posts)
-        self.posts.append((rank, size, site))
-        side = self.sends if kind == Kind.SEND else self.receives
-        side.by_key.setdefault(key, []).append(number)
+        is_send = kind is Kind.SEND
+        number = self.posts.add(rank, key, size, site, is_send=is_send)
         self.add(rank, kind, number, site)
-        self.open[rank][number] = Kind.AWAIT_SEND if kind == Kind.SEND else Kind.AWAIT_RECEIVE
+        self.open[rank][number] = Kind.AWAIT_SEND if is_send else Kind.AWAIT_RECEIVE
         return number
 
     def wait(self, rank: int, number: int, site: Site) -> None:
@@ -148,7 +176,8 @@ class Record:
         if (agreed.family, agreed.signature) != (call.family, call.signature):
             other, there = next(iter(agreed.sites.items()))
             raise self.error(
-                f"rank {rank} calls {site}, where rank {agreed.group.ranks[other]} calls {there}; all ranks "
+                f"rank {rank} calls {spelled(site)}, where rank {agreed.group.ranks[other]} calls "
+                f"{spelled(there)}; all ranks "
                 "of a communicator must call the same collectives in the same order"
             )
         agreed.sites[member] = site

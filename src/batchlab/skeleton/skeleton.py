@@ -131,7 +131,7 @@ def _run(record: Record, function: Callable[..., object], arguments: tuple[Any, 
             waiting += _advance(world, made, split.result())
     for rank, posts in enumerate(record.open):
         for number in [*posts]:
-            record.wait(rank, number, record.posts[number][2])
+            record.wait(rank, number, record.posts.sites[number])
 
 
 def _advance(

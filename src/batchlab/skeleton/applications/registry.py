@@ -7,6 +7,7 @@ import json
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from batchlab.application.application import Application, Phase
 from batchlab.errors import ApplicationError, shown, suggest
@@ -57,6 +58,8 @@ APPLICATIONS: dict[str, Callable[..., None]] = {
     **{family: partial(collective, family=family) for family in FAMILIES},
 }
 """The functions of the built-in skeletons by name."""
+
+_MADE: WeakValueDictionary[tuple[str, int, str], Application] = WeakValueDictionary()
 
 
 def named(
@@ -115,8 +118,18 @@ def named(
 
 
 def named_application(name: str, ranks: int, text: str | None) -> Application:
-    """Give an application whose only task is a built-in skeleton; `text` is as for `arguments_of`."""
-    return Application([Phase([named(name, ranks, arguments_of(text))], scheduling_point=False)])
+    """Give an application whose only task is a built-in skeleton; `text` is as for `arguments_of`.
+
+    The same one, as long as something uses it, for the same name, ranks and arguments: making its program
+    takes time, and it never changes.
+    """
+    arguments = arguments_of(text)
+    key = (name, ranks, json.dumps(arguments, sort_keys=True))
+    known = _MADE.get(key)
+    if known is None:
+        known = Application([Phase([named(name, ranks, arguments)], scheduling_point=False)])
+        _MADE[key] = known
+    return known
 
 
 def arguments_of(text: str | None) -> dict[str, Any]:
